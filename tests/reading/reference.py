@@ -11,7 +11,8 @@ from typing import Any
 
 from rightcall.reading.conventions._tool_calls import CONVENTIONS, Convention
 from rightcall.reading.formats._containers import CONTAINERS
-from rightcall.reading.messages._part_formats import PARTS, Part
+from rightcall.reading.messages._agent_parts import Part
+from rightcall.reading.messages._part_formats import PARTS
 from rightcall.reading.messages._transcripts import DOCUMENTS, LINES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "traces.md"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 from tests.reading import test_codex as codex, test_transcripts as others
+from tests.reading.test_agent_exports import EXPORTS
 from tests.reading.test_langfuse import ROOT, TOOL, trace
 from tests.reading.test_langsmith import RUNS
 from tests.reading.test_rows import row
@@ -57,6 +58,7 @@ DOCUMENTS: dict[str, Any] = {
     "Langfuse": trace(ROOT, TOOL),
     "LangSmith": RUNS,
     "rows": [row(1, name="agent", attributes={"gen_ai.operation.name": "invoke_agent"}), row(2)],
+    **EXPORTS,
 }
 ABSENT = object()
 WRONG = [ABSENT, None, 0, 7, "x", [], {}, True, [{}], [[]], {"a": 1}, [None], -1.5, "[{", '{"a": 1}']
@@ -66,6 +68,8 @@ _FREE = [
     *[("Gemini CLI", ("messages", 1, "toolCalls"), each) for each in (ABSENT, None, [])],
     *[("ATIF", ("steps", 0, "tool_calls"), each) for each in (ABSENT, None, [], 0, {}, True)],
 ]
+_IN_ONE_PART = ("Vercel, chat", "Vercel, chat of 4", "OpenCode", "LibreChat")
+"""Chats in which one part holds a call and its result: without the part, or with another value, they are chats."""
 
 
 def paths(held: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -113,7 +117,7 @@ def test_a_wrong_value_anywhere_is_never_a_run_without_calls(place: tuple[str, t
     name, path = place
     made = read_or_refuse(json.dumps(replaced(DOCUMENTS[name], path, value)).encode())
 
-    if made is not None and (name, path, value) not in _FREE:
+    if made is not None and name not in _IN_ONE_PART and (name, path, value) not in _FREE:
         shown = sum(len(each.calls) + len(each.withheld) for each in made)
         assert shown or not all(each.calls_recorded for each in made)
 
@@ -127,7 +131,11 @@ def test_a_log_cut_off_anywhere_shows_no_call_that_never_was(name: str) -> None:
         assert all(found.count(tool) <= whole.count(tool) for tool in found)
 
 
-@pytest.mark.parametrize(("first", "second"), list(permutations(DOCUMENTS, 2)), ids=lambda name: name.replace(" ", "-"))
+# Each format with the ten that follow it in the table, in both orders: all pairs would be 2,000 tests.
+_NEAR = [pair for pair in permutations(range(len(DOCUMENTS)), 2) if abs(pair[0] - pair[1]) <= 10]
+
+
+@pytest.mark.parametrize(("first", "second"), [(list(DOCUMENTS)[a], list(DOCUMENTS)[b]) for a, b in _NEAR])
 def test_two_formats_in_one_file_do_not_hide_each_other(first: str, second: str) -> None:
     data = [as_bytes(DOCUMENTS[name]) for name in (first, second)]
     calls = sum(len(each.calls) for part in data for each in read(part))

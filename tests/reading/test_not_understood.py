@@ -43,8 +43,8 @@ SIGNS: dict[str, tuple[Any, str]] = {
         "a block of type tool-look",
     ),
     "a call of a built-in tool (Responses)": (
-        {"type": "web_search_call", "id": "w", "status": "completed"},
-        "an item of type web_search_call with the keys type, id, status",
+        {"type": "computer_call", "id": "w", "status": "completed"},
+        "an item of type computer_call with the keys type, id, status",
     ),
     "an item without role and type": ({"cmd": "ls", "exit": 0}, "an item with the keys cmd, exit"),
     "a call without a name": (
@@ -112,7 +112,7 @@ def test_a_log_does_not_show_all_calls_beside(name: str) -> None:
 
 
 def test_calls_that_were_understood_are_read_all_the_same() -> None:
-    trajectory = read_messages([*refund(), {"type": "web_search_call", "id": "w"}])
+    trajectory = read_messages([*refund(), {"type": "computer_call", "id": "w"}])
 
     assert trajectory.names == ("refund",)
     assert not trajectory.calls_recorded

@@ -27,6 +27,7 @@ from ._langfuse import is_langfuse, langfuse_spans
 from ._langsmith import is_langsmith_run, langsmith_spans
 from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import is_otlp, otlp_items
+from ._platforms import is_platform_span, platform_span
 from ._rows import is_row, row_span
 
 
@@ -91,6 +92,15 @@ CONTAINERS = (
         "`runs/batch`",
         "`run_type`, or `dotted_order` and `id`, beside `inputs` or `outputs`; `post` and `patch`",
     ),
+    Container(
+        "platforms",
+        is_platform_span,
+        _alone(platform_span),
+        "spans of Braintrust (`fetch`, exports), of Datadog's LLM Observability (export API, its SDK's spans), and "
+        "rows of Application Insights",
+        "`root_span_id` and `span_attributes`; `span_kind` or `meta` with `start_ns`; `operation_Id` and "
+        "`customDimensions`",
+    ),
     Container("zipkin", is_zipkin_span, _alone(zipkin_span), "Zipkin v2", "`traceId` and `id`"),
     Container(
         "openai-agents",
@@ -121,7 +131,7 @@ INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""
 
 
-_LISTS = ("data", "spans", "rows", "runs", "observations", "traces")
+_LISTS = ("data", "spans", "rows", "runs", "observations", "traces", "content", "events")
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
@@ -164,6 +174,10 @@ def _container(document: Any, input_format: str | None) -> Container | None:
 
 
 def _wrapped(document: Any, input_format: str | None) -> Iterator[Item]:
+    rows = _transposed(document) if input_format != MESSAGES else []
+    if rows:
+        yield from items_of(rows, input_format)
+        return
     # Servers wrap lists of spans in an object: {"data": […], "next_cursor": …}, {"spans": […]}, {"rows": […]}.
     for key in _LISTS if isinstance(document, dict) and input_format != MESSAGES else ():
         held = document.get(key)
@@ -171,3 +185,22 @@ def _wrapped(document: Any, input_format: str | None) -> Iterator[Item]:
             yield from items_of(held, input_format)
             return
     yield OtherDocument(document)
+
+
+_MOST_CELLS = 5_000_000  # columns may claim any length, and rows of them are made before a span is
+
+
+def _transposed(document: Any) -> list[dict[str, Any]]:
+    """Return the rows of a table that is written column by column (Logfire's query API); none if it is not one."""
+    columns = document.get("columns") if isinstance(document, dict) else None
+    if not isinstance(columns, list) or not columns or not all([_is_column(column) for column in columns]):
+        return []
+    lengths = {len(column["values"]) for column in columns}
+    if len(lengths) != 1 or len(columns) * lengths.pop() > _MOST_CELLS:
+        return []
+    names = [column["name"] for column in columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*[column["values"] for column in columns], strict=True)]
+
+
+def _is_column(column: Any) -> bool:
+    return isinstance(column, dict) and isinstance(column.get("name"), str) and isinstance(column.get("values"), list)

@@ -11,6 +11,8 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import Event, Span, nanoseconds, plain_attributes, restored, span_id
 from rightcall.values.decoding import admit, decode_json, decode_text
 
+from ._row_cells import opened
+
 _FAILED = 2
 _MEMBERS = ("context", "parent", "attributes", "start_time", "end_time", "status", "events", "name")
 
@@ -27,9 +29,11 @@ def sdk_span(document: Mapping[str, Any]) -> Span:
     events = document.get("events")
     attributes = plain_attributes(document.get("attributes"))
     kind = document.get("span_kind")
-    if isinstance(kind, str):
+    if isinstance(kind, str) and "openinference" not in attributes:
         attributes.setdefault("openinference.span.kind", kind)
     attributes = restored(attributes)
+    if any([value.__class__ is dict for value in attributes.values()]):
+        attributes = opened(attributes)  # Arize and Phoenix also write attributes as nested objects
     name = document.get("name")
     return Span(
         name=name if isinstance(name, str) else "",

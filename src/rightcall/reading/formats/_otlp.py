@@ -47,7 +47,13 @@ def is_otlp(document: Any) -> bool:
         return True
     if isinstance(document.get("trace"), Mapping):
         return is_otlp(document["trace"])
-    return is_otlp_span(document) or _has_bare_spans(document)
+    return is_otlp_span(document) or _has_bare_spans(document) or _is_record(document)
+
+
+def _is_record(document: Mapping[str, Any]) -> bool:
+    """Whether a document is one log record, as CloudWatch keeps them of agents on AgentCore."""
+    times = {"timeUnixNano", "observedTimeUnixNano", "time_unix_nano", "observed_time_unix_nano"}
+    return isinstance(document.get("body"), Mapping) and "attributes" in document and not times.isdisjoint(document)
 
 
 def is_otlp_span(document: Any) -> bool:
@@ -61,6 +67,9 @@ def otlp_items(document: Mapping[str, Any]) -> Iterator[Item]:
     """Yield the spans and log records of an OTLP document, without broken parts."""
     if isinstance(document.get("trace"), Mapping) and not is_otlp_span(document):
         yield from otlp_items(document["trace"])
+        return
+    if _is_record(document) and not is_otlp_span(document):
+        yield _log(document)
         return
     yield from (otlp_span(span, scope) for span, scope, _ in spans_in(document))
     for resource in _objects(document, _LOG_LISTS):
@@ -123,12 +132,19 @@ def _log(record: Mapping[str, Any]) -> LogRecord:
     time = nanoseconds(_either(record, "timeUnixNano", "time_unix_nano"))
     return LogRecord(
         name=_text(name),
-        body=plain_value(record.get("body")),
+        body=_body(record.get("body")),
         attributes=attributes,
         trace_id=span_id(_either(record, "traceId", "trace_id")) or "",
         span_id=span_id(_either(record, "spanId", "span_id")),
         time_ns=time or nanoseconds(_either(record, "observedTimeUnixNano", "observed_time_unix_nano")),
     )
+
+
+def _body(held: Any) -> Any:
+    """Return the body of a record: an `AnyValue`, or the plain object that CloudWatch makes of it."""
+    if isinstance(held, Mapping) and not {"input", "output"}.isdisjoint(held):
+        return held
+    return plain_value(held)
 
 
 def _has_bare_spans(document: Mapping[str, Any]) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-# ClickHouse exporter of the collector (`TraceId`, `Duration`), Phoenix (`context.trace_id`), MLflow, Databricks.
+# ClickHouse exporter of the collector (`TraceId`, `Duration`), Phoenix (`context.trace_id`), MLflow, Databricks,
+# Honeycomb (`trace.trace_id`).
 SPELLINGS: dict[str, tuple[str, ...]] = {
-    "trace_id": ("trace_id", "context.trace_id", "span_trace_id", "otel_trace_id"),
-    "span_id": ("span_id", "context.span_id", "otel_span_id"),
-    "parent_id": ("parent_span_id", "parent_id", "span_parent_span_id", "otel_parent_span_id"),
+    "trace_id": ("trace_id", "context.trace_id", "span_trace_id", "otel_trace_id", "trace.trace_id"),
+    "span_id": ("span_id", "context.span_id", "otel_span_id", "trace.span_id"),
+    "parent_id": ("parent_span_id", "parent_id", "span_parent_span_id", "otel_parent_span_id", "trace.parent_id"),
     "name": ("span_name", "name", "operation_name", "otel_name"),
     "start": ("start_time", "start_timestamp", "start", "span_start_time", "started_at", "timestamp", "time"),
     "end": ("end_time", "end_timestamp", "end", "span_end_time", "ended_at"),
@@ -35,11 +36,14 @@ OPENED = frozenset({"context", "status", "scope", "instrumentationscope", "event
 """Columns whose fields are columns as well, by their letters."""
 
 Path = tuple[str, ...]
+_FLAT_NAMES = frozenset({"input.value", "input.mime_type", "output.value", "output.mime_type", "error.type"})
 
 _TIMES = {"unixnano": 1, "nanos": 1, "nano": 1, "ns": 1, "micros": 10**3, "us": 10**3}
 _TIMES |= {"millis": 10**6, "ms": 10**6, "seconds": 10**9, "s": 10**9}
 _TIMED = ("start", "end", "duration")
 _ATTRIBUTE_COLUMNS = re.compile(r"(?:span_?)?attributes\.(?=.)", re.IGNORECASE)
+_FLAT_ATTRIBUTES = re.compile(r"(?:gen_ai|openinference|traceloop|llm|tool|ai|mcp|session|metadata|rightcall)\.(?=.)")
+"""Attributes that have columns of their own names (Honeycomb)."""
 _NO_WORDS = re.compile(r"[^a-z0-9]+")
 
 
@@ -65,8 +69,10 @@ def fields_of(held: Mapping[str, Path]) -> tuple[dict[str, Path], dict[str, int 
 
 
 def attribute_columns(names: Iterable[str]) -> dict[str, str]:
-    """Return the columns that hold one attribute each (`attributes.tool.name`), and its name."""
-    return {name: name[prefix.end() :] for name in names if (prefix := _ATTRIBUTE_COLUMNS.match(name))}
+    """Return the columns that hold one attribute each (`attributes.tool.name`, `gen_ai.tool.name`), and its name."""
+    names = list(names)
+    found = {name: name[prefix.end() :] for name in names if (prefix := _ATTRIBUTE_COLUMNS.match(name))}
+    return found or {name: name for name in names if _FLAT_ATTRIBUTES.match(name) or name in _FLAT_NAMES}
 
 
 def _found(held: Mapping[str, Path], name: str, is_time: bool) -> tuple[Path, int | None] | None:

@@ -40,6 +40,10 @@ def _of_step(step: Any) -> list[Any]:
     if step.get("tool_calls"):
         message["tool_calls"] = step["tool_calls"]
     results = listed(plain(step.get("observation")).get("results"))
+    calls = listed(step.get("tool_calls"))
+    if len(calls) == len(results) == 1 and _is_told(results[0]):
+        # The only result of the only call need not name it (Harbor, RFC 0001, "ObservationResult").
+        results = [{**results[0], "source_call_id": plain(calls[0]).get("tool_call_id")}]
     # A result of no call is something that the environment told the agent.
     return [message, *[result for result in results if not _is_told(result)]]
 

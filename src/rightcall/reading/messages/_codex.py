@@ -114,6 +114,32 @@ def _without(held: dict[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in held.items() if key not in keys and value is not None}
 
 
+def is_early_line(line: Any) -> bool:
+    """Whether a line is about a session as Codex kept it until August 2025: items without envelopes."""
+    if not isinstance(line, dict) or "type" in line or "role" in line:
+        return False
+    return "record_type" in line or {"id", "timestamp", "instructions"} <= line.keys()
+
+
+def early_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of such a session."""
+    about: dict[str, Any] = next((line for line in lines if is_early_line(line) and "id" in line), {})
+    items = [line for line in lines if not is_early_line(line)]
+    messages = [each for item in items for each in (_of_item(item, set()) if isinstance(item, dict) else [item])]
+    return [Log(messages, id=word(about.get("id")) or None, about=about)]
+
+
+def is_early_session(document: Any) -> bool:
+    """Whether a document is a session as the first Codex CLI kept it."""
+    held = plain(document)
+    return isinstance(held.get("session"), dict) and isinstance(held.get("items"), list) and "messages" not in held
+
+
+def early_session_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of such a session."""
+    return early_logs([{"instructions": "", "timestamp": "", "id": "", **document["session"]}, *document["items"]])
+
+
 def is_event(event: Any) -> bool:
     """Whether an event is one that `codex exec --json` prints."""
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):

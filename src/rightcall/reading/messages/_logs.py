@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from ._conversation_lists import identity
 from ._log import Log, unused_in
 from ._message_exchange import has_messages, messages_of
-from ._parts import is_step, part_of
+from ._parts import is_step, part_of, writer_of
 from ._transcripts import transcript_logs
-from ._unknown_calls import acts_by_text, hidden_call, steps_beside
+from ._unknown_calls import DEFINITIONS, acts_by_text, hidden_call, is_wanted, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
 """Keys under which an object holds a whole conversation; other lists of messages are the response to one request."""
@@ -45,7 +48,41 @@ def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
     others = [message for document in documents if not _is_whole(document) for message in messages_of(document)]
     if not whole or has_messages(others):
         return [Log(others, tuple([messages_of(document) for document in whole]))], 0
-    return [_log(document) for document in whole], len(others)
+    return _without_earlier_states([_log(document) for document in whole]), len(others)
+
+
+_UNIQUE = 16
+"""Letters of an id that no two messages share by chance; data sets also number their messages."""
+
+
+def _without_earlier_states(logs: list[Log]) -> list[Log]:
+    """Return the logs without those that the next one goes on from: states of a LangGraph, one a line."""
+    found: list[Log] = []
+    for log in logs:
+        before = found[-1].messages if found else []
+        if before and _goes_on(before, log.messages):
+            found[-1] = log
+        elif before and not _unique_ids(before).isdisjoint(_unique_ids(log.messages)):
+            longest = max(found[-1], log, key=lambda each: len(each.messages))
+            found[-1] = msgspec.structs.replace(longest, nested=longest.nested or _CHANGED)
+        else:
+            found.append(log)
+    return found
+
+
+_CHANGED = "states of one conversation that do not follow from one another"
+
+
+def _goes_on(before: list[Any], after: list[Any]) -> bool:
+    """Whether a conversation is another one that went on. Repeats of a case may begin alike, with ids of their own."""
+    if len(after) < len(before) or not all([identity(message) for message in before]):
+        return False
+    is_longer = len(after) > len(before) or len(_unique_ids(before)) == len(before)
+    return is_longer and after[: len(before)] == before
+
+
+def _unique_ids(messages: list[Any]) -> set[str]:
+    return {name for message in messages if len(name := identity(message)) >= _UNIQUE}
 
 
 def _is_whole(item: Any) -> bool:
@@ -62,7 +99,28 @@ def _held(item: Mapping[str, Any]) -> list[Any] | None:
     lists = [item[key] for key in _WHOLE if isinstance(item.get(key), list)]
     found = next((messages_of(held) for held in lists if held and has_messages(messages_of(held))), None)
     # An empty list is a conversation in which nothing was said, and that is not the same as no conversation.
-    return [] if found is None and lists and not any(lists) else found
+    if found is None and lists and not any(lists):
+        return []
+    return _under_another_key(item) if found is None else found
+
+
+def _under_another_key(item: Mapping[str, Any]) -> list[Any] | None:
+    """Return the only list of messages of a user and a model that an object holds, whatever its key is."""
+    found = [
+        held
+        for key, held in item.items()
+        if isinstance(held, list) and key not in DEFINITIONS and not is_wanted(key) and key not in _ANSWERS
+        if _is_conversation(held)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_conversation(held: list[Any]) -> bool:
+    writers = {writer_of(message) for message in held[:_MOST_LOOKED_AT] if isinstance(message, dict)}
+    return writers >= {"user", "model"} and all([isinstance(message, dict) for message in held])
+
+
+_MOST_LOOKED_AT = 1_000
 
 
 def _log(document: Any) -> Log:

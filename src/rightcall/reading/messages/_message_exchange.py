@@ -10,7 +10,7 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import CallRecord
 from rightcall.values.decoding import decode_json
 
-from ._part_formats import Part
+from ._agent_parts import Part
 from ._parts import Writer, is_step, part_of, partial_part, read_part, read_step, text_of, writer_of
 from ._unknown_calls import (
     acts_by_text,
@@ -37,7 +37,7 @@ _LISTS = (
     "replies",
     "traj",
 )
-_WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation")
+_WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation", "toolInvocation")
 _HOLDERS = (
     "tool_calls",
     "content",
@@ -51,6 +51,7 @@ _HOLDERS = (
     "results",
     "permission_denials",
     "tool_responses",
+    "toolInvocations",
 )
 _SAID = ("content", "parts", "text", "message", "data", "kwargs", "items", "contents")
 """Keys of a message that hold its content."""
@@ -62,6 +63,7 @@ _DENIALS = tuple(
     [f"[Operation Cancelled] Reason: User {did}" for did in ("did not allow tool call", "denied execution")]
 )
 """Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
+_FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
 _USER = frozenset({"user", "human"})
 _MODEL = frozenset({"assistant", "model", "ai", "agent"})
 _TASK = frozenset({"task", "task_images"})
@@ -174,7 +176,8 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
 
 def _is_aside(message: Mapping[str, Any]) -> bool:
     """Whether a message shows the model how to work (SWE-agent), or is a fragment of the one that follows (ADK)."""
-    return message.get("is_demo") is True or (message.get("partial") is True and "author" in message)
+    is_fragment = message.get("partial") is True and "author" in message
+    return message.get("is_demo") is True or is_fragment or message.get("type") in _FRAGMENTS
 
 
 def no_message(item: Any) -> Exchange:
@@ -376,7 +379,7 @@ def _role(message: Mapping[str, Any]) -> str:
     role = message.get("role")
     if role and role.__class__ is str:
         return role
-    for holder in (message, *(message.get(key) for key in ("message", "data", "content"))):
+    for holder in (message, *(message.get(key) for key in ("message", "data", "content", "info"))):
         if isinstance(holder, dict):
             role = holder.get("role") or holder.get("source") or holder.get("kind")
             if isinstance(role, str):

@@ -1,43 +1,19 @@
 """The table of message formats: what a requested call and a result look like in each.
 
 A new format is a few new rows. Rows are tried from the top on every part of a message. Names with dots are paths into
-inner objects; alternative names of a field are separated by bars, best first.
+inner objects; alternative names of a field are separated by bars, best first. Names in braces are gathered into an
+object: `{code,container_id}`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
-import msgspec
-
-from rightcall.reading.conventions import Envelope, adk_output, content_blocks, converse_blocks, llamaindex_output
+from rightcall.reading.conventions import adk_output, content_blocks, converse_blocks, llamaindex_output
 from rightcall.reading.spans import CallRecord, outcome
 
-Kind = Literal["call", "result"]
-
-
-class Part(msgspec.Struct, frozen=True):
-    """How one format writes a requested call, or a result."""
-
-    format: str
-    kind: Kind
-    marks: tuple[tuple[str, Any], ...]
-    """Keys that must be there, with their values: a type for any value of it, a function for those it
-    accepts, None for any at all."""
-    name: tuple[str, ...]
-    id: tuple[str, ...]
-    value: tuple[str, ...]
-    """Where the arguments or the output are."""
-    failure: tuple[tuple[str, Any], ...] = ()
-    """Keys that say the call failed, with their values; None for any value that is not empty."""
-    message: tuple[str, ...] = ()
-    """Where the error message or the reason of a refusal is; without one, the output is the error."""
-    refusal: tuple[tuple[str, Any, str], ...] = ()
-    """Keys that say the call was not carried out, with their values, and the default reason."""
-    unwrap: tuple[Envelope, ...] = ()
-    output: tuple[str, ...] = ()
-    """Where the output is, if the call holds its result, too."""
+from ._agent_parts import AGENT_PARTS, UNFINISHED, call_row, result_row
 
 
 def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -49,74 +25,53 @@ def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
     return content_blocks(outcome(value["value"]), call, attributes)
 
 
-def _call(
-    format: str,
-    marks: dict[str, Any],
-    name: str,
-    id: str,
-    value: str,
-    failure: tuple[tuple[str, Any], ...] = (),
-    message: str = "",
-    refusal: tuple[tuple[str, Any, str], ...] = (),
-    output: str = "",
-) -> Part:
-    places = _names(name), _names(id), _names(value)
-    return Part(format, "call", tuple(marks.items()), *places, failure, _names(message), refusal, output=_names(output))
-
-
-def _result(
-    format: str,
-    marks: dict[str, Any],
-    name: str,
-    id: str,
-    value: str,
-    failure: tuple[tuple[str, Any], ...] = (),
-    message: str = "",
-    refusal: tuple[tuple[str, Any, str], ...] = (),
-    unwrap: tuple[Envelope, ...] = (),
-) -> Part:
-    places = _names(name), _names(id), _names(value)
-    return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap)
-
-
 def _is_plain_text(content: Any) -> bool:
     """Whether content is an output; Strands puts a message's Converse blocks there, as JSON text."""
     return isinstance(content, str) and not content.startswith('[{"tool')
+
+
+def azure_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """The only block of a result in Azure's converted threads: `{"type": "tool_result", "tool_result": …}`."""
+    block = value[0] if isinstance(value, list) and len(value) == 1 else None
+    if isinstance(block, dict) and block.get("type") == "tool_result" and "tool_result" in block:
+        return outcome(block["tool_result"])
+    return value
+
+
+def _of_server_call(kind: str) -> str:
+    return kind.removesuffix("_call")
 
 
 def _is_no_block(content: Any) -> bool:
     return isinstance(content, dict) or _is_plain_text(content)
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.split("|")) if text else ()
-
-
 PARTS = (
+    *AGENT_PARTS,
     # Chat Completions has `tool_calls`; before they came (November 2023), one `function_call` without an id.
-    _call(
+    call_row(
         "OpenAI chat", {"function.name": str, "function.arguments": None}, "function.name", "id", "function.arguments"
     ),
-    _call(
+    call_row(
         "OpenAI chat, early",
         {"function_call.name": str, "function_call.arguments": None},
         "function_call.name",
         "",
         "function_call.arguments",
     ),
-    _call(
+    call_row(
         "OpenInference, early", {"function_call_name": str}, "function_call_name", "", "function_call_arguments_json"
     ),
     # Responses: an item has an `id` of its own, and call and result share a `call_id`.
-    _result("OpenAI Responses", {"type": "function_call_output"}, "", "call_id", "output", unwrap=(content_blocks,)),
-    _result("OpenAI Responses", {"type": "custom_tool_call_output"}, "", "call_id", "output"),
-    _call("OpenAI Responses, custom", {"type": "custom_tool_call"}, "name", "call_id", "input"),
-    _call("Semantic Kernel", {"content_type": "function_call"}, "name", "call_id|id", "arguments"),
-    _result("Semantic Kernel", {"content_type": "function_result"}, "name", "call_id|id", "result"),
-    _call(
+    result_row("OpenAI Responses", {"type": "function_call_output"}, "", "call_id", "output", unwrap=(content_blocks,)),
+    result_row("OpenAI Responses", {"type": "custom_tool_call_output"}, "", "call_id", "output"),
+    call_row("OpenAI Responses, custom", {"type": "custom_tool_call"}, "name", "call_id", "input"),
+    call_row("Semantic Kernel", {"content_type": "function_call"}, "name", "call_id|id", "arguments"),
+    result_row("Semantic Kernel", {"content_type": "function_result"}, "name", "call_id|id", "result"),
+    call_row(
         "OpenAI Responses, Agent Framework", {"type": "function_call", "name": str}, "name", "call_id|id", "arguments"
     ),
-    _result(
+    result_row(
         "Agent Framework",
         {"type": "function_result"},
         "name",
@@ -125,14 +80,33 @@ PARTS = (
         failure=(("exception", None),),
         message="exception",
     ),
-    _call("OpenAI chat, custom", {"type": "custom", "custom.name": str}, "custom.name", "id", "custom.input"),
-    _call("Inspect", {"function": str, "arguments": dict}, "function", "id", "arguments"),
+    call_row("OpenAI chat, custom", {"type": "custom", "custom.name": str}, "custom.name", "id", "custom.input"),
+    call_row("Inspect", {"function": str, "arguments": dict}, "function", "id", "arguments"),
     # ATIF is the trajectory format of Harbor (Terminal-Bench): observations name their call as `source_call_id`.
-    _call("ATIF", {"function_name": str, "arguments": None}, "function_name", "tool_call_id", "arguments"),
-    _result(
+    call_row("ATIF", {"function_name": str, "arguments": None}, "function_name", "tool_call_id", "arguments"),
+    result_row(
         "ATIF", {"source_call_id": str, "content": None}, "", "source_call_id", "content", unwrap=(content_blocks,)
     ),
-    _call(
+    # Tools of the server: the item is named by its type, and its arguments lie beside it.
+    *(
+        call_row(
+            "OpenAI Responses, on the server",
+            {"type": kind},
+            "type",
+            "id",
+            args,
+            failure=(("status", "failed"),),
+            output=output,
+            naming=_of_server_call,
+        )
+        for kind, args, output in (
+            ("web_search_call", "action", ""),
+            ("file_search_call", "{queries}", "results"),
+            ("code_interpreter_call", "{code,container_id}", "outputs"),
+            ("image_generation_call", "{}", "result"),
+        )
+    ),
+    call_row(
         "OpenAI Responses, by MCP",
         {"type": "mcp_call", "name": str},
         "name",
@@ -142,7 +116,7 @@ PARTS = (
         message="error.message|error",
         output="output|error",
     ),
-    _call(
+    call_row(
         "OpenAI Responses, by MCP",
         {"type": "mcp_approval_request"},
         "name",
@@ -150,7 +124,7 @@ PARTS = (
         "arguments",
         refusal=(("type", None, "approval was asked for"),),
     ),
-    _result(
+    result_row(
         "OpenAI Responses, by MCP",
         {"type": "mcp_approval_response", "approve": False},
         "",
@@ -159,11 +133,11 @@ PARTS = (
         message="reason",
         refusal=(("type", None, "approval was refused"),),
     ),
-    _call("Anthropic's managed agents", {"type": "agent.tool_use"}, "name", "id", "input"),
-    _call("Anthropic's managed agents, by MCP", {"type": "agent.mcp_tool_use"}, "name", "id", "input"),
-    _call("Anthropic's managed agents, custom", {"type": "agent.custom_tool_use"}, "name", "id", "input"),
+    call_row("Anthropic's managed agents", {"type": "agent.tool_use"}, "name", "id", "input"),
+    call_row("Anthropic's managed agents, by MCP", {"type": "agent.mcp_tool_use"}, "name", "id", "input"),
+    call_row("Anthropic's managed agents, custom", {"type": "agent.custom_tool_use"}, "name", "id", "input"),
     *(
-        _result(
+        result_row(
             "Anthropic's managed agents",
             {"type": f"{kind}_result", key: str},
             "",
@@ -174,7 +148,7 @@ PARTS = (
         )
         for kind, key in (("agent.mcp_tool", "mcp_tool_use_id"), ("user.custom_tool", "custom_tool_use_id"))
     ),
-    _result(
+    result_row(
         "Anthropic's managed agents, refused",
         {"type": "user.tool_confirmation", "tool_use_id": str, "result": "deny"},
         "",
@@ -183,7 +157,7 @@ PARTS = (
         message="deny_message",
         refusal=(("result", "deny", "refused by the user"),),
     ),
-    _result(
+    result_row(
         "Claude, refused",
         {"tool_name": str, "tool_use_id": str, "tool_input": None},
         "tool_name",
@@ -192,10 +166,10 @@ PARTS = (
         refusal=(("tool_use_id", None, "refused by the user"),),
     ),
     # Messages API: the assistant asks with `tool_use`, the user answers with `tool_result`, by `tool_use_id`.
-    _call("Anthropic", {"type": "tool_use"}, "name", "id", "input"),
-    _call("Anthropic, on the server", {"type": "server_tool_use"}, "name", "id", "input"),
-    _call("Anthropic, by MCP", {"type": "mcp_tool_use"}, "name", "id", "input"),
-    _result(
+    call_row("Anthropic", {"type": "tool_use"}, "name", "id", "input"),
+    call_row("Anthropic, on the server", {"type": "server_tool_use"}, "name", "id", "input"),
+    call_row("Anthropic, by MCP", {"type": "mcp_tool_use"}, "name", "id", "input"),
+    result_row(
         "Anthropic",
         {"tool_use_id": str, "content": None},
         "",
@@ -204,7 +178,7 @@ PARTS = (
         failure=(("is_error", True),),
         unwrap=(content_blocks,),
     ),
-    _result(
+    result_row(
         "Anthropic, nothing returned",
         {"type": "tool_result", "tool_use_id": str},
         "",
@@ -213,9 +187,9 @@ PARTS = (
         failure=(("is_error", True),),
     ),
     # `Content.parts`: REST writes camel case, the Python SDK snake case; ids are optional, so order pairs them.
-    _call("Gemini", {"functionCall.name": str}, "functionCall.name", "functionCall.id", "functionCall.args"),
-    _call("Gemini", {"function_call.name": str}, "function_call.name", "function_call.id", "function_call.args"),
-    _result(
+    call_row("Gemini", {"functionCall.name": str}, "functionCall.name", "functionCall.id", "functionCall.args"),
+    call_row("Gemini", {"function_call.name": str}, "function_call.name", "function_call.id", "function_call.args"),
+    result_row(
         "Gemini",
         {"functionResponse": dict},
         "functionResponse.name",
@@ -223,7 +197,7 @@ PARTS = (
         "functionResponse.response",
         unwrap=(adk_output,),
     ),
-    _result(
+    result_row(
         "Gemini",
         {"function_response": dict},
         "function_response.name",
@@ -232,8 +206,8 @@ PARTS = (
         unwrap=(adk_output,),
     ),
     # Converse has no type: the key of a block says what it is.
-    _call("Bedrock Converse", {"toolUse.name": str}, "toolUse.name", "toolUse.toolUseId", "toolUse.input"),
-    _result(
+    call_row("Bedrock Converse", {"toolUse.name": str}, "toolUse.name", "toolUse.toolUseId", "toolUse.input"),
+    result_row(
         "Bedrock Converse",
         {"toolResult": dict},
         "",
@@ -242,7 +216,7 @@ PARTS = (
         failure=(("toolResult.status", "error"),),
         unwrap=(converse_blocks,),
     ),
-    _result(
+    result_row(
         "Vercel",
         {"type": "tool-result"},
         "toolName",
@@ -253,8 +227,8 @@ PARTS = (
         refusal=(("output.type", "execution-denied", "approval was refused"),),
         unwrap=(typed_value,),
     ),
-    _result("Vercel", {"type": "tool-error"}, "toolName", "toolCallId", "error", failure=(("error", None),)),
-    _result(
+    result_row("Vercel", {"type": "tool-error"}, "toolName", "toolCallId", "error", failure=(("error", None),)),
+    result_row(
         "Pi",
         {"role": "toolResult", "toolCallId": str},
         "toolName",
@@ -263,7 +237,7 @@ PARTS = (
         failure=(("isError", True),),
         unwrap=(content_blocks,),
     ),
-    _call(
+    call_row(
         "Vercel",
         {"toolName": str, "toolCallId": str},
         "toolName",
@@ -274,13 +248,15 @@ PARTS = (
         refusal=(
             ("state", "output-denied", "approval was refused"),
             ("state", "approval-requested", "approval was asked for"),
+            ("state", "input-streaming", UNFINISHED),
+            ("state", "partial-call", UNFINISHED),
         ),
         output="output|result",
     ),
     # `ModelMessagesTypeAdapter`: a `retry-prompt` with the name of a tool is the error that the model was given.
-    _call("Pydantic AI", {"part_kind": "tool-call"}, "tool_name", "tool_call_id", "args"),
-    _call("Pydantic AI, built in", {"part_kind": "builtin-tool-call"}, "tool_name", "tool_call_id", "args"),
-    _result(
+    call_row("Pydantic AI", {"part_kind": "tool-call"}, "tool_name", "tool_call_id", "args"),
+    call_row("Pydantic AI, built in", {"part_kind": "builtin-tool-call"}, "tool_name", "tool_call_id", "args"),
+    result_row(
         "Pydantic AI",
         {"part_kind": "tool-return"},
         "tool_name",
@@ -290,8 +266,8 @@ PARTS = (
         message="content",
         refusal=(("outcome", "denied", "approval was refused"),),
     ),
-    _result("Pydantic AI, built in", {"part_kind": "builtin-tool-return"}, "tool_name", "tool_call_id", "content"),
-    _result(
+    result_row("Pydantic AI, built in", {"part_kind": "builtin-tool-return"}, "tool_name", "tool_call_id", "content"),
+    result_row(
         "Pydantic AI, again",
         {"part_kind": "retry-prompt", "tool_name": str},
         "tool_name",
@@ -299,7 +275,7 @@ PARTS = (
         "content",
         failure=(("content", None),),
     ),
-    _result(
+    result_row(
         "LlamaIndex",
         {"tool_output": dict, "tool_name": str},
         "tool_name",
@@ -308,8 +284,8 @@ PARTS = (
         failure=(("tool_output.is_error", True),),
         unwrap=(llamaindex_output,),
     ),
-    _call("LlamaIndex", {"tool_kwargs": dict, "tool_name": str}, "tool_name", "tool_id", "tool_kwargs"),
-    _result(
+    call_row("LlamaIndex", {"tool_kwargs": dict, "tool_name": str}, "tool_name", "tool_id", "tool_kwargs"),
+    result_row(
         "Haystack",
         {"tool_call_result": dict},
         "tool_call_result.origin.tool_name",
@@ -318,8 +294,8 @@ PARTS = (
         failure=(("tool_call_result.error", True),),
         unwrap=(content_blocks,),
     ),
-    _call("Haystack", {"tool_name": str, "arguments": None}, "tool_name", "id", "arguments"),
-    _result(
+    call_row("Haystack", {"tool_name": str, "arguments": None}, "tool_name", "id", "arguments"),
+    result_row(
         "OpenTelemetry",
         {"type": "tool_call_response"},
         "name",
@@ -327,15 +303,15 @@ PARTS = (
         "response|result",
         unwrap=(converse_blocks, content_blocks, adk_output),
     ),
-    _result(
+    result_row(
         "OpenTelemetry, on the server",
         {"type": "server_tool_call_response"},
         "name",
         "id",
         "server_tool_call_response|response",
     ),
-    _call("OpenTelemetry, on the server", {"type": "server_tool_call"}, "name", "id", "server_tool_call|arguments"),
-    _result(
+    call_row("OpenTelemetry, on the server", {"type": "server_tool_call"}, "name", "id", "server_tool_call|arguments"),
+    result_row(
         "LangChain",
         {"type": "tool", "tool_call_id": str},
         "name",
@@ -344,7 +320,7 @@ PARTS = (
         failure=(("status", "error"),),
         unwrap=(content_blocks,),
     ),
-    _result(
+    result_row(
         "AutoGen",
         {"call_id": str, "is_error": None, "content": None},
         "name",
@@ -352,7 +328,10 @@ PARTS = (
         "content",
         failure=(("is_error", True),),
     ),
-    _result(
+    result_row(
+        "SWE-agent", {"role": "tool", "tool_call_ids": list}, "", "tool_call_ids", "content", unwrap=(content_blocks,)
+    ),
+    result_row(
         "OpenAI chat",
         {"role": "tool", "tool_call_id": str},
         "name|function",
@@ -360,9 +339,9 @@ PARTS = (
         "content",
         failure=(("status", "error"), ("error", None)),
         message="error.message|error",
-        unwrap=(content_blocks,),
+        unwrap=(content_blocks, azure_result),
     ),
-    _result(
+    result_row(
         "OpenTelemetry events",
         {"role": "tool", "id": str, "content": _is_no_block},
         "name",
@@ -371,14 +350,14 @@ PARTS = (
         failure=(("error", True),),
         unwrap=(converse_blocks,),
     ),
-    _result(
+    result_row(
         "OpenInference, Anthropic's results",
         {"role": "user", "tool_call_id": str, "content": str},
         "name",
         "tool_call_id",
         "content",
     ),
-    _result(
+    result_row(
         "OpenAI chat, without ids",
         {"role": "tool", "content": _is_plain_text},
         "name",
@@ -386,9 +365,16 @@ PARTS = (
         "content",
         failure=(("error", True),),
     ),
-    _result("OpenAI chat, early", {"role": "function", "content": None}, "name", "", "content"),
+    result_row("OpenAI chat, early", {"role": "function", "content": None}, "name", "", "content"),
     # Last: these marks are few, and parts of the formats above have them, too.
-    _call("LangChain", {"name": str, "args": None, "id": None}, "name", "id", "args"),
-    _call("OpenTelemetry, AutoGen, OpenLLMetry", {"name": str, "arguments": None}, "name", "id|call_id", "arguments"),
-    _call("OpenTelemetry, content off", {"type": "tool_call", "name": str}, "name", "id", ""),
+    call_row("LangChain", {"name": str, "args": None, "id": None}, "name", "id", "args"),
+    call_row("LangChain, without ids", {"name": str, "args": dict}, "name", "", "args"),
+    call_row(
+        "OpenTelemetry, AutoGen, OpenLLMetry",
+        {"name": str, "arguments": None},
+        "name",
+        "id|call_id|tool_call_id",
+        "arguments",
+    ),
+    call_row("OpenTelemetry, content off", {"type": "tool_call", "name": str}, "name", "id", ""),
 )

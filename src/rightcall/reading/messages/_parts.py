@@ -11,7 +11,8 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, UnparsableError, arguments, is_scrubbed, outcome
 from rightcall.values.decoding import decode_json, decode_text
 
-from ._part_formats import PARTS, Part
+from ._agent_parts import Part
+from ._part_formats import PARTS
 
 Writer = Literal["user", "model", ""]
 
@@ -20,6 +21,8 @@ _WRITERS: dict[str, Writer] = {
     "human": "user",
     "humanmessage": "user",
     "request": "user",
+    "user_message": "user",
+    "assistant_message": "model",
     "gen_ai.user.message": "user",
     "assistant": "model",
     "model": "model",
@@ -46,7 +49,7 @@ def writer_of(message: Any) -> Writer:
     message = _unwrapped(message)
     if not isinstance(message, Mapping):
         return ""
-    for key in ("role", "type", "kind", "event.name"):
+    for key in ("role", "type", "kind", "event.name", "message_type"):
         found = _WRITERS.get(str(message.get(key, "")).lower())
         if found:
             return found
@@ -122,7 +125,11 @@ def _held_message(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if isinstance(inner, str) and "finish_reason" in message:
         return {"role": "assistant", "content": inner}
     if isinstance(content, Mapping) and ("parts" in content or "role" in content):
-        return content
+        # Mastra writes the role beside the content.
+        return content if "role" in content or "role" not in message else {"role": message["role"], **content}
+    info = message.get("info")
+    if isinstance(info, Mapping) and isinstance(info.get("role"), str) and isinstance(message.get("parts"), list):
+        return {"role": info["role"], "parts": message["parts"]}  # OpenCode
     return None
 
 
@@ -179,7 +186,9 @@ _PARTIAL = Part(
     value=("arguments", "function.arguments", "tool_call.arguments", "tool_call.function.arguments"),
 )
 # Only types that a row asks for are part of a shape, so that a log with any number of types has few shapes.
-_TYPES = frozenset([wanted for part in PARTS for key, wanted in part.marks if key == "type"])
+_TYPES = frozenset(
+    [wanted for part in PARTS for key, wanted in part.marks if key == "type" and isinstance(wanted, str)]
+)
 
 _Marks = tuple[tuple[str, Any], ...]
 _Shape = tuple[Any, ...]
@@ -204,8 +213,12 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
     name = _first(document, part.name)
     if part.kind == "call" and part is not _PARTIAL and not (isinstance(name, str) and name):
         return None
+    if part.naming is not None and isinstance(name, str):
+        name = part.naming(name)
     record = CallRecord(name.strip("'\"") if isinstance(name, str) else "", format=part.format)
     call_id = _first(document, part.id)
+    if isinstance(call_id, list) and len(call_id) == 1:
+        call_id = call_id[0]  # SWE-agent lists the calls that a message answers
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"
     record.withheld = _refusal(document, part)
@@ -252,11 +265,17 @@ def _learn(shape: _Shape) -> tuple[tuple[Part, _Marks], ...]:
 
 
 def _may_fit(part: Part, kind: Any, keys: list[Any]) -> bool:
-    return all([key.split(".")[0] in keys and (key != "type" or wanted == kind) for key, wanted in part.marks])
+    names = [(key.split(".")[0], key, wanted) for key, wanted in part.marks]
+    return all([name in keys and (key != "type" or callable(wanted) or wanted == kind) for name, key, wanted in names])
 
 
 def _unsettled(part: Part) -> _Marks:
-    return tuple([(key, wanted) for key, wanted in part.marks if key != "type" and (wanted is not None or "." in key)])
+    return tuple([(key, wanted) for key, wanted in part.marks if not _is_settled(key, wanted)])
+
+
+def _is_settled(key: str, wanted: Any) -> bool:
+    """Whether a mark is decided by the shape of an object: its keys, and its type if a row asks for that."""
+    return not callable(wanted) if key == "type" else wanted is None and "." not in key
 
 
 def _take_args(record: CallRecord, held: Any) -> None:
@@ -298,6 +317,8 @@ def _first(document: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
 
 
 def _inside(document: Any, path: str) -> Any:
+    if path[:1] == "{":
+        return {key: document[key] for key in path[1:-1].split(",") if document.get(key) is not None}
     if "." not in path:
         return document.get(path, NOTHING)
     for step in path.split("."):

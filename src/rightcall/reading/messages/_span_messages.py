@@ -221,6 +221,9 @@ class SpanMessages:
             if name in _WRITERS:
                 message.setdefault("role", _WRITERS[name])
             found.add(side, _exchanges_in([message]))
+            return
+        for held_side, messages in _messages_of_record(body).items():
+            found.add(held_side, _exchanges_in(messages))
 
 
 def _exchanges_in(document: Any) -> list[Exchange]:
@@ -330,7 +333,19 @@ def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[st
         keys: dict[Side, str] = {"input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
         return {side: messages_in(attributes, MessageAttributes(side, (key,))) for side, key in keys.items()}
     found = _EVENTS.get(name)
-    return {found: [{"event.name": name, **body}]} if found else {}
+    return {found: [{"event.name": name, **body}]} if found else _messages_of_record(body)
+
+
+def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:
+    """Return the messages in a record that AWS's distribution writes of a span: `input.messages`, `output.messages`."""
+    found: dict[Side, list[Any]] = {}
+    sides: tuple[Side, ...] = ("input", "output")
+    for side in sides:
+        held = body.get(side)
+        messages = held.get("messages") if isinstance(held, Mapping) else None
+        if isinstance(messages, list) and messages:
+            found[side] = messages
+    return found
 
 
 def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:

@@ -20,7 +20,45 @@ from ._benchmarks import (
     tau2_logs,
     toolbench_logs,
 )
-from ._codex import event_logs, is_event, is_session_line, session_logs
+from ._codex import (
+    early_logs,
+    early_session_logs,
+    event_logs,
+    is_early_line,
+    is_early_session,
+    is_event,
+    is_session_line,
+    session_logs,
+)
+from ._conversation_lists import (
+    batch_logs,
+    graph_logs,
+    is_batch_answer,
+    is_graph_state,
+    is_graph_update,
+    is_item_page,
+    is_query_and_response,
+    is_run_steps,
+    is_sharegpt,
+    item_page_logs,
+    query_logs,
+    run_step_logs,
+    sharegpt_logs,
+)
+from ._event_lines import (
+    bedrock_logs,
+    copilot_logs,
+    cursor_logs,
+    inspect_event_logs,
+    is_bedrock_trace,
+    is_copilot_event,
+    is_cursor_event,
+    is_inspect_event,
+    is_langchain_event,
+    is_opencode_event,
+    langchain_logs,
+    opencode_logs,
+)
 from ._gemini_cli import chat_logs, is_chat, is_chat_line, is_stream_event, line_logs, stream_logs
 from ._log import Log, unused_in
 from ._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
@@ -86,6 +124,46 @@ DOCUMENTS = (
         "a document",
         ("answer_generation", "win"),
     ),
+    Transcript(
+        "Codex CLI, early session",
+        is_early_session,
+        early_session_logs,
+        "`session` and `items`",
+        "a document",
+        ("session", "items"),
+    ),
+    Transcript(
+        "OpenAI assistants, steps",
+        is_run_steps,
+        run_step_logs,
+        "`data` with `object` = `thread.run.step`",
+        "a document",
+        ("data", "object", "has_more", "first_id", "last_id"),
+    ),
+    Transcript(
+        "OpenAI batch, output",
+        is_batch_answer,
+        batch_logs,
+        "`custom_id` and `response.body`",
+        "a line",
+        ("custom_id", "response"),
+    ),
+    Transcript(
+        "Azure AI evaluation",
+        is_query_and_response,
+        query_logs,
+        "`query`, and messages in `response`",
+        "a line",
+        ("query", "response", "tool_definitions"),
+    ),
+    Transcript(
+        "ShareGPT",
+        is_sharegpt,
+        sharegpt_logs,
+        "`conversations` of `from` and `value`",
+        "a document or line",
+        ("conversations", "tools", "system"),
+    ),
 )
 """Transcripts of which a document, or a line, holds whole conversations."""
 
@@ -97,6 +175,25 @@ LINES = (
     Transcript(
         "OpenHands", is_openhands, openhands_logs, "`source`, and a text under `action` or `observation`, or a `kind`"
     ),
+    Transcript("Codex CLI, early lines", is_early_line, early_logs, "`record_type`; `instructions` and `timestamp`"),
+    Transcript("GitHub Copilot CLI", is_copilot_event, copilot_logs, "`type` = `tool.execution_start`, `data`"),
+    Transcript("Cursor, `stream-json`", is_cursor_event, cursor_logs, "`type` = `tool_call`, `subtype`, `tool_call`"),
+    Transcript("OpenCode, `run --format json`", is_opencode_event, opencode_logs, "`sessionID` and `part`"),
+    Transcript("LangChain, `astream_events`", is_langchain_event, langchain_logs, "`event` = `on_…`, `run_id`, `data`"),
+    Transcript(
+        "LangGraph, states",
+        is_graph_state,
+        graph_logs,
+        "`values.messages` or `channel_values.messages`; `event` = `values`",
+    ),
+    Transcript(
+        "LangGraph, updates", is_graph_update, graph_logs, "`messages` below the names of nodes; `event` = `updates`"
+    ),
+    Transcript(
+        "Inspect, events", is_inspect_event, inspect_event_logs, "`event` = `tool`, `function`; `event` = `model`"
+    ),
+    Transcript("Bedrock agents, traces", is_bedrock_trace, bedrock_logs, "`trace.orchestrationTrace`"),
+    Transcript("pages of items", is_item_page, item_page_logs, "`data` beside `has_more`, `next_page` or `object`"),
 )
 """Transcripts of which all lines together are one conversation."""
 

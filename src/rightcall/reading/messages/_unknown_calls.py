@@ -28,7 +28,9 @@ BLOCKS = _words("""
     text_plain redacted_reasoning document_url reference binary uploaded_file
     text_reasoning data hosted_file hosted_vector_store
     annotation chat_message file_reference streaming_text streaming_annotation streaming_file_reference
-    cache citable
+    cache citable step_finish snapshot patch retry
+    tool_confirmation_request summarization_requested conversation_compacted context_length_exceeded
+    system_notification action_required
     """)
 """Types of blocks of content, in the spelling of `redacted_thinking`."""
 
@@ -54,13 +56,17 @@ ITEMS = _words("""
     selectorevent toolcallsummarymessage userinputrequestedevent taskresult task
     user.message user.interrupt user.define_outcome user.tool_confirmation agent.message agent.thinking
     agent.thread_context_compacted
+    user_message assistant_message system_message reasoning_message hidden_reasoning_message event_message
+    summary_message
+    start finish start_step finish_step abort text_start text_end reasoning_start reasoning_delta reasoning_end
+    message_metadata
     """)
 """Types of messages, events and lines: of chats, Gemini CLI, AutoGen, Anthropic's managed agents."""
 
 LINES = _words("""
     system progress attachment summary queue_operation file_history_snapshot custom_title ai_title agent_name
     last_prompt permission_mode tag pr_link rate_limit_event auth_status tool_progress tool_use_summary
-    prompt_suggestion
+    prompt_suggestion session model_change thinking_level_change branch_summary session_info label
     """)
 """Types of lines about a session (Claude Code): its hooks, for example, run commands that the agent did not call."""
 
@@ -76,7 +82,7 @@ ITEM_BEGINNINGS = ("session.", "span.")
 ITEM_KEYS = _words("""
     content parts message author lc task system_prompt plan facts model_input_messages final_answer output query
     finish_reason index delta event.name generation_info text logprobs response_metadata step_number
-    model_output_message current_agent_name
+    model_output_message current_agent_name instructions record_type working_dir
     """)
 """Keys of messages and steps without a role or type."""
 
@@ -104,7 +110,9 @@ _LONGEST_KEY = 40
 _DEPTH = 3
 _STEPS = frozenset({"action", "observation"})
 
-CALL_HOLDERS = frozenset({"tool_calls", "tool_call_results", "tool.result", "tool_responses", "permission_denials"})
+CALL_HOLDERS = frozenset(
+    {"tool_calls", "tool_call_results", "tool.result", "tool_responses", "permission_denials", "toolInvocations"}
+)
 """Keys whose lists hold calls or results and nothing else."""
 
 _TOOL_ROLES = lazy_pattern(r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell)$", re.I)
@@ -137,6 +145,9 @@ _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "resul
 _ACTING_TEXT = lazy_pattern(
     r"<tool_call>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
     r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
+    r"|^<(?:read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files"
+    r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"
+    r"|<functioncall>|\Aexitcode: -?\d{1,6} \(execution"
     r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
     r"|\[\[ ## next_tool_name ## \]\]"
@@ -261,10 +272,15 @@ def observes_by_text(text: str) -> bool:
     return _OBSERVATION.match(text) is not None
 
 
+def is_wanted(key: Any) -> bool:
+    """Whether a key is that of what an agent was to do."""
+    return _WANTED.search(str(key)) is not None
+
+
 def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
     """Describe steps or calls of an agent beside its messages (SWE-agent's `trajectory`); empty if there are none."""
     for key, held in document.items():
-        if held is messages or not held or _WANTED.search(str(key)):
+        if held is messages or not held or is_wanted(key):
             continue
         sign = _step_in(str(key), held) or _call_in(str(key), held)
         if sign:
@@ -353,7 +369,7 @@ def _is_definition(content: Any) -> bool:
 
 
 def _kind(item: Mapping[str, Any]) -> str | None:
-    for key in ("type", "part_kind", "content_type", "kind", "block_type"):
+    for key in ("type", "part_kind", "content_type", "kind", "block_type", "message_type"):
         held = item.get(key)
         if isinstance(held, str) and held:
             return held

@@ -1,0 +1,197 @@
+"""Rows of the tables of message formats, and the parts of coding agents, chats and services of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from rightcall.reading.conventions import Envelope, content_blocks
+
+Kind = Literal["call", "result"]
+
+
+class Part(msgspec.Struct, frozen=True):
+    """How one format writes a requested call, or a result."""
+
+    format: str
+    kind: Kind
+    marks: tuple[tuple[str, Any], ...]
+    """Keys that must be there, with their values: a type for any value of it, a function for those it
+    accepts, None for any at all."""
+    name: tuple[str, ...]
+    id: tuple[str, ...]
+    value: tuple[str, ...]
+    """Where the arguments or the output are."""
+    failure: tuple[tuple[str, Any], ...] = ()
+    """Keys that say the call failed, with their values; None for any value that is not empty."""
+    message: tuple[str, ...] = ()
+    """Where the error message or the reason of a refusal is; without one, the output is the error."""
+    refusal: tuple[tuple[str, Any, str], ...] = ()
+    """Keys that say the call was not carried out, with their values, and the default reason."""
+    unwrap: tuple[Envelope, ...] = ()
+    output: tuple[str, ...] = ()
+    """Where the output is, if the call holds its result, too."""
+    naming: Callable[[str], str] | None = None
+    """How the name of the tool is made of what is found under `name`, such as the type of a part."""
+
+
+def call_row(
+    format: str,
+    marks: dict[str, Any],
+    name: str,
+    id: str,
+    value: str,
+    failure: tuple[tuple[str, Any], ...] = (),
+    message: str = "",
+    refusal: tuple[tuple[str, Any, str], ...] = (),
+    output: str = "",
+    naming: Callable[[str], str] | None = None,
+) -> Part:
+    places = _names(name), _names(id), _names(value)
+    found = failure, _names(message), refusal
+    return Part(format, "call", tuple(marks.items()), *places, *found, output=_names(output), naming=naming)
+
+
+def result_row(
+    format: str,
+    marks: dict[str, Any],
+    name: str,
+    id: str,
+    value: str,
+    failure: tuple[tuple[str, Any], ...] = (),
+    message: str = "",
+    refusal: tuple[tuple[str, Any, str], ...] = (),
+    unwrap: tuple[Envelope, ...] = (),
+) -> Part:
+    places = _names(name), _names(id), _names(value)
+    return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split("|")) if text else ()
+
+
+_UI_STATES = frozenset(
+    {
+        "input-streaming",
+        "input-available",
+        "output-available",
+        "output-error",
+        "output-denied",
+        "approval-requested",
+        "approval-responded",
+    }
+)
+"""States of a call in a chat of Vercel's AI SDK (`UIMessage`, "tool-NAME" parts)."""
+
+
+def _is_ui_state(state: Any) -> bool:
+    return isinstance(state, str) and state in _UI_STATES
+
+
+def _is_ui_tool(kind: Any) -> bool:
+    return isinstance(kind, str) and kind.startswith("tool-") and len(kind) > len("tool-")
+
+
+def _of_ui_tool(kind: str) -> str:
+    return kind.removeprefix("tool-")
+
+
+UNFINISHED = "its arguments were still being written"
+
+AGENT_PARTS = (
+    # First: a tool may be called `result`, and the type of its parts is then that of another format.
+    call_row(
+        "Vercel, chat",
+        {"type": _is_ui_tool, "toolCallId": str, "state": _is_ui_state},
+        "type",
+        "toolCallId",
+        "input|rawInput",
+        failure=(("state", "output-error"),),
+        message="errorText",
+        refusal=(
+            ("state", "output-denied", "approval was refused"),
+            ("state", "approval-requested", "approval was asked for"),
+            ("state", "input-streaming", UNFINISHED),
+        ),
+        output="output",
+        naming=_of_ui_tool,
+    ),
+    call_row("Vercel, stream", {"type": "tool-input-available"}, "toolName", "toolCallId", "input"),
+    result_row("Vercel, stream", {"type": "tool-output-available", "toolCallId": str}, "", "toolCallId", "output"),
+    result_row(
+        "Vercel, stream",
+        {"type": "tool-output-error", "toolCallId": str},
+        "",
+        "toolCallId",
+        "errorText",
+        failure=(("type", None),),
+    ),
+    call_row(
+        "OpenCode",
+        {"type": "tool", "callID": str, "tool": str, "state": dict},
+        "tool",
+        "callID",
+        "state.input",
+        failure=(("state.status", "error"),),
+        message="state.error",
+        refusal=(("state.status", "pending", UNFINISHED),),
+        output="state.output|state.error",
+    ),
+    call_row(
+        "Goose",
+        {"type": "toolRequest", "toolCall": dict},
+        "toolCall.value.name",
+        "id",
+        "toolCall.value.arguments",
+    ),
+    result_row(
+        "Goose",
+        {"type": "toolResponse", "toolResult": dict},
+        "",
+        "id",
+        "toolResult.value.content|toolResult.value|toolResult.error",
+        failure=(("toolResult.status", "error"), ("toolResult.value.isError", True)),
+        message="toolResult.error",
+        unwrap=(content_blocks,),
+    ),
+    call_row(
+        "LibreChat",
+        {"type": "tool_call", "tool_call.name": str, "tool_call.args": None},
+        "tool_call.name",
+        "tool_call.id",
+        "tool_call.args",
+        output="tool_call.output",
+    ),
+    call_row(
+        "Letta",
+        {"message_type": "tool_call_message", "tool_call.name": str},
+        "tool_call.name",
+        "tool_call.tool_call_id",
+        "tool_call.arguments",
+    ),
+    result_row(
+        "Letta",
+        {"message_type": "tool_return_message", "tool_call_id": str},
+        "name",
+        "tool_call_id",
+        "tool_return",
+        failure=(("status", "error"),),
+    ),
+    result_row(
+        "Amp",
+        {"type": "tool_result", "toolUseID": str, "run": dict},
+        "",
+        "toolUseID",
+        "run.result|run.error",
+        failure=(("run.status", "error"),),
+        message="run.error.message|run.error",
+        refusal=(
+            ("run.status", "rejected-by-user", "refused by the user"),
+            ("run.status", "cancelled", "cancelled by the user"),
+        ),
+    ),
+)
+"""Tried before all others."""

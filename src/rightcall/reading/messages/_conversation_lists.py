@@ -1,0 +1,240 @@
+"""Conversations in the documents of services and data sets: pages of items, states of a graph, ShareGPT's turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rightcall.errors import InputError
+from rightcall.values.decoding import decode_json
+
+from ._log import Log, called, listed, plain, returned, said, word
+from ._message_exchange import has_messages, messages_of
+
+
+def is_run_steps(document: Any) -> bool:
+    """Whether a document is a page of steps of a run of OpenAI's or Azure's assistants."""
+    return any([plain(each).get("object") == "thread.run.step" for each in listed(plain(document).get("data"))])
+
+
+def run_step_logs(page: dict[str, Any]) -> list[Log]:
+    """Return the log of a run: the calls of its steps, oldest first."""
+    steps = list(page["data"])
+    times = [plain(step).get("created_at") for step in steps]
+    if all([isinstance(time, (int, float)) for time in times]):
+        steps.sort(key=lambda step: step["created_at"])
+    messages: list[Any] = []
+    for step in steps:
+        details = plain(plain(step).get("step_details"))
+        if details.get("type") == "message_creation":
+            continue
+        calls = details.get("tool_calls")
+        messages += [each for call in calls for each in _step_call(call)] if isinstance(calls, list) else [step]
+    return [Log(messages, id=word(plain(steps[0]).get("run_id")) or None)]
+
+
+def _step_call(call: Any) -> list[Any]:
+    held, call_id = plain(call), plain(call).get("id")
+    kind = word(held.get("type"))
+    inner = plain(held.get(kind))
+    if kind == "function" and isinstance(inner.get("name"), str):
+        made = called(call_id, inner["name"], inner.get("arguments"))
+        return [made] if inner.get("output") is None else [made, returned(call_id, inner["output"])]
+    if kind == "code_interpreter" and "input" in inner:
+        made = called(call_id, kind, {"input": inner["input"]})
+        return [made, returned(call_id, inner.get("outputs"))] if "outputs" in inner else [made]
+    if kind == "file_search":
+        return [called(call_id, kind, None), returned(call_id, inner.get("results"))]
+    return [{"tool_calls": [call or "an empty call"]}]
+
+
+def is_batch_answer(document: Any) -> bool:
+    """Whether a document is a line of the output of OpenAI's batches: one answer of a model."""
+    held = plain(document)
+    return isinstance(held.get("custom_id"), str) and isinstance(plain(held.get("response")).get("body"), dict)
+
+
+def batch_logs(line: dict[str, Any]) -> list[Log]:
+    """Return the log of one answer. Its `custom_id` is the id of a case."""
+    return [Log(messages_of(line["response"]["body"]), id=line["custom_id"], about={"case_id": line["custom_id"]})]
+
+
+def is_item_page(document: Any) -> bool:
+    """Whether a document is a page of a list: items of a response, events of a managed agent."""
+    held = plain(document)
+    marks = {"object", "has_more", "next_page", "first_id", "last_id"} & held.keys()
+    items = held.get("data")
+    return bool(marks) and isinstance(items, list) and _are_items(items)
+
+
+def _are_items(items: list[Any]) -> bool:
+    # Answers of a model that an account keeps are conversations of their own.
+    kinds = {word(plain(item).get("object")) for item in items}
+    return has_messages(items) and not kinds & {"chat.completion", "response", "thread.run"}
+
+
+def item_page_logs(pages: list[Any]) -> list[Log]:
+    """Return the log of all pages together. A list whose results come before their calls is newest first."""
+    items = [item for page in pages for item in (page["data"] if is_item_page(page) else [page])]
+    place: dict[str, int] = {}
+    for number, item in enumerate(items):
+        if plain(item).get("type") == "function_call" and isinstance(item.get("call_id"), str):
+            place.setdefault(item["call_id"], number)
+    answered = [
+        (number, place[item["call_id"]])
+        for number, item in enumerate(items)
+        if plain(item).get("type") == "function_call_output" and word(item.get("call_id")) in place
+    ]
+    is_newest_first = bool(answered) and all([result < call for result, call in answered])
+    times = [time for item in items if isinstance(time := plain(item).get("created_at"), (int, float))]
+    if times and len(times) == len(items):
+        is_newest_first = times[0] > times[-1]
+    return [Log(items[::-1] if is_newest_first else items)]
+
+
+def is_query_and_response(document: Any) -> bool:
+    """Whether a document is a row of Azure's evaluations: a conversation so far, and the messages that answer it."""
+    held = plain(document)
+    answers = held.get("response")
+    return "query" in held and "messages" not in held and isinstance(answers, list) and has_messages(answers)
+
+
+def query_logs(row: dict[str, Any]) -> list[Log]:
+    """Return the log of a row. What the query says was said before."""
+    asked = row["query"]
+    before = asked if isinstance(asked, list) else [said("user", asked)]
+    return [Log([*before, *row["response"]], about=row)]
+
+
+def is_sharegpt(document: Any) -> bool:
+    """Whether a document is a conversation in ShareGPT's format: `from` and `value`."""
+    held = plain(document).get("conversations")
+    return isinstance(held, list) and any(["from" in plain(turn) and "value" in plain(turn) for turn in held])
+
+
+_HUMAN = frozenset({"human", "user"})
+_RESULTS = frozenset({"observation", "tool", "function_response"})
+
+
+def sharegpt_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of a conversation. Turns have no ids: results answer the calls before them in order."""
+    messages: list[Any] = []
+    waiting: list[str] = []
+    for number, turn in enumerate(document["conversations"]):
+        role, value = word(plain(turn).get("from")), plain(turn).get("value")
+        if role == "function_call":
+            calls = list(_written_calls(value))
+            ids = [f"{number}.{place}" for place in range(len(calls))]
+            waiting += ids
+            made = [called(name, *call) for name, call in zip(ids, calls, strict=True)]
+            messages += made or [{"tool_calls": [turn]}]
+        elif role in _RESULTS and waiting:
+            messages.append(returned(waiting.pop(0), value))
+        elif role in _HUMAN or role in ("gpt", "assistant", "model", "system"):
+            messages.append(said({"gpt": "assistant", **dict.fromkeys(_HUMAN, "user")}.get(role, role), value))
+        else:
+            messages.append({"role": role or "tool", "content": value, "turn": turn})
+    return [Log(messages, id=word(document.get("id")) or None, about=document)]
+
+
+def _written_calls(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the calls in the text of a turn; none if one of them cannot be read."""
+    try:
+        held = decode_json(value) if isinstance(value, str) else value
+    except InputError:
+        return
+    calls = [plain(each) for each in (held if isinstance(held, list) else [held])]
+    if all([isinstance(call.get("name"), str) and "arguments" in call for call in calls]):
+        yield from [(call["name"], call["arguments"]) for call in calls]
+
+
+_STATES = ("values", "channel_values")
+
+
+def is_graph_state(document: Any) -> bool:
+    """Whether a document is a state of a LangGraph: a snapshot, a checkpoint, a thread, an event of a stream."""
+    return _state_messages(document) is not None
+
+
+def _state_messages(document: Any) -> list[Any] | None:
+    held = plain(document)
+    if held.get("event") == "values":
+        held = {"values": held.get("data")}
+    for key in _STATES:
+        messages = plain(held.get(key)).get("messages")
+        if isinstance(messages, list) and (not messages or has_messages(messages)):
+            return messages
+    return None
+
+
+def is_graph_update(document: Any) -> bool:
+    """Whether a document is an update of a LangGraph: what each node adds, by its name."""
+    return bool(_update_messages(document))
+
+
+def _update_messages(document: Any) -> list[Any]:
+    """Return the messages of an update. A hand-written object of objects has none of LangChain's types."""
+    held = plain(document)
+    if word(held.get("event")).partition("|")[0] == "updates":
+        held = plain(held.get("data"))
+    if not held or any([each is not None and not isinstance(each, dict) for each in held.values()]):
+        return []
+    added: list[Any] = []
+    for node in held.values():
+        messages = plain(node).get("messages")
+        added += messages if isinstance(messages, list) else [messages] if isinstance(messages, dict) else []
+    return added if all([_is_of_langchain(each) for each in added]) else []
+
+
+def _is_of_langchain(message: Any) -> bool:
+    held = plain(message)
+    return word(held.get("type")) in ("ai", "human", "tool", "system", "remove", "AIMessageChunk") or "lc" in held
+
+
+def graph_logs(documents: list[Any]) -> list[Log]:
+    """Return the log of a graph: the messages of its longest state, or all that its updates added, each once."""
+    states = [state for document in documents if (state := _state_messages(document)) is not None]
+    updates = [message for document in documents for message in _update_messages(document)]
+    longest = max(states, key=len, default=[])
+    messages = _by_id([*longest, *([] if states else updates)])
+    known = {identity(message) for message in messages}
+    told = [message for each in (*states, updates) for message in each if plain(message).get("type") != "remove"]
+    gone = [message for message in told if identity(message) not in known]
+    unread = [document for document in documents if not _is_of_graph(document)]
+    nested = "messages that a later state of the graph no longer has" if gone else ""
+    threads = [word(plain(document).get("thread_id")) for document in documents]
+    return [Log([*messages, *unread], id=next(filter(None, threads), None), nested=nested)]
+
+
+def _is_of_graph(document: Any) -> bool:
+    held = plain(document)
+    kind = word(held.get("event"))
+    if kind:
+        return kind.partition("|")[0] in (
+            "metadata",
+            "values",
+            "updates",
+            "end",
+            "messages",
+            "debug",
+        ) or kind.startswith("messages/")
+    return _state_messages(held) is not None or bool(_update_messages(held)) or not any(held.values())
+
+
+def _by_id(messages: list[Any]) -> list[Any]:
+    """Return messages once each, as they were last told, where they were first told; removals take effect."""
+    found: dict[Any, Any] = {}
+    for number, message in enumerate(messages):
+        key = identity(message) or number
+        if plain(message).get("type") == "remove":
+            found.pop(key, None)
+        else:
+            found[key] = message
+    return list(found.values())
+
+
+def identity(message: Any) -> str:
+    """Return the id of a message; empty if it has none."""
+    held = plain(message)
+    inner = plain(held.get("kwargs"))
+    return word(inner.get("id")) or word(held.get("id"))

@@ -1,0 +1,265 @@
+"""Streams of events, one a line, in which agents and frameworks tell what they do: one conversation each.
+
+GitHub Copilot CLI, Cursor's `stream-json`, `opencode run --format json`, LangChain's `astream_events`, the events of an
+Inspect sample, the traces of Bedrock agents. Whatever else a line holds stays as it is, so that it is not understood
+rather than not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._log import Log, called, listed, plain, returned, said, word
+
+
+def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[Any]], list[Log]]:
+    """Return a reader of lines that are read one by one."""
+
+    def logs(lines: list[Any]) -> list[Log]:
+        messages: list[Any] = []
+        for line in lines:
+            messages += of_event(line) if isinstance(line, dict) else [line]
+        return [Log(messages, id=_session(lines))]
+
+    return logs
+
+
+def _session(lines: list[Any]) -> str | None:
+    for line in lines[:_LOOKED_AT]:
+        held = plain(line)
+        for key in ("session_id", "sessionID", "sessionId"):
+            found = word(held.get(key)) or word(plain(held.get("data")).get(key))
+            if found:
+                return found
+    return None
+
+
+_LOOKED_AT = 100
+
+
+def is_copilot_event(line: Any) -> bool:
+    """Whether a line is an event of a session of GitHub Copilot CLI that no other agent writes."""
+    return (
+        isinstance(line, dict)
+        and word(line.get("type")) in ("tool.execution_start", "tool.execution_complete", "assistant.turn_start")
+        and isinstance(line.get("data"), dict)
+    )
+
+
+_OF_COPILOT = (
+    "session.",
+    "assistant.",
+    "hook.",
+    "system.",
+    "abort",
+    "tool.execution_p",
+    "tool.user_requested",
+    "skill.",
+)
+"""Prefixes of types of events that are neither a call nor a result; progress of a tool is one."""
+
+
+def _of_copilot(event: dict[str, Any]) -> list[Any]:
+    kind, data = word(event.get("type")), event.get("data")
+    if not isinstance(data, dict):
+        return [event]
+    if kind == "user.message":
+        return [said("user", data.get("content"))]
+    if kind == "assistant.message":
+        # Its `toolRequests` are told again when they are carried out.
+        return [said("assistant", data["content"])] if data.get("content") else []
+    if kind == "tool.execution_start":
+        return [called(data.get("toolCallId"), data.get("toolName"), data.get("arguments"))]
+    if kind == "tool.execution_complete":
+        result = plain(data.get("result"))
+        error = plain(data.get("error")).get("message")
+        output = result.get("content", result.get("detailedContent"))
+        return [returned(data.get("toolCallId"), error if output is None else output, data.get("success") is False)]
+    return [] if kind.startswith(_OF_COPILOT) else [event]
+
+
+copilot_logs = _logs_by(_of_copilot)
+
+
+def is_cursor_event(line: Any) -> bool:
+    """Whether a line is a call in the output format `stream-json` of Cursor's agent."""
+    return (
+        isinstance(line, dict)
+        and line.get("type") == "tool_call"
+        and word(line.get("subtype")) in ("started", "completed")
+        and isinstance(line.get("tool_call"), dict)
+    )
+
+
+def _of_cursor(event: dict[str, Any]) -> list[Any]:
+    if not is_cursor_event(event):
+        return [event]
+    if event["subtype"] == "started":
+        return []  # told again, whole, when it is completed; see `cursor_logs`
+    tools = {key: held for key, held in event["tool_call"].items() if isinstance(held, dict)}
+    if len(tools) != 1:
+        return [event]
+    (key, held) = next(iter(tools.items()))
+    call_id = event.get("call_id")
+    if key == "function":
+        made = called(call_id, held.get("name"), held.get("arguments"))
+    else:
+        made = called(call_id, key.removesuffix("ToolCall"), held.get("args"))
+    if "result" not in held:
+        return [made]
+    result = plain(held["result"])
+    failed = "success" not in result and bool(result)
+    output = result.get("success", next(iter(result.values()))) if len(result) == 1 else held["result"]
+    return [made, returned(call_id, output, failed)]
+
+
+def cursor_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of a run of Cursor's agent. A call that was never completed is read from its start."""
+    done = {word(line.get("call_id")) for line in lines if is_cursor_event(line) and line["subtype"] == "completed"}
+    lines = [
+        {**line, "subtype": "completed"} if is_cursor_event(line) and word(line.get("call_id")) not in done else line
+        for line in lines
+    ]
+    return _cursor_lines(lines)
+
+
+_cursor_lines = _logs_by(_of_cursor)
+
+
+def is_opencode_event(line: Any) -> bool:
+    """Whether a line is an event of `opencode run --format json`."""
+    return isinstance(line, dict) and isinstance(line.get("part"), dict) and "sessionID" in line and "type" in line
+
+
+def _of_opencode(event: dict[str, Any]) -> list[Any]:
+    if not is_opencode_event(event):
+        return [] if event.get("type") == "error" else [event]
+    part = event["part"]
+    if part.get("type") == "text":
+        return [said("assistant", part.get("text"))]
+    return [] if part.get("type") in ("step-start", "step-finish", "reasoning") else [part]
+
+
+opencode_logs = _logs_by(_of_opencode)
+
+
+def is_langchain_event(line: Any) -> bool:
+    """Whether a line is an event of LangChain's `astream_events`."""
+    return (
+        isinstance(line, dict)
+        and word(line.get("event")).startswith("on_")
+        and isinstance(line.get("run_id"), str)
+        and isinstance(line.get("data"), dict)
+    )
+
+
+def langchain_logs(events: list[Any]) -> list[Log]:
+    """Return the log of all events: the calls that tools were started with, or those that models asked for."""
+    has_tools = any([is_langchain_event(each) and each["event"] == "on_tool_start" for each in events])
+    messages: list[Any] = []
+    for event in events:
+        messages += _of_langchain(event, has_tools) if is_langchain_event(event) else [event]
+    return [Log(messages)]
+
+
+def _of_langchain(event: dict[str, Any], has_tools: bool) -> list[Any]:
+    kind, data, run = event["event"], event["data"], event["run_id"]
+    if kind == "on_tool_start":
+        return [called(run, event.get("name"), data.get("input"))]
+    if kind in ("on_tool_end", "on_tool_error"):
+        output = data.get("output", data.get("error"))
+        message = plain(plain(output).get("kwargs") or output)
+        failed = kind == "on_tool_error" or message.get("status") == "error"
+        return [returned(run, message.get("content", output), failed)]
+    if kind == "on_chat_model_end":
+        answer = plain(data.get("output"))
+        if not has_tools:
+            return [answer] if answer else [event]
+        return [said("assistant", answer["content"])] if answer.get("content") else []
+    return []
+
+
+def is_inspect_event(line: Any) -> bool:
+    """Whether an object is an event of a sample of Inspect."""
+    kind = line.get("event") if isinstance(line, dict) else None
+    return (kind == "tool" and "function" in line) or (kind == "model" and "output" in line)
+
+
+def inspect_event_logs(events: list[Any]) -> list[Log]:
+    """Return the log of all events. A call is what a model asked for; the event of its tool has the result."""
+    messages: list[Any] = []
+    asked = set[str]()
+    for event in map(plain, events):
+        kind = event.get("event")
+        if kind == "model":
+            answers = [plain(choice).get("message") for choice in listed(plain(event.get("output")).get("choices"))[:1]]
+            messages += [answer for answer in answers if isinstance(answer, dict)]
+            asked |= {word(plain(call).get("id")) for each in answers for call in listed(plain(each).get("tool_calls"))}
+        elif kind == "tool" and event.get("pending") is not True:
+            error = plain(event.get("error")).get("message")
+            if word(event.get("id")) not in asked:
+                messages.append(called(event.get("id"), event.get("function"), event.get("arguments")))
+            messages.append(returned(event.get("id"), error or event.get("result"), error is not None))
+        elif not isinstance(kind, str):
+            messages.append(event)
+    return [Log(messages)]
+
+
+_OF_BEDROCK = ("orchestrationTrace", "preProcessingTrace", "postProcessingTrace", "guardrailTrace", "failureTrace")
+_INVOKED = {
+    "ACTION_GROUP": ("actionGroupInvocationInput", "actionGroupInvocationOutput"),
+    "KNOWLEDGE_BASE": ("knowledgeBaseLookupInput", "knowledgeBaseLookupOutput"),
+    "AGENT_COLLABORATOR": ("agentCollaboratorInvocationInput", "agentCollaboratorInvocationOutput"),
+    "ACTION_GROUP_CODE_INTERPRETER": ("codeInterpreterInvocationInput", "codeInterpreterInvocationOutput"),
+}
+"""What an agent of Bedrock invokes (API reference, "InvocationInput" and "Observation")."""
+
+
+def is_bedrock_trace(line: Any) -> bool:
+    """Whether an object is a `TracePart` in the answer of `InvokeAgent`."""
+    held = plain(line).get("trace")
+    return isinstance(held, dict) and any([isinstance(held.get(key), dict) for key in _OF_BEDROCK])
+
+
+def bedrock_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of an invocation. What was invoked and what was observed share a `traceId`."""
+    messages: list[Any] = []
+    for line in lines:
+        messages += _of_bedrock(plain(line)["trace"]) if is_bedrock_trace(line) else [line]
+    return [Log(messages, id=_session(lines))]
+
+
+def _of_bedrock(trace: dict[str, Any]) -> list[Any]:
+    step = plain(trace.get("orchestrationTrace"))
+    asked, observed = step.get("invocationInput"), step.get("observation")
+    if isinstance(asked, dict):
+        return [_invoked(asked)]
+    if not isinstance(observed, dict) or observed.get("type") == "REPROMPT":
+        return []
+    if observed.get("type") == "FINISH":
+        return [said("assistant", plain(observed.get("finalResponse")).get("text"))]
+    _, key = _INVOKED.get(word(observed.get("type")), ("", ""))
+    output = observed.get(key)
+    if not isinstance(output, dict):
+        return [{"tool_calls": [observed]}]
+    text = output.get("text", output.get("executionOutput"))
+    return [returned(observed.get("traceId"), output if text is None else text, bool(output.get("executionError")))]
+
+
+def _invoked(asked: dict[str, Any]) -> dict[str, Any]:
+    key, _ = _INVOKED.get(word(asked.get("invocationType")), ("", ""))
+    held = plain(asked.get(key))
+    call_id = asked.get("traceId")
+    if key == "actionGroupInvocationInput" and (held.get("function") or held.get("apiPath")):
+        content = plain(plain(held.get("requestBody")).get("content"))
+        given = [*listed(held.get("parameters")), *[each for body in content.values() for each in listed(body)]]
+        args = {word(plain(each).get("name")): plain(each).get("value") for each in given}
+        return called(call_id, held.get("function") or held.get("apiPath"), args)
+    if key == "knowledgeBaseLookupInput":
+        return called(call_id, "knowledge_base", {"text": held.get("text")})
+    if key == "codeInterpreterInvocationInput":
+        return called(call_id, "code_interpreter", {"code": held.get("code")})
+    if key == "agentCollaboratorInvocationInput":
+        return called(call_id, held.get("agentCollaboratorName"), {"input": plain(held.get("input")).get("text")})
+    return {"tool_calls": [asked]}

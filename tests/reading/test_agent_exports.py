@@ -1,0 +1,464 @@
+"""What agents, frameworks and platforms export, each with the same call in it: `refund(order=7)`, answered by `ok`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading.logs import ANSWERED, ASKED, refund
+
+from rightcall.reading import read
+
+ARGS = {"order": 7}
+TEXT = json.dumps(ARGS)
+START, END = "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"
+QUESTION = {"id": "m0", "role": "user", "parts": [{"type": "text", "text": "Refund order 7."}]}
+INVOCATION = {"state": "result", "toolCallId": "c1", "toolName": "refund", "args": ARGS, "result": "ok"}
+_ID = "6f1c2a30-0000-4000-8000-00000000000"
+HUMAN = {"type": "human", "content": "Refund order 7.", "id": f"{_ID}1"}
+ASKS = {
+    "type": "ai",
+    "content": "",
+    "id": f"{_ID}2",
+    "tool_calls": [{"name": "refund", "args": ARGS, "id": "c1", "type": "tool_call"}],
+}
+GIVES = {"type": "tool", "content": "ok", "id": f"{_ID}3", "tool_call_id": "c1", "name": "refund"}
+SAYS = {"type": "ai", "content": "Done.", "id": f"{_ID}4", "tool_calls": []}
+TALK = [HUMAN, ASKS, GIVES, SAYS]
+
+
+def _answers(*parts: dict[str, Any]) -> list[dict[str, Any]]:
+    return [QUESTION, {"id": "m1", "role": "assistant", "parts": [*parts, {"type": "text", "text": "Done."}]}]
+
+
+def _opencode(**state: Any) -> dict[str, Any]:
+    return {"id": "p2", "sessionID": "s", "type": "tool", "callID": "c1", "tool": "refund", "state": state}
+
+
+_DONE = _opencode(status="completed", input=ARGS, output="ok", title="", metadata={})
+_REQUEST = {
+    "type": "toolRequest",
+    "id": "c1",
+    "toolCall": {"status": "success", "value": {"name": "refund", "arguments": ARGS}},
+}
+_RESPONSE = {
+    "type": "toolResponse",
+    "id": "c1",
+    "toolResult": {"status": "success", "value": [{"type": "text", "text": "ok"}]},
+}
+_ATTRIBUTES = {
+    "gen_ai.operation.name": "execute_tool",
+    "gen_ai.tool.name": "refund",
+    "gen_ai.tool.call.arguments": TEXT,
+    "gen_ai.tool.call.result": "ok",
+}
+_CURSOR = {"type": "tool_call", "call_id": "c1", "session_id": "s"}
+_INSPECT = {"id": "c1", "function": "refund", "arguments": ARGS, "type": "function"}
+_STEP = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": TEXT, "output": "ok"}}
+_ITEMS = [
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Refund order 7."}]},
+    {"type": "function_call", "call_id": "c1", "name": "refund", "arguments": TEXT},
+    {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+]
+_INVOKED = {
+    "invocationType": "ACTION_GROUP",
+    "traceId": "t-0",
+    "actionGroupInvocationInput": {
+        "function": "refund",
+        "parameters": [{"name": "order", "type": "integer", "value": 7}],
+    },
+}
+_OBSERVED = {"type": "ACTION_GROUP", "traceId": "t-0", "actionGroupInvocationOutput": {"text": "ok"}}
+_HEADER = {"id": "s", "timestamp": START, "instructions": None}
+
+LOGS: dict[str, Any] = {
+    "Vercel, chat": _answers(
+        {"type": "tool-refund", "toolCallId": "c1", "state": "output-available", "input": ARGS, "output": "ok"}
+    ),
+    "Vercel, chat of 4": _answers({"type": "tool-invocation", "toolInvocation": INVOCATION}),
+    "Vercel, stream": [
+        {"type": "start"},
+        {"type": "tool-input-start", "toolCallId": "c1", "toolName": "refund"},
+        {"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": '{"or'},
+        {"type": "tool-input-available", "toolCallId": "c1", "toolName": "refund", "input": ARGS},
+        {"type": "tool-output-available", "toolCallId": "c1", "output": "ok"},
+        {"type": "finish"},
+    ],
+    "OpenCode": {
+        "info": {"id": "s"},
+        "messages": [
+            {"info": {"id": "1", "role": "user"}, "parts": [{"type": "text", "text": "Refund order 7."}]},
+            {
+                "info": {"id": "2", "role": "assistant"},
+                "parts": [{"type": "step-start"}, _DONE, {"type": "step-finish"}],
+            },
+        ],
+    },
+    "OpenCode, run": [
+        {"type": "step_start", "sessionID": "s", "part": {"type": "step-start"}},
+        {"type": "tool_use", "sessionID": "s", "part": _DONE},
+        {"type": "text", "sessionID": "s", "part": {"type": "text", "text": "Done."}},
+    ],
+    "Goose": [
+        {"working_dir": "/", "description": "", "message_count": 2},
+        {"role": "user", "created": 1, "content": [{"type": "text", "text": "Refund order 7."}]},
+        {"role": "assistant", "created": 2, "content": [_REQUEST]},
+        {"role": "user", "created": 3, "content": [_RESPONSE]},
+    ],
+    "Letta": [
+        {"message_type": "user_message", "content": "Refund order 7."},
+        {"message_type": "reasoning_message", "reasoning": "…"},
+        {
+            "message_type": "tool_call_message",
+            "tool_call": {"name": "refund", "arguments": TEXT, "tool_call_id": "c1"},
+        },
+        {"message_type": "tool_return_message", "tool_return": "ok", "status": "success", "tool_call_id": "c1"},
+    ],
+    "Amp": {
+        "id": "T-1",
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Refund order 7."}]},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "refund", "input": ARGS}]},
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "toolUseID": "c1", "run": {"status": "done", "result": "ok"}}],
+            },
+        ],
+    },
+    "LibreChat": [
+        {"role": "user", "content": "Refund order 7."},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_call", "tool_call": {"id": "c1", "name": "refund", "args": TEXT, "output": "ok"}},
+                {"type": "text", "text": "Done."},
+            ],
+        },
+    ],
+    "GitHub Copilot CLI": [
+        {"type": "session.start", "data": {"sessionId": "s"}},
+        {"type": "user.message", "data": {"content": "Refund order 7."}},
+        {
+            "type": "assistant.message",
+            "data": {"content": "", "toolRequests": [{"toolCallId": "c1", "name": "refund"}]},
+        },
+        {"type": "tool.execution_start", "data": {"toolCallId": "c1", "toolName": "refund", "arguments": ARGS}},
+        {"type": "tool.execution_complete", "data": {"toolCallId": "c1", "success": True, "result": {"content": "ok"}}},
+        {"type": "assistant.message", "data": {"content": "Done.", "toolRequests": []}},
+    ],
+    "Cursor": [
+        {**_CURSOR, "subtype": "started", "tool_call": {"refundToolCall": {"args": ARGS}}},
+        {
+            **_CURSOR,
+            "subtype": "completed",
+            "tool_call": {"refundToolCall": {"args": ARGS, "result": {"success": "ok"}}},
+        },
+        {"type": "result", "subtype": "success", "result": "Done."},
+    ],
+    "Codex, early lines": [_HEADER, {"record_type": "state"}, *_ITEMS],
+    "Codex, early session": {"session": _HEADER, "items": _ITEMS},
+    "LangGraph, values": [{"messages": TALK[:end]} for end in range(1, 5)],
+    "LangGraph, history": [
+        {"values": {"messages": TALK[:end]}, "next": [], "checkpoint": {"checkpoint_id": str(end)}}
+        for end in range(4, 0, -1)
+    ],
+    "LangGraph, checkpoint": {"v": 1, "channel_values": {"messages": TALK}, "channel_versions": {}},
+    "LangGraph, updates": [
+        {"agent": {"messages": [ASKS]}},
+        {"tools": {"messages": [GIVES]}},
+        {"summary": None},
+        {"agent": {"messages": [SAYS]}},
+    ],
+    "LangGraph, stream of its server": [
+        {"event": "metadata", "data": {"run_id": "r"}},
+        *[{"event": "values", "data": {"messages": TALK[:end]}} for end in range(1, 5)],
+    ],
+    "LangChain, events": [
+        {"event": "on_chain_start", "run_id": "1", "data": {"input": {"messages": [HUMAN]}}},
+        {"event": "on_chat_model_end", "run_id": "2", "data": {"output": ASKS}},
+        {"event": "on_tool_start", "name": "refund", "run_id": "3", "data": {"input": ARGS}},
+        {"event": "on_tool_end", "name": "refund", "run_id": "3", "data": {"output": GIVES}},
+        {"event": "on_chat_model_end", "run_id": "4", "data": {"output": SAYS}},
+    ],
+    "Inspect, events": [
+        {
+            "event": "model",
+            "output": {"choices": [{"message": {"role": "assistant", "content": "", "tool_calls": [_INSPECT]}}]},
+        },
+        {"event": "tool", "id": "c1", "function": "refund", "arguments": ARGS, "result": "ok"},
+    ],
+    "OpenAI assistants": {
+        "object": "list",
+        "data": [
+            {"object": "thread.run.step", "type": "message_creation", "step_details": {"type": "message_creation"}},
+            {"object": "thread.run.step", "step_details": {"type": "tool_calls", "tool_calls": [_STEP]}},
+        ],
+    },
+    "OpenAI, page of items": {"object": "list", "has_more": False, "data": _ITEMS[::-1]},
+    "managed agents, pages": [
+        {
+            "data": [
+                {"type": "user.message", "content": []},
+                {"type": "agent.tool_use", "id": "c1", "name": "refund", "input": ARGS},
+            ],
+            "next_page": "x",
+        },
+        {
+            "data": [{"type": "agent.tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "ok"}]}],
+            "next_page": None,
+        },
+    ],
+    "Azure AI evaluation": {
+        "query": [ASKED],
+        "response": [
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_call", "tool_call_id": "c1", "name": "refund", "arguments": ARGS}],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": [{"type": "tool_result", "tool_result": "ok"}]},
+        ],
+    },
+    "Bedrock agents": [
+        {"sessionId": "s", "trace": {"orchestrationTrace": {"invocationInput": _INVOKED}}},
+        {"sessionId": "s", "trace": {"orchestrationTrace": {"observation": _OBSERVED}}},
+        {
+            "sessionId": "s",
+            "trace": {"orchestrationTrace": {"observation": {"type": "FINISH", "finalResponse": {"text": "Done."}}}},
+        },
+    ],
+    "ShareGPT": {
+        "conversations": [
+            {"from": "human", "value": "Refund order 7."},
+            {"from": "function_call", "value": json.dumps({"name": "refund", "arguments": ARGS})},
+            {"from": "observation", "value": "ok"},
+            {"from": "gpt", "value": "Done."},
+        ],
+        "tools": "[]",
+    },
+    "SWE-agent": {
+        "history": [
+            ASKED,
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"id": "c1", "function": {"name": "refund", "arguments": TEXT}}],
+            },
+            {"role": "tool", "content": [{"type": "text", "text": "ok"}], "tool_call_ids": ["c1"]},
+        ],
+        "trajectory": [],
+    },
+    "messages under a key of their own": {"run": 1, "dialog": refund(), "verdict": "good"},
+}
+SPANS: dict[str, Any] = {
+    "Braintrust": {
+        "events": [
+            {
+                "id": "e",
+                "span_id": "s2",
+                "root_span_id": "s1",
+                "span_parents": ["s1"],
+                "span_attributes": {"name": "refund", "type": "tool"},
+                "metrics": {"start": 1.5, "end": 2.5},
+                "input": ARGS,
+                "output": "ok",
+            }
+        ]
+    },
+    "Datadog, export": {
+        "data": [
+            {
+                "id": "1",
+                "type": "span",
+                "attributes": {
+                    "span_id": "1",
+                    "trace_id": "t",
+                    "parent_id": "undefined",
+                    "name": "refund",
+                    "span_kind": "tool",
+                    "start_ns": 1,
+                    "duration": 1,
+                    "input": {"value": TEXT},
+                    "output": {"value": "ok"},
+                },
+            }
+        ]
+    },
+    "Datadog, SDK": [
+        {
+            "span_id": "1",
+            "trace_id": "t",
+            "parent_id": "undefined",
+            "name": "refund",
+            "start_ns": 1,
+            "duration": 1,
+            "meta": {"span.kind": "tool", "input": {"value": TEXT}, "output": {"value": "ok"}},
+        }
+    ],
+    "Application Insights": [
+        {
+            "id": "b",
+            "operation_Id": "a",
+            "name": "execute_tool refund",
+            "timestamp": START,
+            "customDimensions": json.dumps(_ATTRIBUTES),
+        }
+    ],
+    "Honeycomb": [
+        {"Timestamp": START, "trace.trace_id": "a", "trace.span_id": "b", "name": "x", "duration_ms": 1, **_ATTRIBUTES}
+    ],
+    "Logfire, columns": {
+        "columns": [
+            {"name": name, "values": [value]}
+            for name, value in {
+                "trace_id": "a",
+                "span_id": "b",
+                "span_name": "x",
+                "start_timestamp": START,
+                "attributes": _ATTRIBUTES,
+            }.items()
+        ]
+    },
+    "nested attributes": [
+        {
+            "name": "refund",
+            "context": {"trace_id": "a", "span_id": "b"},
+            "start_time": START,
+            "attributes": {
+                "openinference": {"span": {"kind": "TOOL"}},
+                "tool": {"name": "refund"},
+                "input": {"value": TEXT},
+                "output": {"value": "ok"},
+            },
+        }
+    ],
+}
+
+
+def _with_own_ids(number: int, document: Any) -> Any:
+    """Two documents in one file are two runs only if they share no id."""
+    text = json.dumps(document)
+    for name in ("c1", "a", "b", "t", "t-0", "s1", "s2"):
+        text = text.replace(f'"{name}"', f'"{name}-{number}"')
+    return json.loads(text.replace(_ID, f"{_ID[:-3]}{number:02}-"))
+
+
+EXPORTS = {
+    name: _with_own_ids(*numbered)
+    for name, numbered in zip((*LOGS, *SPANS), enumerate((*LOGS.values(), *SPANS.values())), strict=True)
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_a_call_is_read_once_with_arguments_and_output(name: str) -> None:
+    [made] = read(json.dumps(EXPORTS[name]).encode())
+
+    assert [(call.name, call.args, call.output) for call in made.calls] == [("refund", ARGS, "ok")]
+    assert made.calls_recorded
+
+
+@pytest.mark.parametrize("name", [name for name in LOGS if isinstance(LOGS[name], list)])
+def test_lines_are_read_like_a_list(name: str) -> None:
+    data = "\n".join(json.dumps(line) for line in LOGS[name]).encode()
+    [made] = read(data)
+
+    assert [(call.name, call.args, call.output) for call in made.calls] == [("refund", ARGS, "ok")]
+
+
+FAILURES: dict[str, Any] = {
+    "Vercel, chat": _answers(
+        {"type": "tool-refund", "toolCallId": "c1", "state": "output-error", "input": ARGS, "errorText": "no"}
+    ),
+    "OpenCode": [{"role": "assistant", "parts": [_opencode(status="error", input=ARGS, error="no")]}],
+    "Goose": [
+        {"role": "assistant", "content": [_REQUEST]},
+        {
+            "role": "user",
+            "content": [{"type": "toolResponse", "id": "c1", "toolResult": {"status": "error", "error": "no"}}],
+        },
+    ],
+    "GitHub Copilot CLI": [
+        LOGS["GitHub Copilot CLI"][3],
+        {"type": "tool.execution_complete", "data": {"toolCallId": "c1", "success": False, "error": {"message": "no"}}},
+    ],
+    "Cursor": [
+        {**_CURSOR, "subtype": "completed", "tool_call": {"refundToolCall": {"args": ARGS, "result": {"error": "no"}}}}
+    ],
+    "LangChain, events": [
+        LOGS["LangChain, events"][2],
+        {"event": "on_tool_error", "name": "refund", "run_id": "3", "data": {"error": "no"}},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_call_that_failed_has_its_error(name: str) -> None:
+    [made] = read(json.dumps(FAILURES[name]).encode())
+
+    assert [(call.name, call.error) for call in made.calls] == [("refund", "no")]
+
+
+@pytest.mark.parametrize("state", ["input-streaming", "approval-requested", "output-denied"])
+def test_a_call_of_a_vercel_chat_that_was_not_carried_out_is_withheld(state: str) -> None:
+    [made] = read(
+        json.dumps(_answers({"type": "tool-refund", "toolCallId": "c1", "state": state, "input": {}})).encode()
+    )
+
+    assert made.calls == ()
+    assert [call.name for call in made.withheld] == ["refund"]
+
+
+def test_two_conversations_that_begin_alike_are_two() -> None:
+    lines = b"\n".join(json.dumps({"messages": talk}).encode() for talk in (refund()[:2], refund(), refund()))
+
+    assert [len(each.calls) for each in read(lines)] == [1, 1, 1]
+
+
+def test_states_of_a_graph_that_lost_messages_do_not_show_all_calls() -> None:
+    lines = b"\n".join(json.dumps({"messages": talk}).encode() for talk in (TALK, [SAYS]))
+    [made] = read(lines)
+
+    assert not made.calls_recorded
+
+
+def test_the_reader_takes_the_answers_of_a_batch_one_by_one() -> None:
+    body = {
+        "choices": [
+            {
+                "message": {
+                    "role": "assistant",
+                    "tool_calls": [{"id": "c1", "function": {"name": "refund", "arguments": TEXT}}],
+                }
+            }
+        ]
+    }
+    lines = [{"custom_id": f"case-{number}", "response": {"body": body}} for number in range(2)]
+    made = list(read(b"\n".join(json.dumps(line).encode() for line in lines)))
+
+    assert [each.metadata["rightcall.case.id"] for each in made] == ["case-0", "case-1"]
+    assert [each.names for each in made] == [("refund",), ("refund",)]
+
+
+BY_TEXT = {
+    "Roo Code": [ASKED, {"role": "assistant", "content": "I look.\n\n<read_file>\n<path>a.py</path>\n</read_file>"}],
+    "AG2": [
+        {"role": "assistant", "name": "user", "content": "Plot it."},
+        {"role": "user", "name": "coder", "content": "```python\nplot()\n```"},
+        {"role": "assistant", "name": "user", "content": "exitcode: 0 (execution succeeded)\nCode output: 1"},
+    ],
+    "Glaive": [ASKED, {"role": "assistant", "content": '<functioncall> {"name": "refund", "arguments": "{}"}'}],
+}
+
+
+@pytest.mark.parametrize("name", BY_TEXT)
+def test_calls_in_text_are_not_a_chat_without_calls(name: str) -> None:
+    [made] = read(json.dumps(BY_TEXT[name]).encode())
+
+    assert not made.calls_recorded
+
+
+def test_a_chat_is_still_a_chat_without_calls() -> None:
+    [made] = read(json.dumps([ASKED, ANSWERED]).encode())
+
+    assert made.calls_recorded
+    assert made.calls == ()
