@@ -129,3 +129,19 @@ def test_a_folder_is_told_from_a_file(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr == "rightcall: . is a folder; name the eval set in it\n"
+
+
+def test_check_notes_a_bound_that_has_no_effect_at_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "poll.yaml"
+    path.write_text(
+        "cases:\n"
+        "  - {id: a, expect: {calls: {match: in_order, expected: [{repeat: poll, at_most: 3}]}}}\n"
+        "  - {id: b, expect: {calls: {match: in_order, extra: others, expected: [{repeat: poll, at_most: 3}]}}}\n"
+        "  - {id: c, expect: {calls: [{repeat: poll, at_most: 3}]}}\n"
+    )
+
+    done = rightcall("check", str(path))
+
+    note = "'at_most' has no effect where extra calls of `poll` are allowed; did you mean 'extra: others'?"
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1:] == [f"  note: {path}:2:73: {note}"]

@@ -114,6 +114,32 @@ def test_calls_at_once_are_open_where_neither_groups_nor_times_were_recorded() -
     ).passed
 
 
+def test_a_recorded_group_is_a_fact_also_where_agents_differ() -> None:
+    made = [ToolCall("b", {}, None, group="1", agent="A"), ToolCall("c", {}, None, group="1", agent="B")]
+    open_call = ToolCall("c", {}, None, agent="B")
+
+    assert path(made, [{"at_once": ["b", {"name": "c", "turn": 1}]}]).verdict == "not_measured"
+    assert path([*made, open_call], [{"at_once": ["b", "c"]}, {"name": "c", "turn": 1}]).verdict == "not_measured"
+
+
+def test_the_least_share_is_exact_to_the_last_digit() -> None:
+    made = [ToolCall("a", {}, None), ToolCall("c", {}, None)]
+    steps = [{"steps": ["a", "c"], "agent": "B"}, "c", "c"]
+
+    assert "between 0.2 and 0.6667" in " ".join(path(made, steps, partial_credit=True).warnings)
+    # One of five steps and calls is sure: at exactly that threshold the run passes.
+    assert path(made, steps, partial_credit=True, threshold=0.2).passed
+
+
+def test_two_readings_with_the_same_figures_leave_nothing_open() -> None:
+    made = [ToolCall("a", {}, None, agent="A"), ToolCall("b", {}, None)]
+    steps = ["a", {"any_order": ["c", {"one_of": ["b", {"name": "b", "agent": "B"}]}]}]
+
+    result = path(made, steps, partial_credit=True)
+
+    assert (result.score, result.warnings) == (2 / 3, ())
+
+
 def test_calls_in_an_unknown_order_are_judged_in_the_worst_and_the_best() -> None:
     made = Trajectory(calls=(call("a"), call("b"), call("c")), unordered=((0, 2),))
 

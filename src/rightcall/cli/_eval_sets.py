@@ -15,6 +15,7 @@ from rightcall.values.decoding import dump_json
 
 from ._terminal import Screen, print_error
 
+_MOST_NOTES = 10
 _FORMATS = {"native": "", "uipath": " (UiPath)", "adk": " (ADK)"}
 
 
@@ -36,7 +37,7 @@ def check(files: tuple[str, ...]) -> int:
         checks = sum(len(case.checks) for case in eval_set.cases)
         whose = _FORMATS[eval_set.format]
         screen.line(f"{file}: {_count(len(eval_set.cases), 'case')}, {_count(checks, 'expectation')}{whose}")
-        for note in _unavailable(eval_set):
+        for note in [*_unavailable(eval_set), *_without_effect(eval_set)]:
             screen.line(f"  note: {note}")
     return 2 if wrong else 0
 
@@ -53,6 +54,17 @@ def _unavailable(eval_set: EvalSet) -> list[str]:
         else f"{name!r} ({wanted}) is not yet available: {reason}; {_count(cases, 'case')} cannot pass"
         for (name, wanted, reason), cases in counted.items()
     ] + [f"{each.id!r} ({each.type_id}) was not checked: {CODE_OF_YOURS}" for each in code]
+
+
+def _without_effect(eval_set: EvalSet) -> list[str]:
+    """What the eval set says that can change no verdict, each with its place."""
+    found: dict[str, None] = {}
+    for check in [check for case in eval_set.cases for check in case.checks]:
+        for path, sentence in check.evaluator.without_effect(check.criteria):
+            place = check.source(path)
+            found[f"{place.file}:{place.line}:{place.column}: {sentence}"] = None
+    more = len(found) - _MOST_NOTES
+    return [*list(found)[:_MOST_NOTES], *([f"… and {more:,} more without effect"] if more > 0 else [])]
 
 
 def _count(number: int, noun: str) -> str:

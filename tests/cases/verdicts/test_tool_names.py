@@ -70,9 +70,18 @@ def test_a_step_that_may_be_left_out_is_noted_where_no_trace_has_its_tool(tmp_pa
 
     assert [note.partition("`")[2] for note in found] == [
         "receit`, which `calls` names; did you mean `receipt`?",
-        "pul_request`, which `calls` names; did you mean `pull_request`?",
         "pol`, which `calls` names",
     ]
+
+
+def test_an_alternative_that_no_trace_took_is_not_noted(tmp_path: Path) -> None:
+    assert notes(tmp_path, "- {id: a, expect: {calls: [{one_of: [by_mail, by_name]}]}}", "by_name") == []
+
+
+def test_a_hint_never_names_a_tool_that_the_eval_set_expects(tmp_path: Path) -> None:
+    cases = "- {id: a, expect: {calls: [find_by_name, {optional: find_by_game}]}}"
+
+    assert notes(tmp_path, cases, "find_by_name") == ["note: no trace has a tool `find_by_game`, which `calls` names"]
 
 
 def test_a_call_that_may_be_made_is_noted_where_no_trace_has_its_tool(tmp_path: Path) -> None:

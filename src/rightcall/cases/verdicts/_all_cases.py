@@ -97,6 +97,7 @@ class ToolNames:
     def __init__(self, cases: Iterable[Case] = ()) -> None:
         self._ruled_out: dict[str, str] = {}
         self._known: set[str] = set()
+        self._expected: set[str] = set()
         for case in cases:
             self._known.update(case.mocks)
             for check in case.checks:
@@ -113,9 +114,12 @@ class ToolNames:
     def notes(self) -> Iterator[str]:
         """Yield a sentence for each name in a rule that no tool has, up to ten."""
         known = sorted([name for name in self._known if "*" not in name])
+        # What the eval set expects elsewhere is spelt as it is meant, so this name means another tool.
+        others = [name for name in known if name not in self._expected]
         unknown = [name for name in self._ruled_out if name not in self._known and not _fits_any(name, known)]
         for name in unknown[:_MOST_NOTES]:
-            yield f"note: no trace has a tool `{name}`, which `{self._ruled_out[name]}` names{_suggestion(name, known)}"
+            hint = _suggestion(name, others)
+            yield f"note: no trace has a tool `{name}`, which `{self._ruled_out[name]}` names{hint}"
         if len(unknown) > _MOST_NOTES:
             yield f"note: no trace has {len(unknown) - _MOST_NOTES:,} more tools that such rules name"
 
@@ -127,6 +131,7 @@ class ToolNames:
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.
         named = [call if isinstance(call, str) else call.name for _, calls in check.lists() for call in calls]
         self._known.update({*named} - {*missed})
+        self._expected.update({*named} if check.evaluator.orders_calls else {*named} - {*missed})
 
     def _rule_out(self, names: Iterable[str], key: str) -> None:
         for name in names:

@@ -98,7 +98,7 @@ def read_turn(
     possible = max([each.possible for each in read], key=lambda each: _rank(each, rule, counted))
     certain = all([each.sure is each.possible for each in read])
     score = rule.score(sure.sure)
-    judged = Judged(score, score) if certain else _bounds(sure.sure, possible, rule)
+    judged = Judged(score, score) if certain else _bounds(sure.sure, possible, rule, is_flat=not grouped.groups)
     return ReadTurn(judged, grouped, sure.patterns, counted, sure.relation, sure.sure)
 
 
@@ -142,13 +142,21 @@ def _rank(reading: StepReading, rule: ReadingRule, selection: Selection) -> tupl
     return Fraction(over, under) if under else Fraction(1), reading.matched, -size
 
 
-def _bounds(sure: StepReading, possible: StepReading, rule: ReadingRule) -> Judged:
-    if rule.credit is not True or rule.allows_extras:
+def _bounds(sure: StepReading, possible: StepReading, rule: ReadingRule, *, is_flat: bool) -> Judged:
+    # Between two readings with the same figures there is no third: what is sure allows fewer pairs than what happened,
+    # and what is possible allows more.
+    is_same = (sure.matched, sure.missing, sure.extra) == (possible.matched, possible.missing, possible.extra)
+    if is_flat or is_same or rule.credit is not True or rule.allows_extras:
         return Judged(rule.score(sure), rule.score(possible))
     # The reading with the best ratio of what is sure may have another share than that of what happened, and a higher
     # one. These two always enclose it: a share lies between F1 / (2 - F1) and F1.
-    low, high = f1_of(sure), f1_of(possible)
-    return Judged(low / (2 - low), high)
+    return Judged(_least_share(sure), f1_of(possible))
+
+
+def _least_share(reading: StepReading) -> float:
+    """F1 / (2 - F1) of a reading, in whole numbers: a float's last digit would decide at a threshold."""
+    matched = reading.matched
+    return matched / (matched + reading.missing + reading.extra) if matched else float(reading.is_met)
 
 
 def _read(
@@ -222,8 +230,8 @@ def bound_read_turn(
     ]
     ordered = msgspec.structs.replace(counted, free=())
     least = _read(grouped, rows, ordered, (), rule, budget)
-    low = f1_of(least)
-    return Judged(rule.score(least) if rule.allows_extras or rule.credit is not True else low / (2 - low), high)
+    is_exact = rule.allows_extras or rule.credit is not True or not grouped.groups
+    return Judged(rule.score(least) if is_exact else _least_share(least), high)
 
 
 def _surely_in_order(selection: Selection) -> set[int]:

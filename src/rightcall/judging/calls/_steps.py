@@ -60,13 +60,15 @@ class WrittenStep:
 
 
 def names_to_miss(steps: Sequence[Any], *, may_miss: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield the name of each call in steps, and whether the path can be taken without it."""
+    """Yield the name of each call in steps, and whether it may be misspelt unseen: the path can be taken without it.
+
+    Of `one_of` some alternative is taken, and the others are not in the trace for that reason alone.
+    """
     for step in steps:
         if not isinstance(step, StepGroup):
             yield step.name, may_miss
             continue
-        is_choice = step.word == "optional" or (step.word == "one_of" and len(step.items) > 1)
-        never_needed = is_choice or (step.word == "repeat" and step.at_least == 0)
+        never_needed = step.word == "optional" or (step.word == "repeat" and step.at_least == 0)
         yield from names_to_miss(step.items, may_miss=may_miss or never_needed)
 
 

@@ -43,7 +43,7 @@ from ._grouped import (
     bound_read_turn,
     read_turn,
 )
-from ._groups import grouped_calls, names_of
+from ._groups import GroupedCalls, grouped_calls, names_of
 from ._match_types import (
     ALLOWS_EXTRAS,
     IN_SEQUENCE,
@@ -219,6 +219,22 @@ class ToolTrajectoryEvaluator(
         named = [each for steps in turns for each in names_to_miss(steps, may_miss=is_subset)]
         needed = {name for name, may_miss in named if not may_miss}
         return [name for name in dict.fromkeys([name for name, _ in named]) if name not in needed]
+
+    def without_effect(self, criteria: ToolTrajectoryEvaluationCriteria) -> list[tuple[str, str]]:
+        plan = self.plan(criteria)
+        if plan.reads is None or not plan.reads.allows_extras:
+            return []
+        return [
+            (
+                f"{group.path}.at_most",
+                f"'at_most' has no effect where extra calls of `{turn.names[group.first]}` are allowed; "
+                "did you mean 'extra: others'?",
+            )
+            for turn in plan.turns
+            if isinstance(turn, GroupedCalls)
+            for group in turn.groups
+            if group.word == "repeat" and group.at_most is not None
+        ]
 
     def scope(self, criteria: ToolTrajectoryEvaluationCriteria) -> Scope | None:
         plan = self.plan(criteria)

@@ -191,6 +191,10 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         """Return the tools that the criteria name and that no run has to call: a misspelt one would go unseen."""
         return ()
 
+    def without_effect(self, criteria: CriteriaT) -> Sequence[tuple[str, str]]:
+        """Return what the criteria say that can change no verdict: the path of each part, and a sentence."""
+        return ()
+
     def plan(self, criteria: CriteriaT) -> PlanT:
         """Return what was compiled of criteria."""
         plan: PlanT | None = criteria.plans.get(self)

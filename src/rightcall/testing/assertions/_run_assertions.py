@@ -106,6 +106,7 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
     top_level: bool = False
     parallel: str = "recorded"
     failed: str = "count"
+    extra: str | None = None
 
     def criteria(self) -> dict[str, Any]:
         """Return the keys that all criteria have for the calls they look at."""
@@ -129,6 +130,7 @@ def calls(
     top_level: bool = False,
     parallel: str = "recorded",
     failed: str = "count",
+    extra: str | None = None,
 ) -> Calls:
     """Return the calls of a run, to check one rule after the other. A rule that fails raises at once.
 
@@ -142,6 +144,8 @@ def calls(
             those of one group, unknown where groups were not recorded; `overlap`, those that ran at once.
         failed: Whether calls that failed count: `count`; `ignore` leaves them out; `ignore_suspected` also those whose
             results read like errors.
+        extra: Calls that no step of a path takes: `allow`, `forbid`, or `others` for those of tools that no step names;
+            by default as the rule says.
 
     Raises:
         InputError: no calls can be read from the subject.
@@ -153,6 +157,7 @@ def calls(
         top_level=top_level,
         parallel=parallel,
         failed=failed,
+        extra=extra,
     )
     return Calls(trajectory_of(subject), scope, calling_place())
 
@@ -266,7 +271,7 @@ class Calls:
     @hide_internal_frames
     def _path(self: _CallsT, key: str, match: str, expected: tuple[Any, ...]) -> _CallsT:
         __tracebackhide__ = True
-        config = {"match_type": match, "args_match": self._scope.args}
+        config = {"match_type": match, "args_match": self._scope.args, "extra": self._scope.extra}
         steps = _read("tool-trajectory", self._given(key, expected))
         return self._hold(key, "tool-trajectory", {"expected": steps}, config)
 

@@ -92,7 +92,11 @@ class Clock:
         if self.is_timed and all([call.group is None for call in self.calls]):
             ranges = self._longest(_Running(self))
             return Batches(ranges, ranges)
-        return Batches(_same_groups(self.calls), self._longest(_Asked(self)))
+        sure = _same_groups(self.calls)
+        if None not in [call.group for call in self.calls]:
+            return Batches(sure, sure)
+        # A recorded group is a fact, also where its calls are of several agents: what is sure is possible, too.
+        return Batches(sure, _widest([*sure, *self._longest(_Asked(self))]))
 
     def free_blocks(self) -> tuple[Range, ...]:
         """Return the runs of neighbouring calls in which every two ran at once, each as long as can be, from the left.
@@ -273,6 +277,15 @@ def _same_groups(calls: Sequence[ToolCall]) -> tuple[Range, ...]:
 
 def _wide(ranges: Sequence[Range]) -> tuple[Range, ...]:
     return tuple([(first, end) for first, end in ranges if end - first > 1])
+
+
+def _widest(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    """The ranges that are in no other, in order."""
+    kept: list[Range] = []
+    for first, end in sorted(ranges, key=lambda each: (each[0], -each[1])):
+        if not kept or end > kept[-1][1]:
+            kept.append((first, end))
+    return tuple(kept)
 
 
 def _without_circles(parents: list[int | None]) -> list[int | None]:
