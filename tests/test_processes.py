@@ -56,6 +56,7 @@ COMMAND_LINES = {
     "view": ("view", "nowhere"),
     "diff": ("diff", "a", "b"),
     "stats": ("stats", "last"),
+    "paths": ("paths", "trip.json"),
     "baseline": ("baseline", "last", "--to", "base.json"),
     "judge-check": ("judge-check",),
     "accept": ("accept", "last"),

@@ -58,6 +58,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     alignment_steps: int = 2_000_000
     """Steps of the search for the best reading of expected calls with groups: calls tried, rests of groups made."""
 
+    paths: int = 1_000_000
+    """Different paths of runs that are counted one by one. Beyond that there are tools and edges, and no list."""
+
     pattern_length: int = 10_000
     """Characters in a regular expression."""
 

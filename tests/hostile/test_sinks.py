@@ -25,7 +25,8 @@ from tests.walls import for_each
 from rightcall import CaseResult
 from rightcall.cli._output import FORMATS
 from rightcall.reporting import pages, reports
-from rightcall.reporting.changes import GateSide, case_paths, compare, gate, sides_of
+from rightcall.reporting.changes import GateSide, compare, gate, sides_of
+from rightcall.reporting.paths import PathCounts, case_paths, drift, overview
 from rightcall.reporting.reports import Line, Paper, Report
 from rightcall.reporting.store import GatedCaseRecord, GateRecord
 from rightcall.values.results import (
@@ -39,6 +40,7 @@ from rightcall.values.results import (
     Totals,
     measures_of,
 )
+from rightcall.values.trajectory import ToolCall, Trajectory
 
 PAPER = Paper(width=80)
 
@@ -114,6 +116,20 @@ def verdicts(text: str) -> str:
     return plain(reports.verdict_lines([first, second, third], [text] * 3, PAPER))
 
 
+def counted(text: str, calls: int = 2) -> PathCounts:
+    """The paths of runs that call a tool of this name, with it as an argument."""
+    counts = PathCounts(with_args=calls == 2)
+    for number in range(40):
+        made = [ToolCall(text[:9_000] or "t", {text: text}) for _ in range(number % calls)]
+        counts.add(Trajectory(calls=tuple(made)), "passed" if number % 2 else "failed")
+    return counts
+
+
+def drifted(text: str) -> str:
+    changed = drift(counted(text, 1), counted(text, 3))
+    return plain(reports.drift_lines(changed, (text, text), {}, PAPER))
+
+
 def beside(text: str) -> str:
     """What a failing test of pytest says."""
     lines = [line for each in results_of(text) for line in reports.side_by_side(hostile_case(text), each, PAPER)]
@@ -127,6 +143,8 @@ SINKS: dict[str, Callable[[str], str]] = {
     "gate_lines": gated,
     "steadiness_lines": lambda text: plain(reports.steadiness_lines(repeated(text).steadiness, 2, PAPER, text)),
     "parting_lines": lambda text: plain(reports.parting_lines(case_paths(text, results_of(text)), PAPER)),
+    "path_lines": lambda text: plain(reports.path_lines(overview(counted(text)), PAPER)),
+    "drift_lines": drifted,
     "repeat_lines": lambda text: plain(reports.repeat_lines(repeated(text), PAPER)),
     "json_report": lambda text: "".join(reports.json_report(report_of(text))),
     "junit_report": lambda text: "".join(reports.junit_report(report_of(text))),

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("_runs:diff", "Compare runs: verdicts that flipped, paths that differ."),
     "baseline": ("_baseline", "Pool the trials of runs into a file that a gate compares with."),
     "stats": ("_stats", "Say how steady a run is: rates, intervals, flaky cases, where their runs part."),
+    "paths": ("_paths", "Say which paths runs take, and what changed in them."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
     "mutate": ("_mutate", "Say whether an eval set would notice if the agent went wrong, and which lines it lacks."),

@@ -42,7 +42,9 @@ _GATE_KEYS = ("base", "rule_out", "allow_drop", "confidence", "inconclusive", "m
 Group = Literal["What", "How", "Gate", "Output"]
 """The sections of the help of commands with many options."""
 
-_NEVER = {"names", "dry_run", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine"}
+_NEVER = {
+    *("names", "dry_run", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine", "paths"),
+}
 """What is meant for one command line: which traces, which run, where to."""
 _WRITTEN = {
     "formats": "format",
@@ -216,7 +218,7 @@ def runs_folder(given: str | None) -> Path:
     return RUNS if given is None else Path(given)
 
 
-def sources_of(options: dict[str, Any], request: Request) -> Sources:
+def sources_of(options: dict[str, Any], request: Request | None = None) -> Sources:
     """Return the files to read: those given, those in folders, and standard input, from the options of a command."""
     from rightcall.scale.local import Sources
 
@@ -231,10 +233,10 @@ def sources_of(options: dict[str, Any], request: Request) -> Sources:
     return Sources(
         reading_of(options),
         files,
-        together=options["together"],
+        together=options.get("together", False),
         complain=print_error,
         names=names,
-        is_named=request.expectation is not None,
+        is_named=request is not None and request.expectation is not None,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from rightcall.errors import InputError, nearest
-from rightcall.reporting.changes import CasePaths, Steadiness, case_paths, steadiness, steadiness_by
+from rightcall.reporting.changes import Steadiness, steadiness, steadiness_by
+from rightcall.reporting.paths import CasePaths, case_paths
 from rightcall.reporting.reports import parting_lines, plan_lines, steadiness_lines
 from rightcall.reporting.store import RunFolder
 from rightcall.values.redaction import redacted

@@ -1,10 +1,10 @@
-"""How steady cases are, and where their runs part."""
+"""How steady cases are."""
 
 import pytest
 
-from rightcall.reporting.changes import CasePaths, case_paths, steadiness, steadiness_by
+from rightcall.reporting.changes import steadiness, steadiness_by
 from rightcall.reporting.store import Trial
-from rightcall.values.results import CaseResult, Finding, PlacedFinding, Source, Verdict
+from rightcall.values.results import CaseResult, Source, Verdict
 from rightcall.values.trajectory import Trajectory
 
 PLACE = Source("e.yaml", 1, 1)
@@ -13,19 +13,6 @@ PLACE = Source("e.yaml", 1, 1)
 def trials(case_id: str, verdicts: str) -> list[Trial]:
     words: dict[str, Verdict] = {"p": "passed", "f": "failed", "e": "error", "n": "not_measured"}
     return [Trial(case_id, repeat, words[letter], "") for repeat, letter in enumerate(verdicts)]
-
-
-def result(repeat: int, passed: bool, *calls: object, message: str = "") -> CaseResult:
-    found = (PlacedFinding("calls", Finding("RC101", message), PLACE),) if message else ()
-    return CaseResult(
-        case_id="two",
-        verdict="passed" if passed else "failed",
-        score=float(passed),
-        source=PLACE,
-        trajectory=Trajectory.of(calls),  # type: ignore[arg-type]
-        findings=found,
-        repeat=repeat,
-    )
 
 
 def test_trials_are_in_the_order_of_repeats_whenever_they_finished() -> None:
@@ -61,51 +48,6 @@ def test_all_of_k_is_over_the_cases_that_have_k_trials() -> None:
 
     assert run.all_of(2) == (1.0, 1)
     assert run.all_of(5) == (None, 0)
-
-
-def parted(*results: CaseResult) -> CasePaths:
-    return case_paths("two", results)
-
-
-def test_the_call_that_separates_passes_from_failures_is_named() -> None:
-    found = parted(
-        *[result(number, True, "search", {"name": "reserve", "args": {"quantity": 1}}) for number in range(3)],
-        *[result(3 + n, False, "search", {"name": "reserve", "args": {"quantity": 2}}, message="2") for n in range(2)],
-        result(5, False, "search", message="never called"),
-    )
-
-    parting = found.partings[0]
-
-    assert parting.after == ("search()",)
-    assert parting.by_arguments
-    assert [(branch.call, branch.runs, branch.passed, branch.reason) for branch in parting.branches] == [
-        ("reserve(quantity=1)", 3, 3, ""),
-        ("reserve(quantity=2)", 2, 0, "RC101 2"),
-        (None, 1, 0, "RC101 never called"),
-    ]
-
-
-def test_names_are_enough_where_arguments_tell_no_more() -> None:
-    found = parted(
-        result(0, True, {"name": "search", "args": {"q": 1}}, "book"),
-        result(1, False, {"name": "search", "args": {"q": 1}}),
-    )
-
-    assert found.paths == 2
-    assert not found.partings[0].by_arguments
-    assert found.partings[0].after == ("search",)
-
-
-def test_a_branch_names_the_repeats_that_took_it() -> None:
-    found = parted(result(0, True, "a"), result(1, False, "b"), result(2, True, "a"))
-
-    assert [branch.repeats for branch in found.partings[0].branches] == [(0, 2), (1,)]
-
-
-def test_runs_that_make_the_same_calls_do_not_part() -> None:
-    found = parted(result(0, True, "a"), result(1, False, "a"))
-
-    assert (found.paths, found.partings) == (1, ())
 
 
 def rewarded(case_id: str, repeat: int, reward: object) -> CaseResult:

@@ -58,6 +58,9 @@ _how = options(
 )
 _output = options(
     option("Output", "--out", metavar="DIR", help="Score any number of rows into Parquet files in DIR; resumes."),
+    option(
+        "Output", "--paths", is_flag=True, help="With --out, also count the paths of runs, for `rightcall paths DIR`."
+    ),
     option("Output", "--keep", is_flag=True, help="Keep the results as a run, to view, report and compare."),
     option("Output", "--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default."),
 )
@@ -87,6 +90,10 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
         raise click.UsageError("standard input (-) is gone once it is read; with --out and --watch, give files")
     if options["out"] is not None:
         return _score_into(context, options)
+    if options["paths"]:
+        raise click.UsageError(
+            "--paths counts beside the scores of a folder: give --out; of files, ask `rightcall paths`"
+        )
     if options["engine"] != "local":
         raise click.UsageError("--engine scores into a folder of files: give --out with its name")
     _complete(context, options)

@@ -13,7 +13,17 @@ from rightcall.errors import RightcallError
 from rightcall.reporting.reports import Line, Paper, escape_commands, printable, seconds_text
 from rightcall.reporting.store import Sample
 from rightcall.scale.columns import Plan
-from rightcall.scale.lake import Counting, ExampleRow, Job, Scorers, Summary, exemplars, summarise, write_summary
+from rightcall.scale.lake import (
+    Counting,
+    ExampleRow,
+    Job,
+    Scorers,
+    Summary,
+    exemplars,
+    summarise,
+    write_paths,
+    write_summary,
+)
 from rightcall.scale.processes import default_workers
 from rightcall.scale.request import Request
 from rightcall.values.decoding import dump_json
@@ -45,6 +55,7 @@ _NOT_WITH_SPARK = {
     "workers": "--workers says how many processes there are, but Spark has settings of its own for that",
     "keep": "--keep reads rows again to look at, but only Spark can read them; use --engine local or ray",
     "runs": "--runs is where --keep keeps rows to look at, and these only Spark can read; use --engine local or ray",
+    "paths": "--paths counts while parts are scored, and Spark scores by itself; use --engine local or ray",
     "input_format": "--input-format names the format of trace files, but Spark reads tables and lines of trajectories",
     "max_size": "--max-size limits trace files, but Spark reads tables and lines of trajectories",
 }
@@ -123,13 +134,16 @@ class LakeScoring:
 
     def _by_parts(self, engine: str, started: float) -> tuple[Summary, int, str]:
         """Return the summary of all scores, how many of them were there before, and the id of the run."""
-        with Job(self._options["traces"], self._plan, self._out, self._reading, complain=self._cannot_read) as job:
+        traces, paths = self._options["traces"], self._options["paths"]
+        with Job(traces, self._plan, self._out, self._reading, paths=paths, complain=self._cannot_read) as job:
             before = sum(job.done.values())
             failed = self._scored(job, engine)
             counting = job.count()
             summary = counting.summary(self._case_ids, failed_parts=failed + self._unreadable)
             seconds = perf_counter() - started
             run_id = self._save_run(job, counting, summary, seconds) if self._options["keep"] else ""
+            if paths:
+                write_paths(self._out, job.paths(), redacts=self._options["redact"] is not False)
             self._write(summary, self._out)
         return summary, before, run_id
 

@@ -33,12 +33,9 @@ from ._rounds import (
     Rounds as Rounds,
 )
 from ._steadiness import (
-    Branch as Branch,
-    CasePaths as CasePaths,
     CaseTrials as CaseTrials,
-    Parting as Parting,
     Steadiness as Steadiness,
-    case_paths as case_paths,
     steadiness as steadiness,
     steadiness_by as steadiness_by,
+    success as success,
 )

@@ -53,6 +53,13 @@ from ._paper import (
     seconds_text as seconds_text,
     wrap as wrap,
 )
+from ._path_lines import (
+    drift_lines as drift_lines,
+    drift_plain as drift_plain,
+    path_lines as path_lines,
+    paths_csv as paths_csv,
+    paths_plain as paths_plain,
+)
 from ._report import (
     Report as Report,
     json_case as json_case,

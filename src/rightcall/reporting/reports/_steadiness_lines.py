@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from rightcall.reporting.changes import Branch, CasePaths, CaseTrials, Parting, Steadiness
+from rightcall.reporting.changes import CaseTrials, Steadiness
+from rightcall.reporting.paths import Branch, CasePaths, Parting
 from rightcall.values.results import SIGNS, Verdict, count_text
 from rightcall.values.statistics import Interval, repeats_needed, repeats_needed_against
 
@@ -86,11 +87,10 @@ def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
         yield ("  all runs make the same calls",)
         return
     first, *others = found.partings
-    yield from _parting(first, paper)
+    yield from parting_tree(first, paper)
     for parting in others[:3]:
-        runs = sum([branch.runs for branch in parting.branches])
-        yield (f"  {count_text(runs, 'run')} part elsewhere:",)
-        yield from _parting(parting, paper)
+        yield (f"  {count_text(parting.runs, 'run')} part elsewhere:",)
+        yield from parting_tree(parting, paper)
 
 
 def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
@@ -167,17 +167,25 @@ def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
         yield (f"{without:,} trials have no answer: they are in error or were not measured, and count in no rate",)
 
 
-def _parting(parting: Parting, paper: Paper) -> Iterator[Line]:
-    path = ", ".join([paper.text(call) for call in parting.after])
+def parting_tree(
+    parting: Parting,
+    paper: Paper,
+    named: Callable[[str], str] = str,
+    *,
+    has_verdicts: bool = True,
+) -> Iterator[Line]:
+    """Yield one place where runs part, as a tree: the calls up to there, and each way on with how it ends."""
+    path = ", ".join([paper.text(step) for step in map(named, parting.after)])
     room = max(20, paper.width - 10)
     yield (f"  after {fit(path, room, plain=paper.plain)}" if path else "  at the beginning",)
-    width = max([cell_count(_next(branch, paper)) for branch in parting.branches])
+    calls = [_next(branch, paper, named) for branch in parting.branches]
+    width = max(map(cell_count, calls))
     last = len(parting.branches) - 1
-    for number, branch in enumerate(parting.branches):
+    for number, (branch, call) in enumerate(zip(parting.branches, calls, strict=True)):
         rail = paper.glyph(("└─", "`-")) if number == last else paper.glyph(("├─", "|-"))
-        call = _next(branch, paper)
         runs = count_text(branch.runs, "run")
-        text = f"    {rail} {call}{' ' * (width - cell_count(call))}  {runs:>8}  {branch.passed:,} passed"
+        passed = f"  {branch.passed:,} passed" if has_verdicts else ""
+        text = f"    {rail} {call}{' ' * (width - cell_count(call))}  {runs:>8}{passed}"
         reason = paper.text(branch.reason)
         yield (
             text
@@ -185,8 +193,8 @@ def _parting(parting: Parting, paper: Paper) -> Iterator[Line]:
         )
 
 
-def _next(branch: Branch, paper: Paper) -> str:
-    return "the end" if branch.call is None else fit(paper.text(branch.call), 40, plain=paper.plain)
+def _next(branch: Branch, paper: Paper, named: Callable[[str], str]) -> str:
+    return "the end" if branch.call is None else fit(paper.text(named(branch.call)), 40, plain=paper.plain)
 
 
 def _case(case: CaseTrials, paper: Paper) -> str:

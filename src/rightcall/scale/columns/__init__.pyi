@@ -1,5 +1,6 @@
 from ._conform import CALL as CALL, SCORES as SCORES, TRAJECTORIES as TRAJECTORIES, plain_rows as plain_rows
 from ._kernel import score_batch as score_batch
+from ._path_columns import FIELDS as FIELDS, ColumnPaths as ColumnPaths
 from ._plan import Plan as Plan
 from ._rows import (
     column_text as column_text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from rightcall.cases.evalsets import Check
 from rightcall.cases.verdicts import weighted_score
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.results import CaseResult, EvaluationResult, Verdict, worst
 
 from ._conform import SCORES
@@ -51,7 +52,8 @@ class Calls:
         offsets = _integers(self._column.offsets)
         first, end = offsets[0], offsets[-1]
         self._values = self._column.values.slice(first, end - first)
-        self._bounds = [offset - first for offset in offsets] if first else offsets
+        self.bounds = [offset - first for offset in offsets] if first else offsets
+        """Where the calls of each row begin, and where those of the last end."""
         names = self._field("name") if pa.types.is_struct(self._values.type) else self._values
         # With "encode" a null is a value of the dictionary, so that `indices` has no nulls and is plain memory.
         self._encoded = names.dictionary_encode("encode")
@@ -60,8 +62,21 @@ class Calls:
         self.code_of = dict(zip(sorted(wanted), range(MOST_NAMES), strict=False))
         """The number of each name that is looked for."""
         self.name_of = {code: name for name, code in self.code_of.items()}
-        table = pa.array([self.code_of.get(name, OTHERS) for name in self.vocabulary], pa.uint8())
-        self.codes = _bytes(table.take(self._encoded.indices))
+
+    @cached_property
+    def codes(self) -> bytes:
+        """The number of the name of each call, a byte each."""
+        return self.numbered(self.code_of, pa.uint8())
+
+    def numbered(self, numbers: Mapping[Any, int], width: pa.DataType) -> bytes:
+        """The number of the name of each call, in the order of the machine's bytes; `OTHERS` where it has none."""
+        table = pa.array([numbers.get(name, OTHERS) for name in self.vocabulary], width)
+        return _bytes(table.take(self._encoded.indices))
+
+    @property
+    def indices(self) -> pa.Array:
+        """The place in the vocabulary of the name of each call, as a column."""
+        return self._encoded.indices
 
     @cached_property
     def places(self) -> list[int]:
@@ -70,7 +85,7 @@ class Calls:
 
     def rows(self) -> Iterator[tuple[int, int]]:
         """Where the calls of each row begin and end."""
-        return pairwise(self._bounds)
+        return pairwise(self.bounds)
 
     def texts(self, field: str, codes: Collection[int]) -> Sequence[str | None]:
         """A field of all calls, those of names with other numbers left out. A table without it records none."""
@@ -81,13 +96,17 @@ class Calls:
         texts: list[str | None] = pc.if_else(mask, self._field(field), None).to_pylist()
         return texts
 
-    def odd_rows(self, batch: pa.RecordBatch) -> set[int]:
-        """Rows that have to be judged in the ordinary way: there is more to them than calls in order, or less."""
-        odd = {row for row, (begin, end) in enumerate(self.rows()) if end - begin > LONGEST}
+    def odd_rows(self, batch: pa.RecordBatch, *, any_names: bool = False) -> set[int]:
+        """Rows that have to be judged in the ordinary way: there is more to them than calls in order, or less.
+
+        With `any_names`, names that texts of calls would change are not odd, and neither are long rows.
+        """
+        odd = set() if any_names else set(_where(pc.greater(pc.list_value_length(self._column), LONGEST)))
         if self._column.null_count:
             odd.update(_where(pc.is_null(self._column)))
-        if any([not _is_plain(name) for name in self.vocabulary]):
-            odd.update(self._with_odd_names())
+        is_plain = _is_name if any_names else _is_plain
+        if any([not is_plain(name) for name in self.vocabulary]):
+            odd.update(self._with_odd_names(is_plain))
         names = batch.schema.names
         if "unordered" in names:
             odd.update(_where(pc.greater(pc.list_value_length(batch.column("unordered")), 0)))
@@ -109,8 +128,18 @@ class Calls:
         found = [(bisect_right(begins, place + 1) - 1, place + 1) for place in places]
         return {row for row, place in found if begins[row] != place}
 
-    def _with_odd_names(self) -> set[int]:
-        odd = {place for place, name in enumerate(self.vocabulary) if not _is_plain(name)}
+    def outside(self, rows: set[int]) -> Any:
+        """Which calls belong to other rows than these."""
+        if not rows:
+            return pa.scalar(True)
+        kept = bytearray(b"\1" * self.bounds[-1])
+        for row in rows:
+            begin, end = self.bounds[row], self.bounds[row + 1]
+            kept[begin:end] = bytes(end - begin)
+        return pa.Array.from_buffers(pa.uint8(), len(kept), [None, pa.py_buffer(bytes(kept))]).cast(pa.bool_())
+
+    def _with_odd_names(self, is_plain: Callable[[str | None], bool]) -> set[int]:
+        odd = {place for place, name in enumerate(self.vocabulary) if not is_plain(name)}
         return {row for row, (begin, end) in enumerate(self.rows()) if not odd.isdisjoint(self.places[begin:end])}
 
     def _with_internal_calls(self) -> set[int]:
@@ -121,6 +150,10 @@ class Calls:
             return set()
         held = internal.to_pylist()
         return {row for row, (begin, end) in enumerate(self.rows()) if any(held[begin:end])}
+
+    def field(self, name: str) -> Any:
+        """A field of all calls; `None` where the table has none such."""
+        return self._field(name) if self._has(name) else None
 
     def _has(self, field: str) -> bool:
         return bool(pa.types.is_struct(self._values.type) and self._values.type.get_field_index(field) >= 0)
@@ -134,9 +167,15 @@ def _is_plain(name: str | None) -> bool:
     return name is not None and 0 < len(name) <= _LONGEST_NAME and "(" not in name
 
 
+def _is_name(name: str | None) -> bool:
+    """Whether a tool may have this name at all."""
+    return name is not None and 0 < len(name) <= DEFAULT_LIMITS.name_length
+
+
 def _bytes(numbers: pa.Array) -> bytes:
-    buffer = numbers.buffers()[1]
-    return b"" if buffer is None else bytes(memoryview(buffer)[numbers.offset : numbers.offset + len(numbers)])
+    buffer, size = numbers.buffers()[1], numbers.type.byte_width
+    begin = numbers.offset * size
+    return b"" if buffer is None else bytes(memoryview(buffer)[begin : begin + len(numbers) * size])
 
 
 def _integers(numbers: pa.Array) -> list[int]:

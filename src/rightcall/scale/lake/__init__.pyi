@@ -13,7 +13,7 @@ from ._counts import (
     Summary as Summary,
 )
 from ._cut import Cut as Cut, find_fragments as find_fragments
-from ._fragments import Fragment as Fragment
+from ._fragments import PATHS as PATHS, Fragment as Fragment
 from ._job import (
     Job as Job,
     exemplars as exemplars,
@@ -21,6 +21,12 @@ from ._job import (
     score_lines as score_lines,
     summarise as summarise,
     write_summary as write_summary,
+)
+from ._lake_paths import (
+    count_paths as count_paths,
+    lake_trajectories as lake_trajectories,
+    read_paths as read_paths,
+    write_paths as write_paths,
 )
 from ._scorers import Scorers as Scorers
 from ._span_buckets import (

@@ -44,7 +44,7 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
 
 def find_fragments(
     sources: Sequence[str],
-    plan: Plan,
+    plan: Plan | None,
     reading: Reading = Reading(),  # noqa: B008 - it is frozen
     *,
     cut: Cut = Cut(),  # noqa: B008 - it is frozen
@@ -55,7 +55,7 @@ def find_fragments(
 
     Args:
         sources: Paths, patterns, folders, Delta tables, addresses in object stores.
-        plan: What the rows are to be checked against.
+        plan: What the rows are to be checked against, if they are to be scored.
         reading: How files are read.
         cut: How large fragments are.
         out: The folder of scores; what is in it is not input.
@@ -82,7 +82,7 @@ def find_fragments(
     fragments += cut_spans(tables, reading)
     if not fragments:
         raise problem or InputError(f"{', '.join(sources)}: no file of traces is there")
-    digest = plan_digest(plan)
+    digest = "" if plan is None else plan_digest(plan)
     return [msgspec.structs.replace(fragment, plan=digest) for fragment in fragments]
 
 

@@ -41,13 +41,16 @@ NAME = re.compile(rf".+-\d{{9,}}-[0-9a-f]{{{_DIGEST}}}\.parquet", re.ASCII)
 KEY = b"rightcall.scores"
 """Where the schema of a file of scores holds its fingerprint."""
 SUMMARY = "_summary.json"
+PATHS = "_paths.json"
 _LOCK = "_lock"
 _ROOM = "_spans"
 _GROUP = 65_536
 """Rows in a row group. It is fixed, so that the same rows make the same bytes whatever batches they came in."""
 _ATTEMPTS, _PAUSE = 40, 0.05
 """Two seconds in all: longer than the workers of a killed command take to end."""
-_PART = re.compile(rf"\.(?:{NAME.pattern}|{re.escape(SUMMARY)})\.\d+\.part", re.ASCII)
+_PART = re.compile(
+    rf"\.(?:{NAME.pattern}|{re.escape(SUMMARY)}|{re.escape(PATHS)}|_{NAME.pattern}\.paths)\.\d+\.part", re.ASCII
+)
 # EFBIG, ENOSPC and, on Linux, EDQUOT: what a user can do something about.
 _FULL = (27, 28, 122)
 
@@ -81,6 +84,8 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     """The bucket itself, where its spans have been sorted into it."""
     plan: str = ""
     """The digest of the plan that it is to be scored by."""
+    counts_paths: bool = False
+    """Whether the paths of its rows are counted too. That changes nothing in the scores."""
 
     @property
     def part(self) -> str:
@@ -103,6 +108,11 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
         place = dump_json([self.kind, self.path, self.begin, self.end, self.skipped])
         first = self.first_row if self.kind == "rows" else self.begin
         return f"{stem[:_LONGEST_STEM] or 'scores'}-{first:09}-{_digest(place)}.parquet"
+
+    @property
+    def paths_file(self) -> str:
+        """The name of the file with the counts of its paths. Readers of Parquet pass over what begins with `_`."""
+        return f"_{self.file}.paths"
 
     @property
     def fingerprint(self) -> str:
@@ -217,6 +227,13 @@ class Output:
                 return
             with where.system.open_output_stream(where.path) as stream:
                 stream.write(data)
+
+    def held(self, name: str) -> bytes:
+        """Return what a file there holds. Raises `StoreError`."""
+        where = self.place.below(name)
+        with self._telling(), where.system.open_input_stream(where.path) as stream:
+            held: bytes = stream.read()
+        return held
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there. Raises `StoreError`."""

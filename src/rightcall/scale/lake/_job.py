@@ -15,7 +15,8 @@ from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import judge
 from rightcall.errors import InputError, StoreError
 from rightcall.reading import Reading
-from rightcall.scale.columns import SCORES, Plan, plain_rows, score_batch, trajectory_of
+from rightcall.reporting.paths import PathCounts
+from rightcall.scale.columns import FIELDS, SCORES, ColumnPaths, Plan, plain_rows, score_batch, trajectory_of
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import CaseResult
 from rightcall.values.trajectory import Trajectory
@@ -24,7 +25,8 @@ from ._batches import Rows, batches, rows_of
 from ._counts import A_RULE, Counting, Summary
 from ._cut import Cut, find_fragments, sort_spans
 from ._files import reason
-from ._fragments import KEY, SUMMARY, Fragment, Output
+from ._fragments import KEY, PATHS, SUMMARY, Fragment, Output
+from ._lake_paths import read_part, write_part
 
 _ASKED_AT_ONCE = 16
 
@@ -39,7 +41,17 @@ def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[
         InputError: the fragment cannot be read.
         StoreError: the file cannot be written.
     """
-    return Output(out).write(fragment.file, fragment.fingerprint, _scored(fragment, plan, tell))
+    output = Output(out)
+    counting = ColumnPaths(PathCounts()) if fragment.counts_paths else None
+    if counting is None:
+        return output.write(fragment.file, fragment.fingerprint, _scored(fragment, plan, tell))
+
+    def scored() -> Iterator[pa.RecordBatch]:
+        yield from _scored(fragment, plan, tell, counting)
+        # Before the scores are there: a fragment whose scores are there has its paths.
+        write_part(output, fragment, counting.finish())
+
+    return output.write(fragment.file, fragment.fingerprint, scored())
 
 
 def score_lines(lines: Iterable[bytes], plan: Plan) -> pa.RecordBatch:
@@ -48,9 +60,17 @@ def score_lines(lines: Iterable[bytes], plan: Plan) -> pa.RecordBatch:
     return _explained(score_batch(rows.batch, plan), rows)
 
 
-def _scored(fragment: Fragment, plan: Plan, tell: Callable[[int], None] | None) -> Iterator[pa.RecordBatch]:
-    for rows in batches(fragment, plan.fields):
-        yield _explained(score_batch(rows.batch, plan), rows)
+def _scored(
+    fragment: Fragment, plan: Plan, tell: Callable[[int], None] | None, counting: ColumnPaths | None = None
+) -> Iterator[pa.RecordBatch]:
+    fields = plan.fields
+    if counting is not None and fields is not None:
+        fields = fields | frozenset(FIELDS)
+    for rows in batches(fragment, fields):
+        scores = _explained(score_batch(rows.batch, plan), rows)
+        if counting is not None:
+            counting.add(rows.batch, scores.column("verdict").to_pylist())
+        yield scores
         if tell is not None:
             tell(rows.batch.num_rows)
 
@@ -132,12 +152,14 @@ class Job:
         reading: Reading = Reading(),  # noqa: B008 - it is frozen
         *,
         cut: Cut = Cut(),  # noqa: B008 - it is frozen
+        paths: bool = False,
         complain: Callable[[InputError], None] | None = None,
     ) -> None:
         self.plan, self.out = plan, out
         self._output = Output(out)
         self._held = ExitStack()
-        self.fragments: list[Fragment] = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
+        found = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
+        self.fragments: list[Fragment] = [replace(fragment, counts_paths=paths) for fragment in found]
         self.done: dict[str, int] = {}
         """Files that are there already, and how many rows each has."""
         self.counted: dict[str, Counting] = {}
@@ -152,6 +174,7 @@ class Job:
         try:
             self._look()
             self._output.remove(SUMMARY)
+            self._output.remove(PATHS)
             self._output.clean()
             self.waiting = self.ready(self.waiting)
         except BaseException:  # `__exit__` is not called then, and another command waits for the folder
@@ -177,7 +200,8 @@ class Job:
 
     def _look(self) -> None:
         wanted = {fragment.file: fragment for fragment in self.fragments}
-        mine = self._output.mine(self._output.names())
+        there = self._output.names()
+        mine = self._output.mine(there)
         found = dict(zip(mine, self._fingerprints(mine), strict=True))
         for name, fingerprint in found.items():
             if name not in wanted and fingerprint is not None:
@@ -187,7 +211,8 @@ class Job:
                 )
         for fragment in self.fragments:
             fingerprint = found.get(fragment.file)
-            if fingerprint is not None and fingerprint[0] == fragment.fingerprint:
+            is_counted = not fragment.counts_paths or fragment.paths_file in there
+            if fingerprint is not None and fingerprint[0] == fragment.fingerprint and is_counted:
                 self.done[fragment.file] = fingerprint[1]
             else:
                 self.waiting.append(fragment)
@@ -213,6 +238,15 @@ class Job:
         total = Counting()
         for fragment in scored:
             total.merge(self.counted.get(fragment.file) or count_fragment(fragment, self._output))
+        return total
+
+    def paths(self) -> PathCounts:
+        """Return the paths of all rows that were scored. Raises `StoreError`."""
+        there = set(self._output.names())
+        scored = [fragment for fragment in self.fragments if fragment.file in there and fragment.counts_paths]
+        total = PathCounts()
+        for fragment in scored:
+            total.merge(read_part(self._output, fragment))
         return total
 
     def _check_unchanged(self, fragments: Sequence[Fragment]) -> None:

@@ -1,0 +1,340 @@
+"""Counts of the paths that runs take, added up run by run or part by part, in any order.
+
+A path is counted once for all runs that take it, and everything else (tools, edges, what runs have in common) is made
+of paths and their numbers. So a million runs cost a million additions and no more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.values.redaction import redacted_value
+from rightcall.values.results import Verdict, call_text
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+from ._times import Times
+
+Route = tuple[str, ...] | None
+"""The keys of calls in order; `None` where the calls of a run were not recorded."""
+
+Ends = tuple[int, int, int]
+"""How many runs passed, failed, and have no verdict."""
+
+_WITH = "\x1f"
+"""Separates a tool from the digest of its arguments in a key (the unit separator of ASCII: no tool has it)."""
+_DIGEST = 16
+_VALUE_WIDTH = 60
+_OFTEN = 3
+"""A run that calls a tool more often than this repeats it: three are common, such as a search made narrower."""
+_PLACE: dict[Verdict | None, int] = {"passed": 0, "failed": 1}
+
+
+class Feature(NamedTuple):
+    """Something that a run has or has not; each kind counts runs, never calls."""
+
+    kind: str
+    """`tool`, `begin`, `end`, `follows`, `often`, `error` or `path`."""
+    steps: tuple[str, ...]
+
+
+class ToolFacts(msgspec.Struct):
+    """What is known of the calls of one tool beyond their number."""
+
+    errors: int = 0
+    """Calls that raised, or whose result reads like an error."""
+    suspected: int = 0
+    """Those whose result only reads like one."""
+    unknown: int = 0
+    """Calls of which the trace does not tell what came of them."""
+    error_runs: int = 0
+    """Runs with such an error."""
+    retry_runs: int = 0
+    """Runs that called the tool again right after an error of it."""
+
+    def add(self, other: ToolFacts) -> None:
+        """Add the facts of other calls."""
+        for field in self.__struct_fields__:
+            setattr(self, field, getattr(self, field) + getattr(other, field))
+
+
+class Totalled:
+    """What paths come to: runs, lengths, calls by tool and edge, and how many runs have each feature."""
+
+    def __init__(self) -> None:
+        self.ends = [0, 0, 0]
+        self.unrecorded = [0, 0, 0]
+        self.lengths: Counter[int] = Counter()
+        self.calls: Counter[str] = Counter()
+        self.edge_calls: Counter[tuple[str, ...]] = Counter()
+        self.first_places: Counter[str] = Counter()
+        """The place of the first call of a tool, added up over runs: by its mean tools are put in order."""
+        self.features: dict[Feature, list[int]] = {}
+
+    def add(self, route: Route, ends: Sequence[int], *, is_whole: bool = True) -> None:
+        """Add the runs of one path; the path is a feature too, if it `is_whole`."""
+        for place, runs in enumerate(ends):
+            self.ends[place] += runs
+            self.unrecorded[place] += runs if route is None else 0
+        if route is None:
+            return
+        runs = sum(ends)
+        self.lengths[len(route)] += runs
+        for key, times in Counter(route).items():
+            self.calls[key] += times * runs
+        for edge, times in Counter(pairwise(route)).items():
+            self.edge_calls[edge] += times * runs
+        for key in dict.fromkeys(route):
+            self.first_places[key] += route.index(key) * runs
+        for feature in features_of(route, is_whole=is_whole):
+            held = self.features.setdefault(feature, [0, 0, 0])
+            for place, number in enumerate(ends):
+                held[place] += number
+
+
+def features_of(route: tuple[str, ...], *, is_whole: bool = True) -> Iterator[Feature]:
+    """Yield what a run of this path has, each thing once."""
+    times = Counter(route)
+    for key, number in times.items():
+        yield Feature("tool", (key,))
+        if number > _OFTEN:
+            yield Feature("often", (key,))
+    if route:
+        yield Feature("begin", route[:1])
+        yield Feature("end", route[-1:])
+    for edge in dict.fromkeys(pairwise(route)):
+        yield Feature("follows", edge)
+    if is_whole:
+        yield Feature("path", route)
+
+
+class PathCounts:
+    """How many runs took each path, and what is known of the calls of each tool.
+
+    Args:
+        with_args: Whether calls of one tool with other arguments are other calls.
+        internal: Whether calls of the framework itself count, such as hand-offs.
+        redacts: Whether secrets are left out of the texts of arguments. Calls are told apart by what they really are,
+            so no figure depends on it.
+        most: Different paths that are held. Beyond that there is no list of paths, but everything else is counted: the
+            memory of a million is about 200 MB.
+    """
+
+    def __init__(
+        self,
+        *,
+        with_args: bool = False,
+        internal: bool = False,
+        redacts: bool = True,
+        most: int = DEFAULT_LIMITS.paths,
+    ) -> None:
+        self.with_args, self.internal, self.redacts = with_args, internal, redacts
+        self.routes: dict[Route, list[int]] = {}
+        self.facts: dict[str, ToolFacts] = {}
+        self.labels: dict[str, str] = {}
+        self.times = Times()
+        self.is_listed = True
+        """Whether the paths are listed: there are no more of them than may be held."""
+        self._most = most
+        self._folded = Totalled()
+
+    def add(self, trajectory: Trajectory, verdict: Verdict | None = None) -> None:
+        """Count one run."""
+        calls = calls_in_order(trajectory, internal=self.internal)
+        route = tuple([self._key(call) for call in calls]) if trajectory.calls_recorded else None
+        ends = [0, 0, 0]
+        ends[_PLACE.get(verdict, 2)] = 1
+        self.add_route(route, ends)
+        if route is not None:
+            self._add_calls(calls)
+
+    def add_route(self, route: Route, ends: Sequence[int]) -> None:
+        """Count the runs of one path, so many of each end."""
+        if not self.is_listed:
+            self._folded.add(route, ends, is_whole=False)
+            return
+        held = self.routes.get(route)
+        if held is None:
+            self.routes[route] = list(ends)
+            if len(self.routes) > self._most:
+                self._fold()
+        else:
+            for place, runs in enumerate(ends):
+                held[place] += runs
+
+    def add_facts(self, tool: str, facts: ToolFacts) -> None:
+        """Count what is known of calls of a tool. Where there is nothing to tell, nothing is kept."""
+        if facts == ToolFacts():
+            return
+        self.facts.setdefault(tool, ToolFacts()).add(facts)
+
+    def merge(self, other: PathCounts) -> None:
+        """Count what another has counted. The order in which parts are merged makes no difference."""
+        if not other.is_listed:
+            self._fold()
+            _merge(self._folded, other._folded)
+        for route, ends in other.routes.items():
+            self.add_route(route, ends)
+        for tool, facts in other.facts.items():
+            self.add_facts(tool, facts)
+        self.labels.update(other.labels)
+        self.times.merge(other.times)
+
+    def totalled(self) -> Totalled:
+        """Return what all paths come to."""
+        if not self.is_listed:
+            return self._folded
+        made = Totalled()
+        for route, ends in self.routes.items():
+            made.add(route, ends)
+        return made
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it, in an order that does not depend on the order of runs."""
+        routes = sorted(self.routes.items(), key=lambda item: (item[0] is not None, item[0] or ()))
+        return {
+            "with_args": self.with_args,
+            "internal": self.internal,
+            "is_listed": self.is_listed,
+            "routes": [[route, *ends] for route, ends in routes],
+            "folded": None if self.is_listed else _plain(self._folded),
+            "facts": {tool: msgspec.to_builtins(self.facts[tool]) for tool in sorted(self.facts)},
+            "labels": dict(sorted(self.labels.items())),
+            "times": self.times.to_plain(),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> PathCounts:
+        """The counts that `to_plain` wrote."""
+        made = cls(with_args=plain["with_args"], internal=plain["internal"])
+        made.is_listed = plain["is_listed"]
+        made.routes = {None if route is None else tuple(route): ends for route, *ends in plain["routes"]}
+        made._folded = Totalled() if plain["folded"] is None else _totalled(plain["folded"])
+        made.facts = {tool: ToolFacts(**facts) for tool, facts in plain["facts"].items()}
+        made.labels = dict(plain["labels"])
+        made.times = Times.from_plain(plain["times"])
+        return made
+
+    def _fold(self) -> None:
+        """Give up the list of paths, and go on with what they come to."""
+        if self.is_listed:
+            self.is_listed = False
+            for route, ends in self.routes.items():
+                self._folded.add(route, ends, is_whole=False)
+            self.routes.clear()
+
+    def _key(self, call: ToolCall) -> str:
+        if not self.with_args:
+            return call.name
+        digest = sha256(_canonical([call.args, "args" in call.unrecorded]))
+        key = f"{call.name}{_WITH}{digest.hexdigest()[:_DIGEST]}"
+        if key not in self.labels:
+            args = redacted_value(call.args) if self.redacts and call.args else call.args
+            self.labels[key] = call_text(call.name, args or {}, value_width=_VALUE_WIDTH)
+        return key
+
+    def _add_calls(self, calls: Sequence[ToolCall]) -> None:
+        found: dict[str, ToolFacts] = {}
+        before: ToolCall | None = None
+        for call in calls:
+            facts = found.setdefault(call.name, ToolFacts())
+            has_failed = call.error is not None or call.suspected_error
+            facts.errors += has_failed
+            facts.suspected += call.suspected_error and call.error is None
+            facts.unknown += not has_failed and is_unknown(call)
+            facts.error_runs |= has_failed
+            facts.retry_runs |= (
+                before is not None and before.name == call.name and (before.error is not None or before.suspected_error)
+            )
+            if call.start_ns is not None and call.end_ns is not None:
+                self.times.add(call.name, call.end_ns - call.start_ns)
+            before = call
+        for tool, facts in found.items():
+            self.add_facts(tool, facts)
+
+
+def _canonical(value: Any) -> bytes:
+    """A value as bytes that do not depend on the order of keys."""
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (UnicodeEncodeError, OverflowError, TypeError):  # a lone surrogate, a large integer
+        return json.dumps(value, sort_keys=True, default=repr).encode()
+
+
+def is_unknown(call: ToolCall) -> bool:
+    """Return whether a trace does not tell if a call failed."""
+    return "error" in call.unrecorded or (call.source is not None and "output" in call.unrecorded)
+
+
+def tool_of(key: str) -> str:
+    """Return the tool of a key."""
+    return key.partition(_WITH)[0]
+
+
+def calls_in_order(trajectory: Trajectory, *, internal: bool = False) -> list[ToolCall]:
+    """Return the calls of a path, those whose order was not recorded sorted by name, so that they are one path."""
+    made = list(trajectory.calls)
+    for first, end in trajectory.unordered:
+        made[first:end] = sorted(made[first:end], key=lambda call: (call.name, _canonical(call.args)))
+    return made if internal else [call for call in made if not call.internal]
+
+
+def route_text(route: Route, label: Mapping[str, str], arrow: str = " → ") -> str:
+    """Return a path as people write it: `search ×4 → book`; runs of one name above three are counted."""
+    if route is None:
+        return "(calls were not recorded)"
+    return arrow.join(route_steps(route, label)) or "(no calls)"
+
+
+def route_steps(route: Iterable[str], label: Mapping[str, str]) -> list[str]:
+    """Return the steps of a path as people write them, runs of one name above three as one: `search ×4`."""
+    groups: list[tuple[str, int]] = []
+    for key in route:
+        name = label.get(key, key)
+        if groups and groups[-1][0] == name:
+            groups[-1] = name, groups[-1][1] + 1
+        else:
+            groups.append((name, 1))
+    return [step for name, times in groups for step in ([f"{name} ×{times}"] if times > _OFTEN else [name] * times)]
+
+
+def _merge(into: Totalled, other: Totalled) -> None:
+    for place in range(3):
+        into.ends[place] += other.ends[place]
+        into.unrecorded[place] += other.unrecorded[place]
+    for name in ("lengths", "calls", "edge_calls", "first_places"):
+        getattr(into, name).update(getattr(other, name))
+    for feature, ends in other.features.items():
+        held = into.features.setdefault(feature, [0, 0, 0])
+        for place, runs in enumerate(ends):
+            held[place] += runs
+
+
+def _plain(totalled: Totalled) -> dict[str, Any]:
+    return {
+        "ends": totalled.ends,
+        "unrecorded": totalled.unrecorded,
+        "lengths": sorted(totalled.lengths.items()),
+        "calls": sorted(totalled.calls.items()),
+        "edge_calls": sorted([list(item) for item in totalled.edge_calls.items()]),
+        "first_places": sorted(totalled.first_places.items()),
+        "features": sorted([[*feature, *ends] for feature, ends in totalled.features.items()]),
+    }
+
+
+def _totalled(plain: Mapping[str, Any]) -> Totalled:
+    made = Totalled()
+    made.ends, made.unrecorded = list(plain["ends"]), list(plain["unrecorded"])
+    made.lengths = Counter(dict(plain["lengths"]))
+    made.calls = Counter(dict(plain["calls"]))
+    made.edge_calls = Counter({tuple(edge): times for edge, times in plain["edge_calls"]})
+    made.first_places = Counter(dict(plain["first_places"]))
+    made.features = {Feature(kind, tuple(steps)): list(ends) for kind, steps, *ends in plain["features"]}
+    return made

@@ -1,0 +1,241 @@
+"""What the paths of runs come to: the list of paths, the tools, the graph of what follows what, and how runs part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from rightcall.values.redaction import redacted_text
+from rightcall.values.statistics import Interval, Trials, wilson
+
+from ._counts import Feature, PathCounts, Route, ToolFacts, Totalled, tool_of
+from ._drift import Shifted, shifted
+from ._partings import Parting, Walk, partings
+
+_WALKED = 10_000
+"""The paths among which a parting is looked for, the commonest first: rarer ones are on no screen."""
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How runs ended. Those in error, not measured, or never judged have no verdict, and count in no rate."""
+
+    passed: int = 0
+    failed: int = 0
+    unjudged: int = 0
+
+    @property
+    def runs(self) -> int:
+        """All of them."""
+        return self.passed + self.failed + self.unjudged
+
+    @property
+    def rate(self) -> float | None:
+        """The share that passed, of those with a verdict."""
+        judged = self.passed + self.failed
+        return self.passed / judged if judged else None
+
+
+class TakenPath(msgspec.Struct, frozen=True):
+    """A path, and how the runs that took it ended."""
+
+    calls: Route
+    ended: Ended
+
+
+class UsedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool: in how many runs it is called, how often, how often in vain, and how long its calls take."""
+
+    name: str
+    ended: Ended
+    calls: int
+    facts: ToolFacts
+    p50: int | None = None
+    """Nanoseconds that half of its calls do not exceed."""
+    p95: int | None = None
+    p99: int | None = None
+
+    @property
+    def error_share(self) -> float | None:
+        """The share of calls that failed, of those whose outcome was recorded."""
+        known = self.calls - self.facts.unknown
+        return self.facts.errors / known if known > 0 else None
+
+    @property
+    def error_interval(self) -> Interval | None:
+        """The 95 % interval of the share."""
+        return wilson(Trials(self.facts.errors, max(0, self.calls - self.facts.unknown)))
+
+
+class Edge(msgspec.Struct, frozen=True):
+    """A call right after another. Without `before` it is the first of a run, without `after` the run ends there."""
+
+    before: str | None
+    after: str | None
+    ended: Ended
+    calls: int
+
+
+class Paths(msgspec.Struct, frozen=True, kw_only=True):
+    """The paths of a set of runs."""
+
+    ended: Ended
+    unrecorded: int = 0
+    """Runs whose calls were not recorded: they are in no share."""
+    paths: tuple[TakenPath, ...] = ()
+    """All different paths, the commonest first; empty where there are too many to list."""
+    is_listed: bool = True
+    tools: tuple[UsedTool, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    """What follows what, the commonest first."""
+    places: Mapping[str, float] = {}
+    """The mean place of the first call of each tool in its runs, by which the graph goes from left to right."""
+    mean_calls: float | None = None
+    median_calls: int | None = None
+    p95_calls: int | None = None
+    differ: tuple[Shifted, ...] = ()
+    """What passed and failed runs differ in, the largest difference first."""
+    parting: Parting | None = None
+    """The place that best separates passed runs from failed ones or, without verdicts, where most runs leave the
+    commonest path."""
+    labels: Mapping[str, str] = {}
+    """What calls are called, where that is not their key."""
+
+
+def overview(counts: PathCounts, *, redacts: bool = True) -> Paths:
+    """Return what counts come to."""
+    totalled = counts.totalled()
+    listed = sorted(counts.routes.items(), key=lambda item: (-sum(item[1]), item[0] is None, item[0] or ()))
+    keys = sorted(totalled.calls)
+    return Paths(
+        ended=Ended(*totalled.ends),
+        unrecorded=sum(totalled.unrecorded),
+        paths=tuple([TakenPath(route, Ended(*ends)) for route, ends in listed]),
+        is_listed=counts.is_listed,
+        tools=_tools(counts, totalled),
+        edges=_edges(totalled),
+        places={key: totalled.first_places[key] / _runs_with(totalled, key) for key in keys},
+        **_lengths(totalled),
+        differ=differences(totalled),
+        parting=_parting(listed[:_WALKED]),
+        labels=_labels(counts, keys, redacts=redacts),
+    )
+
+
+def differences(totalled: Totalled) -> tuple[Shifted, ...]:
+    """Return what passed and failed runs differ in: `before` is the share of passed runs, `after` of failed ones."""
+    judged = [totalled.ends[place] - totalled.unrecorded[place] for place in (0, 1)]
+    counts = {feature: (ends[0], ends[1]) for feature, ends in totalled.features.items() if feature.kind != "path"}
+    return tuple(shifted(counts, judged[0], judged[1])[0])
+
+
+def feature_words(feature: Feature, labels: Mapping[str, str]) -> str:
+    """Say what a run has that has this feature."""
+    steps = [f"`{labels.get(key, key)}`" for key in feature.steps]
+    words = {
+        "tool": "{}",
+        "begin": "begins with {}",
+        "end": "ends after {}",
+        "often": "{} more than 3 times",
+        "error": "{} fails",
+    }
+    if feature.kind == "follows":
+        return f"{steps[0]} → {steps[1]}"
+    if feature.kind == "path":
+        return "the path " + (" → ".join(steps) or "(no calls)")
+    return words[feature.kind].format(steps[0])
+
+
+def _runs_with(totalled: Totalled, key: str) -> int:
+    return sum(totalled.features[Feature("tool", (key,))])
+
+
+def _tools(counts: PathCounts, totalled: Totalled) -> tuple[UsedTool, ...]:
+    by_tool: dict[str, list[str]] = {}
+    for key in totalled.calls:
+        by_tool.setdefault(tool_of(key), []).append(key)
+    runs = _runs_by_tool(counts, totalled, by_tool)
+    made = []
+    for tool, keys in by_tool.items():
+        times = counts.times.of(tool)
+        p50, p95, p99 = [times.percentile(share) for share in (0.5, 0.95, 0.99)]
+        made.append(
+            UsedTool(
+                name=tool,
+                ended=runs[tool],
+                calls=sum([totalled.calls[key] for key in keys]),
+                facts=counts.facts.get(tool, ToolFacts()),
+                p50=p50,
+                p95=p95,
+                p99=p99,
+            )
+        )
+    return tuple(sorted(made, key=lambda tool: (-tool.ended.runs, -tool.calls, tool.name)))
+
+
+def _runs_by_tool(counts: PathCounts, totalled: Totalled, by_tool: Mapping[str, Sequence[str]]) -> dict[str, Ended]:
+    """How the runs of each tool ended. With arguments, a run has a tool once, however many different calls it makes."""
+    if not counts.with_args or not counts.is_listed:
+        largest = {tool: max(keys, key=lambda key: _runs_with(totalled, key)) for tool, keys in by_tool.items()}
+        return {tool: Ended(*totalled.features[Feature("tool", (key,))]) for tool, key in largest.items()}
+    found = {tool: [0, 0, 0] for tool in by_tool}
+    for route, ends in counts.routes.items():
+        for tool in {tool_of(key) for key in route or ()}:
+            for place, number in enumerate(ends):
+                found[tool][place] += number
+    return {tool: Ended(*ends) for tool, ends in found.items()}
+
+
+def _edges(totalled: Totalled) -> tuple[Edge, ...]:
+    made = []
+    for feature, ends in totalled.features.items():
+        ended = Ended(*ends)
+        if feature.kind == "follows":
+            made.append(Edge(feature.steps[0], feature.steps[1], ended, totalled.edge_calls[feature.steps]))
+        elif feature.kind == "begin":
+            made.append(Edge(None, feature.steps[0], ended, ended.runs))
+        elif feature.kind == "end":
+            made.append(Edge(feature.steps[0], None, ended, ended.runs))
+    return tuple(sorted(made, key=lambda edge: (-edge.ended.runs, edge.before or "", edge.after or "")))
+
+
+def _lengths(totalled: Totalled) -> dict[str, Any]:
+    runs = sum(totalled.lengths.values())
+    if not runs:
+        return {}
+    calls = sum([length * number for length, number in totalled.lengths.items()])
+    return {
+        "mean_calls": calls / runs,
+        "median_calls": _length_at(totalled, 0.5),
+        "p95_calls": _length_at(totalled, 0.95),
+    }
+
+
+def _length_at(totalled: Totalled, share: float) -> int:
+    seen, runs = 0, sum(totalled.lengths.values())
+    for length, number in sorted(totalled.lengths.items()):
+        seen += number
+        if seen >= share * runs:
+            return length
+    return 0
+
+
+def _parting(listed: Iterable[tuple[Route, Sequence[int]]]) -> Parting | None:
+    walks = [Walk(route, ends[0], ends[1], ends[2]) for route, ends in listed if route is not None]
+    return next((parting for _, parting in partings(walks)), None)
+
+
+def _labels(counts: PathCounts, keys: Iterable[str], *, redacts: bool) -> dict[str, str]:
+    """What each key is called where that is another text; two keys never have the same one."""
+    labels: dict[str, str] = {}
+    taken: dict[str, int] = {}
+    for key in keys:
+        name = counts.labels.get(key, key)
+        label = redacted_text(name) if redacts else name
+        taken[label] = taken.get(label, 0) + 1
+        if taken[label] > 1:
+            label = f"{label} #{taken[label]}"
+        if label != key:
+            labels[key] = label
+    return labels
