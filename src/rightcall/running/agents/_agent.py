@@ -15,6 +15,7 @@ import msgspec
 from rightcall.errors import InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import decode_json
+from rightcall.values.trajectory import Usage
 
 MAX_BYTES = 64 * 1024 * 1024
 
@@ -32,6 +33,8 @@ class AgentRequest(msgspec.Struct, frozen=True, kw_only=True):
     input: Any
     case_id: str
     turn: int = 0
+    turns: int = 1
+    """How many turns the case has."""
     session: Any = None
     """The value of `session` in the eval set; the same object for all turns of one run of a case."""
     traceparent: str = ""
@@ -57,6 +60,8 @@ class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """
     messages: Any = None
     """A log of the messages of this turn, or of the whole conversation so far; it adds to what spans show."""
+    usage: Usage | None = None
+    """The tokens of this turn, if the result of a framework has them."""
 
 
 class Agent(Protocol):

@@ -12,8 +12,12 @@ from rightcall.errors import AgentError, MissingExtraError, shown
 
 from ._agent import AgentAnswer, AgentRequest, plain
 from ._arguments import Arguments
+from ._framework_objects import check_conversation, object_form, run_openai_agent
+from ._results import adk_usage, answer_of, answer_of_method
 
 METHODS = ("ainvoke", "invoke", "run")
+_BY_RUNNER = "Runner.run"
+"""Not a method: agents of OpenAI Agents are run by a class of the framework."""
 _USER = "user"
 
 
@@ -105,11 +109,24 @@ class ObjectAgent:
     def __init__(self, target: Any, method: str, close: Callable[[], None]) -> None:
         self.target = self._target = target
         self._method, self._close = method, close
+        self._form = object_form(target)
 
     def answer(self, request: AgentRequest) -> AgentAnswer:
-        """Call the object's method with the input, and return its answer."""
-        positional, named = method_arguments(self._target, request)
-        return answer_of_method(getattr(self._target, self._method)(*positional, **named))
+        """Call the object's method with the input, and return its answer.
+
+        Raises:
+            AgentError: the case is a conversation, which the object would forget.
+        """
+        result = self._asked(request)
+        self._form.remember(request, result)
+        return answer_of_method(result)
+
+    def _asked(self, request: AgentRequest) -> Any:
+        check_conversation(self._form, self._target, request)
+        if self._method == _BY_RUNNER:
+            return run_openai_agent(self._target, request)
+        positional, named = self._form.arguments(self._target, request)
+        return getattr(self._target, self._method)(*positional, **named)
 
     def close(self) -> None:
         """Remove the agent's folder from the search path."""
@@ -123,80 +140,26 @@ class AsyncObjectAgent(ObjectAgent):
 
     async def answer(self, request: AgentRequest) -> AgentAnswer:  # type: ignore[override]
         """Call the object's method with the input, and return its answer."""
-        positional, named = method_arguments(self._target, request)
-        return answer_of_method(await awaited(getattr(self._target, self._method)(*positional, **named)))
+        result = await awaited(self._asked(request))
+        self._form.remember(request, result)
+        return answer_of_method(result)
+
+
+def is_openai_agent(value: Any) -> bool:
+    """Whether a value is an agent of OpenAI Agents, which has no method to run it."""
+    return object_form(value).framework == "OpenAI Agents"
 
 
 def object_agent(target: Any, close: Callable[[], None]) -> ObjectAgent | None:
     """Return an object as an agent, by its first method of `ainvoke`, `invoke` and `run`; `None` without any."""
-    for method in METHODS:
+    form = object_form(target)
+    if is_openai_agent(target):
+        return AsyncObjectAgent(target, _BY_RUNNER, close)
+    for method in (form.method, *METHODS) if form.method else METHODS:
         if callable(getattr(target, method, None)):
-            asynchronous = method == "ainvoke" or is_asynchronous(getattr(target, method))
+            asynchronous = form.is_async or method == "ainvoke" or is_asynchronous(getattr(target, method))
             return (AsyncObjectAgent if asynchronous else ObjectAgent)(target, method, close)
     return None
-
-
-def method_arguments(target: Any, request: AgentRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the arguments for an object's method.
-
-    A LangGraph graph (it has `channels`) with `messages` in its state gets a text as the user's message, and every
-    graph gets a `thread_id`, so that one with a checkpointer remembers earlier turns. Any other object gets the input
-    as it is.
-    """
-    channels = getattr(target, "channels", None)
-    if not isinstance(channels, Mapping):
-        return (request.input,), {}
-    given = request.input
-    if isinstance(given, str) and "messages" in channels:
-        given = {"messages": [("user", given)]}
-    return (given, {"configurable": {"thread_id": request.run or uuid.uuid4().hex}}), {}
-
-
-def answer_of_method(result: Any) -> AgentAnswer:
-    """Return the answer in the result of an object's method.
-
-    Of a result with a list of `messages`, the output is the text of the last one. Run results of frameworks are
-    recognised. Of any other object with an `output`, that is the output. Anything else is the output itself.
-    """
-    messages = result.get("messages") if isinstance(result, Mapping) else getattr(result, "messages", None)
-    if isinstance(messages, (list, tuple)) and messages:
-        return AgentAnswer(output=text_of(messages[-1]), messages=plain(list(messages)))
-    answer = answer_of(result)
-    if answer.messages is None and not isinstance(result, (Mapping, str, list, tuple)) and hasattr(result, "output"):
-        return AgentAnswer(output=plain(result.output))
-    return answer
-
-
-def text_of(message: Any) -> Any:
-    """Return the text of a message in the usual formats; if it has no text, its content."""
-    if isinstance(message, (list, tuple)) and len(message) == 2:
-        return message[1]
-    content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", message)
-    if isinstance(content, (list, tuple)):
-        texts = [part if isinstance(part, str) else _text_of_part(part) for part in content]
-        return "".join(texts) if any(texts) else plain(content)
-    return plain(content)
-
-
-def _text_of_part(part: Any) -> str:
-    text = part.get("text") if isinstance(part, Mapping) else getattr(part, "text", None)
-    return text if isinstance(text, str) else ""
-
-
-def answer_of(result: Any) -> AgentAnswer:
-    """Return the answer in the result of a function or a method.
-
-    Of a run result of Pydantic AI, the output is its `output`; of OpenAI Agents, its `final_output`. The messages of
-    both show the calls, so that neither needs an instrumentation. They are recognised by their methods, so that no
-    framework is imported. Anything else is the output itself.
-    """
-    if isinstance(result, type):
-        return AgentAnswer(output=plain(result))
-    if callable(getattr(result, "new_messages_json", None)) and hasattr(result, "output"):
-        return AgentAnswer(output=plain(result.output), messages=json.loads(result.new_messages_json()))
-    if callable(getattr(result, "to_input_list", None)) and hasattr(result, "final_output"):
-        return AgentAnswer(output=plain(result.final_output), messages=plain(result.to_input_list()))
-    return AgentAnswer(output=plain(result))
 
 
 class AdkAgent:
@@ -223,12 +186,14 @@ class AdkAgent:
         said = self._content(request.input)
         output, messages = None, [_content_json(said)]
         user_id = str(session["user_id"] or _USER)
+        events = []
         async for event in runner.run_async(user_id=user_id, session_id=session_id, new_message=said):
+            events.append(event)
             if event.content is None:
                 continue
             messages.append(_content_json(event.content))
             output = _text_of(event.content) if event.is_final_response() else output
-        return AgentAnswer(output=output, messages=messages)
+        return AgentAnswer(output=output, messages=messages, usage=adk_usage(events))
 
     def close(self) -> None:
         """Remove the agent's folder from the search path; sessions end with this object."""

@@ -19,7 +19,7 @@ from rightcall.running.frameworks import DispatchedCall, logging_calls
 from rightcall.running.tracing import Captured, capture
 from rightcall.values.decoding import admit
 from rightcall.values.results import Cause
-from rightcall.values.trajectory import ToolCall, Trajectory, Usage
+from rightcall.values.trajectory import ToolCall, Trajectory, Usage, summed_usage
 
 from ._case_record import CaseSpans, CaseTrajectory, Done, Witness, plain
 from ._process_state import describe_opened, note_opened, processes_started
@@ -52,6 +52,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
     path = CaseTrajectory(job.is_conversation, options.are_all_seen)
     failure: Failure | None = None
     outputs: list[Any] = []
+    usages: list[Usage | None] = []
     tools = _Tools(job, options.tool_answers)
     memory: dict[str, Any] = {}
     spans = CaseSpans() if options.spans else None
@@ -66,6 +67,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
                     input=given,
                     case_id=job.case_id,
                     turn=turn,
+                    turns=len(job.turns),
                     session=job.session,
                     memory=memory,
                     run=f"{job.case_id}#{number}",
@@ -78,6 +80,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         try:
             after = processes_started()
             shown = path.add(captured, seen, given, after != before or after[1], log)
+            usages.append(None if answer is None else answer.usage)
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent returned cannot be kept: {problem}", None)
@@ -86,7 +89,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         failure = tools.failure(shown) or failure
         if failure is not None:
             break
-    whole = _completed(path.trajectory(), job, outputs, seconds)
+    whole = _completed(_with_tokens(path.trajectory(), usages), job, outputs, seconds)
     kept = None if spans is None else spans.kept(whole)
     return _done(failure, number=number, seconds=seconds, trajectory=whole, recorded=tools.recorded(), spans=kept)
 
@@ -106,6 +109,16 @@ def _watched(tools: _Tools, log: list[DispatchedCall], witness: Witness) -> Iter
 def _done(failure: Failure | None, **known: Any) -> Done:
     cause, error, traceback = failure or ("", None, None)
     return Done(cause=cause, error=error, traceback=traceback, **known)
+
+
+def _with_tokens(path: Trajectory, usages: list[Usage | None]) -> Trajectory:
+    """Take the tokens from the results of a framework where no span records any."""
+    known = path.usage or Usage()
+    said = summed_usage(usages)
+    if said is None or known.input_tokens is not None or known.output_tokens is not None:
+        return path
+    tokens = {"input_tokens": said.input_tokens, "output_tokens": said.output_tokens}
+    return msgspec.structs.replace(path, usage=msgspec.structs.replace(known, **tokens))
 
 
 def _completed(path: Trajectory, job: CaseJob, outputs: list[Any], seconds: float) -> Trajectory:

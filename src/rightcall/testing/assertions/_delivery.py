@@ -17,6 +17,11 @@ from rightcall.reporting.reports import Paper, side_by_side, summary
 from rightcall.values.redaction import redacted, redacted_text
 from rightcall.values.results import CaseResult, Source
 
+_HINTS = {
+    "pydantic_ai": "Pydantic AI records its calls after Agent.instrument_all()",
+    "langchain_core": "LangChain records its calls with OpenInference's LangChainInstrumentor().instrument()",
+    "agents.run": "OpenAI Agents record their calls with OpenInference's OpenAIAgentsInstrumentor().instrument()",
+}
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -82,7 +87,15 @@ def problem_of(case: Case, result: CaseResult, width: int | None = None) -> Prob
     text = redacted_text("\n".join([named + summary(shown), *side_by_side(case, shown, paper)]))
     if result.verdict == "failed":
         return CheckFailedError(text, (result,))
-    return NotMeasuredError(text, (result,))
+    return NotMeasuredError(text + _instrumentation_hint(result), (result,))
+
+
+def _instrumentation_hint(result: CaseResult) -> str:
+    """Return how to record the calls of a framework that is loaded, if none are recorded."""
+    if result.trajectory is None or result.trajectory.calls_recorded:
+        return ""
+    found = [f"\nnote: {hint}, or check what the run returned" for name, hint in _HINTS.items() if name in sys.modules]
+    return "".join(found)
 
 
 def combine_problems(problems: Sequence[Problem]) -> Problem:

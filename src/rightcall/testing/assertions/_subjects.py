@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from rightcall.errors import InputError, shown
 from rightcall.judging import STEP_WORDS, AgentExecution
 from rightcall.running.tracing import Captured
@@ -21,6 +23,8 @@ def trajectory_of(subject: Any) -> Trajectory:
     - a `Trajectory`, what `capture` captured, or an `AgentExecution`;
     - a path, bytes or a decoded document: a trace or a log of messages, in any format that `read` knows;
     - what an SDK returned: a message, or the completion around it;
+    - what a framework returned: `AgentRunResult` of Pydantic AI, `RunResult` of OpenAI Agents, the state of a LangGraph
+      graph, and the results of LlamaIndex, Agno, smolagents, AutoGen and Haystack;
     - a list of spans, of messages, or of calls: names, `{"search": {"query": "laptop"}}`, `{"name": …, "args": …}`
       or `ToolCall`s. A call given by its name only has no recorded arguments.
 
@@ -36,6 +40,9 @@ def trajectory_of(subject: Any) -> Trajectory:
         return subject.trajectory()
     if isinstance(subject, AgentExecution):
         return subject.trajectory
+    returned = None if isinstance(subject, (list, tuple)) else _of_framework(subject)
+    if returned is not None:
+        return returned
     if isinstance(subject, (str, bytes, bytearray, os.PathLike, Mapping)) or hasattr(subject, "read"):
         return _only_one(subject)
     if hasattr(type(subject), "model_dump"):
@@ -73,6 +80,29 @@ def _inside(value: Any) -> Any:
     return written_step(value) if is_group or isinstance(value, (list, tuple, ToolCall)) else value
 
 
+def _of_framework(subject: Any) -> Trajectory | None:
+    """Return the trajectory in the result of a framework; None if it is none.
+
+    Raises:
+        InputError: it is one, but has no calls in it.
+    """
+    from rightcall.running.agents import answer_of, form_of
+
+    form = form_of(subject)
+    if form is None:
+        return None
+    answer = answer_of(subject)
+    if answer.messages is None:
+        raise InputError(
+            f"a result of {form.framework} does not hold the calls of its run; capture them: with capture() as captured"
+        )
+    from rightcall.reading import read_messages
+
+    read = read_messages(answer.messages)
+    usage = answer.usage if read.usage is None else read.usage
+    return msgspec.structs.replace(read, output=answer.output, usage=usage)
+
+
 def _only_one(source: Any) -> Trajectory:
     from rightcall.reading import read
 
@@ -96,6 +126,8 @@ def _listed(items: Sequence[Any]) -> Trajectory:
 
     if all([_is_live_span(item) for item in items]):
         return read_spans(items)
+    if all([callable(getattr(item, "to_input_item", None)) for item in items]):
+        return read_messages([item.to_input_item() for item in items])  # `new_items` of OpenAI Agents
     if any([not isinstance(item, Mapping) for item in items]):
         return read_messages(items)
     return _only_one(items)

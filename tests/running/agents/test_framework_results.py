@@ -1,0 +1,170 @@
+"""Results and objects of frameworks, as far as a run knows them. The real ones are tried by `make frameworks`."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from rightcall import check, read_messages
+from rightcall.errors import AgentError, InputError
+from rightcall.running.agents import RESULT_FORMS, AgentRequest, answer_of, object_agent
+
+ASKED = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"city": "Rome"}'}}]
+
+
+def made(name: str, module: str, **held: Any) -> Any:
+    """An object of a class with this name and module."""
+    value = type(name, (), {"__module__": module})()
+    for key, item in held.items():
+        setattr(value, key, item)
+    return value
+
+
+def row(**held: Any) -> SimpleNamespace:
+    return SimpleNamespace(**held)
+
+
+def llama_index() -> Any:
+    output = row(raw_output="sunny", is_error=False)
+    call = row(tool_id="1", tool_name="look", tool_kwargs={"city": "Rome"}, tool_output=output)
+    module = "llama_index.core.agent.workflow.workflow_events"
+    return made("AgentOutput", module, response=row(content="Sunny."), tool_calls=[call])
+
+
+def agno() -> Any:
+    messages = [
+        {"role": "assistant", "tool_calls": ASKED},
+        {"role": "tool", "tool_call_id": "1", "content": "sunny"},
+    ]
+    held = [row(to_dict=lambda message=message: message) for message in messages]
+    metrics = row(input_tokens=3, output_tokens=2)
+    return made("RunOutput", "agno.run.agent", content="Sunny.", messages=held, metrics=metrics)
+
+
+def smolagents() -> Any:
+    final = {"id": "2", "type": "function", "function": {"name": "final_answer", "arguments": {"answer": "Sunny."}}}
+    steps = [{"tool_calls": ASKED, "observations": "sunny"}, {"tool_calls": [final], "observations": "Sunny."}]
+    usage = row(input_tokens=3, output_tokens=2)
+    return made("RunResult", "smolagents.agents", output="Sunny.", steps=steps, token_usage=usage)
+
+
+def autogen() -> Any:
+    asked = row(content=[row(id="1", name="look", arguments='{"city": "Rome"}')], models_usage=None)
+    usage = row(prompt_tokens=3, completion_tokens=2)
+    answered = row(content=[row(call_id="1", content="sunny", is_error=False)], models_usage=usage)
+    last = row(content="Sunny.", to_text=lambda: "Sunny.", models_usage=None)
+    return made("TaskResult", "autogen_agentchat.base._task", messages=[asked, answered, last])
+
+
+def haystack() -> Any:
+    def message(**held: Any) -> Any:
+        module = "haystack.dataclasses.chat_message"
+        empty: dict[str, Any] = {"text": None, "tool_calls": [], "tool_call_results": [], "meta": {}}
+        return made("ChatMessage", module, **{**empty, **held})
+
+    asked = message(tool_calls=[row(id="1", tool_name="look", arguments={"city": "Rome"})])
+    answered = message(tool_call_results=[row(origin=row(id="1"), result="sunny", error=False)])
+    last = message(text="Sunny.", meta={"usage": {"prompt_tokens": 3, "completion_tokens": 2}})
+    return {"messages": [asked, answered, last], "last_message": last}
+
+
+@pytest.mark.parametrize(
+    "framework", [llama_index, agno, smolagents, autogen, haystack], ids=lambda each: each.__name__
+)
+def test_a_result_holds_answer_calls_and_tokens(framework: Any) -> None:
+    result = framework()
+
+    answer = answer_of(result)
+
+    assert answer.output == "Sunny."
+    [call] = read_messages(answer.messages).calls
+    assert (call.name, call.args, call.output) == ("look", {"city": "Rome"}, "sunny")
+    if framework is not llama_index:
+        assert answer.usage is not None
+        assert answer.usage.total_tokens == 5
+
+
+def test_an_assertion_takes_the_result_of_a_framework() -> None:
+    assert check(smolagents(), {"calls": [{"look": {"city": "Rome"}}], "output": "Sunny."}).passed
+
+
+@pytest.mark.parametrize(
+    ("result", "output"),
+    [
+        (
+            made(
+                *("AgentResult", "strands.agent.agent_result"),
+                message={"content": [{"text": "Sunny."}]},
+                metrics=row(accumulated_usage={"inputTokens": 3, "outputTokens": 2}),
+            ),
+            "Sunny.",
+        ),
+        (
+            made(
+                *("CrewOutput", "crewai.crews.crew_output"),
+                raw="Sunny.",
+                json_dict=None,
+                token_usage=row(prompt_tokens=3, completion_tokens=2),
+            ),
+            "Sunny.",
+        ),
+    ],
+    ids=["strands", "crewai"],
+)
+def test_a_result_without_calls_says_so_in_an_assertion(result: Any, output: str) -> None:
+    answer = answer_of(result)
+
+    assert (answer.output, answer.messages) == (output, None)
+    with pytest.raises(InputError, match="does not hold the calls of its run; capture them"):
+        check(result, {"calls": []})
+
+
+def test_every_framework_of_the_table_has_a_name() -> None:
+    assert len({form.framework for form in RESULT_FORMS}) == 11
+
+
+class Graph:
+    """A graph of LangGraph without a checkpointer."""
+
+    def __init__(self, *channels: str) -> None:
+        self.channels = dict.fromkeys(channels)
+
+    async def ainvoke(self, state: Any, config: Any) -> Any:
+        return {"messages": [*state["messages"], ("assistant", f"{len(state['messages'])} so far")]}
+
+
+def turns(agent: Any, *inputs: str) -> list[Any]:
+    memory: dict[str, Any] = {}
+    said = []
+    for turn, given in enumerate(inputs):
+        request = AgentRequest(input=given, case_id="a", turn=turn, turns=len(inputs), memory=memory, run="a#1")
+        said.append(asyncio.run(agent.answer(request)).output)
+    return said
+
+
+def test_a_graph_without_a_checkpointer_is_given_the_messages_of_earlier_turns() -> None:
+    agent = object_agent(Graph("messages"), lambda: None)
+
+    assert turns(agent, "a", "b", "c") == ["1 so far", "3 so far", "5 so far"]
+
+
+def test_a_conversation_is_refused_where_it_would_be_forgotten() -> None:
+    agent = object_agent(Graph("question"), lambda: None)
+
+    with pytest.raises(AgentError, match="the case has turns, but its graph has neither a checkpointer nor messages"):
+        turns(agent, "a", "b")
+
+
+def test_an_agent_of_pydantic_ai_is_given_its_history() -> None:
+    class AbstractAgent:
+        async def run(self, question: str, message_history: Any = None) -> Any:
+            history = [*(message_history or ()), question]
+            return row(output=len(history), all_messages=lambda: history)
+
+    AbstractAgent.__module__ = "pydantic_ai.agent.abstract"
+    agent = object_agent(AbstractAgent(), lambda: None)
+
+    assert turns(agent, "a", "b", "c") == [1, 2, 3]
