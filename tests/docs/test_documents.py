@@ -50,6 +50,7 @@ WRITTEN = {
     "WrittenEvaluator": "Custom evaluators",
     "WrittenOverall": "All cases together",
     "WrittenCase": "Cases",
+    "WrittenQuarantine": "Quarantine",
     "WrittenTurn": "Turns",
     "WrittenError": "Mocks",
     "WrittenMock": "Mocks",

@@ -235,3 +235,63 @@ def test_a_case_has_at_most_the_rounds_that_it_says(shop: Path) -> None:
     assert done.returncode == 0
     assert re.search(r"laptop +2/2", done.stdout)
     assert re.search(r"phone +6/6", done.stdout)
+
+
+def test_the_repeats_of_the_defaults_come_before_the_configuration_and_after_the_command(shop: Path) -> None:
+    (shop / "shop.yaml").write_text("defaults: {repeat: 2}\n" + CASES.replace("{id: phone,", "{id: phone, repeat: 3,"))
+    (shop / "rightcall.toml").write_text("repeat = 4\n")
+
+    plain = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+    given = rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "5", cwd=shop)
+    early = rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "1..6", "--min-rate", "0.9", cwd=shop)
+
+    assert re.findall(r"(laptop|phone) +(\d/\d)", plain.stdout) == [("laptop", "2/2"), ("phone", "3/3")]
+    assert re.findall(r"(laptop|phone) +(\d/\d)", given.stdout) == [("laptop", "5/5"), ("phone", "5/5")]
+    assert re.findall(r"(laptop|phone) +(\d/\d)", early.stdout) == [("laptop", "6/6"), ("phone", "3/3")]
+
+
+def test_repeats_that_are_the_same_to_the_byte_are_told(shop: Path) -> None:
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--gate", "base.json", "--repeat", "3", cwd=shop)
+    once = rightcall("run", "agent.py:answer", "shop.yaml", "--gate", "base.json", cwd=shop)
+
+    assert "warning: every repeat of every case is the same to the byte; a cache or a seed?" in done.stdout
+    assert "same to the byte" not in once.stdout
+
+
+def test_a_report_compares_with_a_baseline_file_and_can_decide(shop: Path) -> None:
+    (shop / "broken").touch()
+    rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "5", cwd=shop)
+
+    told = rightcall("report", "last", "--baseline", "base.json", cwd=shop)
+    decided = rightcall("report", "last", "--gate", "base.json", "--format", "junit", cwd=shop)
+    allowed = rightcall("report", "last", "--gate", "last", "--rule-out", "1", cwd=shop)
+
+    assert (told.returncode, decided.returncode, allowed.returncode) == (0, 1, 0)
+    assert told.stdout.startswith("### ❌ Rightcall gate: worse than `base.json`\n\n- `sure` **5/5 → 0/5**")
+    assert '<failure type="worse" message="5/5 → 0/5">' in decided.stdout
+    assert allowed.stdout.startswith("### ✅ Rightcall gate: no worse than")
+
+
+def test_diff_takes_the_gate_of_the_configuration(shop: Path) -> None:
+    rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+    (shop / "rightcall.toml").write_text('[gate]\nbase = "main"\nrule-out = 1.0\ninconclusive = "fail"\n')
+
+    lenient = rightcall("diff", "last", "last", "--gate", cwd=shop)
+    strict = rightcall("diff", "last", "last", "--gate", "--rule-out", "0.1", cwd=shop)
+
+    assert (lenient.returncode, strict.returncode) == (0, 2)
+
+
+def test_three_runs_are_compared_on_one_scale(shop: Path) -> None:
+    rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "10", cwd=shop)
+    first = sorted((shop / ".rightcall" / "runs").iterdir())[-1].name
+    (shop / "broken").touch()
+    rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "10", cwd=shop)
+
+    done = rightcall("diff", first, first, "last", cwd=shop)
+
+    rows = [line.removeprefix("│ ").split() for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert ["rate", "100", "%", "100", "%", "67", "%"] in rows
+    assert [row[2:] for row in rows if row[0] == "against"] == [["not", "told", "apart", "worse"]]
+    assert ["sure", "10/10", "10/10", "0/10"] in rows

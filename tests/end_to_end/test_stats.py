@@ -1,5 +1,6 @@
 """`rightcall stats` and `rightcall diff --gate`, as a user gives them."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_rates_intervals_and_tries(project: Path) -> None:
     shown = rightcall("stats", "-k", "2", cwd=project)
 
     assert shown.returncode == 0
-    assert "~ two   6/8" in shown.stdout
+    assert "~ two    6/8" in shown.stdout
     assert "✗✓✓✓✗✓✓✓   75 %   41–93 %       54 %" in shown.stdout
     assert "1 of 1 case is flaky; rightcall stats last --case two says where its runs part" in shown.stdout
 
@@ -116,3 +117,39 @@ def test_a_case_that_changed_is_set_aside_by_name(project: Path) -> None:
 
     assert shown.returncode == 2
     assert "not compared, changed since: two" in shown.stdout
+
+
+def logs(folder: Path, rewards: dict[str, list[float]]) -> str:
+    """A file of message logs, each with its task, its trial and its reward, as benchmarks publish them."""
+    call = {"id": "c1", "type": "function", "function": {"name": "reserve", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "x"}, {"role": "assistant", "tool_calls": [call]}]
+    runs = [
+        {"task_id": task, "trial": trial, "reward": reward, "traj": messages}
+        for task, all_of in rewards.items()
+        for trial, reward in enumerate(all_of)
+    ]
+    (folder / "published.json").write_text(json.dumps(runs))
+    return "published.json"
+
+
+def test_published_traces_are_counted_by_what_they_call_success(tmp_path: Path) -> None:
+    name = logs(tmp_path, {"a": [1.0, 0.0, 1.0, 1.0], "b": [1.0, 1.0, 1.0, 1.0]})
+
+    shown = rightcall("stats", name, "--by", "reward", "-k", "4", cwd=tmp_path)
+    paths = rightcall("stats", name, "--by", "reward", "--case", "a", cwd=tmp_path)
+
+    assert (shown.returncode, paths.returncode) == (0, 0)
+    assert "~ a      3/4     ✓✗✓✓" in shown.stdout
+    assert "pass^1 to 4   0.8750  0.7500  0.6250  0.5000\n" in shown.stdout
+    assert paths.stdout.startswith("a  3/4 passed, 1 path")
+
+
+def test_traces_need_a_key_and_a_case(tmp_path: Path) -> None:
+    name = logs(tmp_path, {"a": [1.0]})
+
+    bare = rightcall("stats", name, cwd=tmp_path)
+    wrong = rightcall("stats", name, "--by", "rewrd", cwd=tmp_path)
+
+    assert (bare.returncode, wrong.returncode) == (2, 2)
+    assert "give --by with a key of theirs, such as reward" in bare.stderr
+    assert "did you mean 'reward'?" in wrong.stderr

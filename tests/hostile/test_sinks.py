@@ -156,7 +156,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "comparison_lines": comparison,
     "verdict_lines": verdicts,
     "diagnosis": lambda text: plain(line for each in results_of(text) for line in reports.diagnosis(each, PAPER, text)),
-    "headline": lambda text: plain(reports.headline(each, PAPER) for each in results_of(text)),
+    "headline": lambda text: plain(reports.headline(reports.CaseBlock(each), PAPER) for each in results_of(text)),
     "dim_lines": lambda text: plain(reports.dim_lines(text, PAPER)),
     "trajectory_lines": lambda text: plain(reports.trajectory_lines(hostile_trajectory(text), text, PAPER)),
 }

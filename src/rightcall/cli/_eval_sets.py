@@ -16,6 +16,8 @@ from rightcall.values.decoding import dump_json
 from ._terminal import Screen, print_error
 
 _MOST_NOTES = 10
+_SOON = 14
+"""Days before its end at which a quarantine is noted."""
 _FORMATS = {"native": "", "uipath": " (UiPath)", "adk": " (ADK)"}
 
 
@@ -37,7 +39,7 @@ def check(files: tuple[str, ...]) -> int:
         checks = sum(len(case.checks) for case in eval_set.cases)
         whose = _FORMATS[eval_set.format]
         screen.line(f"{file}: {_count(len(eval_set.cases), 'case')}, {_count(checks, 'expectation')}{whose}")
-        for note in [*_unavailable(eval_set), *_without_effect(eval_set)]:
+        for note in [*_unavailable(eval_set), *_without_effect(eval_set), *_quarantine_notes(eval_set)]:
             screen.line(f"  note: {note}")
     return 2 if wrong else 0
 
@@ -65,6 +67,23 @@ def _without_effect(eval_set: EvalSet) -> list[str]:
             found[f"{place.file}:{place.line}:{place.column}: {sentence}"] = None
     more = len(found) - _MOST_NOTES
     return [*list(found)[:_MOST_NOTES], *([f"… and {more:,} more without effect"] if more > 0 else [])]
+
+
+def _quarantine_notes(eval_set: EvalSet) -> list[str]:
+    """What there is to know of cases in quarantine: which have no end, which end soon, and which count again."""
+    notes = []
+    for case in eval_set.cases:
+        if case.quarantine is None:
+            continue
+        left = case.quarantine.days_left
+        where = f"{case.source}: the quarantine of {case.id!r:.80}"
+        if left is None:
+            notes.append(f"{where} has no end; give it one: until: 2026-12-31")
+        elif left < 0:
+            notes.append(f"{where} ended on {case.quarantine.until}: the case counts again; take the key out")
+        elif left <= _SOON:
+            notes.append(f"{where} ends in {_count(left, 'day')}, on {case.quarantine.until}")
+    return notes
 
 
 def _count(number: int, noun: str) -> str:

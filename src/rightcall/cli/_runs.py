@@ -10,13 +10,13 @@ import click
 
 from rightcall.cases.evalsets import Case
 from rightcall.errors import StoreError, nearest
-from rightcall.reporting.changes import CaseSide, Comparison, compare, redacted_comparison, sides_of
+from rightcall.reporting.changes import CaseSide, Comparison, compare, gate_sides_in, redacted_comparison, sides_of
 from rightcall.reporting.reports import Report, redacted_report
 from rightcall.reporting.store import RunFolder, list_runs, open_run
 from rightcall.values.results import Aggregates, Tally, measures_of
 
 from ._gate_options import gate_options
-from ._options import no_redact_option, runs_folder
+from ._options import configured, no_redact_option, runs_folder
 from ._output import FORMATS, Style, append_step_summary, new_file
 from ._terminal import Screen, print_error
 
@@ -32,18 +32,41 @@ _NAMES = ("junit", "github", "markdown", "json", "html")
     metavar="NAME[=FILE]",
     help="junit, github, markdown (the default), json or html, printed or written to a file; repeatable.",
 )
-@click.option("--baseline", metavar="RUN", help="In Markdown, say what changed against this run.")
+@click.option("--baseline", metavar="RUN|FILE", help="Say what changed against a run, in Markdown, or a baseline file.")
+@click.option(
+    "--gate", "base", metavar="BASE", help="Compare with a run, a branch or a baseline file; decides the exit."
+)
+@gate_options
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @no_redact_option
-def report(run: str, formats: tuple[str, ...], baseline: str | None, runs: str | None, no_redact: bool) -> int:
+@click.pass_context
+def report(
+    context: click.Context,
+    /,
+    run: str,
+    formats: tuple[str, ...],
+    baseline: str | None,
+    base: str | None,
+    runs: str | None,
+    no_redact: bool,
+    **rule: Any,
+) -> int:
     """Write a run as JUnit XML, GitHub annotations, Markdown, JSON or one HTML file.
 
-    RUN is a folder, the beginning of an id, a branch (its newest run), or `last`.
+    RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. The exit code is 0. With --gate it is
+    that of the comparison, which every format then has.
     """
     asked = _asked(formats or ("markdown",))
     found = opened(run, runs)
-    other = opened(baseline, runs) if baseline is not None else None
+    # A baseline file has trials and no paths, so a gate is what can be said of it.
+    against = baseline if base is None and baseline is not None and Path(baseline).is_file() else base
+    other = opened(baseline, runs) if baseline is not None and not Path(baseline).is_file() else None
     made = report_of(found, redacts=not no_redact)
+    if against is not None:
+        from ._gate import gated_report
+
+        configured(context, rule)
+        made = gated_report(made, found, against, runs_folder(runs), rule)
     for name, file in asked:
         pieces = _pieces(name, made, (other, found), redacts=not no_redact)
         if file is None:
@@ -54,7 +77,7 @@ def report(run: str, formats: tuple[str, ...], baseline: str | None, runs: str |
                 written.writelines(pieces)
         if name == "github":
             append_step_summary(made)
-    return 0
+    return made.exit_code if base is not None else 0
 
 
 def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
@@ -89,8 +112,16 @@ def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder],
 @click.option("--gate", "is_gate", is_flag=True, help="Say whether the last run is worse, or whether it is chance.")
 @gate_options
 @no_redact_option
+@click.pass_context
 def diff(
-    names: tuple[str, ...], runs: str | None, fail_on_flip: bool, is_gate: bool, no_redact: bool, **rule: Any
+    context: click.Context,
+    /,
+    names: tuple[str, ...],
+    runs: str | None,
+    fail_on_flip: bool,
+    is_gate: bool,
+    no_redact: bool,
+    **rule: Any,
 ) -> int:
     """Say what changed between runs: verdicts that flipped, paths that differ.
 
@@ -105,6 +136,7 @@ def diff(
             raise click.UsageError("--gate compares two runs, and decides instead of --fail-on-flip")
         from ._gate import print_gate
 
+        configured(context, rule)
         return print_gate(found[0], found[1], rule)
     from rightcall.reporting.reports import comparison_lines, verdict_lines
 
@@ -115,10 +147,10 @@ def diff(
     if len(found) == 2:
         lines = comparison_lines(comparison, screen.paper(), (called[0], called[1]))
     else:
-        lines = verdict_lines(sides, called, screen.paper())
+        lines = verdict_lines(sides, called, screen.paper(), [gate_sides_in(run) for run in found])
     for line in lines:
         screen.line(*line)
-    worse = [change for change in comparison.cases if change.kind == "worse"]
+    worse = [change for change in comparison.cases if change.kind == "worse" and not change.is_quarantined]
     if not fail_on_flip or not worse:
         return 0
     return 1 if any(change.after is not None and change.after.verdict == "failed" for change in worse) else 2
@@ -143,10 +175,10 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
     totals, evaluators = header.totals, header.evaluators
     repeats = run.repeats(always=header.gate is not None)
     if totals is None or header.finished is None:
-        tally, aggregates = Tally(run.needed, run.needed_of), Aggregates()
+        tally, aggregates = Tally(run.needed, run.needed_of, run.quarantined), Aggregates()
         for result in run.results():
             tally.add(result)
-            aggregates.add(measures_of(result.results))
+            aggregates.add(() if result.case_id in run.quarantined else measures_of(result.results))
         totals, evaluators = tally.totals(), aggregates.by_evaluator()
     report = Report(
         results=run.results,
@@ -161,8 +193,15 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
         notes=_notes(run),
         repeats=repeats,
         gate=header.gate,
+        quarantined=run.quarantined,
+        min_pass=_min_pass(run),
     )
     return redacted_report(report) if redacts else report
+
+
+def _min_pass(run: RunFolder) -> float | None:
+    share = run.header.options.get("min_pass")
+    return share if isinstance(share, (int, float)) and run.header.finished is not None else None
 
 
 def _notes(run: RunFolder) -> tuple[str, ...]:
@@ -189,7 +228,7 @@ def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
         StoreError: there are none, or the run cannot be read.
     """
     results = list(run.results())
-    bad = {result.case_id for result in results if not result.passed}
+    bad = {result.case_id for result in results if not result.passed and result.case_id not in run.quarantined}
     if run.header.finished is None:  # what a run did not get round to did not pass either
         bad |= {case.id for case in cases} - {result.case_id for result in results}
     chosen = [case for case in cases if case.id in bad]
@@ -200,7 +239,7 @@ def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
 
 def sides_in(run: RunFolder) -> dict[str, CaseSide]:
     """What a run has of each of its cases. Raises `StoreError`."""
-    return sides_of(run.results(), run.needed, run.needed_of)
+    return sides_of(run.results(), run.needed, run.needed_of, run.quarantined)
 
 
 def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:

@@ -136,7 +136,7 @@ def _show_case(result: CaseResult, run: RunFolder, printer: _Printer) -> None:
             printer.json("case_id", result.case_id, trajectory)
         return
     printer.separate()
-    printer.lines(reports.headline(result, paper), *reports.diagnosis(result, paper), ())
+    printer.lines(reports.headline(reports.CaseBlock(result), paper), *reports.diagnosis(result, paper), ())
     if trajectory is None:
         printer.lines(("no calls were recorded",))
     else:

@@ -9,7 +9,7 @@ import pytest
 
 from rightcall import DocumentError, Trajectory, load_eval_set
 from rightcall.cases.evalsets import load_eval_set_with_code
-from rightcall.cases.verdicts import Overall, exit_code, judge, judge_outcome, not_measured_result
+from rightcall.cases.verdicts import Overall, judge, judge_outcome, not_measured_result
 from rightcall.values.results import Outcome
 
 WRITTEN = """\
@@ -120,23 +120,3 @@ def test_what_cannot_judge_all_cases_is_refused_at_its_place(tmp_path: Path, typ
 
     with pytest.raises(DocumentError, match=message):
         load_eval_set_with_code(path)
-
-
-@pytest.mark.parametrize(
-    ("cases", "verdicts", "code"),
-    [
-        (0, [], 0),
-        (0, ["passed"], 0),
-        (0, ["failed", "error"], 1),
-        (0, ["not_measured"], 2),
-        (2, ["failed"], 1),
-        (2, ["passed"], 2),
-        (1, ["error"], 1),
-    ],
-)
-def test_they_count_in_the_exit_code(cases: int, verdicts: list[str], code: int) -> None:
-    class Said:
-        def __init__(self, verdict: str) -> None:
-            self.verdict = verdict
-
-    assert exit_code(cases, [Said(each) for each in verdicts]) == code  # type: ignore[misc]

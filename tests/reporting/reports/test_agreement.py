@@ -24,7 +24,7 @@ from rightcall.reporting.reports import (
     redacted_report,
 )
 from rightcall.reporting.store import FloorRecord, GatedCaseRecord, GateRecord
-from rightcall.values.results import CaseRepeats, Finding, PlacedFinding, Source, Verdict, worst
+from rightcall.values.results import CaseRepeats, Finding, OverallResult, PlacedFinding, Source, Verdict, worst
 
 CODES: dict[Verdict, str] = {"failed": "RC101", "error": "RC402", "not_measured": "RC301"}
 VERDICTS: tuple[Verdict, ...] = ("passed", "failed", "not_measured", "error")
@@ -206,6 +206,43 @@ def test_the_first_finding_is_the_one_the_verdict_comes_from() -> None:
 
     assert failure.get("type") == "RC101"
     assert "RC402 error 0" in (failure.text or "")
+
+
+@pytest.mark.parametrize(
+    ("cases", "verdicts", "code"),
+    [
+        (["passed"], [], 0),
+        (["passed"], ["passed"], 0),
+        (["passed"], ["failed", "error"], 1),
+        (["passed"], ["not_measured"], 2),
+        (["error"], ["failed"], 1),
+        (["error"], ["passed"], 2),
+        (["failed"], ["error"], 1),
+    ],
+)
+def test_overall_results_count_in_the_exit_code(cases: list[Verdict], verdicts: list[Verdict], code: int) -> None:
+    overall = tuple([OverallResult(evaluator="all", verdict=each, source=PLACE) for each in verdicts])
+
+    made = structs.replace(report(*[result("a", verdict) for verdict in cases]), overall=overall)
+
+    assert made.exit_code == code
+
+
+@for_each("share", [0.5, 0.6])
+def test_a_share_of_cases_that_is_enough_is_enough_in_every_format(share: float) -> None:
+    made = report(result("a", "failed", "never called"), result("b"), min_pass=share)
+
+    suite = ElementTree.fromstring("".join(junit_report(made)).encode())
+    markdown = "".join(markdown_report(made))
+
+    is_enough = share == 0.5
+    assert made.exit_code == (0 if is_enough else 1)
+    assert suite.attrib["failures"] == ("0" if is_enough else "1")
+    assert markdown.startswith("### ✅" if is_enough else "### ❌")
+    assert ("#### Failed, and 50% of the cases are enough" in markdown) == is_enough
+    assert ("::error" in "".join(github_report(made))) != is_enough
+    assert ("error[" in "".join(full_report(made, Paper(width=100)))) != is_enough
+    assert f'data-exit="{made.exit_code}"' in "".join(html_report(made))
 
 
 def test_no_report_has_the_query_of_an_agents_address() -> None:

@@ -173,5 +173,7 @@ def test_the_same_report_gives_the_same_text_and_a_large_one_is_bounded() -> Non
     assert len(text) < 25_000 * 1_000
 
 
-def test_nothing_is_a_suite_without_cases() -> None:
-    assert checked(written(report())).findall("testsuite/testcase") == []
+def test_nothing_is_an_error_as_its_exit_code_is() -> None:
+    [error] = checked(written(report())).iter("error")
+
+    assert error.get("message") == "there are no cases"

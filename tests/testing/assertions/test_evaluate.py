@@ -161,10 +161,29 @@ def test_results_can_be_put_through_a_gate_afterwards(project: Path) -> None:
         gate([result for result in results if result.repeat != 1], "last")
 
 
+def test_a_tag_that_must_pass_and_a_rate_to_reach_need_no_base(project: Path) -> None:
+    path = project / "must.yaml"
+    path.write_text(
+        "agent: agent.py:answer\ncases:\n"
+        "  - {id: a, tags: [safety], input: {query: wrong}, expect: {args: [{search: {query: wrong}}]}}\n"
+        "  - {id: b, input: {query: b}, expect: {calls: [search]}}\n"
+    )
+
+    with pytest.raises(CheckFailedError, match="judged by themselves, failed: a"):
+        evaluate(path, repeat=2, must=["safety"], min_rate=0.0, workers=1)
+    with pytest.raises(InputError, match="did you mean 'safety'"):
+        evaluate(path, must=["saftey"])
+    with pytest.raises(CheckFailedError, match="at least 99 %: fails"):
+        evaluate(path, repeat=(2, 40), min_rate=0.99, workers=1)
+    with pytest.raises(NotMeasuredError, match="at least 90 %: inconclusive"):
+        evaluate(path, cases=["b"], repeat=2, min_rate=0.9, workers=1)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"repeat": (3, 10)}, "give gate="),
+        ({"min_rate": 2}, "min_rate is a share"),
         ({"repeat": (3, 2), "gate": "last"}, "the least and the most"),
         ({"gate": "last", "min_repeat_pass": 1}, "both decide"),
         ({"gate": "last", "rule_out": 2}, "rule_out is a share"),

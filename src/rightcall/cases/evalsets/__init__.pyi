@@ -4,6 +4,8 @@ from ._cases import (
     EvalSet as EvalSet,
     Format as Format,
     OverallCheck as OverallCheck,
+    cases_with_tags as cases_with_tags,
+    quarantined_cases as quarantined_cases,
     select_cases as select_cases,
 )
 from ._code_finder import (

@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.errors import InputError, nearest
 from rightcall.judging import Criteria, Evaluator, OverallEvaluator
-from rightcall.values.results import Source
+from rightcall.values.results import Quarantine, Source
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]
 
@@ -55,8 +55,17 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """What tools answer instead of being run, as written in the file."""
     repeat: int | None = None
     """How often it is run, unless the command says so."""
+    is_repeat_own: bool = False
+    """Whether the case itself says so, and not the defaults of its eval set."""
     min_repeat_pass: int | None = None
     """How many repeats have to pass, unless the command says so; all by default."""
+    quarantine: Quarantine | None = None
+    """Why it counts in nothing, and until when; also where that is over."""
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether it counts in nothing today."""
+        return self.quarantine is not None and not self.quarantine.is_over
 
 
 class OverallCheck(msgspec.Struct, frozen=True):
@@ -80,6 +89,25 @@ class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
     timeout: float | None = None
     metadata: Mapping[str, Any] = {}
+
+
+def quarantined_cases(cases: Iterable[Case]) -> dict[str, Quarantine]:
+    """Return the cases that count in nothing today, by their ids."""
+    return {case.id: case.quarantine for case in cases if case.quarantine is not None and case.is_quarantined}
+
+
+def cases_with_tags(cases: Iterable[Case], tags: Iterable[str], option: str) -> frozenset[str]:
+    """Return the ids of the cases that have one of the tags.
+
+    Raises:
+        InputError: no case has one of the tags; `option` is what asked for it.
+    """
+    chosen = list(cases)
+    known = {tag for case in chosen for tag in case.tags}
+    for tag in tags:
+        if tag not in known:
+            raise InputError(f"{option}: no case has the tag {tag!r:.200}; {nearest(tag, sorted(known))}")
+    return frozenset([case.id for case in chosen if set(case.tags) & set(tags)])
 
 
 def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:

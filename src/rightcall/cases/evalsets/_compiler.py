@@ -21,7 +21,7 @@ from rightcall.judging import (
 )
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path, dump_json
-from rightcall.values.results import Source
+from rightcall.values.results import Quarantine, Source
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks
@@ -190,7 +190,9 @@ class Compiler:
             metadata=written.metadata,
             mocks=written.mocks,
             repeat=repeat,
+            is_repeat_own=written.repeat is not None,
             min_repeat_pass=needed,
+            quarantine=_quarantine(written),
         )
 
     def _repeats(self, written: WrittenCase, place: Path) -> tuple[int | None, int | None]:
@@ -331,3 +333,8 @@ def _steps(path: str | None) -> Path:
     if dot and "[" not in head:
         return (head, rest)
     return tuple(int(index) if index else name for name, index in _STEP.findall(path or ""))
+
+
+def _quarantine(written: WrittenCase) -> Quarantine | None:
+    known = written.quarantine
+    return Quarantine(known.reason, known.until or "") if known is not None else None

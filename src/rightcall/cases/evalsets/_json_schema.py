@@ -29,6 +29,7 @@ from ._models import (
     WrittenEvaluator,
     WrittenMock,
     WrittenOverall,
+    WrittenQuarantine,
     WrittenTurn,
 )
 from ._rule_schema import rule_definitions
@@ -89,6 +90,7 @@ def _case(kind: str) -> Schema:
         turns={"type": "array", "minItems": 1, "items": _ref(f"turn_{kind}")},
         tags={"type": "array", "items": {"type": "string"}},
         mocks={"type": "object", "additionalProperties": mocks},
+        quarantine=_object(WrittenQuarantine, until={"type": "string", "format": "date"}),
         expect=_ref(f"expect_{kind}"),
     )
     return {**schema, "not": {"required": ["input", "turns"]}}
@@ -265,7 +267,9 @@ DESCRIPTIONS = {
     "parallel": "Which calls have no order: recorded groups, in_order for none, any_order, or overlap.",
     "partial_credit": "Whether part of a path earns part of the score: true for the share, or f1.",
     "positional": "The positional arguments that a call must have to get this answer.",
+    "quarantine": "Why the case runs and is shown, but counts in nothing, and until which day.",
     "raises": "The error that the tool raises: the name of its type, or an object with type and message.",
+    "reason": "Why the case is in quarantine, in words.",
     "repeat": "How often the case is run; rightcall run --repeat comes first.",
     "returns": "What the tool returns.",
     "rules": "Rules about calls: what comes before what, how often, and what each call is like.",
@@ -279,6 +283,7 @@ DESCRIPTIONS = {
     "turn": "Only calls made in this turn count, from 0.",
     "turns": "A conversation: what the user says in each turn, and what is expected of the agent.",
     "type": "The type id of an evaluator, such as tool-call-order.",
+    "until": "The last day of the quarantine, such as 2026-12-31; after it, the case counts again.",
     "weight": "The weight in the score of the case; 1 by default.",
     "when": "The arguments that a call must have to get this answer; matchers are allowed.",
 }

@@ -66,6 +66,28 @@ class WrittenTurn(UserModel):
     expect: dict[str, Any] = {}
 
 
+def _day(value: str) -> str:
+    from datetime import date  # few eval sets have a quarantine
+
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError:
+        raise ValueError(f"a day is written as 2026-12-31, not {shown(value)}") from None
+
+
+def _reason(value: str) -> str:
+    if not value.strip():
+        raise ValueError("a quarantine has a reason, in words")
+    return value
+
+
+class WrittenQuarantine(UserModel):
+    """Why a case runs and counts in nothing, and the last day of that."""
+
+    reason: Annotated[str, After(_reason)]
+    until: Annotated[str, After(_day)] | None = None
+
+
 class WrittenCase(UserModel):
     """One case."""
 
@@ -81,6 +103,7 @@ class WrittenCase(UserModel):
     mocks: dict[str, Any] = {}
     repeat: Repeats | None = None
     min_repeat_pass: Repeats | None = None
+    quarantine: WrittenQuarantine | None = None
     expect: dict[str, Any] = {}
 
     def check(self) -> None:

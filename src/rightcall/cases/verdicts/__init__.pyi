@@ -3,7 +3,6 @@ from ._all_cases import (
     RuleUse as RuleUse,
     RuleUses as RuleUses,
     ToolNames as ToolNames,
-    exit_code as exit_code,
     rule_uses as rule_uses,
 )
 from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor

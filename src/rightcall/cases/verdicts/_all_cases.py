@@ -55,14 +55,6 @@ def row_of(case: Case, result: CaseResult) -> Row:
     )
 
 
-def exit_code(cases: int, overall: Sequence[OverallResult]) -> int:
-    """Return the exit code of a run, given that of its cases: 1 if anything failed, 2 if something was not measured."""
-    verdicts = {each.verdict for each in overall}
-    if cases == 1 or "failed" in verdicts:
-        return 1
-    return 2 if verdicts - {"passed"} else cases
-
-
 def _result(check: OverallCheck, found: Any) -> OverallResult:
     threshold = check.evaluator.threshold
     if found.score is None:

@@ -28,7 +28,7 @@ class Gating:
     def add(self, result: CaseResult) -> None:
         """Count a result."""
         if self._rounds is not None:
-            self._rounds.add(result.case_id, result.repeat, result.verdict)
+            self._rounds.take(result)
 
     @property
     def is_over(self) -> bool:

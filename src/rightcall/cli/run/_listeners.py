@@ -6,7 +6,7 @@ The runner knows none of them. Each is called with every event, and takes what i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -178,9 +178,12 @@ class SpanListener:
 class Counts:
     """Totals of the results of a run, those that an earlier command finished among them."""
 
-    def __init__(self, cases: Mapping[str, Case], overall: Overall, needed: Mapping[str, int]) -> None:
+    def __init__(
+        self, cases: Mapping[str, Case], overall: Overall, needed: Mapping[str, int], quarantined: Container[str] = ()
+    ) -> None:
         self._cases = cases
-        self.tally = Tally(by_case=needed)
+        self._quarantined = quarantined
+        self.tally = Tally(by_case=needed, quarantined=quarantined)
         self.aggregates = Aggregates()
         self.overall = overall
         self.names = ToolNames(cases.values())
@@ -196,11 +199,12 @@ class Counts:
             self._replaced[event.reason] += 1
 
     def add(self, result: CaseResult) -> None:
-        """Count a result."""
+        """Count a result; one of a case in quarantine only as far as it says something about traces and rules."""
         self.tally.add(result)
-        self.aggregates.add(measures_of(result.results))
         self.warnings.update(result.notes)
-        self.overall.add(self.overall.see(self._cases[result.case_id], result))
+        if result.case_id not in self._quarantined:
+            self.aggregates.add(measures_of(result.results))
+            self.overall.add(self.overall.see(self._cases[result.case_id], result))
         self.rules.add(result.case_id, self.rules.see(self._cases[result.case_id], result))
         if result.trajectory is not None:
             self.names.add(self.names.seen_in(result.trajectory.names))
@@ -239,10 +243,10 @@ class JournalListener:
         progress: Progress,
         *,
         redacts: bool,
-        is_repeated: bool,
+        is_decided_later: bool,
     ) -> None:
         self._journal, self._digests, self._redacts = journal, digests, redacts
-        self._is_repeated = is_repeated
+        self._is_decided_later = is_decided_later
         self._output, self._progress = output, progress
         self._unshown: list[CaseResult] = []
 
@@ -251,7 +255,7 @@ class JournalListener:
         if isinstance(event, CaseJudged):
             result = event.result
             self._journal.append(redacted(result) if self._redacts else result, self._digests[result.case_id])
-            if not result.passed and not self._is_repeated:  # repeats of a case are told together, at the end
+            if not result.passed and not self._is_decided_later:  # repeats of a case are shown together, at the end
                 self._unshown.append(result)
         if self._journal.sync_if_due() and self._unshown:
             self._progress.clear()

@@ -9,7 +9,15 @@ from pathlib import Path
 import click
 import msgspec
 
-from rightcall.cases.evalsets import Case, EvalSet, code_files, load_eval_set, load_eval_set_with_code, select_cases
+from rightcall.cases.evalsets import (
+    Case,
+    EvalSet,
+    code_files,
+    load_eval_set,
+    load_eval_set_with_code,
+    quarantined_cases,
+    select_cases,
+)
 from rightcall.errors import AgentError, RightcallError, StoreError
 from rightcall.reporting.changes import Base, GatePlan, gate_base
 from rightcall.reporting.store import (
@@ -70,6 +78,8 @@ class PlannedRun:
         found = {case.id: asked.needed_of(case) for case in self.cases.values()}
         self.needed: dict[str, int] = {case_id: needed for case_id, needed in found.items() if needed is not None}
         """How many repeats of each case have to pass; all where it says nothing."""
+        self.quarantined = quarantined_cases(self.cases.values()) if self.run is None else self.run.quarantined
+        """Cases that run and are shown, and count in nothing. Those of a resumed run are as they were at its start."""
         self.total = sum(self.rounds.values())
         self.base: Base | None = None
         """What the gate compares with. A run of its branch that ends while this one lasts is not meant."""
@@ -142,10 +152,15 @@ class PlannedRun:
         if not asked.is_gated:
             return None
         most = max(self.rounds.values())
-        least = asked.repeat_least if asked.repeat_least < asked.repeat else most
+        # Where the defaults of the eval set say how often, which comes before the configuration, there is one look.
+        is_early = asked.repeat_least < asked.repeat and (
+            asked.is_repeat_given or any([case.repeat is None or case.is_repeat_own for case in self.cases.values()])
+        )
+        least = asked.repeat_least if is_early else most
         options = {**msgspec.structs.asdict(asked), "least": min(least, most), "most": most, "needed": self.needed}
-        questions = {case_id: digest.partition("-")[0] for case_id, digest in self.digests.items()}
-        others = frozenset([case.id for case in self.chosen.eval_set.cases if case.id not in self.cases])
+        counted = [case_id for case_id in self.cases if case_id not in self.quarantined]
+        questions = {case_id: self.digests[case_id].partition("-")[0] for case_id in counted}
+        others = frozenset([case.id for case in self.chosen.eval_set.cases if case.id not in questions])
         return gate_plan(options, self.base, self.cases.values(), questions, others, self.rounds)
 
     @property
@@ -197,7 +212,8 @@ class PlannedRun:
         )
 
     def _kept_options(self) -> dict[str, object]:
-        kept = {**self.options.kept(), "needed": self.needed}
+        kept: dict[str, object] = {**self.options.kept(), "needed": self.needed}
+        kept["quarantined"] = msgspec.to_builtins(self.quarantined)
         if self.base is not None:
             kept["gate"] = self.base.kept
         if self.options.failed:  # which cases failed last time is another question by the time the run is resumed

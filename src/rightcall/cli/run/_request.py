@@ -86,14 +86,13 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         return Path(self.runs) if "runs" in self.given else self.configuration.folder / self.runs
 
     def rounds(self, case: Case) -> int:
-        """How often a case is run: as the command says, else the case, else the configuration.
+        """How often a case is run: as the command says, else the case, its defaults, and last the configuration.
 
         Where a gate may stop early, a case's own number is its most.
         """
-        own = case.repeat or self.repeat
-        if self.repeat_least < self.repeat:
-            return min(self.repeat, own)
-        return self.repeat if self.is_repeat_given else own
+        if self.repeat_least < self.repeat and case.is_repeat_own:
+            return min(self.repeat, case.repeat or self.repeat)
+        return self.repeat if self.is_repeat_given else case.repeat or self.repeat
 
     def needed_of(self, case: Case) -> int | None:
         """How many repeats of a case have to pass: as the command says, else the case, else the configuration.

@@ -9,7 +9,7 @@ from time import monotonic
 
 import msgspec
 
-from rightcall.cases.verdicts import Overall, exit_code
+from rightcall.cases.verdicts import Overall
 from rightcall.reporting.reports import Report
 from rightcall.reporting.store import RUNS
 from rightcall.running import runner
@@ -52,7 +52,7 @@ class Running:
         self._options = self._plan.options
         self._output = output or Output.of(msgspec.structs.asdict(self._options))
         overall = Overall(self._plan.chosen.eval_set.overall)
-        self._counts = Counts(self._plan.cases, overall, self._plan.needed)
+        self._counts = Counts(self._plan.cases, overall, self._plan.needed, self._plan.quarantined)
         self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))
         self._gating = Gating(self._plan)
         self._is_complete = False
@@ -74,14 +74,15 @@ class Running:
                 if self._gating.is_new and self._plan.journal is not None:
                     self._plan.journal.close()  # the run was killed between its last result and its totals
                     self._finish(monotonic() - began)
-        totals = self._counts.tally.totals()
-        self._output.finish(self._report(totals, monotonic() - began))
+        report = self._report(self._counts.tally.totals(), monotonic() - began)
+        self._output.finish(report)
         if self._trouble is not None:
             print_error(self._trouble)
         if stopping.is_asked:
             self._say_how_to_resume()
             return _INTERRUPTED
-        return self._exit_code(totals)
+        # Never 0 for a run whose journal was changed.
+        return report.exit_code or (_NOT_KEPT if self._trouble is not None else 0)
 
     def _carry_out(self, stopping: Stopping) -> None:
         """Run the plan: every listener hears of every event."""
@@ -124,7 +125,9 @@ class Running:
             self._output,
             progress,
             redacts=bool(self._options.redact),
-            is_repeated=max(self._plan.rounds.values()) > 1 or self._options.is_gated,
+            is_decided_later=max(self._plan.rounds.values()) > 1
+            or self._options.is_gated
+            or bool(self._plan.quarantined),
         )
 
     def _events(self, stopping: Stopping) -> Generator[Event, None, None]:
@@ -179,6 +182,8 @@ class Running:
             notes=tuple(self._notes()),
             warnings=self._counts.warnings,
             repeats=self._counts.tally.repeats(always=self._gating.record is not None),
+            quarantined=self._plan.quarantined,
+            min_pass=self._options.min_pass if self._is_complete else None,
             gate=self._gating.record,
         )
 
@@ -202,21 +207,3 @@ class Running:
         where = f" --runs {shlex.quote(str(runs))}" if runs != RUNS else ""
         names = "".join([f"{shlex.quote(name)} " for name in self._options.names])
         print_error(f"stopped; go on with: rightcall run {names}--resume {run.header.id}{where}")
-
-    def _exit_code(self, totals: Totals) -> int:
-        """Return the exit code of the verdicts, but never 0 for a run whose journal was changed."""
-        code = self._code_of_verdicts(totals)
-        return _NOT_KEPT if code == 0 and self._trouble is not None else code
-
-    def _code_of_verdicts(self, totals: Totals) -> int:
-        """Return the exit code: that of the gate or, with what `--min-pass` lets pass, of the cases.
-
-        Errors are never let pass.
-        """
-        if self._gating.record is not None:
-            return exit_code(self._gating.record.exit_code, self._overall)
-        share, cases = self._options.min_pass, sum(msgspec.structs.astuple(totals))
-        is_enough = share is not None and cases > 0 and totals.passed / cases >= share
-        if is_enough and self._is_complete and totals.failed and not totals.error and not totals.not_measured:
-            return exit_code(0, self._overall)
-        return exit_code(totals.exit_code, self._overall)

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from rightcall.reporting.changes import Base, Rounds, gate_base
+from rightcall.cases.evalsets import quarantined_cases
+from rightcall.reporting.changes import Base, gate_base, one_look
 from rightcall.reporting.store import GateRecord, case_digest
 from rightcall.scale.request import Request
 from rightcall.values.results import CaseRepeats
@@ -41,16 +42,19 @@ class ScoreGate:
         """Return what the gate says of all traces."""
         from rightcall.reporting.reports import gate_record
 
+        quarantined = quarantined_cases(self._cases)
+        repeats = {case_id: each for case_id, each in repeats.items() if case_id not in quarantined}
         rounds_of = {case_id: len(each.verdicts) for case_id, each in repeats.items()}
         most = max(rounds_of.values(), default=1)
         questions = {case.id: case_digest(case).partition("-")[0] for case in self._cases if case.id in repeats}
         options = {**self._options, "least": most, "most": most, "needed": self._needed}
-        plan = gate_plan(options, self._base, self._cases, questions, self._others(), rounds_of)
-        rounds = Rounds(plan)
-        for case_id, each in repeats.items():
-            for repeat, verdict in enumerate(each.verdicts):
-                rounds.add(case_id, repeat, verdict)
-        return gate_record(rounds.decision) if rounds.decision is not None else None
+        others = self._others() | frozenset(quarantined)
+        plan = gate_plan(options, self._base, self._cases, questions, others, rounds_of)
+        trials = [
+            (each, place, verdict) for each, all_of in repeats.items() for place, verdict in enumerate(all_of.verdicts)
+        ]
+        decision = one_look(plan, trials)
+        return gate_record(decision) if decision is not None else None
 
     def _others(self) -> frozenset[str]:
         """Return the cases of the eval set that `--case` and `--tag` leave out."""

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
+from rightcall.cases.evalsets import quarantined_cases
 from rightcall.errors import RightcallError
 from rightcall.reporting.reports import Line, Paper, escape_commands, printable, seconds_text
 from rightcall.reporting.store import Sample
@@ -153,7 +154,7 @@ class LakeScoring:
         with spark_session() as spark:
             folder = score_tables(spark, self._options["traces"], self._plan, self._out, self._reading)
         try:
-            summary = summarise(folder, self._case_ids)
+            summary = summarise(folder, self._case_ids, quarantined=frozenset(quarantined_cases(self._plan.cases)))
             self._write(summary, folder)
         except RightcallError as problem:
             raise RightcallError(
@@ -180,7 +181,7 @@ class LakeScoring:
                     saved.add(result)
         finally:
             saved.close()
-        sample = Sample(summary.rows - summary.no_case, groups, summary.more_groups)
+        sample = Sample(summary.rows - summary.no_case - summary.quarantined, groups, summary.more_groups)
         saved.finish(summary.totals, summary.evaluators, seconds, is_complete=True, sample=sample)
         return saved.run.short_id
 
@@ -323,4 +324,5 @@ def _ending(summary: Summary, out: str, before: int, seconds: float, run_id: str
     already = f", {before:,} of them scored before" if before else ""
     yield (f"{summary.rows:,} rows in {out}{already}{f'; run {run_id}' if run_id else ''}",)
     rate = f" ({summary.pass_rate:.1%} passed)" if summary.pass_rate is not None else ""
+    rate += f", {summary.quarantined:,} in quarantine" if summary.quarantined else ""
     yield (f"{summary.totals}{rate} in {seconds_text(seconds)}",)

@@ -8,7 +8,9 @@ from contextlib import closing
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, Any
 
-from rightcall.cases.verdicts import exit_code
+import msgspec
+
+from rightcall.cases.evalsets import quarantined_cases
 from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
@@ -92,7 +94,8 @@ class LocalScoring:
         self._output = Output.of(options)
         cases = request.expected.cases
         self._needed = {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}
-        self._tally = Tally(by_case=self._needed)
+        self._quarantined = quarantined_cases(cases)
+        self._tally = Tally(by_case=self._needed, quarantined=self._quarantined)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._sources = sources_of(options, request)
@@ -129,14 +132,14 @@ class LocalScoring:
                     overall=self._overall,
                     gate=self._said,
                 )
-            self._output.finish(self._report(spool, totals, seconds))
-        code = totals.exit_code if self._said is None else self._said.exit_code
-        return exit_code(code, self._overall) or (2 if self._sources.unreadable else 0)
+            report = self._report(spool, totals, seconds)
+            self._output.finish(report)
+        return report.exit_code or (2 if self._sources.unreadable else 0)
 
     @property
     def _is_decided_at_once(self) -> bool:
         """Whether each trace adds to the exit code by itself, so that it can be shown before the others are read."""
-        return self._gate is None and not self._needed
+        return self._gate is None and not self._needed and not self._quarantined
 
     def _taken(self) -> Iterator[Scored]:
         """The results, each counted and reported."""
@@ -144,13 +147,15 @@ class LocalScoring:
             for scored in results:
                 result = scored.result
                 self._tally.add(result)
-                self._aggregates.add(scored.measures)
+                is_quarantined = result.case_id in self._quarantined
+                self._aggregates.add(() if is_quarantined else scored.measures)
                 self._warnings.update(result.notes)
                 if self._is_decided_at_once:
                     self._output.show(result)
                 yield scored
                 # How many traces a case has is not known yet, so one that needs some of them may still pass.
-                if self._options["fail_fast"] and not result.passed and result.case_id not in self._needed:
+                is_last = not result.passed and result.case_id not in self._needed and not is_quarantined
+                if self._options["fail_fast"] and is_last:
                     self._is_complete = False
                     return
 
@@ -177,6 +182,7 @@ class LocalScoring:
             warnings=self._warnings,
             documents=spool.documents,
             repeats=self._tally.repeats(always=self._said is not None),
+            quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.verdicts()},
             gate=self._said,
         )
 
@@ -204,6 +210,7 @@ class SavedRun:
         self._redacts = options["redact"] is True
         commit, branch = store.commit_of(Path.cwd())
         kept: dict[str, Any] = {"cases": list(options["cases"]), "tags": list(options["tags"])}
+        kept["quarantined"] = msgspec.to_builtins(quarantined_cases(cases))
         kept |= {"needed": {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}}
         self.run: RunFolder = store.create_run(
             runs_folder(options["runs"]),

@@ -31,6 +31,7 @@ from ._rounds import (
     FloorVerdict as FloorVerdict,
     GatePlan as GatePlan,
     Rounds as Rounds,
+    one_look as one_look,
 )
 from ._steadiness import (
     CaseTrials as CaseTrials,
@@ -38,4 +39,5 @@ from ._steadiness import (
     steadiness as steadiness,
     steadiness_by as steadiness_by,
     success as success,
+    with_success as with_success,
 )

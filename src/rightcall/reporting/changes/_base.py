@@ -48,11 +48,15 @@ def gate_base(name: str, evalset: str, runs: Path) -> Base:
 
 
 def gate_sides_in(run: RunFolder) -> dict[str, GateSide]:
-    """Return the trials of each case of a run, with the digest of its question. Raises `StoreError`."""
+    """Return the trials of each case of a run, with the digest of its question. Raises `StoreError`.
+
+    Cases in quarantine count in nothing, and are not among them.
+    """
     run.check()
     verdicts: dict[str, list[Verdict]] = {}
     questions: dict[str, str] = {}
-    for trial in run.trials():
+    quarantined = run.quarantined
+    for trial in [trial for trial in run.trials() if trial.case_id not in quarantined]:
         verdicts.setdefault(trial.case_id, []).append(trial.verdict)
         questions[trial.case_id] = trial.question
     return {case_id: GateSide(Totals.of(found), questions[case_id]) for case_id, found in verdicts.items()}

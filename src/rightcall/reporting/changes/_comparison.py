@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Literal
 
@@ -47,6 +47,12 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind in ("worse", "better", "other")
 
     @property
+    def is_quarantined(self) -> bool:
+        """Whether the case is in quarantine in the later run that has it: its change counts in nothing."""
+        side = self.after or self.before
+        return side is not None and side.is_quarantined
+
+    @property
     def has_other_answer(self) -> bool:
         """Whether the agent gave back something else."""
         return self.before is not None and self.after is not None and self.before.answer != self.after.answer
@@ -87,6 +93,7 @@ class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     is_recorded: bool
     """Whether there is a path at all: an agent that broke has none."""
     source: Source
+    is_quarantined: bool = False
 
     @property
     def passed(self) -> bool:
@@ -104,11 +111,14 @@ class Overview(msgspec.Struct, frozen=True):
 
 
 def sides_of(
-    results: Iterable[CaseResult], needed: int | None = None, needed_of: Mapping[str, int] | None = None
+    results: Iterable[CaseResult],
+    needed: int | None = None,
+    needed_of: Mapping[str, int] | None = None,
+    quarantined: Container[str] = (),
 ) -> dict[str, CaseSide]:
     """Return one side per case, by case id; `needed` is how many repeats must pass, all by default.
 
-    `needed_of` says it of single cases, and comes first.
+    `needed_of` says it of single cases, and comes first. `quarantined` are the ids of cases that count in nothing.
 
     Only the path of each result stays in memory, not the outputs of its tools.
     """
@@ -117,11 +127,15 @@ def sides_of(
     for result in results:
         tally.add(result)
         repeats.setdefault(result.case_id, []).append(_side(result))
-    return {case_id: _merged(sides, tally.verdict(case_id)) for case_id, sides in repeats.items()}
+    return {
+        case_id: _merged(sides, tally.verdict(case_id), is_quarantined=case_id in quarantined)
+        for case_id, sides in repeats.items()
+    }
 
 
 def overview(sides: Mapping[str, CaseSide]) -> Overview:
-    """Return the totals of a run."""
+    """Return the totals of a run. Cases in quarantine are not among them."""
+    sides = {case_id: side for case_id, side in sides.items() if not side.is_quarantined}
     evaluators = dict.fromkeys(evaluator for side in sides.values() for evaluator in side.scores)
     means = {name: mean(side.scores.get(name) for side in sides.values()) for name in evaluators}
     calls = mean(float(len(side.path)) for side in sides.values() if side.is_recorded)
@@ -190,12 +204,13 @@ def _side(result: CaseResult) -> CaseSide:
     )
 
 
-def _merged(repeats: list[CaseSide], verdict: Verdict) -> CaseSide:
+def _merged(repeats: list[CaseSide], verdict: Verdict, *, is_quarantined: bool) -> CaseSide:
     shown = next((side for side in repeats if side.verdict == verdict), repeats[0])
     evaluators = dict.fromkeys(evaluator for side in repeats for evaluator in side.scores)
     return msgspec.structs.replace(
         shown,
         verdict=verdict,
+        is_quarantined=is_quarantined,
         score=mean(side.score for side in repeats),
         scores={name: mean(side.scores.get(name) for side in repeats) for name in evaluators},
     )

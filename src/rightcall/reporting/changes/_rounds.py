@@ -6,12 +6,14 @@ its round is whole, at the trials of the rounds so far. A run that was killed go
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from typing import Literal
 
 import msgspec
 
-from rightcall.values.results import Tally, Totals, Verdict
+from rightcall.values.decoding import dump_json
+from rightcall.values.results import CaseResult, Tally, Totals, Verdict
 from rightcall.values.statistics import Interval, looks, mixture_interval, run_rate
 
 from ._gate import Gate, GateRule, GateSide, gate
@@ -78,6 +80,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Cases judged by themselves that failed."""
     unmeasured: tuple[str, ...] = ()
     """Cases judged by themselves that could not be measured."""
+    is_identical: bool = False
+    """Whether cases were repeated, and each repeat of each case is the same to the byte."""
 
     @property
     def exit_code(self) -> int:
@@ -102,6 +106,7 @@ class Rounds:
         self._plan = plan
         self._own = plan.own
         self._trials: dict[str, dict[int, Verdict]] = {case_id: {} for case_id in plan.questions}
+        self._contents: dict[str, set[bytes]] = {}
         self._left = [0] * plan.most
         for case_id in plan.questions:
             for place in range(plan.rounds(case_id)):
@@ -114,12 +119,21 @@ class Rounds:
         self.decision: Decision | None = None
         """What the gate said; `None` until it has spoken."""
 
-    def add(self, case_id: str, repeat: int, verdict: Verdict) -> None:
-        """Count one trial, and look if a round is whole by it. Trials that the plan does not have are passed over."""
+    def take(self, result: CaseResult) -> None:
+        """Count the result of one trial, as `add` does; what the agent did in it is compared as well."""
+        self.add(result.case_id, result.repeat, result.verdict, _content(result))
+
+    def add(self, case_id: str, repeat: int, verdict: Verdict, content: bytes = b"") -> None:
+        """Count one trial, and look if a round is whole by it. Trials that the plan does not have are passed over.
+
+        `content` is a digest of what the agent did, if that is known.
+        """
         found = self._trials.get(case_id)
         if found is None or repeat in found or repeat >= self._plan.rounds(case_id):
             return
         found[repeat] = verdict
+        # Without a digest the trial counts as unlike every other one: what is not known is not the same.
+        self._contents.setdefault(case_id, set()).add(content or f"{case_id} {repeat}".encode())
         self._left[repeat] -= 1
         while self.decision is None and self._whole < self._plan.most and not self._left[self._whole]:
             self._whole += 1
@@ -166,6 +180,7 @@ class Rounds:
             floor=self._floor,
             failed=tuple([case_id for case_id, verdict in own.items() if verdict == "failed"]),
             unmeasured=tuple([case_id for case_id, verdict in own.items() if verdict not in ("failed", "passed")]),
+            is_identical=self._whole > 1 and all([len(found) == 1 for found in self._contents.values()]),
         )
 
     def _tally(self) -> Tally:
@@ -206,6 +221,24 @@ class Rounds:
             rounds=self._whole,
             open_decides=decides,
         )
+
+
+def one_look(plan: GatePlan, trials: Iterable[tuple[str, int, Verdict]]) -> Decision | None:
+    """Return what a gate says of trials that are all there; `None` where the plan has trials that they lack."""
+    rounds = Rounds(plan)
+    for case_id, repeat, verdict in trials:
+        rounds.add(case_id, repeat, verdict)
+    return rounds.decision
+
+
+def _content(result: CaseResult) -> bytes:
+    """Return a digest of what the agent did: its calls with arguments and outputs, and its answer; not the times."""
+    if result.trajectory is None:
+        error = result.outcome.error if result.outcome is not None else None
+        return blake2b(dump_json(error).encode(errors="surrogatepass"), digest_size=16).digest()
+    calls = [[call.name, call.args, call.output, call.error] for call in result.trajectory.calls]
+    text = dump_json([calls, result.trajectory.output])
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 def _floor_verdict(interval: Interval, asked: float) -> FloorVerdict:

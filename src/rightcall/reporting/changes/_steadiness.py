@@ -24,6 +24,9 @@ from rightcall.values.statistics import (
     wilson,
 )
 
+_STEADY = 20
+"""Trials in a row that have to pass before a case in quarantine may leave it."""
+
 
 class CaseTrials(msgspec.Struct, frozen=True):
     """The verdicts of all repeats of one case, in the order of the repeats."""
@@ -68,14 +71,27 @@ class CaseTrials(msgspec.Struct, frozen=True):
 
 
 class Steadiness(msgspec.Struct, frozen=True):
-    """The trials of all cases of a run."""
+    """The trials of all cases of a run. Those in quarantine are listed, and count in no figure."""
 
     cases: tuple[CaseTrials, ...]
+    quarantined: frozenset[str] = frozenset()
+    """The ids of cases in quarantine."""
+
+    @property
+    def counted(self) -> tuple[CaseTrials, ...]:
+        """The cases that count."""
+        return tuple([case for case in self.cases if case.case_id not in self.quarantined])
+
+    @property
+    def may_leave(self) -> tuple[CaseTrials, ...]:
+        """The cases in quarantine of which twenty trials or more passed, and none failed or has no answer."""
+        apart = [case for case in self.cases if case.case_id in self.quarantined]
+        return tuple([case for case in apart if len(case.verdicts) >= _STEADY and set(case.verdicts) == {"passed"}])
 
     @property
     def trials(self) -> list[Trials]:
-        """The measured trials of each case."""
-        return [case.measured for case in self.cases]
+        """The measured trials of each case that counts."""
+        return [case.measured for case in self.counted]
 
     @property
     def most_trials(self) -> int:
@@ -105,7 +121,7 @@ class Steadiness(msgspec.Struct, frozen=True):
     @property
     def flaky(self) -> tuple[CaseTrials, ...]:
         """The cases of which some trials passed and some failed."""
-        return tuple([case for case in self.cases if case.is_flaky])
+        return tuple([case for case in self.counted if case.is_flaky])
 
     def all_of(self, k: int) -> tuple[float | None, int]:
         """The mean chance that all of `k` tries pass, and over how many cases."""
@@ -120,13 +136,18 @@ class Steadiness(msgspec.Struct, frozen=True):
         return all_of_k_interval(self.trials, k)
 
 
-def steadiness(trials: Iterable[Trial]) -> Steadiness:
+def steadiness(trials: Iterable[Trial], quarantined: Iterable[str] = ()) -> Steadiness:
     """Collect trials by case, in the order in which the cases were first seen."""
     found: dict[str, dict[int, Verdict]] = {}
     for trial in trials:
         found.setdefault(trial.case_id, {})[trial.repeat] = trial.verdict
+    return _collected(found, frozenset(quarantined))
+
+
+def _collected(found: dict[str, dict[int, Verdict]], quarantined: frozenset[str] = frozenset()) -> Steadiness:
     ordered = {case_id: [verdicts[repeat] for repeat in sorted(verdicts)] for case_id, verdicts in found.items()}
-    return Steadiness(tuple([CaseTrials(case_id, tuple(verdicts)) for case_id, verdicts in ordered.items()]))
+    cases = [CaseTrials(case_id, tuple(verdicts)) for case_id, verdicts in ordered.items()]
+    return Steadiness(tuple(cases), quarantined)
 
 
 def steadiness_by(key: str, results: Iterable[CaseResult]) -> Steadiness:
@@ -135,11 +156,18 @@ def steadiness_by(key: str, results: Iterable[CaseResult]) -> Steadiness:
     `true` and numbers from 1 on are passes, `false` and smaller numbers failures; anything else was not measured.
     """
     found: dict[str, dict[int, Verdict]] = {}
+    for result in with_success(key, results):
+        found.setdefault(result.case_id, {})[result.repeat] = result.verdict
+    return _collected(found)
+
+
+def with_success(key: str, results: Iterable[CaseResult]) -> list[CaseResult]:
+    """Return results with the verdict that their traces have by a key of their metadata."""
+    found = []
     for result in results:
         metadata = result.trajectory.metadata if result.trajectory is not None else {}
-        found.setdefault(result.case_id, {})[result.repeat] = success(metadata.get(key))
-    ordered = {case_id: [verdicts[repeat] for repeat in sorted(verdicts)] for case_id, verdicts in found.items()}
-    return Steadiness(tuple([CaseTrials(case_id, tuple(verdicts)) for case_id, verdicts in ordered.items()]))
+        found.append(msgspec.structs.replace(result, verdict=success(metadata.get(key))))
+    return found
 
 
 def success(value: Any) -> Verdict:

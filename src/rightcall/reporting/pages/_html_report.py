@@ -22,6 +22,7 @@ MOST_BYTES = 3_000_000
 MOST_CASES = 20_000
 """The number of cases that are listed."""
 _MOST_OPEN = 20
+_LONGEST_NOTE = 300
 _LINKS = Links(is_one_file=True)
 
 
@@ -34,7 +35,7 @@ class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
     case: CasePage | None = None
     is_open: bool = False
     note: str = ""
-    """That other repeats made up for it; empty if none did."""
+    """That other repeats made up for it, or that it is in quarantine; empty if it counts as it is."""
 
 
 def html_report(report: Report) -> Iterator[str]:
@@ -55,7 +56,9 @@ def html_report(report: Report) -> Iterator[str]:
     counts = articles.grouping.counts(report.totals, report.evaluators)
     gate = report.gate.told if report.gate is not None else ()
     notes = [*gate, *map(overall_line, report.overall), *report.notes][:100]
-    page = run_page(report_facts(report), counts, _LINKS, notes=notes, matched=articles.number)
+    page = run_page(
+        report_facts(report), counts, _LINKS, notes=notes, matched=articles.number, exit_code=report.exit_code
+    )
     stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
     stream.enable_buffering(100)
     yield from stream
@@ -87,7 +90,8 @@ class _Articles:
         self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
         # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
         repeats = self._report.repeats.get(result.case_id)
-        block = CaseBlock(result, repeats, decided=decided_verdict(self._report, result))
+        quarantine = self._report.quarantined.get(result.case_id)
+        block = CaseBlock(result, repeats, decided=decided_verdict(self._report, result), quarantine=quarantine)
         is_good = result.passed or block.is_note
         pile = self._good if is_good else self._bad
         if len(pile.texts) == MOST_CASES:
@@ -96,6 +100,7 @@ class _Articles:
         problems = " ".join([problem_key(code, tool) for code, tool in row.problems])
         decides = "the gate decides" if block.decided is not None else "the case passed"
         note = ": ".join(filter(None, [decides, block.shares])) if block.is_note else ""
+        note = str(quarantine)[:_LONGEST_NOTE] if quarantine is not None else note
         line = ArticleView(row=row, problems=problems, note=note)
         whole = ""
         if self._bad.size + (self._good.size if is_good else 0) < MOST_BYTES:

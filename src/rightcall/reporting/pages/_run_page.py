@@ -111,6 +111,14 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolTotal, ...] = ()
     mutants: str = ""
     """The share of faults that the eval set notices, where `rightcall mutate` was asked."""
+    exit_code: int | None = None
+    """That of the command; `None` for a run that is not complete."""
+
+    @property
+    def came_out(self) -> Verdict | None:
+        """How the run came out, by its exit code; `None` for a run that is not complete."""
+        ends: dict[int | None, Verdict] = {0: "passed", 1: "failed", 2: "not_measured"}
+        return ends.get(self.exit_code)
 
     @property
     def is_running(self) -> bool:
@@ -132,6 +140,7 @@ def run_page(
     rows: Sequence[CaseRow] = (),
     matched: int = 0,
     notes: Sequence[str] = (),
+    exit_code: int | None = None,
 ) -> RunPage:
     """Return the page of a run.
 
@@ -143,6 +152,7 @@ def run_page(
         rows: The cases on this page, `ROWS_A_PAGE` at most.
         matched: The number of cases on all pages.
         notes: Other remarks, one sentence each.
+        exit_code: That of the command, which gave the run its verdict.
     """
     choice = choice or Choice()
     groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
@@ -164,6 +174,7 @@ def run_page(
         after=_paged(facts, choice, choice.page + 1, links) if choice.page < _pages(matched) else "",
         notes=tuple(notes),
         tools=counts.tools,
+        exit_code=exit_code,
     )
 
 

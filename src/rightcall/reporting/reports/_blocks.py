@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rightcall.values.results import CaseRepeats, CaseResult, Verdict
+from rightcall.values.results import CaseRepeats, CaseResult, Quarantine, Verdict
 
 from ._report import Report
 
@@ -20,11 +20,15 @@ class CaseBlock(msgspec.Struct, frozen=True):
     alike: int = 1
     """How many repeats have the same problem as the one that is shown."""
     decided: Verdict | None = None
-    """Under a gate, what the case itself adds to the exit code: nothing, which is `passed`, if it is compared."""
+    """What the case adds to the exit code, where a gate or a share of cases decides: `passed` if it adds nothing."""
+    quarantine: Quarantine | None = None
+    """Why the case counts in nothing; `None` where it counts."""
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the case, by which the exit code is decided."""
+        """The verdict of the case, by which the exit code is decided; `passed` for a case in quarantine."""
+        if self.quarantine is not None:
+            return "passed"
         if self.decided is not None:
             return self.decided
         return self.result.verdict if self.repeats is None else self.repeats.verdict
@@ -36,8 +40,14 @@ class CaseBlock(msgspec.Struct, frozen=True):
 
     @property
     def is_note(self) -> bool:
-        """Whether the case passed and the result that is shown did not: other repeats, or a gate, decide."""
+        """Whether the result that is shown did not pass, and the case still does: it decides nothing."""
         return self.passed and not self.result.passed
+
+    @property
+    def is_made_up(self) -> bool:
+        """Whether the case passed by itself, because enough other repeats did, and the result that is shown did not."""
+        passed = self.repeats is not None and self.repeats.verdict == "passed"
+        return passed and self.quarantine is None and not self.result.passed
 
     @property
     def name(self) -> str:
@@ -60,24 +70,30 @@ class CaseBlock(msgspec.Struct, frozen=True):
         totals = self.repeats.totals
         others = f", {totals.error:,} in error" if totals.error else ""
         others += f", {totals.not_measured:,} not measured" if totals.not_measured else ""
-        needed = f", {self.repeats.needed:,} needed" if self.decided is None else ""
+        counts = self.decided is None and self.quarantine is None
+        needed = f", {self.repeats.needed:,} needed" if counts else ""
         return f"{totals.passed:,}/{len(self.repeats.verdicts):,} passed{others}{needed}"
 
 
 def case_blocks(report: Report) -> Iterator[CaseBlock]:
     """Yield each case once. Where cases were repeated, results are read twice: most are counted, one is shown."""
     if not report.repeats:
-        yield from map(CaseBlock, report.results())
+        for result in report.results():
+            apart = report.quarantined.get(result.case_id)
+            yield CaseBlock(result, decided=decided_verdict(report, result), quarantine=apart)
         return
     chosen = _chosen(report)
     for result in report.results():
         alike = chosen.get((result.case_id, result.repeat))
         if alike is not None:
-            yield CaseBlock(result, report.repeats.get(result.case_id), alike, decided_verdict(report, result))
+            repeats, quarantine = report.repeats.get(result.case_id), report.quarantined.get(result.case_id)
+            yield CaseBlock(result, repeats, alike, decided_verdict(report, result), quarantine)
 
 
 def decided_verdict(report: Report, result: CaseResult) -> Verdict | None:
-    """Return what the case of a result adds to the exit code of a gate; `None` where there is no gate."""
+    """Return what the case of a result adds to the exit code; `None` where its own verdict is all there is to it."""
+    if report.lets_pass:
+        return "passed"
     if report.gate is None:
         return None
     if result.case_id in report.gate.failed:

@@ -5,11 +5,23 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 
-from rightcall.reporting.changes import CaseChange, CaseSide, Comparison, Overview, PathChange, overview
+from rightcall.reporting.changes import (
+    CaseChange,
+    CaseSide,
+    Comparison,
+    GateRule,
+    GateSide,
+    Overview,
+    PathChange,
+    gate,
+    overview,
+)
 from rightcall.values.decoding import Edit, apply_edits
 from rightcall.values.results import SIGNS, Difference, Verdict
+from rightcall.values.statistics import run_rate, these_cases_again
 
 from ._paper import NARROWEST, Line, Paper, Part, cell_count, fit, line_length, wrap
+from ._steadiness_lines import interval_text, share_text
 
 _ON_BOTH = {
     "passed": "passes on both",
@@ -50,15 +62,28 @@ def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str
         yield (f"  no change in {comparison.same:,} cases",)
 
 
-def verdict_lines(runs: Sequence[Mapping[str, CaseSide]], names: Sequence[str], paper: Paper) -> Iterator[Line]:
-    """Yield more than two runs as a table: totals, and each case whose verdict differs between runs."""
+def verdict_lines(
+    runs: Sequence[Mapping[str, CaseSide]],
+    names: Sequence[str],
+    paper: Paper,
+    trials: Sequence[Mapping[str, GateSide]] = (),
+) -> Iterator[Line]:
+    """Yield more than two runs as a table: totals, rates, and each case that differs between runs.
+
+    With the `trials` of the runs, rates have intervals, and the others are compared with the first, together at 95 %.
+    """
     views = [overview(sides) for sides in runs]
     rows: list[tuple[str, list[Part]]] = [("", [paper.text(name) for name in names])]
     rows += [(what, list(cells)) for what, cells in _total_rows(views)]
+    rows += [(what, [paper.text(cell) for cell in cells]) for what, cells in rate_rows(trials, names)]
+    is_repeated = any([side.measured.measured + side.open > 1 for sides in trials for side in sides.values()])
     for case_id in dict.fromkeys(case_id for sides in runs for case_id in sides):
         verdicts = [sides[case_id].verdict if case_id in sides else None for sides in runs]
-        if len(set(verdicts)) > 1:
-            rows.append((case_id, [_verdict_part(verdict, paper) for verdict in verdicts]))
+        cells: list[Part] = [_verdict_part(verdict, paper) for verdict in verdicts]
+        if is_repeated:
+            cells = [_trials_part(sides.get(case_id), paper) for sides in trials]
+        if len(set(verdicts)) > 1 or len(set(map(_plain, cells))) > 1:
+            rows.append((case_id, cells))
     width = max(cell_count(_case(name, paper)) for name, _ in rows)
     widths = [max(cell_count(_plain(row[column])) for _, row in rows) for column in range(len(runs))]
     for name, cells in rows:
@@ -67,6 +92,23 @@ def verdict_lines(runs: Sequence[Mapping[str, CaseSide]], names: Sequence[str], 
         for cell, room in zip(cells, widths, strict=True):
             parts += ["   ", cell, " " * (room - cell_count(_plain(cell)))]
         yield tuple(parts[:-1])
+
+
+def rate_rows(trials: Sequence[Mapping[str, GateSide]], names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield rates, their 95 % intervals, and what can be told of each run against the first.
+
+    Each comparison is made at its part of the error rate of 5 %, so that the more runs, the surer one has to be.
+    """
+    if not trials:
+        return
+    measured = [[side.measured for side in sides.values()] for sides in trials]
+    numbers = [sum([each.measured for each in run]) for run in measured]
+    yield "rate", [share_text(run_rate(run), count) for run, count in zip(measured, numbers, strict=True)]
+    yield "95 %", [interval_text(these_cases_again(run)) for run in measured]
+    rule = GateRule(confidence=1.0 - 0.05 / max(1, len(trials) - 1))
+    said = [gate(trials[0], sides, rule).verdict for sides in trials[1:]]
+    words = [word if word in ("better", "worse") else "not told apart" for word in said]
+    yield f"against {names[0]}", ["", *words]
 
 
 def totals_words(comparison: Comparison, paper: Paper = _UNICODE) -> list[tuple[str, str]]:
@@ -177,6 +219,14 @@ def _flip(old: Verdict, new: Verdict, paper: Paper) -> list[Part]:
 
 def _verdict_part(verdict: Verdict | None, paper: Paper) -> Part:
     return (paper.sign(verdict), SIGNS[verdict].style) if verdict is not None else "-"
+
+
+def _trials_part(side: GateSide | None, paper: Paper) -> Part:
+    """The trials of a case in one run: `9/20`, with those that have no answer."""
+    if side is None:
+        return "-"
+    without = f" + {side.open} {paper.sign('error')}" if side.open else ""
+    return f"{side.measured.passed}/{side.measured.measured}{without}"
 
 
 def _total_rows(views: Sequence[Overview]) -> Iterator[tuple[str, list[str]]]:

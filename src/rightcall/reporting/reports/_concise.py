@@ -58,7 +58,8 @@ def concise_lines(block: CaseBlock) -> Iterator[str]:
     if block.is_note:
         first = f"{result.findings[0].finding.code} {result.findings[0].finding.message}" if result.findings else ""
         said = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
-        yield ": ".join([str(result.source), "note", block.name, *filter(None, [block.shares]), said])
+        apart = str(block.quarantine) if block.quarantine is not None else ""
+        yield ": ".join([str(result.source), "note", block.name, *filter(None, [apart, block.shares]), said])
         return
     for placed in result.findings:
         finding = placed.finding
@@ -98,7 +99,7 @@ def ending(report: Report) -> Iterator[str]:
     for overall in report.overall:
         yield overall_line(overall)
     named = f"  run {report.run_id}" if report.run_id else ""
-    yield f"{report.totals} in {report.seconds:.2f}s{named}"
+    yield f"{report.summary} in {report.seconds:.2f}s{named}"
     if report.gate is not None:
         yield from report.gate.told
 
@@ -109,23 +110,27 @@ def repeats_headline(block: CaseBlock, paper: Paper) -> Line:
 
     name = fit(paper.text(block.name), max(_NAME, min(paper.width, _WIDEST) // 3), plain=paper.plain)
     sign, style = ("~", "yellow") if block.is_note else (paper.sign(block.verdict), SIGNS[block.verdict].style)
+    if block.quarantine is not None:
+        sign, style = "q", "dim"
     pad = " " * max(0, _NAME - cell_count(name))
     marks = marks_text(block.repeats.verdicts if block.repeats is not None else (), paper)
     return ((f"  {sign} ", style), (name, "bold"), f"{pad}  {marks}  {block.shares}")
 
 
-def headline(result: CaseResult, paper: Paper) -> Line:
+def headline(block: CaseBlock, paper: Paper) -> Line:
     """Return one line, such as `✗ laptop_search  order 2/4  args 2/3  missing 1  extra 1   4 calls  2.2s`."""
+    result, is_quarantined = block.result, block.quarantine is not None
     width = min(paper.width, _WIDEST)
     repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
     name = fit(paper.text(result.case_id), max(_NAME, width // 3), plain=paper.plain) + repeat
-    mark = f"  {paper.sign(result.verdict)} "
+    mark = "  q " if is_quarantined else f"  {paper.sign(result.verdict)} "
     size = _size(result)
     room = width - cell_count(mark) - max(_NAME, cell_count(name)) - cell_count(size) - 4
     text = _fitting([paper.text(each) for each in _shown_parts(result)], max(10, room), paper)
     pad = " " * max(0, _NAME - cell_count(name))
     gap = " " * max(2, room - cell_count(text) + 2)
-    return ((mark, SIGNS[result.verdict].style), (name, "bold"), f"{pad}  {text}", (f"{gap}{size}".rstrip(), "dim"))
+    style = "dim" if is_quarantined else SIGNS[result.verdict].style
+    return ((mark, style), (name, "bold"), f"{pad}  {text}", (f"{gap}{size}".rstrip(), "dim"))
 
 
 def held_share(result: CaseResult, one: EvaluationResult) -> str:

@@ -46,35 +46,42 @@ _WORD = lazy_pattern(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
 _AFTER = 12
 _CUT = "..."
 _WIDEST_MARK = 40
+_MOST_QUARANTINED = 20
 
 
 def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[Line]:
     """Yield all results: a line for each case that did not pass, a diagnosis for the first `max_detail`, and totals."""
     explained: list[CaseBlock] = []
-    not_passed, notes = 0, 0
+    listed, problems, made_up = 0, 0, 0
     for block in case_blocks(report):
-        if block.result.passed:
+        is_quarantined = block.quarantine is not None
+        if block.result.passed and not is_quarantined:
             continue
-        not_passed, notes = not_passed + (not block.passed), notes + block.passed
-        yield repeats_headline(block, paper) if block.shares else headline(block.result, paper)
-        if len(explained) < max_detail:
-            explained.append(block)
-    steady = report.totals.passed - notes
+        listed += 1
+        made_up += block.is_made_up
+        yield repeats_headline(block, paper) if block.shares else headline(block, paper)
+        if not block.result.passed:
+            problems += 1
+            if len(explained) < max_detail:
+                explained.append(block)
+    # Results that passed are not always at hand, but they are counted: all that passed, without those listed above.
+    steady = report.totals.passed - made_up
     if steady:
-        reported = f"{steady:,} more" if not_passed + notes else f"{steady:,} passed"
+        reported = f"{steady:,} more" if listed else f"{steady:,} passed"
         yield ((f"  {paper.sign('passed')} ", "green"), reported)
     for block in explained:
         yield from diagnosis(block.result, paper, report.run_id, is_note=block.is_note)
-    if (hidden := not_passed + notes - len(explained)) > 0:
+    if (hidden := problems - len(explained)) > 0:
         yield ()
-        yield ((f"{hidden:,} more without details here; --max-detail {not_passed + notes} shows all", "dim"),)
+        yield ((f"{hidden:,} more without details here; --max-detail {problems} shows all", "dim"),)
     yield from repeat_lines(report, paper)
     yield ()
     for names, found in matrices(report.overall):
         yield ((f"{paper.text(names)}:", "bold"),)
         yield from ((f"  {paper.text(line)}",) for line in matrix_lines(found, plain=paper.plain))
         yield ()
-    for line in ending(report):
+    quarantine = [f"note: {case_id} is {each}" for case_id, each in report.quarantined.items()][:_MOST_QUARANTINED]
+    for line in (*quarantine, *ending(report)):
         style = "yellow" if line.startswith("note") else ""
         yield from (((piece, style),) for piece in wrap(paper.text(line), max(NARROWEST, paper.width)))
 

@@ -107,7 +107,7 @@ def gate_markdown(report: Report) -> Iterator[str]:
         return
     word = gate.verdict or (gate.floor.verdict if gate.floor is not None else "decided case by case")
     against = f" {'than' if gate.verdict != 'inconclusive' else 'against'} {code_span(gate.base)}" if gate.base else ""
-    code = 1 if any([each.verdict == "failed" for each in report.overall]) else gate.exit_code
+    code = report.exit_code
     mark = _MARKS[2] if word == "inconclusive" and code != 1 else _MARKS[code]
     yield f"### {mark} Rightcall gate: {word}{against}\n\n"
     for case in gate.worse_cases[:_MOST_CASES]:

@@ -89,6 +89,8 @@ def _told(decision: Decision) -> Iterator[str]:
     said = decision.gate
     if said is not None:
         yield from gate_notes(said)
+    if decision.is_identical:
+        yield "warning: every repeat of every case is the same to the byte; a cache or a seed? Repeats say nothing then"
     for cases, words in ((decision.failed, "failed"), (decision.unmeasured, "could not be measured")):
         if cases:
             more = f" and {len(cases) - _MOST_NAMED:,} more" if len(cases) > _MOST_NAMED else ""

@@ -8,7 +8,7 @@ import msgspec
 
 from rightcall.reporting.changes import Steadiness
 from rightcall.reporting.store import GateRecord
-from rightcall.values.results import CaseRepeats, EvaluatorTotals, OverallResult, SavedCase, Totals, Verdict
+from rightcall.values.results import CaseRepeats, EvaluatorTotals, OverallResult, Quarantine, SavedCase, Totals, Verdict
 from rightcall.values.statistics import Interval
 
 from ._report import Report
@@ -50,10 +50,14 @@ class JsonReport(msgspec.Struct, kw_only=True):
     evaluators: dict[str, EvaluatorTotals]
     overall: list[OverallResult] = []
     notes: list[str] = []
+    exit_code: int = 0
+    """1 if anything failed, 2 if something could not be measured, else 0."""
     trials: dict[str, CaseTrialCounts] = {}
     """By the id of the case; only where cases were repeated."""
     rates: RunRates | None = None
     gate: GateRecord | None = None
+    quarantined: dict[str, Quarantine] = {}
+    """By the id of the case: cases that count in nothing, neither in `totals` nor in `rates` nor for the gate."""
 
 
 def report_schema() -> dict[str, Any]:

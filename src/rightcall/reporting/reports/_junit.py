@@ -18,19 +18,22 @@ def junit_report(report: Report) -> Iterator[str]:
     """Yield a report as JUnit XML: the eval set is a suite, each case a test case, whatever its repeats.
 
     A case that failed is a failure; one in error, or not measured, is an error, for neither says that the agent did
-    badly. A repeat that others made up for is a line of the output of a test that passed. Scores are properties of the
+    badly. A case in quarantine is skipped, with its reason. A repeat that others made up for is a line of the output of
+    a test that passed. Scores are properties of the
     suite, where the common schema has a place for them; those of a repeated case are means, beside its `passes` and
     `trials`. The same report gives the same text. The results are read twice: a suite begins with its counts.
     """
     properties = [*_suite_properties(report), *_scores(report)]
-    verdicts = [block.verdict for block in case_blocks(report)]
-    verdicts += [each.verdict for each in report.overall]
+    blocks = [(block.verdict, block.quarantine is not None) for block in case_blocks(report)]
+    skipped = sum([is_quarantined for _, is_quarantined in blocks])
+    verdicts = [*[verdict for verdict, _ in blocks], *[each.verdict for each in report.overall]]
+    verdicts += ["not_measured"] if report.void else []
     counts = Totals.of(verdicts)
     numbers = f'tests="{len(verdicts)}" failures="{counts.failed}" errors="{counts.error + counts.not_measured}"'
     numbers += f' time="{_seconds(report.seconds)}"'
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f'<testsuites name="rightcall" {_added(counts, len(verdicts), report)} time="{_seconds(report.seconds)}">\n'
-    yield f'<testsuite name="{xml_attribute(report.subject)}" {numbers} skipped="0">\n'
+    yield f'<testsuite name="{xml_attribute(report.subject)}" {numbers} skipped="{skipped}">\n'
     yield "<properties>\n"
     for name, value in properties:
         yield f'<property name="{xml_attribute(name)}" value="{xml_attribute(value)}"/>\n'
@@ -39,6 +42,9 @@ def junit_report(report: Report) -> Iterator[str]:
         yield from _case(block, report.subject)
     for each in report.overall:
         yield from _overall(each, report.subject)
+    if report.void:
+        yield f'<testcase classname="{xml_attribute(report.subject)}" name="all cases" time="0.000">\n'
+        yield f'<error type="not_measured" message="{report.void}"/>\n</testcase>\n'
     yield "</testsuite>\n"
     yield from _gate(report)
     yield "</testsuites>\n"
@@ -110,9 +116,12 @@ def _case(block: CaseBlock, subject: str) -> Iterator[str]:
     result = block.result
     known = f'classname="{xml_attribute(subject)}" name="{xml_attribute(block.name)}"'
     yield f'<testcase {known} time="{_time(result)}">\n'
-    if not block.passed:
+    if block.quarantine is not None:
+        yield f'<skipped message="{xml_attribute(_cut(str(block.quarantine)))}"/>\n'
+    elif not block.passed:
         yield _trouble(block)
-    printed = [f"{block.shares}{block.how_often}: {'; '.join(_details(result))}"] if block.is_note else []
+    often = f"{block.shares}{block.how_often}"
+    printed = [": ".join([*filter(None, [often]), "; ".join(_details(result))])] if block.is_note else []
     if result.outcome is not None and result.outcome.stdout:
         printed.append(_tail(result.outcome.stdout))
     if printed:

@@ -22,6 +22,9 @@ _MOST_FINDINGS = 20
 _MOST_EVALUATORS = 50
 _SENTENCE = 500
 _NOTE = "⚠️"
+_MARKS = {0: SIGNS["passed"].emoji, 1: SIGNS["failed"].emoji, 2: _NOTE}
+"""By exit code."""
+_APART = "⏸️"
 _CELL = 40
 _MOST_NOTES = 10
 """Annotations of each level that GitHub shows of one step."""
@@ -79,6 +82,8 @@ def github_report(report: Report) -> Iterator[str]:
         from ._gate_formats import gate_commands  # most reports have no gate
 
         yield from gate_commands(report)
+    if report.void:
+        yield f"::warning title=rightcall::{report.void}\n"
     for level, count in counts.items():
         shown = (firsts[level] + others[level])[: _MOST_NOTES if count <= _MOST_NOTES else _MOST_NOTES - 1]
         for note in shown:
@@ -107,16 +112,14 @@ def _fitting(blocks: Iterator[str], room: int, what: str) -> Iterator[str]:
 
 
 def _head(report: Report) -> Iterator[str]:
-    totals = report.totals
-    has_passed = totals.exit_code == 0 and all(each.verdict == "passed" for each in report.overall)
-    mark = SIGNS["passed"].emoji if has_passed else SIGNS["failed"].emoji
+    mark = _MARKS[report.exit_code]
     if report.gate is not None:
         from ._gate_formats import gate_markdown
 
         yield from gate_markdown(report)
-        yield f"Rightcall: {totals}\n\n"
+        yield f"Rightcall: {report.summary}\n\n"
     else:
-        yield f"### {mark} Rightcall: {totals}\n\n"
+        yield f"### {mark} Rightcall: {report.summary}\n\n"
     known = [("eval set", report.subject), ("agent", report.agent), ("run", report.run_id)]
     named = [f"{what} {code_span(name)}" for what, name in known if name]
     yield " · ".join([*named, f"{report.seconds:.2f}s"]) + "\n"
@@ -183,8 +186,15 @@ def _failure_blocks(report: Report) -> Iterator[str]:
     heading = "\n#### Passed, though a repeat failed\n\n"
     if report.gate is not None:
         heading = "\n#### Failed, and left to the gate\n\n"
-    for block in case_blocks(report) if report.repeats else ():
-        if block.is_note:
+    elif report.lets_pass:
+        heading = f"\n#### Failed, and {report.min_pass:.0%} of the cases are enough\n\n"
+    for block in case_blocks(report) if report.repeats or report.lets_pass else ():
+        if block.is_note and block.quarantine is None:
+            yield heading + _failure_block(block)
+            heading = ""
+    heading = "\n#### In quarantine, counted in nothing\n\n"
+    for block in case_blocks(report) if report.quarantined else ():
+        if block.quarantine is not None:
             yield heading + _failure_block(block)
             heading = ""
 
@@ -193,6 +203,8 @@ def _failure_block(block: CaseBlock) -> str:
     result = block.result
     emoji = _NOTE if block.is_note else SIGNS[block.verdict].emoji
     word = SIGNS[block.result.verdict if block.decided is not None else block.verdict].word
+    if block.quarantine is not None:
+        emoji, word = _APART, f"{SIGNS[result.verdict].word}, {code_span(str(block.quarantine), _SENTENCE)}"
     said = f"{word}{f', {block.shares}' if block.shares else ''}"
     lines = [f"- {emoji} {code_span(block.name)}: {said}"]
     for placed in result.findings[:_MOST_FINDINGS]:
@@ -233,11 +245,12 @@ def _notes_of(block: CaseBlock) -> Iterator[_Note]:
     if result.passed:
         return
     level = "notice" if block.is_note else "warning" if result.verdict == "not_measured" else "error"
+    apart = f"; {block.quarantine}" if block.quarantine is not None else ""
     for placed in result.findings:
         own_level = "warning" if is_unmeasured(placed.finding.code) and not block.is_note else level
-        yield _Note(own_level, block.name, placed.source, placed.finding, result.verdict, block.how_often)
+        yield _Note(own_level, block.name, placed.source, placed.finding, result.verdict, block.how_often + apart)
     if not result.findings:
-        yield _Note(level, block.name, result.source, None, result.verdict, block.how_often)
+        yield _Note(level, block.name, result.source, None, result.verdict, block.how_often + apart)
 
 
 def _command(note: _Note) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rightcall.values.decoding import dump_json
-from rightcall.values.results import CaseRepeats, CaseResult, EvaluatorTotals, OverallResult, Totals
+from rightcall.values.results import CaseRepeats, CaseResult, EvaluatorTotals, OverallResult, Quarantine, Totals
 from rightcall.version import __version__
 
 from ._paper import escape_commands_in_json
@@ -47,8 +47,48 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     repeats: Mapping[str, CaseRepeats] = {}
     """All repeats of each case, by its id; empty where no case was repeated. They decide what a format says of it."""
 
+    quarantined: Mapping[str, Quarantine] = {}
+    """Cases that are shown, and count in nothing, by their ids."""
     gate: GateRecord | None = None
     """What a gate said, which then decides the exit code; cases that it compares decide nothing by themselves."""
+
+    min_pass: float | None = None
+    """The share of cases that is enough; `None` means all, and for a run that is not complete."""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the command: 1 if anything failed, 2 if something could not be measured, else 0.
+
+        A gate decides it, or the cases do, with what `min_pass` lets pass; an overall result that did not pass is
+        never let pass. Every format says what this says.
+        """
+        verdicts = {each.verdict for each in self.overall}
+        code = self.totals.exit_code if self.gate is None else self.gate.exit_code
+        code = 0 if self.lets_pass else code
+        if code == 1 or "failed" in verdicts:
+            return 1
+        return 2 if verdicts - {"passed"} else code
+
+    @property
+    def void(self) -> str:
+        """Why nothing was measured though nothing went wrong; empty where something was."""
+        if self.gate is not None or self.totals != Totals():
+            return ""
+        return "every case is in quarantine, so nothing was measured" if self.quarantined else "there are no cases"
+
+    @property
+    def lets_pass(self) -> bool:
+        """Whether some cases failed, and enough others passed. Errors are never let pass."""
+        totals = self.totals
+        if self.gate is not None or self.min_pass is None or not totals.failed or totals.error or totals.not_measured:
+            return False
+        return totals.passed / (totals.passed + totals.failed) >= self.min_pass
+
+    @property
+    def summary(self) -> str:
+        """The number of cases by verdict, and of those in quarantine: `2 passed, 1 in quarantine`."""
+        apart = f", {len(self.quarantined):,} in quarantine" if self.quarantined else ""
+        return f"{self.totals}{apart}"
 
     @property
     def steadiness(self) -> Steadiness:
@@ -56,7 +96,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         # Imported here because most reports have no repeats, and need nothing of it.
         from rightcall.reporting.changes import CaseTrials, Steadiness
 
-        return Steadiness(tuple([CaseTrials(case_id, each.verdicts) for case_id, each in self.repeats.items()]))
+        cases = [CaseTrials(case_id, each.verdicts) for case_id, each in self.repeats.items()]
+        return Steadiness(tuple(cases), frozenset(self.quarantined))
 
 
 def redacted_report(report: Report) -> Report:
@@ -81,6 +122,9 @@ def redacted_report(report: Report) -> Report:
         facts=tuple([(name, redacted_text(fact)) for name, fact in report.facts]),
         notes=tuple(map(redacted_text, report.notes)),
         gate=None if gate is None else redacted_gate(gate),
+        quarantined={
+            case_id: Quarantine(redacted_text(each.reason), each.until) for case_id, each in report.quarantined.items()
+        },
         warnings={redacted_text(warning): cases for warning, cases in report.warnings.items()},
     )
 
@@ -103,8 +147,9 @@ def json_report(report: Report) -> Iterator[str]:
     `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
     findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
     evaluator by verdict with their mean score, `overall` the results of all cases together, `notes` other remarks
-    about the run. Where cases were repeated, `trials` counts the repeats of each case, with the verdict they give, and
-    `rates` has what they say about the run. `gate` has what a gate said.
+    about the run, and `exit_code` the exit code that comes of it all. Where cases were repeated, `trials` counts the
+    repeats of each case, with the verdict they give, and `rates` has what they say about the run. `gate` has what a
+    gate said, and `quarantined` the cases that count in nothing.
     """
     yield (
         escape_commands_in_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
@@ -115,9 +160,12 @@ def json_report(report: Report) -> Iterator[str]:
         yield separator + escape_commands_in_json(case)
         separator = ",\n"
     evaluators = msgspec.to_builtins(dict(report.evaluators))
-    ending = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
+    ending: dict[str, Any] = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}
     ending["overall"] = msgspec.to_builtins(report.overall)
     ending["notes"] = list(report.notes)
+    if report.quarantined:
+        ending["quarantined"] = msgspec.to_builtins(dict(report.quarantined))
+    ending["exit_code"] = report.exit_code
     if report.gate is not None:
         ending["gate"] = msgspec.to_builtins(report.gate)
     if report.repeats:

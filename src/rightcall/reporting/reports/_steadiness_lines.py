@@ -9,7 +9,7 @@ from rightcall.reporting.paths import Branch, CasePaths, Parting
 from rightcall.values.results import SIGNS, Verdict, count_text
 from rightcall.values.statistics import Interval, repeats_needed, repeats_needed_against
 
-from ._paper import Line, Paper, Part, cell_count, fit
+from ._paper import Line, Paper, Part, cell_count, fit, wrap
 
 _MARKS: dict[Verdict, tuple[str, str]] = {
     "passed": ("✓", "."),
@@ -18,6 +18,7 @@ _MARKS: dict[Verdict, tuple[str, str]] = {
     "error": ("!", "!"),
 }
 _MOST_MARKS = 20
+_MOST_TRIES = 10
 _CASE_WIDTH = 28
 _COIN = 0.25
 _DROPS = (0.20, 0.10, 0.05, 0.02)
@@ -52,7 +53,13 @@ def marks_text(verdicts: Sequence[Verdict], paper: Paper) -> str:
 
 
 def steadiness_lines(
-    run: Steadiness, k: int, paper: Paper, name: str = "last", most: int | None = None
+    run: Steadiness,
+    k: int,
+    paper: Paper,
+    name: str = "last",
+    most: int | None = None,
+    *,
+    has_every_k: bool = False,
 ) -> Iterator[Line]:
     """Yield the trials of each case and what they say about the run.
 
@@ -62,21 +69,26 @@ def steadiness_lines(
         paper: What it is written on.
         name: What commands call the run.
         most: How many cases are listed, those first that did not pass every time; all by default.
+        has_every_k: Whether the chance that all tries pass is shown for each number of tries up to `k`.
     """
     shown = _listed(run, most)
-    width = max([cell_count(_case(case, paper)) for case in shown], default=0)
+    width = max([len("case"), *[cell_count(_case(case, paper)) for case in shown]])
     rows = [_cells(case, k, paper) for case in shown]
     head = ("passed", "", "rate", "95 %", f"all of {k}")
     widths = [max([cell_count(row[column]) for row in [head, *rows]]) for column in range(len(head))]
     yield (f"    {'case'.ljust(width)}   {_row(head, widths)}",)
     for case, row in zip(shown, rows, strict=True):
         label = _case(case, paper)
-        mark: Part = _mark(case, paper)
+        mark: Part = ("q", "dim") if case.case_id in run.quarantined else _mark(case, paper)
         yield ("  ", mark, f" {label}{' ' * (width - cell_count(label))}   {_row(row, widths)}")
     if len(shown) < len(run.cases):
         left = len(run.cases) - len(shown)
         yield (f"  {paper.glyph(('…', '...'))} {count_text(left, 'more case')}: rightcall stats {paper.text(name)}",)
     yield from _totals(run, k)
+    if has_every_k and k > 1:
+        chances = [run.all_of(tries)[0] for tries in range(1, min(k, _MOST_TRIES) + 1)]
+        texts = ["-" if chance is None else f"{chance:.4f}" for chance in chances]
+        yield from ((piece,) for piece in wrap(f"pass^1 to {len(texts)}   {'  '.join(texts)}", paper.width))
     yield from _flaky(run, paper.text(name), paper)
 
 
@@ -95,7 +107,7 @@ def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
 
 def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
     """Yield how many repeats it takes to notice a drop, with as many cases that vary as these do."""
-    cases = len([case for case in run.cases if case.measured.measured])
+    cases = len([case for case in run.counted if case.measured.measured])
     varies = run.variance
     said = "your cases; 0.25 is a coin" if varies is not None else "a coin: no case has two trials yet"
     variance = _COIN if varies is None else varies
@@ -150,7 +162,7 @@ def _totals(run: Steadiness, k: int) -> Iterator[Line]:
     every, cases = run.all_of(k)
     some, _ = run.any_of(k)
     if every is not None:
-        of = f" ({cases:,} of {len(run.cases):,} cases)" if cases < len(run.cases) else ""
+        of = f" ({cases:,} of {len(run.counted):,} cases)" if cases < len(run.counted) else ""
         label = f"all of {k}".ljust(9)
         yield (f"{label}  {share_text(every):>6}   at least one of {k}: {share_text(some)}{of}",)
 
@@ -161,8 +173,17 @@ def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
         worst = min(flaky, key=lambda case: abs((case.rate or 0.0) - 0.5))
         verb = "is" if len(flaky) == 1 else "are"
         hint = f"rightcall stats {name} --case {_case(worst, paper)} says where its runs part"
-        yield (f"{len(flaky):,} of {count_text(len(run.cases), 'case')} {verb} flaky; {hint}",)
-    without = sum([case.open for case in run.cases])
+        said = f"{len(flaky):,} of {count_text(len(run.counted), 'case')} {verb} flaky; {hint}"
+        yield from ((piece,) for piece in wrap(said, paper.width))
+    apart = len(run.cases) - len(run.counted)
+    if apart:
+        yield (f"{count_text(apart, 'case')} in quarantine (q), in none of these figures",)
+    if run.may_leave:
+        named = ", ".join([_case(case, paper) for case in run.may_leave])
+        yield (
+            f"steady in {min([len(case.verdicts) for case in run.may_leave])} trials, may leave quarantine: {named}",
+        )
+    without = sum([case.open for case in run.counted])
     if without:
         yield (f"{without:,} trials have no answer: they are in error or were not measured, and count in no rate",)
 

@@ -53,7 +53,8 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pooled(runs: Sequence[RunFolder]) -> Baseline:
-    """Return the trials of runs, the oldest first. A case whose question changed counts from its last question on.
+    """Return the trials of runs, the oldest first. A case whose question changed counts from its last question on,
+    and one in quarantine does not count.
 
     Raises:
         StoreError: a run is not finished, has only examples, or differs from the others in what is not the agent's.
@@ -63,7 +64,8 @@ def pooled(runs: Sequence[RunFolder]) -> Baseline:
         _check(run, ordered[0].header)
     counts: dict[str, tuple[str, list[str]]] = {}
     for run in ordered:
-        for trial in run.trials():
+        quarantined = run.quarantined
+        for trial in [trial for trial in run.trials() if trial.case_id not in quarantined]:
             question, verdicts = counts.get(trial.case_id, ("", []))
             verdicts = verdicts if question == trial.question else []
             counts[trial.case_id] = trial.question, [*verdicts, trial.verdict]

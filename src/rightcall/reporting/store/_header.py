@@ -201,6 +201,7 @@ _OPTION_WORDS: dict[str, Callable[[Any], tuple[str, str]]] = {
     "must": _listed("must pass every time, tags"),
     "min_repeat_pass": lambda value: ("repeats that must pass", value_text(value, _VALUE_WIDTH)),
     "min_pass": _share,
+    "quarantined": lambda value: ("in quarantine", ", ".join(map(str, value))[:_VALUE_WIDTH]),
     "needed": lambda value: ("repeats that must pass, by case", value_text(value, _VALUE_WIDTH)),
 }
 

@@ -13,7 +13,16 @@ import msgspec
 
 from rightcall.errors import InputError, StoreError
 from rightcall.values.decoding import load_json
-from rightcall.values.results import CaseRepeats, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, Verdict
+from rightcall.values.results import (
+    CaseRepeats,
+    CaseResult,
+    EvaluatorTotals,
+    OverallResult,
+    Quarantine,
+    Tally,
+    Totals,
+    Verdict,
+)
 from rightcall.version import __version__
 
 from ._gate_record import GateRecord
@@ -66,6 +75,19 @@ class RunFolder(msgspec.Struct, frozen=True):
             return {}
         return {case_id: count for case_id, count in found.items() if isinstance(count, int)}
 
+    @property
+    def quarantined(self) -> dict[str, Quarantine]:
+        """The cases that were in quarantine when it began, by their ids."""
+        found = self.header.options.get("quarantined")
+        try:
+            return msgspec.convert(found or {}, dict[str, Quarantine])
+        except msgspec.ValidationError:
+            return {}
+
+    def totals(self) -> Totals:
+        """Return the number of cases by verdict, without those in quarantine. Raises `StoreError`."""
+        return self._tally().totals()
+
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case over all its repeats, without reading its results.
 
@@ -83,7 +105,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return self._tally().repeats(always=always)
 
     def _tally(self) -> Tally:
-        tally = Tally(self.needed, self.needed_of)
+        tally = Tally(self.needed, self.needed_of, self.quarantined)
         for trial in self.trials():
             tally.count(trial.case_id, trial.verdict, trial.repeat)
         return tally

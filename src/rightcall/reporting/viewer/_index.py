@@ -213,7 +213,7 @@ class Index:
 
     def totals(self) -> Totals:
         """Return the number of cases so far, by verdict."""
-        tally = Tally(self.run.needed, self.run.needed_of)
+        tally = Tally(self.run.needed, self.run.needed_of, {case_key(each) for each in self.run.quarantined})
         for entry in self._entries.values():
             tally.count(entry.row.key.partition(".")[0], entry.row.verdict)
         return tally.totals()

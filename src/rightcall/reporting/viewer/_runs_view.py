@@ -90,7 +90,8 @@ def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLi
     is_running = is_going_on(run)
     totals = header.totals
     if header.finished is None:
-        totals = Totals.of(library.verdicts(name, run).values())
+        verdicts, apart = library.verdicts(name, run), run.quarantined
+        totals = Totals.of([verdict for case_id, verdict in verdicts.items() if case_id not in apart])
     return RunLine(
         name=name,
         short_id=header.id[:4],
@@ -200,7 +201,7 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
 
 
 def _changes(old: RunFolder, new: RunFolder, redacts: bool) -> Changes:
-    before, after = (sides_of(run.results(), run.needed, run.needed_of) for run in (old, new))
+    before, after = (sides_of(run.results(), run.needed, run.needed_of, run.quarantined) for run in (old, new))
     comparison = compare(before, after)
     return changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
 

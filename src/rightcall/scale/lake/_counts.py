@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -58,12 +58,14 @@ class Slow(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The summary of scores. Rows that belong to no case are counted apart, and in no other figure but `rows`."""
+    """The summary of scores. Rows of no case, or of one in quarantine, are counted apart, in `rows` alone."""
 
     rows: int
     totals: Totals
     no_case: int = 0
     """Rows that belong to no case."""
+    quarantined: int = 0
+    """Rows of cases in quarantine."""
     mean_score: float | None = None
     scores: tuple[int, ...] = (0,) * BARS
     """How many scores are below 0.1, from there to 0.2, and so on; the last has 1.0 too."""
@@ -85,7 +87,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def pass_rate(self) -> float | None:
         """The share of rows that passed; none where no row belongs to a case."""
-        judged = self.rows - self.no_case
+        judged = self.rows - self.no_case - self.quarantined
         return self.totals.passed / judged if judged else None
 
     @property
@@ -110,8 +112,9 @@ class Place(msgspec.Struct, frozen=True):
 class Counting:
     """Counts batches of scores, one after the other, and summarises them."""
 
-    def __init__(self, exemplars: int = A_RULE) -> None:
-        self._rows = self._no_case = 0
+    def __init__(self, exemplars: int = A_RULE, quarantined: frozenset[str] = frozenset()) -> None:
+        self._rows = self._no_case = self._apart = 0
+        self._quarantined = quarantined
         self._verdicts: Counter[Verdict] = Counter()
         self._bars: Counter[int] = Counter()
         self._score, self._scored = 0.0, 0
@@ -129,6 +132,10 @@ class Counting:
     def add(self, batch: pa.RecordBatch, file: str = "", first: int = 0) -> None:
         """Count a batch, whose first row has this number in its file."""
         self._rows += batch.num_rows
+        places: Sequence[int] = range(first, first + batch.num_rows)
+        if self._quarantined:
+            batch, kept = self._without_quarantined(batch)
+            places = [places[row] for row in kept]
         verdicts, cases = batch.column("verdict"), batch.column("case_id")
         # Where there is one expectation for all rows, none of them names a case, and all belong to it.
         strange = pc.fill_null(pc.equal(batch.column("error"), _NO_CASE), False)
@@ -137,17 +144,26 @@ class Counting:
         self._cases.update(cases.unique().drop_null().to_pylist())
         self._count_scores(batch.column("score").drop_null())
         self._count_measures(batch.column("measures"))
-        self._count_problems(batch, file, first)
+        self._count_problems(batch, file, places)
         self._look_for_slow(batch)
         for verdict, examples in self._examples.items():
             if len(examples) < _EXAMPLES:
                 chosen = pc.and_(pc.equal(verdicts, verdict), pc.invert(strange))
                 examples += _examples(batch.filter(chosen).slice(0, _EXAMPLES - len(examples)))
 
+    def _without_quarantined(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
+        """Return the rows that count, and their numbers: those of cases in quarantine are in no figure."""
+        cases = batch.column("case_id")
+        self._cases.update(cases.unique().drop_null().to_pylist())
+        counted = pc.invert(pc.is_in(cases, value_set=pa.array(sorted(self._quarantined), cases.type)))
+        self._apart += batch.num_rows - counted.true_count
+        return batch.filter(counted), pc.indices_nonzero(counted).to_pylist()
+
     def merge(self, other: Counting) -> None:
         """Count what another has counted, as if its rows came after those that were counted here."""
         self._rows += other._rows
         self._no_case += other._no_case
+        self._apart += other._apart
         self._verdicts.update(other._verdicts)
         self._bars.update(other._bars)
         self._score, self._scored = self._score + other._score, self._scored + other._scored
@@ -175,6 +191,7 @@ class Counting:
             rows=self._rows,
             totals=Totals(counts["passed"], counts["failed"], counts["not_measured"], counts["error"]),
             no_case=self._no_case,
+            quarantined=self._apart,
             mean_score=self._score / self._scored if self._scored else None,
             scores=tuple([self._bars[bar] for bar in range(BARS)]),
             groups=tuple([RuleCount(code, tool, rows) for (code, tool), rows in largest[:_GROUPS_TOLD]]),
@@ -212,7 +229,7 @@ class Counting:
         mean = total / count if count else None
         return EvaluatorTotals(counts["passed"], counts["failed"], counts["not_measured"], counts["error"], mean)
 
-    def _count_problems(self, batch: pa.RecordBatch, file: str, first: int) -> None:
+    def _count_problems(self, batch: pa.RecordBatch, file: str, places: Sequence[int]) -> None:
         diagnoses = batch.column("diagnoses")
         found = diagnoses.flatten()
         if not len(found):
@@ -222,7 +239,7 @@ class Counting:
         once = flat.group_by(["row", "code", "tool"], use_threads=False).aggregate([])
         for row in once.group_by(["code", "tool"], use_threads=False).aggregate([("row", "count")]).to_pylist():
             self._count_group((row["code"], row["tool"]), row["row_count"])
-        self._choose(flat, file, first)
+        self._choose(flat, file, places)
 
     def _count_group(self, group: tuple[str, str], rows: int) -> None:
         if group in self._groups or len(self._groups) < _MOST_GROUPS:
@@ -230,7 +247,7 @@ class Counting:
         else:
             self._other_groups += 1
 
-    def _choose(self, flat: pa.Table, file: str, first: int) -> None:
+    def _choose(self, flat: pa.Table, file: str, places: Sequence[int]) -> None:
         """Keep the places of the first rows of each rule that has not enough of them yet."""
         rules = flat.group_by(_RULE, use_threads=False).aggregate([("row", "min")])
         for found in sorted(rules.to_pylist(), key=lambda rule: int(rule["row_min"])):
@@ -240,7 +257,7 @@ class Counting:
                 continue
             mine = flat.filter(_all([pc.equal(flat.column(name), found[name]) for name in _RULE]))
             rows = mine.column("row").unique().to_pylist()
-            self.exemplars.setdefault(rule, []).extend([Place(file, first + row) for row in rows[:missing]])
+            self.exemplars.setdefault(rule, []).extend([Place(file, places[row]) for row in rows[:missing]])
 
     def _missing(self, rule: Rule) -> int:
         """How many rows of a rule are still worth remembering."""

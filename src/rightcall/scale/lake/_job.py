@@ -11,7 +11,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 from pyarrow import parquet
 
-from rightcall.cases.evalsets import Case
+from rightcall.cases.evalsets import Case, quarantined_cases
 from rightcall.cases.verdicts import judge
 from rightcall.errors import InputError, StoreError
 from rightcall.reading import Reading
@@ -89,13 +89,15 @@ def _explained(scores: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
 _ROWS = 65_536
 
 
-def summarise(out: str, cases: Iterable[str] = (), *, failed_parts: int = 0) -> Summary:
+def summarise(
+    out: str, cases: Iterable[str] = (), *, failed_parts: int = 0, quarantined: frozenset[str] = frozenset()
+) -> Summary:
     """Return the summary of the scores in a folder: every Parquet file there with the columns of `SCORES`.
 
     Raises:
         StoreError: the folder, or a file of scores in it, cannot be read.
     """
-    counting = Counting()
+    counting = Counting(quarantined=quarantined)
     output = Output(out)
     names = [name for name in output.names() if name.endswith(".parquet") and not name.startswith(("_", "."))]
     for name in names:
@@ -103,9 +105,9 @@ def summarise(out: str, cases: Iterable[str] = (), *, failed_parts: int = 0) -> 
     return counting.summary(cases, failed_parts=failed_parts)
 
 
-def count_fragment(fragment: Fragment, output: Output) -> Counting:
+def count_fragment(fragment: Fragment, output: Output, plan: Plan) -> Counting:
     """Return the counts of the scores of a fragment. Raises `StoreError`."""
-    counting = Counting()
+    counting = Counting(quarantined=frozenset(quarantined_cases(plan.cases)))
     count_file(output, fragment.file, counting, fragment.fingerprint)
     return counting
 
@@ -237,7 +239,7 @@ class Job:
             self._check_unchanged(scored)
         total = Counting()
         for fragment in scored:
-            total.merge(self.counted.get(fragment.file) or count_fragment(fragment, self._output))
+            total.merge(self.counted.get(fragment.file) or count_fragment(fragment, self._output, self.plan))
         return total
 
     def paths(self) -> PathCounts:

@@ -114,7 +114,7 @@ def _begin(plan: Plan, out: str) -> Do:
 def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> Told:
     try:
         score_fragment(fragment, plan, out, tell=tell)
-        return Told(counting=count_fragment(fragment, Output(out)))
+        return Told(counting=count_fragment(fragment, Output(out), plan))
     except StoreError as problem:
         return Told(problem=str(problem), is_fatal=True)
     except RightcallError as problem:

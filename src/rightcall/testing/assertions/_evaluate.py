@@ -6,11 +6,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 import msgspec
 
-from rightcall.cases.evalsets import EvalSet, load_eval_set_with_code, select_cases
+from rightcall.cases.evalsets import (
+    Case,
+    EvalSet,
+    cases_with_tags,
+    load_eval_set_with_code,
+    quarantined_cases,
+    select_cases,
+)
 from rightcall.cases.verdicts import judge_outcome
 from rightcall.errors import AgentError, CheckFailedError, CriteriaError, InputError, NotMeasuredError, shown
 from rightcall.reporting.changes import GatePlan, GateRule, Rounds, gate_base
@@ -29,7 +36,7 @@ from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, Run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
 from ._delivery import Problem, hide_internal_frames, problem_of, raise_or_keep
-from ._gate import GateOptions, gate_problem, gate_rule, skip, untold
+from ._gate import GateOptions, check_share, gate_problem, gate_rule, skip, untold
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -50,6 +57,14 @@ class _Options(msgspec.Struct, frozen=True):
     """The repeats after which a gate looks first; by default the most."""
     gate: str | None = None
     rule: GateRule = GateRule()
+    must: tuple[str, ...] = ()
+    min_rate: float | None = None
+    floor_inconclusive: Literal["pass", "fail"] = "fail"
+
+    @property
+    def is_gated(self) -> bool:
+        """Whether a gate decides."""
+        return self.gate is not None or self.min_rate is not None or bool(self.must)
 
 
 @hide_internal_frames
@@ -65,6 +80,8 @@ def evaluate(
     workers: int = 0,
     runs: str | Path | None = None,
     gate: str | None = None,
+    must: Sequence[str] = (),
+    min_rate: float | None = None,
     **rule: Unpack[GateOptions],
 ) -> tuple[CaseResult, ...]:
     """Run an agent over an eval set, and raise unless every case passes or, with a `gate`, if it got worse.
@@ -81,6 +98,8 @@ def evaluate(
         workers: The number of processes; 0 for one per core.
         runs: A folder to keep the run of each eval set in; by default none is kept.
         gate: A baseline file, or a run or branch in `runs` or `.rightcall/runs`, to compare with.
+        must: Tags of cases that have to pass every time, whatever the gate says.
+        min_rate: The pass rate that has to be shown, at the confidence; what cannot be told fails by default.
         rule: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
 
     Returns:
@@ -92,11 +111,19 @@ def evaluate(
         RightcallError: the agent or the eval set cannot be loaded.
     """
     __tracebackhide__ = True
-    least, most = _rounds(repeat, gate)
-    _check(agent, most, min_repeat_pass, gate)
+    is_gated = gate is not None or min_rate is not None or bool(must)
+    least, most = _rounds(repeat, is_gated=is_gated)
+    _check(agent, most, min_repeat_pass, is_gated=is_gated)
+    check_share("min_rate", min_rate)
     where = Path(runs) if runs is not None else None
     chosen = (tuple(cases), tuple(tags), timeout, workers, where)
     options = _Options(most, min_repeat_pass, *chosen, least=least, gate=gate, rule=gate_rule(rule))
+    options = msgspec.structs.replace(
+        options,
+        must=(must,) if isinstance(must, str) else tuple(must),
+        min_rate=min_rate,
+        floor_inconclusive=rule.get("inconclusive", "fail"),
+    )
     return _delivered([_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)])
 
 
@@ -121,21 +148,35 @@ class _Evaluation:
         chosen = select_cases(eval_set.cases, options.cases, options.tags)
         self._cases = {case.id: case for case in chosen}
         self._results: dict[tuple[str, int], CaseResult] = {}
-        self._repeats = {case.id: options.repeat or case.repeat or 1 for case in chosen}
-        self._rounds = self._gate_rounds() if options.gate is not None else None
+        self._quarantined = quarantined_cases(chosen)
+        self._repeats = {case.id: self._times(case) for case in chosen}
+        self._rounds = self._gate_rounds() if options.is_gated else None
+
+    def _times(self, case: Case) -> int:
+        """How often a case is run; its own number is its most where a gate may stop early."""
+        asked, least = self._options.repeat, self._options.least
+        if asked is not None and least is not None and least < asked and case.is_repeat_own:
+            return min(asked, case.repeat or asked)
+        return asked or case.repeat or 1
 
     def _gate_rounds(self) -> Rounds:
-        base = gate_base(str(self._options.gate), self._eval_set.path, self._options.runs or RUNS)
+        options = self._options
+        base = None if options.gate is None else gate_base(options.gate, self._eval_set.path, options.runs or RUNS)
         most = max(self._repeats.values())
-        others = {case.id for case in self._eval_set.cases if case.id not in self._cases}
+        counted = {case_id: case for case_id, case in self._cases.items() if case_id not in self._quarantined}
+        others = {case.id for case in self._eval_set.cases if case.id not in counted}
         plan = GatePlan(
             rule=self._options.rule,
             least=min(self._options.least or most, most),
             most=most,
             rounds_of=self._repeats,
-            questions={case.id: case_digest(case).partition("-")[0] for case in self._cases.values()},
-            base={case_id: side for case_id, side in base.sides.items() if case_id not in others},
-            base_name=base.name,
+            questions={case.id: case_digest(case).partition("-")[0] for case in counted.values()},
+            base=None if base is None else {each: side for each, side in base.sides.items() if each not in others},
+            base_name="" if base is None else base.name,
+            min_rate=options.min_rate,
+            floor_inconclusive=options.floor_inconclusive,
+            must=cases_with_tags(counted.values(), options.must, "must"),
+            needed=self._needed(),
         )
         return Rounds(plan)
 
@@ -158,7 +199,7 @@ class _Evaluation:
                     if self._has_decided(result):
                         break
         ordered = [self._results[place] for place in places if place in self._results]
-        tally = Tally(by_case=self._needed())
+        tally = Tally(by_case=self._needed(), quarantined=self._quarantined)
         for result in ordered:
             tally.add(result)
         if self._options.runs is not None:
@@ -178,7 +219,7 @@ class _Evaluation:
         """Whether a gate has spoken, given one more result."""
         if self._rounds is None:
             return False
-        self._rounds.add(result.case_id, result.repeat, result.verdict)
+        self._rounds.take(result)
         return self._rounds.decision is not None
 
     def _places(self) -> list[tuple[str, int]]:
@@ -196,7 +237,7 @@ class _Evaluation:
         return [self._eval_set.path, *([str(self._options.runs)] if self._options.runs is not None else [])]
 
     def _problems(self, tally: Tally) -> Iterator[Problem]:
-        for case in self._cases.values():
+        for case in [case for case in self._cases.values() if case.id not in self._quarantined]:
             verdict = tally.verdict(case.id)
             repeats = [self._results[case.id, repeat] for repeat in range(self._repeats[case.id])]
             worst = next((result for result in repeats if result.verdict == verdict), repeats[0])
@@ -216,30 +257,34 @@ class _Evaluation:
             agent_hash=digest,
             evalset=self._eval_set.path,
             evalset_hash=file_digest(self._eval_set.path),
-            options={"repeat": max(self._repeats.values()), "needed": self._needed()},
+            options={
+                "repeat": max(self._repeats.values()),
+                "needed": self._needed(),
+                "quarantined": msgspec.to_builtins(self._quarantined),
+            },
         )
         journal, aggregates = kept.journal(), Aggregates()
         for result in results:
             journal.append(result, case_digest(self._cases[result.case_id], self._agent, digest, None))
-            aggregates.add(measures_of(result.results))
+            aggregates.add(() if result.case_id in self._quarantined else measures_of(result.results))
         journal.close()
         totals, evaluators = tally.totals(), aggregates.by_evaluator()
         kept.finish(totals, evaluators, seconds, is_complete=True, gate=self._said(), journal=journal)
 
 
-def _rounds(repeat: Any, gate: str | None) -> tuple[Any, Any]:
+def _rounds(repeat: Any, *, is_gated: bool) -> tuple[Any, Any]:
     """Return the least and the most repeats; nothing where cases say it. Raises `CriteriaError`."""
     if not isinstance(repeat, tuple):
         return repeat, repeat
     if len(repeat) != 2 or not all([isinstance(each, int) for each in repeat]) or not 1 <= repeat[0] <= repeat[1]:
         raise CriteriaError(f"repeat is a number from 1, or the least and the most, not {shown(repeat)}")
-    if gate is None:
-        raise CriteriaError(f"repeat={repeat} stops when a gate has spoken: give gate=… as well")
+    if not is_gated:
+        raise CriteriaError(f"repeat={repeat} stops when a gate has spoken: give gate=… or min_rate=… as well")
     return repeat[0], repeat[1]
 
 
-def _check(agent: Any, repeat: Any, needed: Any, gate: Any) -> None:
-    if gate is not None and needed is not None:
+def _check(agent: Any, repeat: Any, needed: Any, *, is_gated: bool) -> None:
+    if is_gated and needed is not None:
         raise CriteriaError("min_repeat_pass and gate both decide: give one of them")
     if agent is not None and not isinstance(agent, str):
         raise AgentError(f"an agent is run in other processes, so name it: 'file.py:function', not {shown(agent)}")

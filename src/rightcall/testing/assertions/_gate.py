@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from rightcall.cases.evalsets import load_eval_set_with_code
+from rightcall.cases.evalsets import load_eval_set_with_code, quarantined_cases
 from rightcall.errors import CheckFailedError, CriteriaError, InputError, NotMeasuredError, nearest, shown
 from rightcall.reporting.changes import Decision, GatePlan, GateRule, Rounds, gate_base
 from rightcall.reporting.reports import gate_record
@@ -67,24 +67,26 @@ def gate(
 
 
 def _decision(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRule) -> Decision:
-    evalset, questions = _questions(results)
+    evalset, questions, quarantined = _questions(results)
     found = gate_base(base, evalset, runs)
     often: dict[str, int] = {}
-    for result in results:
+    for result in [result for result in results if result.case_id not in quarantined]:
         often[result.case_id] = max(often.get(result.case_id, 0), result.repeat + 1)
+    if not often:
+        raise InputError("every case is in quarantine, so there is nothing to compare")
     most = max(often.values())
     plan = GatePlan(
         rule=rule,
         least=most,
         most=most,
         questions={case_id: questions[case_id] for case_id in often},
-        base=found.sides,
+        base={case_id: side for case_id, side in found.sides.items() if case_id not in quarantined},
         base_name=found.name,
         rounds_of=often,
     )
     rounds = Rounds(plan)
     for result in results:
-        rounds.add(result.case_id, result.repeat, result.verdict)
+        rounds.take(result)
     if rounds.decision is None:
         raise InputError("repeats are missing: give all results that `evaluate` returned")
     return rounds.decision
@@ -98,11 +100,18 @@ def gate_rule(given: GateOptions) -> GateRule:
             raise CriteriaError(f"a gate has no {name!r:.40}; {nearest(name, GateRule.__struct_fields__)}")
     inconclusive = rule.get("inconclusive", "pass")
     for name, share in [(name, share) for name, share in rule.items() if name != "inconclusive"]:
-        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
-            raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(share)}")
+        check_share(name, share)
     if inconclusive not in ("pass", "fail"):
         raise CriteriaError(f"inconclusive is 'pass' or 'fail', not {shown(inconclusive)}")
     return GateRule(**rule)
+
+
+def check_share(name: str, share: Any) -> None:
+    """Refuse what is not a share; `None` is not given. Raises `CriteriaError`."""
+    if share is None:
+        return
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
+        raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(share)}")
 
 
 def gate_problem(said: GateRecord, results: Sequence[CaseResult]) -> Problem | None:
@@ -127,10 +136,12 @@ def skip(text: str) -> None:
         sys.modules["pytest"].skip(text)
 
 
-def _questions(results: Sequence[CaseResult]) -> tuple[str, dict[str, str]]:
+def _questions(results: Sequence[CaseResult]) -> tuple[str, dict[str, str], frozenset[str]]:
+    """Return the eval set of results, the digest of the question of each case, and the cases in quarantine."""
     files = {result.source.file for result in results}
     if len(files) != 1:
         raise InputError(f"a gate compares the results of one eval set, not of {len(files):,}")
     [file] = files
     eval_set = load_eval_set_with_code(file, remedy=_REMEDY)
-    return file, {case.id: case_digest(case).partition("-")[0] for case in eval_set.cases}
+    questions = {case.id: case_digest(case).partition("-")[0] for case in eval_set.cases}
+    return file, questions, frozenset(quarantined_cases(eval_set.cases))

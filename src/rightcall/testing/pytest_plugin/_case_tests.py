@@ -218,9 +218,15 @@ def shown_id(case: Case) -> str:
 
 
 def marks_of(case: Case, config: pytest.Config) -> Iterator[pytest.MarkDecorator]:
-    """Yield the tags of a case as marks, for `-m`. Tags that cannot be marks are only keywords, for `-k`."""
+    """Yield the tags of a case as marks, for `-m`, and a mark that lets a case in quarantine fail.
+
+    Tags that cannot be marks are only keywords, for `-k`.
+    """
     import pytest
 
+    if case.is_quarantined:
+        # Such a case runs and is reported as an expected failure, or as one that passed; neither fails the session.
+        yield pytest.mark.xfail(reason=printable(str(case.quarantine), one_line=True), strict=False)
     for tag in case.tags:
         if _MARK_NAME.fullmatch(tag) and tag not in _PYTESTS_OWN:
             known = [line.split(":")[0] for line in config.getini("markers")]

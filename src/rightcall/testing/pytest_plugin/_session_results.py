@@ -24,7 +24,7 @@ from rightcall.reporting.reports import (
     redacted_report,
 )
 from rightcall.reporting.store import RUNS, Journal, RunFolder, case_digest, commit_of, create_run, file_digest
-from rightcall.values.results import Aggregates, CaseResult, Tally, Totals, measures_of
+from rightcall.values.results import Aggregates, CaseResult, Quarantine, Tally, Totals, measures_of
 
 if TYPE_CHECKING:
     import pytest
@@ -42,12 +42,21 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     result: str
     """The result of the case as JSON."""
+    quarantine: dict[str, str] | None = None
+    """Why the case counts in nothing, and until when; `None` where it counts."""
 
 
 def record_of(case: Case, result: CaseResult, evalset: str, agent: str, agent_hash: str | None) -> dict[str, Any]:
     """Return the record of a result, as plain data."""
     digest = case_digest(case, agent, agent_hash, None)
-    record = Record(evalset=evalset, agent=agent, agent_hash=agent_hash, digest=digest, result=result.to_json())
+    record = Record(
+        evalset=evalset,
+        agent=agent,
+        agent_hash=agent_hash,
+        digest=digest,
+        result=result.to_json(),
+        quarantine=msgspec.to_builtins(case.quarantine) if case.is_quarantined else None,
+    )
     return msgspec.structs.asdict(record)
 
 
@@ -67,8 +76,12 @@ class SessionResults:
         """Write results to their runs."""
         for record in [Record(**each) for each in records]:
             try:
-                _, journal = self._run(record)
-                journal.append(CaseResult.from_json(record.result), record.digest)
+                run, journal = self._run(record)
+                result = CaseResult.from_json(record.result)
+                if record.quarantine is not None:
+                    # The header of a run is written again when it is finished, so this is kept with it.
+                    run.header.options["quarantined"][result.case_id] = record.quarantine
+                journal.append(result, record.digest)
             except RightcallError as problem:
                 self._problems[str(problem)] = None
 
@@ -97,8 +110,10 @@ class SessionResults:
         """Yield the lines of the summary, each with its style."""
         for run, totals in self._finished:
             named = "" if self._temporary is not None else f"  run {run.short_id}"
-            style = {"green": True} if totals.exit_code == 0 else {"red": True}
-            yield f"rightcall: {run.header.evalset}: {totals}{named}", style
+            is_fine = totals.exit_code == 0 or (totals == Totals() and run.quarantined)
+            style = {"green": True} if is_fine else {"red": True}
+            apart = f", {len(run.quarantined):,} in quarantine" if run.quarantined else ""
+            yield f"rightcall: {run.header.evalset}: {totals}{apart}{named}", style
         for note in self._notes:
             yield f"rightcall: {note}", {"yellow": True}
         for path in self._written:
@@ -118,7 +133,7 @@ class SessionResults:
                 agent_hash=record.agent_hash,
                 evalset=record.evalset,
                 evalset_hash=file_digest(self._config.invocation_params.dir / record.evalset),
-                options={"pytest": True},
+                options={"pytest": True, "quarantined": {}},
             )
             self._runs[key] = run, run.journal()
         return self._runs[key]
@@ -137,10 +152,10 @@ class SessionResults:
 
 
 def _finished(run: RunFolder, journal: Journal, seconds: float, is_complete: bool) -> tuple[RunFolder, Totals]:
-    tally, aggregates = Tally(), Aggregates()
+    tally, aggregates = Tally(quarantined=run.quarantined), Aggregates()
     for result in journal.results():
         tally.add(result)
-        aggregates.add(measures_of(result.results))
+        aggregates.add(() if result.case_id in run.quarantined else measures_of(result.results))
     totals = tally.totals()
     finished = run.finish(totals, aggregates.by_evaluator(), seconds, is_complete=is_complete, journal=journal)
     return finished, totals
@@ -220,9 +235,10 @@ def format_of(path: Path) -> Callable[[Report], Iterator[str]]:
 def _report(finished: Sequence[tuple[RunFolder, Totals]], seconds: float, notes: Sequence[str]) -> Report:
     runs = [run for run, _ in finished]
     results = runs[0].results if len(runs) == 1 else lambda: _prefixed_results(runs)
+    quarantined = runs[0].quarantined if len(runs) == 1 else dict(_prefixed_quarantine(runs))
     aggregates, warnings = Aggregates(), Counter[str]()
     for result in results():
-        aggregates.add(measures_of(result.results))
+        aggregates.add(() if result.case_id in quarantined else measures_of(result.results))
         warnings.update(result.notes)
     names = Totals.__struct_fields__
     return Report(
@@ -236,17 +252,28 @@ def _report(finished: Sequence[tuple[RunFolder, Totals]], seconds: float, notes:
         facts=runs[0].header.known() if len(runs) == 1 else (),
         notes=tuple(notes),
         warnings=warnings,
+        quarantined=quarantined,
     )
 
 
 def _prefixed_results(runs: Sequence[RunFolder]) -> Iterator[CaseResult]:
     """Yield the results of several runs, with the eval set before the id: case ids are unique only in one eval set."""
+    for run, place in _prefixes(runs):
+        for result in run.results():
+            yield msgspec.structs.replace(result, case_id=f"{place}::{result.case_id}")
+
+
+def _prefixed_quarantine(runs: Sequence[RunFolder]) -> Iterator[tuple[str, Quarantine]]:
+    for run, place in _prefixes(runs):
+        for case_id, quarantine in run.quarantined.items():
+            yield f"{place}::{case_id}", quarantine
+
+
+def _prefixes(runs: Sequence[RunFolder]) -> Iterator[tuple[RunFolder, str]]:
     often = Counter([run.header.evalset for run in runs])
     for run in runs:
         evalset = run.header.evalset
-        place = evalset if often[evalset] == 1 else f"{run.header.agent}::{evalset}"
-        for result in run.results():
-            yield msgspec.structs.replace(result, case_id=f"{place}::{result.case_id}")
+        yield run, evalset if often[evalset] == 1 else f"{run.header.agent}::{evalset}"
 
 
 def _private(path: str, flags: int) -> int:

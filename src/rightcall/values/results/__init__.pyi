@@ -72,7 +72,7 @@ from ._result import (
     without_details as without_details,
 )
 from ._signs import SIGNS as SIGNS, Sign as Sign
-from ._tally import CaseRepeats as CaseRepeats, Tally as Tally
+from ._tally import CaseRepeats as CaseRepeats, Quarantine as Quarantine, Tally as Tally
 from ._text import (
     Difference as Difference,
     call_text as call_text,

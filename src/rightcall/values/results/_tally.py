@@ -1,13 +1,45 @@
-"""Repeats of cases, counted: which verdict a case has by all of them."""
+"""Repeats of cases, counted: which verdict a case has by all of them, and which cases count at all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from time import gmtime, strftime
 
 import msgspec
 
 from ._case_results import CaseResult, Totals, worst
 from ._result import Verdict
+
+
+class Quarantine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A case that runs and is shown, and counts in nothing: why, and the last day on which that holds."""
+
+    reason: str
+    until: str = ""
+    """A day such as `2026-12-31`; empty where it has no end."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its last day, in UTC, has passed: the case counts again."""
+        return bool(self.until) and self.until < _today()
+
+    @property
+    def days_left(self) -> int | None:
+        """The number of days until its last one, negative where it is over; `None` where it has no end."""
+        if not self.until:
+            return None
+        from datetime import date  # for `check` alone
+
+        return (date.fromisoformat(self.until) - date.fromisoformat(_today())).days
+
+    def __str__(self) -> str:
+        until = f" until {self.until}" if self.until else ""
+        return f"in quarantine{until}: {self.reason}"
+
+
+def _today() -> str:
+    # ISO days compare like texts, so that nothing has to be imported for them.
+    return strftime("%Y-%m-%d", gmtime())
 
 
 class CaseRepeats(msgspec.Struct, frozen=True):
@@ -23,11 +55,6 @@ class CaseRepeats(msgspec.Struct, frozen=True):
         """The number of repeats by verdict."""
         return Totals.of(self.verdicts)
 
-    @property
-    def is_made_up(self) -> bool:
-        """Whether some repeats failed and the case did not, because enough others passed."""
-        return self.verdict != "failed" and "failed" in self.verdicts
-
 
 class Tally:
     """The verdicts of cases, each of which may have been run several times.
@@ -38,10 +65,17 @@ class Tally:
     Args:
         needed: How many repeats of a case have to pass; all by default.
         by_case: The same for single cases, by their ids; these come first.
+        quarantined: The ids of cases in quarantine, which have verdicts and are in no total.
     """
 
-    def __init__(self, needed: int | None = None, by_case: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        needed: int | None = None,
+        by_case: Mapping[str, int] | None = None,
+        quarantined: Container[str] = (),
+    ) -> None:
         self._needed = needed
+        self._quarantined = quarantined
         self._by_case = by_case or {}
         self._verdicts: dict[str, list[tuple[int, Verdict]]] = {}
 
@@ -59,7 +93,7 @@ class Tally:
 
     def is_lost(self, case_id: str, planned: int) -> bool:
         """Whether a case cannot pass any more, however the rest of its `planned` repeats end."""
-        return self.outlook(case_id, planned) != "passed"
+        return case_id not in self._quarantined and self.outlook(case_id, planned) != "passed"
 
     def outlook(self, case_id: str, planned: int) -> Verdict:
         """Return the verdict of a case if all the rest of its `planned` repeats pass."""
@@ -70,8 +104,8 @@ class Tally:
         return {case_id: self.verdict(case_id) for case_id in self._verdicts}
 
     def totals(self) -> Totals:
-        """Return the number of cases by verdict."""
-        return Totals.of([self.verdict(case_id) for case_id in self._verdicts])
+        """Return the number of cases by verdict; those in quarantine are not among them."""
+        return Totals.of([self.verdict(case_id) for case_id in self._verdicts if case_id not in self._quarantined])
 
     def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
         """Return all repeats of each case; nothing where no case has more than one, unless `always`."""
