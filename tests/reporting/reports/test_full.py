@@ -125,6 +125,61 @@ cases:
     ]
 
 
+GROUPS = """\
+cases:
+  - id: fix
+    expect:
+      calls:
+        - {repeat: [edit, test], at_most: 3}
+        - any_order:
+            - check_seats
+            - check_price
+        - one_of: [push, open]
+        - book: {id: {$from: search}}
+        - optional: notify
+"""
+GROUPED = Trajectory.of(
+    ["edit", "test", "edit", "test", "check_price", "open", {"name": "book", "args": {"id": "TP9"}, "output": 1}]
+)
+
+
+def test_groups_have_brackets_and_the_rounds_of_a_loop_are_beside_each_other(judged: Judging) -> None:
+    lines = screen(judged(GROUPS, GROUPED), width=80)
+
+    assert lines[5:-2] == [
+        "   |",
+        " 5 |   - {repeat: [edit, test], at_most: 3}",
+        "   |   ┌ ↻ 2 rounds (1 to 3)",
+        "   |   │ edit                         ✓ 1  ✓ 3",
+        "   |   │ test                         ✓ 2  ✓ 4",
+        "   |   └",
+        "   |   ┌ any order, 1 of 2 made",
+        " 7 |   │ check_seats                  −",
+        "   |   │ ^^^^^^^^^^^ expected here, nothing matched",
+        " 8 |   │ check_price                  ✓ 5",
+        "   |   └",
+        " 9 |   - one_of: [push, open]",
+        "   |   ┌ 1 of 2",
+        "   |   │ push                         ·  not taken",
+        "   |   │ open                         ✓ 6",
+        "   |   └",
+        '10 |   - book: {id: {$from: search}}  ≠ 7  id "TP9" made up',
+        "11 |   - optional: notify             ·  optional, left out",
+    ]
+
+
+def test_groups_are_drawn_in_ascii_within_80_columns(judged: Judging) -> None:
+    lines = screen(judged(GROUPS, GROUPED), width=80, plain=True)
+
+    assert all(line.isascii() and len(line) <= 80 for line in lines)
+    assert lines[7:11] == [
+        "   |   [ loop: 2 rounds (1 to 3)",
+        "   |   | edit                         ok 1  ok 3",
+        "   |   | test                         ok 2  ok 4",
+        "   |   ]",
+    ]
+
+
 def test_a_screen_of_80_columns_in_ascii_says_the_same(judged: Judging) -> None:
     lines = screen(judged(SHOP, MADE), width=80, plain=True)
 

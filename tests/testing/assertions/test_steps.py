@@ -101,3 +101,29 @@ def test_steps_of_the_functions_are_judged_as_those_of_a_file() -> None:
     with pytest.raises(CheckFailedError):
         check(made, ["login", any_order("seats", "price")])
     check(made, ["login", any_order("seats", ToolCall("price"))], extra="allow")
+
+
+def test_a_failed_path_shows_its_groups_beside_what_was_called() -> None:
+    made = Trajectory.of(["edit", "test", "edit", "test", "price", "commit", "x"])
+    expected = [repeat("edit", "test"), any_order("seats", "price"), one_of("push", "commit"), optional("notify")]
+
+    with pytest.raises(CheckFailedError) as problem:
+        check(made, expected)
+
+    assert str(problem.value).splitlines()[1:] == [
+        "  expected                       actual",
+        "  ┌ 2 rounds (at least 1)",
+        "  │ 1 edit                       ✓ 1  ✓ 3",
+        "  │ 2 test                       ✓ 2  ✓ 4",
+        "  └",
+        "  ┌ any order, 1 of 2 made",
+        "− │ 3 seats",
+        "  │ 4 price                      5 price",
+        "  └",
+        "  ┌ 1 of 2",
+        "· │ 5 push, not taken",
+        "  │ 6 commit                     6 commit",
+        "  └",
+        "· 7 notify, optional, left out",
+        "+                                7 x",
+    ]

@@ -21,6 +21,7 @@ from rightcall.values.results import (
 )
 
 from ._paper import Paper, beginning, cell_count, fit
+from ._path_rows import PathRow, path_rows
 
 _IN_ORDER = ("EXACT", "IN_ORDER")
 _BY_WEIGHT = ("RC101", "RC117", "RC104", "RC106", "RC120", "RC103", "RC119", "RC102", "RC301")
@@ -66,14 +67,22 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         """Return whether no other call is written on the same line."""
         return sum(each.line == source.line for each in self.sources) == 1
 
-    def shown_steps(self) -> tuple[list[Step], list[int]]:
-        """Return the steps that matter, and which of them to show: the wrong ones, with some around them."""
+    def rows(self) -> list[PathRow]:
+        """Return the rows that matter: all but the extra calls that nobody asked about."""
         every = self.alignment.steps
         steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_reported(step)]
-        telling = [place for place, step in enumerate(steps) if self.kind(step) not in ("match", "skipped")]
-        near = sorted({place + by for place in telling for by in range(-_AROUND, _AROUND + 1)})
-        shown = [place for place in near if 0 <= place < len(steps)]
-        return steps, (shown or list(range(len(steps))))[:_MOST_STEPS]
+        return path_rows(steps, self.alignment.groups)
+
+    def shown_rows(self) -> tuple[list[PathRow], list[int]]:
+        """Return these rows, and which of them to show: the wrong ones, with their groups and some around them."""
+        rows = self.rows()
+        telling = [place for place, row in enumerate(rows) if self.kind(row.step) not in ("match", "skipped")]
+        near = {place + by for place in telling for by in range(-_AROUND, _AROUND + 1)}
+        groups = {id(rows[place].groups[-1]): rows[place].groups[-1] for place in telling if rows[place].groups}
+        inside = [place for place, row in enumerate(rows) if row.groups and id(row.groups[-1]) in groups]
+        near.update(inside if len(inside) <= _MOST_STEPS else ())
+        shown = sorted([place for place in near if 0 <= place < len(rows)])
+        return rows, (shown or list(range(len(rows))))[:_MOST_STEPS]
 
     @property
     def matched(self) -> tuple[int, int] | None:
@@ -151,6 +160,8 @@ def _change(difference: Difference, width: int, paper: Paper) -> str:
     if expected is None or actual is None:
         word, value = ("missing", expected) if actual is None else ("not expected", actual)
         return f"{fit(paper.text(value or ''), width - len(word) - 1, plain=paper.plain)} {word}"
+    if expected.startswith('{"$from"'):
+        return f"{fit(paper.text(actual), width - len(' made up'), plain=paper.plain)} made up"
     arrow = f" {paper.glyph(_BECOMES)} "
     first, second = paper.text(expected), paper.text(actual)
     room = width - len(arrow)

@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import msgspec
-
-from rightcall._lazy import lazy_pattern
 from rightcall.values.results import (
     CODES,
-    SIGNS,
     CaseResult,
     EvaluationResult,
     PlacedFinding,
     RulesJustification,
-    Source,
-    Step,
-    call_text,
     is_unmeasured,
 )
-from rightcall.values.trajectory import ToolCall
 
 from ._blocks import CaseBlock, case_blocks
 from ._concise import ending, headline, matrices, matrix_lines, repeat_lines, repeats_headline
-from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
-from ._paper import NARROWEST, Line, Paper, beginning, cell_count, fit, line_length, wrap
+from ._expected_paths import ExpectedPath, paths_of
+from ._gutter import Gutter
+from ._paper import NARROWEST, Line, Paper, fit, wrap
 from ._report import Report
 
 _LINES_OF_A_TRACEBACK = 8
 _LINES_PRINTED = 4
 _LINES_OF_A_MESSAGE = 6
 _MOST_OF_A_CASE = 12
-_LABELS = {
-    "RC101": "expected here, nothing matched",
-    "RC103": "called at another place",
-    "RC104": "called with other arguments",
-    "RC106": "returned something else",
-}
-_INDENT = "  "
-_WIDEST = 60
-_LONGEST_PLACE = 300
-"""A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
-_WORD = lazy_pattern(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
-_AFTER = 12
-_CUT = "..."
-_WIDEST_MARK = 40
 _MOST_QUARANTINED = 20
 
 
@@ -231,161 +210,3 @@ def _tail(text: str, lines: int, gutter: Gutter, paper: Paper) -> Iterator[Line]
     """Yield the last lines of a traceback or of printed text."""
     for line in text[-20_000:].rstrip().splitlines()[-lines:]:
         yield gutter.bar(" ", *paper.pieces(line.replace("\t", "    "), max(NARROWEST, paper.width - 6)))
-
-
-class Gutter:
-    """Writes lines of a file with a margin of line numbers and, on the right, a column of verdicts."""
-
-    def __init__(self, sources: Sequence[Source], paper: Paper) -> None:
-        self._paper = paper
-        self._margin = max([len(str(source.line)) for source in sources], default=1)
-        self._indent = common_indent(tuple(sources))
-        self._room = max(20, paper.width - self._margin - len(" | ") - len(_INDENT))
-
-    def bar(self, *parts: str | tuple[str, str]) -> Line:
-        """Return a line above or below lines of the file."""
-        return ((f"{'':>{self._margin}} |", "cyan"), *parts)
-
-    def arrow(self, source: Source, case: str) -> Line:
-        """Return the place and the case that a diagnosis is about."""
-        text, plain = self._paper.text, self._paper.plain
-        place = fit(text(str(source)), _LONGEST_PLACE, plain=plain)
-        room = max(24, self._paper.width - self._margin - len("-->   ") - cell_count(place))
-        return ((f"{'':>{self._margin}}--> ", "cyan"), place, "  ", (fit(text(case), room, plain=plain), "bold"))
-
-    def remark(self, word: str, message: str) -> Iterator[Line]:
-        """Yield a remark below the lines, such as help."""
-        lead = f"{'':>{self._margin}} = {word}: "
-        pieces = self._paper.pieces(message, max(20, self._paper.width - len(lead)), 6)
-        yield ((f"{'':>{self._margin}} = ", "cyan"), (f"{word}: ", "bold"), pieces[0])
-        yield from ((" " * len(lead), piece) for piece in pieces[1:])
-
-    def single(self, source: Source, code: str) -> Iterator[Line]:
-        """Yield one line of the file, with a mark below the part in question."""
-        yield self.bar()
-        if source.excerpt.strip():
-            yield self._numbered(source, excerpt(source, self._indent, self._room, self._paper).text)
-            yield from self._caret(source, code, self._room)
-
-    def path(self, path: ExpectedPath, calls: Sequence[ToolCall]) -> Iterator[Line]:
-        """Yield the lines that list expected calls, each with its verdict, and a mark below the worst problem."""
-        yield self.bar()
-        steps, shown = path.shown_steps()
-        column = self._column(path, [steps[place] for place in shown], calls)
-        below: Source | None = None
-        before = -1
-        for place in shown:
-            if place > before + 1:
-                yield ((f"{'':>{self._margin}} ", ""), ("..." if self._paper.plain else "⋮", "dim"))
-            before = place
-            yield from self._step(steps[place], path, calls, column, below)
-            below = path.source(steps[place]) or below
-        left = len(steps) - before - 1 + path.alignment.left_out
-        if left:
-            yield self.bar((f" {'...' if self._paper.plain else '…'} {left:,} more", "dim"))
-
-    def _step(
-        self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], column: int, below: Source | None
-    ) -> Iterator[Line]:
-        """Yield a step: beside its line if that line has no other step, else below it."""
-        source, head = path.source(step), path.problems[0]
-        first, *others = self._verdict(step, path, calls, self._room - column - 2)
-        rows = [self.bar(" ", _INDENT, " " * (column + 2), *text) for text in others]
-        if source is None or not path.is_alone(source):
-            rows.insert(0, self.bar(" ", _INDENT, " " * (column + 2), *first))
-            if source is not None and (below is None or below.line != source.line):
-                marked = head.source if head.source.line == source.line else source
-                yield self._numbered(marked, excerpt(marked, self._indent, self._room, self._paper).text)
-                if marked is head.source:
-                    yield from self._caret(marked, head.finding.code, self._room)
-            yield from rows
-            return
-        text = excerpt(source, self._indent, column, self._paper).text
-        yield (*self._numbered(source, text), " " * (column - cell_count(text) + 2), *first)
-        yield from rows
-        if source == head.source:
-            yield from self._caret(source, head.finding.code, column)
-
-    def _verdict(self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[Line]:
-        """Return the sign, the number of the call, and the remarks about it, on one line or several."""
-        paper, kind = self._paper, path.kind(step)
-        number = f" {step.actual + 1}" if step.actual is not None else ""
-        mark = f"{paper.sign(kind)}{number}"
-        room = max(12, room - len(mark) - 2)
-        texts = [fit(paper.text(text), room, plain=paper.plain) for text in self._said(step, path, calls, room)]
-        is_allowed = kind == "extra" and not path.is_reported(step)
-        head = (mark, "dim" if is_allowed else SIGNS[kind].style)
-        first: Line = (head, f"  {texts[0]}") if texts else (head,)
-        return [first, *[(" " * (len(mark) + 2), text) for text in texts[1:]]]
-
-    def _said(self, step: Step, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[str]:
-        kind, source = path.kind(step), path.source(step)
-        if kind == "extra":
-            call = calls[step.actual] if step.actual is not None and step.actual < len(calls) else None
-            return [call_text(step.name, call.args if call else None, max(room * 2, 40), 40)]
-        texts: list[str] = []
-        if kind == "mismatch":
-            texts = list(difference_texts(step.differences, room, self._paper))
-        elif kind == "not_measured":
-            texts = ["not recorded"]
-        if kind == "moved" or (step.kind == "mismatch" and step.out_of_place and path.heeds_order):
-            texts.append(order_text(step, path.alignment.steps))
-        is_named = source is not None and path.is_alone(source) and step.name in source.excerpt
-        if is_named:
-            return texts
-        together = "  ".join([step.name, *texts[:1]])
-        return [together, *texts[1:]] if cell_count(together) <= room else [step.name, *texts]
-
-    def _column(self, path: ExpectedPath, steps: Sequence[Step], calls: Sequence[ToolCall]) -> int:
-        """Return the width of the column of lines: their own width, as long as the verdicts fit beside them."""
-        own = [source for source in map(path.source, steps) if source is not None and path.is_alone(source)]
-        widest = max([cell_count(self._paper.text(each.excerpt[self._indent :].rstrip())) for each in own], default=0)
-        verdicts = [self._verdict(step, path, calls, _WIDEST) for step in steps if step.kind != "extra"]
-        wanted = max([line_length(line) for lines in verdicts for line in lines], default=0)
-        return min(widest, max(self._room * 2 // 5, self._room - 2 - wanted))
-
-    def _numbered(self, source: Source, text: str) -> Line:
-        return ((f"{source.line:>{self._margin}} | ", "cyan"), _INDENT, text)
-
-    def _caret(self, source: Source | None, code: str, room: int) -> Iterator[Line]:
-        if source is None:
-            return
-        shown = excerpt(source, self._indent, room, self._paper)
-        if shown.length:
-            label = _LABELS.get(code, "")
-            line = self.bar(" ", _INDENT, " " * shown.start, ("^" * shown.length, "red"))
-            left = self._room - shown.start - shown.length - 1
-            yield (*line, (f" {label}", "red")) if label and len(label) <= left else line
-
-
-class Excerpt(msgspec.Struct, frozen=True):
-    """A line of a file as it is shown, and where the mark below it begins and how long it is; 0 for no mark."""
-
-    text: str
-    start: int = 0
-    length: int = 0
-
-
-def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
-    """Return the line of a source without its indent, in `width` columns around its place."""
-    line, at = source.excerpt[indent:].rstrip(), source.column - 1 - indent
-    if not 0 <= at < len(line):
-        return Excerpt(fit(paper.text(line), width, plain=paper.plain))
-    at += len(line[at:]) - len(line[at:].lstrip("{[ ") or line[at:])
-    word = _WORD.match(line, at)
-    end = min(word.end() if word else at + 1, at + _WIDEST_MARK)
-    gap, begin = "", 0
-    if cell_count(paper.text(line[:end])) > width:
-        begin = min(at, max(0, min(end + _AFTER, len(line)) - width + len(_CUT)))
-        gap = (_CUT if paper.plain else "…") if begin else ""
-    before, marked = gap + paper.text(line[begin:at]), paper.text(line[at:end])
-    start, room = cell_count(before), width - cell_count(before) - cell_count(marked)
-    after = fit(paper.text(line[end:]), room, plain=paper.plain) if room > 0 else ""
-    text = beginning(before + marked + after, width)
-    return Excerpt(text, start, max(0, min(cell_count(marked), width - start)))
-
-
-def common_indent(sources: tuple[Source, ...]) -> int:
-    """Return the number of spaces that all lines begin with."""
-    lines = [source.excerpt for source in sources if source.excerpt.strip()]
-    return min([len(line) - len(line.lstrip()) for line in lines], default=0)

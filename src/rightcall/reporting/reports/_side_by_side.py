@@ -20,6 +20,7 @@ from rightcall.values.trajectory import ToolCall
 from ._concise import held_share
 from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
 from ._paper import Paper, cell_count, fit
+from ._path_rows import Bracket, PathRow, rounds_named, with_brackets
 
 if TYPE_CHECKING:  # takes 0.2 s to import, and reports of runs do not need it
     from rightcall.cases.evalsets import Case, Check
@@ -32,6 +33,7 @@ _MOST_PROBLEMS = 12
 _MOST_PATHS = 5
 _LINES_OF_A_TRACEBACK = 12
 _ANYTHING = "…"
+_BEGIN, _INSIDE, _END = ("┌", "["), ("│", "|"), ("└", "]")
 _SHORTER = (("` was called with other arguments: $.", "`: "), ("` was called with other arguments: ", "`: "))
 
 
@@ -97,19 +99,41 @@ def _table(check: Check, path: ExpectedPath, calls: Sequence[ToolCall], paper: P
     if path.place.startswith("expected_turns"):
         yield f"turn {int(path.place.removeprefix('expected_turns').strip('[]')) + 1}:"
     expected = dict(check.lists()).get(path.place, ())
-    steps, shown = path.shown_steps()
-    texts = [_pair(steps[place], path, expected, calls, check, paper) for place in shown]
-    column, rest = _columns(texts, paper.width - 5)
+    rows, shown = path.shown_rows()
+    texts = {place: _texts(rows[place], path, expected, calls, check, paper) for place in shown}
+    column, rest = _columns(list(texts.values()), paper.width - 5)
     yield f"  {'expected':<{column}}   actual"
-    before = -1
-    for place, (left, right) in zip(shown, texts, strict=True):
-        if place > before + 1:
+    before, places = -1, iter([*shown, len(rows)])
+    coming = next(places)
+    for item in with_brackets([rows[place] for place in shown], rows):
+        if coming > before + 1 and (isinstance(item, PathRow) or item.opens):
             yield f"  {paper.glyph(('⋮', '...'))}"
-        before = place
-        yield from _row(steps[place], path, left, right, column, rest, paper)
-    left_out = len(steps) - before - 1 + path.alignment.left_out
+            before = coming - 1
+        if isinstance(item, Bracket):
+            around = f"{paper.glyph(_INSIDE)} " * item.depth
+            yield f"  {around}{paper.glyph(_BEGIN)} {item.label}" if item.opens else f"  {around}{paper.glyph(_END)}"
+            continue
+        before, coming = coming, next(places)
+        yield from _row(item.step, path, *texts[before], column, rest, paper)
+    left_out = len(rows) - before - 1 + path.alignment.left_out
     if left_out:
         yield f"  {paper.glyph(('…', '...'))} {left_out:,} more"
+
+
+def _texts(
+    row: PathRow, path: ExpectedPath, expected: Sequence[Any], calls: Sequence[ToolCall], check: Check, paper: Paper
+) -> tuple[str, str]:
+    """Return the two cells of a row, in brackets, and with the rounds of a loop beside each other."""
+    left, right = _pair(row.step, path, expected, calls, check, paper)
+    inside = f"{paper.glyph(_INSIDE)} " * len(row.groups) if row.step.expected is not None else ""
+    left = f"{left}, {row.left_out}" if row.left_out else left
+    if len(row.steps) > 1:
+        named, more = rounds_named(row)
+        rounds = [
+            paper.sign(path.kind(each)) + (f" {each.actual + 1}" if each.actual is not None else "") for each in named
+        ]
+        right = "  ".join([*rounds, *([f"and {more:,} more"] if more else [])])
+    return inside + left, right
 
 
 def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:

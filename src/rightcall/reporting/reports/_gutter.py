@@ -1,0 +1,238 @@
+"""Lines of the user's own file in a margin of numbers, with the verdict beside each, and brackets around groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from rightcall._lazy import lazy_pattern
+from rightcall.values.results import SIGNS, Source, Step, call_text
+from rightcall.values.trajectory import ToolCall
+
+from ._expected_paths import ExpectedPath, difference_texts, order_text
+from ._paper import Line, Paper, beginning, cell_count, fit, line_length
+from ._path_rows import Bracket, PathRow, rounds_named, with_brackets
+
+_LABELS = {
+    "RC101": "expected here, nothing matched",
+    "RC103": "called at another place",
+    "RC104": "called with other arguments",
+    "RC106": "returned something else",
+    "RC117": "not seen before",
+}
+_INDENT = "  "
+_WIDEST = 60
+_LONGEST_PLACE = 300
+"""A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
+_WORD = lazy_pattern(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
+_AFTER = 12
+_CUT = "..."
+_WIDEST_MARK = 40
+_BEGIN, _INSIDE, _END = ("┌", "["), ("│", "|"), ("└", "]")
+_TOLD = {"repeat": ("↻ ", "loop: ")}
+
+
+class Gutter:
+    """Writes lines of a file with a margin of line numbers and, on the right, a column of verdicts."""
+
+    def __init__(self, sources: Sequence[Source], paper: Paper) -> None:
+        self._paper = paper
+        self._margin = max([len(str(source.line)) for source in sources], default=1)
+        self._indent = common_indent(tuple(sources))
+        self._room = max(20, paper.width - self._margin - len(" | ") - len(_INDENT))
+
+    def bar(self, *parts: str | tuple[str, str]) -> Line:
+        """Return a line above or below lines of the file."""
+        return ((f"{'':>{self._margin}} |", "cyan"), *parts)
+
+    def arrow(self, source: Source, case: str) -> Line:
+        """Return the place and the case that a diagnosis is about."""
+        text, plain = self._paper.text, self._paper.plain
+        place = fit(text(str(source)), _LONGEST_PLACE, plain=plain)
+        room = max(24, self._paper.width - self._margin - len("-->   ") - cell_count(place))
+        return ((f"{'':>{self._margin}}--> ", "cyan"), place, "  ", (fit(text(case), room, plain=plain), "bold"))
+
+    def remark(self, word: str, message: str) -> Iterator[Line]:
+        """Yield a remark below the lines, such as help."""
+        lead = f"{'':>{self._margin}} = {word}: "
+        pieces = self._paper.pieces(message, max(20, self._paper.width - len(lead)), 6)
+        yield ((f"{'':>{self._margin}} = ", "cyan"), (f"{word}: ", "bold"), pieces[0])
+        yield from ((" " * len(lead), piece) for piece in pieces[1:])
+
+    def single(self, source: Source, code: str) -> Iterator[Line]:
+        """Yield one line of the file, with a mark below the part in question."""
+        yield self.bar()
+        if source.excerpt.strip():
+            yield self._numbered(source, excerpt(source, self._indent, self._room, self._paper).text)
+            yield from self._caret(source, code, self._room)
+
+    def path(self, path: ExpectedPath, calls: Sequence[ToolCall]) -> Iterator[Line]:
+        """Yield the lines that list expected calls, each with its verdict, and a mark below the worst problem."""
+        yield self.bar()
+        rows, shown = path.shown_rows()
+        column = self._column(path, [rows[place] for place in shown], calls)
+        below: Source | None = None
+        before, places = -1, iter([*shown, len(rows)])
+        coming = next(places)
+        for item in with_brackets([rows[place] for place in shown], rows):
+            if coming > before + 1 and (isinstance(item, PathRow) or item.opens):
+                yield ((f"{'':>{self._margin}} ", ""), ("..." if self._paper.plain else "⋮", "dim"))
+                before = coming - 1
+            if isinstance(item, Bracket):
+                source = path.source(item.first) if item.first is not None else None
+                if source is not None and not path.is_alone(source) and (below is None or below.line != source.line):
+                    yield from self._line_of(source, path)
+                    below = source
+                yield self.bar(" ", _INDENT, (self._bracket(item), "dim"))
+                continue
+            before, coming = coming, next(places)
+            yield from self._row(item, path, calls, column, below)
+            below = path.source(item.step) or below
+        left = len(rows) - before - 1 + path.alignment.left_out
+        if left:
+            yield self.bar((f" {'...' if self._paper.plain else '…'} {left:,} more", "dim"))
+
+    def _bracket(self, bracket: Bracket) -> str:
+        glyph = self._paper.glyph
+        around = f"{glyph(_INSIDE)} " * bracket.depth
+        if bracket.group is None:
+            return around + glyph(_END)
+        return f"{around}{glyph(_BEGIN)} {glyph(_TOLD.get(bracket.group.word, ('', '')))}{bracket.label}"
+
+    def _line_of(self, source: Source, path: ExpectedPath) -> Iterator[Line]:
+        """Yield a line of the file that has several steps, with the mark below the worst problem if it is there."""
+        head = path.problems[0]
+        marked = head.source if head.source.line == source.line else source
+        yield self._numbered(marked, excerpt(marked, self._indent, self._room, self._paper).text)
+        if marked is head.source:
+            yield from self._caret(marked, head.finding.code, self._room)
+
+    def _row(
+        self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], column: int, below: Source | None
+    ) -> Iterator[Line]:
+        """Yield a row: beside its line if that line has no other step, else below it."""
+        source, head = path.source(row.step), path.problems[0]
+        inside = f"{self._paper.glyph(_INSIDE)} " * len(row.groups)
+        is_alone = source is not None and path.is_alone(source)
+        first, *others = self._verdict(row, path, calls, self._room - column - 2)
+        rest = [self.bar(" ", _INDENT, inside, " " * (column - len(inside) + 2), *text) for text in others]
+        if is_alone and source is not None:
+            shown = excerpt(source, self._indent, column - len(inside), self._paper)
+            text = inside + (shown.text.lstrip(" -") if inside else shown.text)
+            yield (*self._numbered(source, text), " " * (column - cell_count(text) + 2), *first)
+            yield from rest
+            if source == head.source:
+                yield from self._caret(source, head.finding.code, column, inside)
+            return
+        if source is not None and (below is None or below.line != source.line):
+            yield from self._line_of(source, path)
+        name = fit(self._paper.text(row.step.name), column - len(inside), plain=self._paper.plain) if inside else ""
+        if row.step.expected is None:
+            name = ""
+        yield self.bar(" ", _INDENT, inside, name, " " * (column - len(inside) - cell_count(name) + 2), *first)
+        yield from rest
+
+    def _verdict(self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[Line]:
+        """Return the sign and the number of each call, and the remarks about them, on one line or several."""
+        paper, step = self._paper, row.step
+        named, more = rounds_named(row)
+        marks = [self._mark(each, path) for each in named]
+        counted = f"  and {more:,} more" if more else ""
+        width = sum([cell_count(mark) + 2 for mark, _ in marks]) - 2 + len(counted)
+        room = max(12, room - width - 2)
+        said = self._said(row, path, calls, room)
+        texts = [fit(paper.text(text), room, plain=paper.plain) for text in said]
+        is_allowed = path.kind(step) == "extra" and not path.is_reported(step)
+        head: list[str | tuple[str, str]] = []
+        for mark, style in marks:
+            head += [*(["  "] if head else []), (mark, "dim" if is_allowed else style)]
+        first: Line = (*head, *([(counted, "dim")] if counted else []), *([f"  {texts[0]}"] if texts else []))
+        return [first, *[(" " * (width + 2), text) for text in texts[1:]]]
+
+    def _mark(self, step: Step, path: ExpectedPath) -> tuple[str, str]:
+        kind = path.kind(step)
+        number = f" {step.actual + 1}" if step.actual is not None else ""
+        return f"{self._paper.sign(kind)}{number}", SIGNS[kind].style
+
+    def _said(self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[str]:
+        step = row.step
+        kind = path.kind(step)
+        if kind == "extra":
+            call = calls[step.actual] if step.actual is not None and step.actual < len(calls) else None
+            return [call_text(step.name, call.args if call else None, max(room * 2, 40), 40)]
+        texts: list[str] = [row.left_out] if row.left_out else []
+        if kind == "mismatch":
+            texts = list(difference_texts(step.differences, room, self._paper))
+        elif kind == "not_measured":
+            texts = ["not recorded"]
+        if kind == "moved" or (step.kind == "mismatch" and step.out_of_place and path.heeds_order):
+            texts.append(order_text(step, path.alignment.steps))
+        source = path.source(step)
+        if row.groups or (source is not None and path.is_alone(source) and step.name in source.excerpt):
+            return texts  # the line has the name already
+        together = "  ".join([step.name, *texts[:1]])
+        return [together, *texts[1:]] if cell_count(together) <= room else [step.name, *texts]
+
+    def _column(self, path: ExpectedPath, rows: Sequence[PathRow], calls: Sequence[ToolCall]) -> int:
+        """Return the width of the column of lines: their own width, as long as the verdicts fit beside them."""
+        own = [(row, source) for row in rows if (source := path.source(row.step)) is not None and path.is_alone(source)]
+        widths = [
+            cell_count(self._paper.text(source.excerpt[self._indent :].rstrip())) + 2 * len(row.groups)
+            for row, source in own
+        ]
+        widths += [cell_count(self._paper.text(row.step.name)) + 2 * len(row.groups) for row in rows if row.groups]
+        told = [row for row in rows if row.step.kind != "extra"]
+        verdicts = [self._verdict(row, path, calls, _WIDEST) for row in told]
+        wanted = max([line_length(line) for lines in verdicts for line in lines], default=0)
+        return min(max(widths, default=0), max(self._room * 2 // 5, self._room - 2 - wanted))
+
+    def _numbered(self, source: Source, text: str) -> Line:
+        return ((f"{source.line:>{self._margin}} | ", "cyan"), _INDENT, text)
+
+    def _caret(self, source: Source | None, code: str, room: int, inside: str = "") -> Iterator[Line]:
+        """Yield a mark below a line; `inside` are the brackets that stand before it."""
+        if source is None:
+            return
+        shown = excerpt(source, self._indent, room - len(inside), self._paper)
+        if shown.length:
+            label = _LABELS.get(code, "")
+            start = shown.start
+            if inside:
+                start -= len(shown.text) - len(shown.text.lstrip(" -"))
+            line = self.bar(" ", _INDENT, inside, " " * max(0, start), ("^" * shown.length, "red"))
+            left = self._room - len(inside) - start - shown.length - 1
+            yield (*line, (f" {label}", "red")) if label and len(label) <= left else line
+
+
+class Excerpt(msgspec.Struct, frozen=True):
+    """A line of a file as it is shown, and where the mark below it begins and how long it is; 0 for no mark."""
+
+    text: str
+    start: int = 0
+    length: int = 0
+
+
+def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
+    """Return the line of a source without its indent, in `width` columns around its place."""
+    line, at = source.excerpt[indent:].rstrip(), source.column - 1 - indent
+    if not 0 <= at < len(line):
+        return Excerpt(fit(paper.text(line), width, plain=paper.plain))
+    at += len(line[at:]) - len(line[at:].lstrip("{[ ") or line[at:])
+    word = _WORD.match(line, at)
+    end = min(word.end() if word else at + 1, at + _WIDEST_MARK)
+    gap, begin = "", 0
+    if cell_count(paper.text(line[:end])) > width:
+        begin = min(at, max(0, min(end + _AFTER, len(line)) - width + len(_CUT)))
+        gap = (_CUT if paper.plain else "…") if begin else ""
+    before, marked = gap + paper.text(line[begin:at]), paper.text(line[at:end])
+    start, room = cell_count(before), width - cell_count(before) - cell_count(marked)
+    after = fit(paper.text(line[end:]), room, plain=paper.plain) if room > 0 else ""
+    text = beginning(before + marked + after, width)
+    return Excerpt(text, start, max(0, min(cell_count(marked), width - start)))
+
+
+def common_indent(sources: tuple[Source, ...]) -> int:
+    """Return the number of spaces that all lines begin with."""
+    lines = [source.excerpt for source in sources if source.excerpt.strip()]
+    return min([len(line) - len(line.lstrip()) for line in lines], default=0)
