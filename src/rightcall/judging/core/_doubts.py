@@ -91,6 +91,9 @@ def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, call
         )
     if unknown := [call for call in calls if outcome_counts(call, criteria) is None]:
         reasons.append(f"whether {_which(unknown)} failed was not recorded")
+    if unknown := [calls[index] for index in sorted(doubts.members) if calls[index].internal is None]:
+        kind = "is a tool or a hand-off" if len(unknown) == 1 else "are tools or hand-offs"
+        reasons.append(f"whether {_which(unknown)} {kind} was not recorded")
     if doubts.unordered:
         first, end = doubts.unordered[0]
         reasons.append(f"in which order {_which(calls[first:end])} were made was not recorded")

@@ -174,10 +174,11 @@ def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collectio
     suspected = 0
     for position, call in enumerate(trajectory.calls):
         meant = membership(call, criteria)
-        if meant is False or (call.internal and call.name not in expected_names):
+        is_own = False if call.name in expected_names else call.internal
+        if meant is False or is_own:
             suspected += call.error is None and outcome_counts(call, criteria) is False
             continue
-        if meant is None:
+        if meant is None or is_own is None:
             members.append(len(kept))
         kept.append(position)
     selection = _selection(trajectory, criteria, kept, frozenset(members))

@@ -16,6 +16,7 @@ from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Too
 from ._calls import group_by_time, join, made_and_withheld, ordered, unsettled, withheld_call, without_duplicates
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
+from ._own_calls import agents_in, is_internal
 from ._span_calls import read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._told import told_of
@@ -23,13 +24,9 @@ from ._turns import Conversations, Turns, turns_in
 from ._usage import usage_of
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
-# smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
-_INTERNAL = frozenset({"final_answer", "final_result"})
-# To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, and `transfer_back_to_…` in LangGraph.
-_HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
-
 _NOTHING: frozenset[str] = frozenset()
 _PARENT = frozenset({"parent_id"})
+_INTERNAL = frozenset({"internal"})
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
 NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
@@ -78,8 +75,8 @@ class RunBuilder:
         tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.call and not span.kind]])))
         records = _placed(records, tree, roles)
         self._not_understood.note_twins(records)
-        conversations = Conversations(spans, roles, self.logs)
         # Turns come before requests: a request without an id is identified by its turn.
+        conversations = Conversations(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
         unseen = self._complete(spans, records, turns, tree, conversations)
         asked = self._asked_and_answered(spans, roles, turns, tree)
@@ -99,7 +96,7 @@ class RunBuilder:
         if records:
             metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
         return Trajectory(
-            calls=tuple([_tool_call(record) for record in calls]),
+            calls=self._tool_calls(calls, spans, roles),
             input=asked[0][0],
             output=asked[-1][1],
             trace_id=next((span.trace_id for span in spans if span.trace_id), self.log.id),
@@ -120,6 +117,12 @@ class RunBuilder:
     def end_turn(self) -> None:
         """End a turn: all spans added since the last one ended belong to it."""
         self._turns.append(self.spans[sum(map(len, self._turns)) :])
+
+    def _tool_calls(
+        self, calls: list[CallRecord], spans: list[ReadSpan], roles: Mapping[int, Role]
+    ) -> tuple[ToolCall, ...]:
+        agents = agents_in(spans, roles, calls, [said.log for said in self._all_logs()])
+        return tuple([_tool_call(record, agents) for record in calls])
 
     def _given_turns(self) -> Turns | None:
         if not self._turns:
@@ -265,10 +268,12 @@ def _by_turn(records: list[CallRecord], turns: Turns, are_known: bool) -> list[C
     return sorted(records, key=lambda record: record.turn or 0)
 
 
-def _tool_call(record: CallRecord) -> ToolCall:
+def _tool_call(record: CallRecord, agents: frozenset[str]) -> ToolCall:
     name, span, parent, output, failed = record.name, record.span, record.parent, record.output, record.failed
     if failed and output is NOTHING:
         output = None
+    internal = is_internal(record, agents)
+    unknown = _NOTHING if record.is_parent_known else _PARENT
     return ToolCall(
         name,
         record.args,
@@ -285,6 +290,6 @@ def _tool_call(record: CallRecord) -> ToolCall:
         span.end_ns if span else None,
         "span" if span else "message",
         output.__class__ is str and not failed and reads_like_error(output),
-        name in _INTERNAL or name.startswith(_HANDOFFS),
-        _NOTHING if record.is_parent_known else _PARENT,
+        internal,
+        unknown if internal is not None else unknown | _INTERNAL,
     )

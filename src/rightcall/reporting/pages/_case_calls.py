@@ -80,7 +80,7 @@ def call_view(
         output=None if "output" in call.unrecorded else value_shown(call.output),
         error=shown_text(call.error, _TEXT, whole=True) if call.error is not None else None,
         suspected_error=call.suspected_error,
-        internal=call.internal,
+        internal=call.internal is True,
         facts=_facts(call, begin),
         made_by=makers.get(call.parent_id, 0) if call.parent_id is not None else 0,
         together=tuple([each for each in group[: _MOST_TOGETHER + 1] if each != position + 1][:_MOST_TOGETHER]),
@@ -102,7 +102,7 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
         output=None if "output" in call.unrecorded else ShownText(value_text(call.output, _BRIEF)),
         error=shown_text(call.error, _BRIEF) if call.error is not None else None,
         suspected_error=call.suspected_error,
-        internal=call.internal,
+        internal=call.internal is True,
         unrecorded=tuple(sorted(call.unrecorded)),
     )
 
@@ -208,7 +208,7 @@ def _bar(row: CallRow, begin: int, length: int, has_turns: bool) -> BarView:
         together=together,
         turn=call.turn + 1 if has_turns and call.turn is not None else 0,
         is_error=call.error is not None or call.suspected_error,
-        is_internal=call.internal,
+        is_internal=call.internal is True,
     )
 
 

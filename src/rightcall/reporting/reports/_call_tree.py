@@ -24,6 +24,8 @@ _MOST_LANES = 8
 _HANGING = 2
 _LINES_OF_A_CALL = 2
 _SUSPECTED = "! reads like an error"
+UNSURE = "[internal?]"
+"""The mark of a call that may be the framework's own."""
 _GIVES = ("→", "->")
 Bond = Literal["", "concurrent", "asked"]
 """The bond between calls side by side: they ran at the same time, or the model asked for them at once."""
@@ -96,7 +98,7 @@ class CallTable:
         return call_text(call.name, call.args or {}, limit, limit)
 
     def _tags(self, call: ToolCall) -> str:
-        tags = ["[internal]"] if call.internal else []
+        tags = [] if call.internal is False else ["[internal]" if call.internal else UNSURE]
         if self._names_agents and call.agent:
             tags.append(f"@{call.agent}")
         return " ".join(tags)

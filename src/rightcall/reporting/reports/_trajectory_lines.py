@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rightcall.values.results import call_text, value_text
 from rightcall.values.trajectory import NOT_UNDERSTOOD, Trajectory
 
-from ._call_tree import LANES, Bond, CallTable
+from ._call_tree import LANES, UNSURE, Bond, CallTable
 from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, fit, wrap
 
 _WITHHELD = "not made: "
@@ -74,6 +74,8 @@ def _legend(trajectory: Trajectory, bonds: set[Bond], paper: Paper) -> Iterator[
     """Yield the meaning of the signs that occur, and how much was not recorded."""
     notes = []
     missing = Counter(field for call in trajectory.calls for field in call.unrecorded)
+    if missing.pop("internal", 0):
+        notes.append(f"{UNSURE} named like a hand-off: whether it is one or a tool was not recorded")
     if missing:
         words = {"args": "arguments", "output": "outputs", "parent_id": "parents"}
         counts = " and ".join(f"the {words.get(field, field)} of {n:,}" for field, n in sorted(missing.items()))

@@ -145,7 +145,7 @@ class Calls:
     def _with_internal_calls(self) -> set[int]:
         if not self._has("internal"):
             return set()
-        internal = self._field("internal")
+        internal = pc.fill_null(self._field("internal"), True)  # it may be that it is not known
         if not pc.any(internal).as_py():
             return set()
         held = internal.to_pylist()

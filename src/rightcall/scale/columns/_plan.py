@@ -58,7 +58,7 @@ class CaseScope(msgspec.Struct, frozen=True):
             return None
         read = {field for part in self.parts if (field := part.reads) is not None}
         beside = (*(("error",) if "output" in read else ()), *(("group",) if self.reads_groups else ()))
-        return frozenset({"name", "internal", *read, *beside})
+        return frozenset({"name", "internal", "unrecorded", *read, *beside})
 
 
 def _scope(check: Check) -> Scope | None:

@@ -60,14 +60,15 @@ def _call(call: Any, position: int, leniently: bool) -> ToolCall:
         return ToolCall(name=call)
     args, output = call.get("args"), call.get("output")
     fields = {key: call[key] for key in _PLAIN if call.get(key) is not None}
+    unrecorded = frozenset(call.get("unrecorded") or ())
     return ToolCall(
         name=call.get("name"),  # type: ignore[arg-type] # checked there
         args=UNSET if args is None else _args(args, position, leniently),  # type: ignore[arg-type]
         output=UNSET if output is None else value_in(output),
         source=call.get("source"),
         suspected_error=bool(call.get("suspected_error")),
-        internal=bool(call.get("internal")),
-        unrecorded=frozenset(call.get("unrecorded") or ()),
+        internal=None if "internal" in unrecorded else bool(call.get("internal")),
+        unrecorded=unrecorded,
         **fields,
     )
 

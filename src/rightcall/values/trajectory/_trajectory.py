@@ -52,8 +52,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     source: Literal["span", "message"] | None = None
     suspected_error: bool = False
     """The record looks like a success, but its text reads like a framework's error."""
-    internal: bool = False
-    """The framework's own call, such as a hand-off or the final answer."""
+    internal: bool | None = False
+    """Whether it is the framework's own call, such as a hand-off or the final answer; `None` if that is not known."""
     unrecorded: frozenset[str] = _NOTHING
     """Names of the fields the trace did not record."""
 
@@ -249,7 +249,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             raise InputError("the calls of a trajectory are ToolCalls; Trajectory.of takes names and objects, too")
         # Every evaluator asks for these, so they are made once, here, and not when the first one asks.
         self.__dict__["_names"] = tuple([call.name for call in self.calls])
-        self.__dict__["_has_internal_calls"] = True in [call.internal for call in self.calls]
+        self.__dict__["_has_internal_calls"] = any([call.internal is not False for call in self.calls])
 
     def __copy__(self) -> Trajectory:
         return self
@@ -261,7 +261,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_internal_calls(self) -> bool:
-        """Whether any call is the framework's own."""
+        """Whether any call is, or may be, the framework's own."""
         return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
 
     @cached_property

@@ -1,0 +1,124 @@
+"""Hand-offs and final answers, and tools that are only named like them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.builders import judge
+from tests.reading.traces import call, request, span
+
+from rightcall import ToolCall, Trajectory, read, read_messages
+from rightcall.scale.columns import Plan, score_batch, trajectories_batch, trajectory_of
+
+
+def said(tool: str, args: dict[str, Any], output: str | None, **author: str) -> Trajectory:
+    """A conversation in which `look_up` and then one other tool were called."""
+    asked = {"function": {"name": "look_up", "arguments": "{}"}, "id": "1"}
+    handing = {"function": {"name": tool, "arguments": json.dumps(args)}, "id": "2"}
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "1", "content": "found"},
+        {"role": "assistant", "tool_calls": [handing]},
+    ]
+    if output is not None:
+        messages.append({"role": "tool", "tool_call_id": "2", "content": output})
+    return read_messages([*messages, {"role": "assistant", "content": "Done.", **author}])
+
+
+def agent(number: int, name: str, **more: Any) -> dict[str, Any]:
+    return span(number, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}, **more)
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "output", "expected"),
+    [
+        ("transfer_to_savings", {"amount": 100}, "ok, 100 moved", False),
+        ("transfer_to_savings", {"amount": 100}, '{"balance": 3}', False),
+        ("transfer_to_human_agents", {"summary": "angry"}, "Transfer successful", False),
+        ("transfer_to_savings", {"amount": 100}, "100 transferred to savings", None),
+        ("transfer_to_savings", {}, "Transfer successful", None),
+        ("transfer_to_savings", {}, "", None),
+        ("transfer_to_savings", {}, None, None),
+        ("transfer_to_agent", {"agent_name": "billing"}, "null", None),
+        ("transfer_to_billing", {}, "Successfully transferred to savings", None),
+        ("transfer_to_billing", {"reason": "refund"}, '{"assistant": "Billing"}', True),
+        ("transfer_to_billing_desk", {}, "Successfully transferred to Billing desk", True),
+        ("transfer_back_to_supervisor", {}, "Successfully transferred back to supervisor", True),
+        ("transfer_to_billing", {}, "Transferred to billing, adopting the role of billing immediately.", True),
+        ("handoff_to_billing", {}, '{"handoff_to": "billing"}', True),
+        ("final_answer", {"answer": 1}, "1", True),
+        ("transfer", {}, '{"assistant": "Billing"}', False),
+    ],
+    ids=str,
+)
+def test_a_name_alone_makes_no_hand_off(tool: str, args: dict[str, Any], output: str, expected: bool | None) -> None:
+    made = said(tool, args, output).calls[1]
+
+    assert made.internal is expected
+    assert ("internal" in made.unrecorded) == (expected is None)
+
+
+@pytest.mark.parametrize("author", ["name", "author", "source"])
+def test_an_agent_that_writes_messages_was_handed_over_to(author: str) -> None:
+    assert said("transfer_to_billing_desk", {}, "ok", **{author: "Billing Desk"}).calls[1].internal is True
+    assert said("transfer_to_agent", {"agent_name": "billing"}, "ok", **{author: "billing"}).calls[1].internal is True
+    assert said("transfer_to_billing", {}, "ok", **{author: "savings"}).calls[1].internal is None
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([agent(3, "billing")], True),
+        ([agent(3, "Billing")], True),
+        ([agent(3, "savings")], None),
+        ([], None),
+        ([agent(3, "triage", parent=None)], None),
+        ([span(3, {"gen_ai.operation.name": "invoke_agent", "handoffs": '["billing"]'})], True),
+        ([span(3, {"gen_ai.operation.name": "invoke_agent", "handoffs": "billing"})], None),
+    ],
+    ids=["an agent", "other letters", "another agent", "none", "the caller", "listed", "listed wrongly"],
+)
+def test_an_agent_of_that_name_in_the_trace_makes_a_hand_off(others: list[Any], expected: bool | None) -> None:
+    [found] = read(request(call(2, "transfer_to_billing"), *others), grouping="file")
+
+    assert [made.internal for made in found.calls] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("internal", "alone", "named"),
+    [(False, "failed", "passed"), (None, "not_measured", "passed"), (True, "passed", "passed")],
+    ids=str,
+)
+def test_a_call_that_may_be_a_hand_off_is_not_left_out_of_strict_expectations(
+    internal: bool | None, alone: str, named: str
+) -> None:
+    unknown = frozenset({"internal"}) if internal is None else frozenset()
+    handing = ToolCall("transfer_to_savings", internal=internal, unrecorded=unknown)
+    run = Trajectory(calls=(ToolCall("look_up"), handing))
+
+    verdicts = [
+        judge("tool-trajectory", run, {"expected": [{"name": name} for name in names]}).verdict
+        for names in (["look_up"], ["look_up", "transfer_to_savings"])
+    ]
+
+    assert verdicts == [alone, named]
+    assert judge("step-count", run, {"at_most": 1}).verdict == alone
+
+
+def test_the_doubt_is_told() -> None:
+    run = said("transfer_to_savings", {}, "Transfer successful")
+
+    result = judge("tool-trajectory", run, {"expected": [{"name": "look_up"}]})
+
+    assert "whether `transfer_to_savings` is a tool or a hand-off was not recorded" in str(result.findings)
+
+
+def test_the_doubt_survives_a_table() -> None:
+    batch = trajectories_batch([run := said("transfer_to_savings", {}, "Transfer successful")])
+
+    assert trajectory_of(batch.to_pylist()[0]).calls == run.calls
+    for expected in ({"steps": 1}, {"calls": ["look_up"]}):
+        assert score_batch(batch, Plan.of_expectation(expected)).to_pylist()[0]["verdict"] == "not_measured"
