@@ -1,19 +1,27 @@
 """How often the gate is wrong, and how often it notices: simulated agents, through the gate that `rightcall run` has.
 
     python -m benchmarks.gate --simulate 2000
+    python -m benchmarks.gate --commands 40
 
-prints a row for each plan and truth, and ends with 1 where a promise is broken: more than 5 % false alarms in any row,
-a dead case of 20 that 5 repeats on both sides notice in fewer than 95 %, or looks that save less than a quarter of the
-rounds where nothing changed among 50 cases. Rows have seeds of their own, so that each can be repeated alone.
+The first prints a row for each plan and truth, and ends with 1 where a promise is broken: more than 5 % false alarms
+in any row, a dead case of 20 that 5 repeats on both sides notice in fewer than 95 %, or looks that save less than a
+quarter of the rounds where nothing changed among 50 cases. Rows have seeds of their own, so that each can be repeated
+alone. The second gives the command itself: so many times `rightcall run --repeat 5 --gate BASE` with a random agent
+that did not change, where at most one run in eight may exit with 1, and half as many times with one that lost a tool,
+which has to exit with 1 and name the case each time.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from rightcall.reporting.changes import GatePlan, GateRule, GateSide, Rounds
@@ -144,12 +152,78 @@ def _side(rate: float, trials: int, chance: random.Random) -> GateSide:
     return GateSide(Totals(passed, trials - passed), "q")
 
 
+AGENT = """
+import os, random
+from rightcall import tool
+
+@tool
+def search(query: str) -> str:
+    return query
+
+@tool
+def reserve(item: str) -> str:
+    return item
+
+def answer(query: str, rate: float) -> str:
+    search(query)
+    if random.random() < rate and not (os.path.exists("lost") and query == "steady"):
+        reserve(query)
+    return "done"
+"""
+_RATES = {
+    "steady": 1.0,
+    "sure": 1.0,
+    "laptop": 0.7,
+    "phone": 0.85,
+    "two": 0.5,
+    "tablet": 0.9,
+    "mouse": 0.95,
+    "desk": 0.6,
+}
+
+
+def commands(times: int) -> int:
+    """Give the command itself, with a random agent that did not change, and with one that lost a tool."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        cases = [
+            {"id": name, "input": {"query": name, "rate": rate}, "expect": {"calls": ["search", "reserve"]}}
+            for name, rate in _RATES.items()
+        ]
+        (place / "agent.py").write_text(AGENT)
+        (place / "shop.json").write_text(json.dumps({"cases": cases}))
+        _command(place, "--repeat", "5")
+        _baseline(place)
+        alarms = Counter([_command(place, "--repeat", "5", "--gate", "base.json")[0] for _ in range(times)])
+        print(f"unchanged: {times} runs, exit codes {dict(sorted(alarms.items()))}", flush=True)
+        (place / "lost").touch()
+        noticed = [_command(place, "--repeat", "5", "--gate", "base.json") for _ in range(times // 2)]
+        found = sum([code == 1 and "steady 5/5 → 0/5" in last for code, last in noticed])
+        print(f"without a tool: {found} of {len(noticed)} exit with 1 and name the case, such as: {noticed[0][1]}")
+    return 1 if alarms[1] > times / 8 or found < len(noticed) else 0
+
+
+def _command(place: Path, *options: str) -> tuple[int, str]:
+    """Return the exit code of a run, and the last line that it printed."""
+    command = [sys.executable, "-m", "rightcall", "run", "agent.py:answer", "shop.json", *options]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout.rstrip().splitlines() or [done.stderr])[-1]
+
+
+def _baseline(place: Path) -> None:
+    command = [sys.executable, "-m", "rightcall", "baseline", "last", "--to", "base.json"]
+    subprocess.run(command, cwd=place, capture_output=True, check=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table; return 1 where a promise is broken."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__.partition("\n")[0])
     parser.add_argument("--simulate", type=int, default=2000, metavar="N", help="runs of each row")
+    parser.add_argument("--commands", type=int, metavar="N", help="runs of the command itself, instead")
     parser.add_argument("--row", type=int, action="append", help="only this row, from 1; repeatable")
     asked = parser.parse_args(arguments)
+    if asked.commands:
+        return commands(asked.commands)
     print("| row | cases | rates | truth | before | plan | worse | no worse | inconclusive | rounds |")
     print("| --- | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: |")
     broken: list[str] = []

@@ -25,7 +25,7 @@ def reserve(item: str) -> str:
 
 def answer(query: str) -> str:
     search(query)
-    while os.path.exists("hold") and query == "sure" and len(open("count").read()) == 3:
+    while os.path.exists("hold") and query == "sure" and len(open("count").read()) == 4:
         open("reached", "w").close()
         time.sleep(0.01)
     with open("count", "a") as file:
@@ -159,11 +159,13 @@ def test_what_contradicts_a_gate_is_refused(shop: Path, options: list[str], mess
     assert message in done.stderr
 
 
-def test_a_run_that_was_killed_goes_on_to_the_same_verdict(shop: Path) -> None:
+def test_a_run_that_was_killed_in_its_fifth_round_goes_on_to_the_same_verdict(shop: Path) -> None:
     (shop / "broken").touch()
-    options = ["run", "agent.py:answer", "shop.yaml", "--gate", "base.json", "--repeat", "2..10", "--workers", "1"]
+    options = ["run", "agent.py:answer", "shop.yaml", "--gate", "base.json", "--repeat", "3..10", "--workers", "1"]
     rightcall(*options, cwd=shop)
     whole = header(shop)["gate"]
+    assert isinstance(whole, dict)
+    assert (whole["verdict"], whole["rounds"]) == ("worse", 7)
     (shop / "hold").touch()
     (shop / "count").unlink()
 
