@@ -31,13 +31,29 @@ _MARK = "\ufeff"
 @click.argument("traces", nargs=-1, required=True, metavar="TRACES...|RUN")
 @option("What", "--evalset", metavar="FILE", help="The eval set to edit, or to write if there is none.")
 @joining_options
+@option("How", "--learn", "learns", is_flag=True, help="Write one expectation that all good runs of a case meet.")
+@option(
+    "How",
+    "--golden",
+    type=click.Choice(["passed", "all"]),
+    default="passed",
+    help="Which runs are good, with --learn: those that pass now (the default), or all.",
+)
+@option(
+    "How",
+    "--strict",
+    type=click.IntRange(0, 2),
+    help="With --learn, 2: the whole path; 1: what changes something, and the lookups that all runs make; "
+    "0: what changes something. By default the strictest that holds for runs that are left out.",
+)
 @runs_option
 @option("Output", "--dry-run", is_flag=True, help="Show the edit, and write nothing.")
 def command(**options: Any) -> int:
     """Update an eval set with what was observed: each expectation that fails becomes one that passes.
 
     TRACES are files or folders. Without --evalset one RUN is meant, and the eval set it was made with. Everything
-    else in the eval set stays as it is, and the edit is printed as a diff.
+    else in the eval set stays as it is, and the edit is printed as a diff. With --learn, the runs of a case may differ:
+    what they have in common is written, with the number of runs behind each line.
     Exit code: 0 every case passes now, 1 a case that fails was left alone, 2 a case could not be measured.
     """
     return _Accepting(options).run()
@@ -76,6 +92,14 @@ class _Accepting:
         chosen = select_cases(eval_set.cases, self._options["cases"], self._options["tags"])
         observed = self._observed(chosen)
         text = content.decode()
+        if self._options["learns"]:
+            from ._learning import Learning
+
+            learning = Learning(self._options, self._screen)
+            after, outcomes = learning.update(text.removeprefix(_MARK), eval_set, observed)
+            if after != text.removeprefix(_MARK) and not self._options["dry_run"]:
+                replace_file(self._path, content, (_MARK * text.startswith(_MARK) + after).encode())
+            return outcomes
         made = accept(text.removeprefix(_MARK), eval_set, observed)
         self._show(made.before, made.edits, self._path)
         if made.edits and not self._options["dry_run"]:
@@ -93,6 +117,14 @@ class _Accepting:
         if self._options["tags"]:
             raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} is not there yet")
         trajectories = [trajectory for _, trajectory in self._sources.trajectories()]
+        if self._options["learns"]:
+            from ._learning import Learning
+
+            learning = Learning(self._options, self._screen)
+            text, outcomes = learning.create(trajectories, self._path)
+            if not self._options["dry_run"]:
+                replace_file(self._path, None, text.encode())
+            return outcomes
         made = new_eval_set(trajectories, self._path, self._options["case_attribute"], self._options["cases"])
         self._show("", [Edit(0, 0, made.text)], os.devnull)
         if not self._options["dry_run"]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.cases.evalsets import dump_yaml, parse_eval_set
+from rightcall.cases.evalsets import dump_yaml, flow_text, parse_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.errors import InputError, RightcallError
 from rightcall.values.results import missing_calls
@@ -59,11 +59,35 @@ def new_eval_set(
     return NewEvalSet(text, outcomes)
 
 
-def _grouped(trajectories: Sequence[Trajectory], attribute: str, globs: Sequence[str]) -> dict[str, list[Trajectory]]:
+def cases_to_fill(
+    trajectories: Sequence[Trajectory], path: str, attribute: str, globs: Sequence[str] = ()
+) -> tuple[str, dict[str, list[Trajectory]]]:
+    """Return the text of an eval set whose cases expect nothing yet, and the trajectories of each.
+
+    Trajectories with the same attribute are one case; of those without it, the ones with the same input.
+
+    Raises:
+        InputError: there is no trajectory.
+    """
+    groups = _grouped(trajectories, attribute, globs, by_input=True)
+    if not groups:
+        raise InputError("there is no trace to make a case of")
+    cases = [{"id": case_id, **_input(group[0])} for case_id, group in groups.items()]
+    # One key a line, so that what is added to a case gets lines of its own.
+    lines = [[f"{key}: {flow_text(value)}" for key, value in case.items()] for case in cases]
+    text = "\n".join(["cases:", *["  - " + "\n    ".join(each) for each in lines]]) + "\n"
+    return text if not path.endswith(".json") and _is_eval_set(text, path) else _text({"cases": cases}, path), groups
+
+
+def _grouped(
+    trajectories: Sequence[Trajectory], attribute: str, globs: Sequence[str], *, by_input: bool = False
+) -> dict[str, list[Trajectory]]:
     groups: dict[str, list[Trajectory]] = {}
     seen: Counter[str] = Counter()
     for number, trajectory in enumerate(trajectories):
         named = trajectory.metadata.get(attribute)
+        if not named and by_input:
+            named = _slug(trajectory.input)
         case_id = str(named)[:300] if named else trajectory.trace_id or _slug(trajectory.input) or f"case-{number + 1}"
         if not named:
             seen[case_id] += 1
@@ -94,8 +118,11 @@ def _calls(trajectory: Trajectory) -> list[Any]:
 
 
 def _written(case_id: str, trajectory: Trajectory) -> dict[str, Any]:
-    given = {} if trajectory.input is None else {"input": trajectory.input}
-    return {"id": case_id, **given, "expect": {"calls": _calls(trajectory)}}
+    return {"id": case_id, **_input(trajectory), "expect": {"calls": _calls(trajectory)}}
+
+
+def _input(trajectory: Trajectory) -> dict[str, Any]:
+    return {} if trajectory.input is None else {"input": trajectory.input}
 
 
 def _text(value: Any, path: str) -> str:

@@ -13,7 +13,7 @@ from ._code_finder import (
     code_files as code_files,
     load_eval_set_with_code as load_eval_set_with_code,
 )
-from ._editor import DocumentEditor as DocumentEditor
+from ._editor import DocumentEditor as DocumentEditor, line_end as line_end
 from ._json_schema import eval_set_schema as eval_set_schema
 from ._layout import dump_yaml as dump_yaml, flow_text as flow_text
 from ._loader import (

@@ -31,3 +31,4 @@ from ._patterns import (
     Pattern as Pattern,
 )
 from ._relation import ExpectedCalls as ExpectedCalls, Relation as Relation, relate as relate
+from ._sources import seen_before as seen_before

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.errors import ExpectationError, nearest, shown
-from rightcall.limits import spend
+from rightcall.errors import ExpectationError, LimitError, nearest, shown
+from rightcall.limits import Budget, spend
 from rightcall.values.trajectory import Clock, ToolCall, Trajectory
 
 from ._expectations import Expectation
@@ -108,6 +108,16 @@ def history_of(trajectory: Trajectory) -> History:
     kept = trajectory.__dict__
     found: History | None = kept.get("_history")
     return found if found is not None else kept.setdefault("_history", History(trajectory))
+
+
+def seen_before(trajectory: Trajectory, position: int, value: Any, tool: str | None) -> bool:
+    """Return whether an agent had surely seen a value when it made a call: in an output of a tool, or anywhere."""
+    source = Source(None, "anywhere") if tool is None else Source(tool, "output")
+    try:
+        with Budget():
+            return history_of(trajectory).has_seen(source, value, position) is True
+    except LimitError:  # too long to look for, so nothing is claimed
+        return False
 
 
 class History:
