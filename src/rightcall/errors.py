@@ -9,6 +9,7 @@
     ├── MockError               nothing that was written or recorded answers a call in the place of a tool
     ├── UnknownNameError        no evaluator, code or command has this name
     ├── AgentError              an agent cannot be found, loaded or asked
+    ├── TraceServerError        a trace server cannot be reached, or answers otherwise than its interface says
     ├── StoreError              the folder of a run cannot be found, read or written
     ├── ViewerError             the local web pages cannot be served as asked
     ├── LimitError              the work is larger than a limit allows
@@ -85,6 +86,10 @@ class AgentError(RightcallError):
     def __init__(self, message: str, traceback: str = "") -> None:
         super().__init__(message)
         self.traceback = traceback
+
+
+class TraceServerError(RightcallError):
+    """A trace server cannot be reached, refuses a request, or answers otherwise than its interface says."""
 
 
 class StoreError(RightcallError):

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
     "score": ("score", "Check recorded traces against expectations, without running the agent."),
+    "pull": ("_pull", "Save the traces of a server as a file, to test with or to work offline."),
     "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_runs:diff", "Compare runs: verdicts that flipped, paths that differ."),

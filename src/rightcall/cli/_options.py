@@ -44,6 +44,7 @@ Group = Literal["What", "How", "Gate", "Output"]
 
 _NEVER = {
     *("names", "dry_run", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine", "paths"),
+    *("every", "push", "push_to", "push_dry_run", "push_link", "webhook"),
 }
 """What is meant for one command line: which traces, which run, where to."""
 _WRITTEN = {
@@ -219,11 +220,12 @@ def runs_folder(given: str | None) -> Path:
 
 
 def sources_of(options: dict[str, Any], request: Request | None = None) -> Sources:
-    """Return the files to read: those given, those in folders, and standard input, from the options of a command."""
+    """Return the files to read: those given, those in folders, of trace servers, and standard input."""
     from rightcall.scale.local import Sources
 
-    files = list(trace_files(options["traces"]))
-    names = {}
+    given, names = local_traces(options["traces"])
+    names |= options.get("names", {})
+    files = list(trace_files(given))
     if STANDARD_INPUT in files:
         if files.count(STANDARD_INPUT) > 1:
             raise click.UsageError("standard input (-) can be read once")
@@ -238,6 +240,15 @@ def sources_of(options: dict[str, Any], request: Request | None = None) -> Sourc
         names=names,
         is_named=request is not None and request.expectation is not None,
     )
+
+
+def local_traces(traces: Sequence[str]) -> tuple[Sequence[str], dict[str, str]]:
+    """Return traces with a file in the place of each address of a server, and what users call these files."""
+    if not any([":" in trace for trace in traces]):
+        return traces, {}
+    from ._pull import pulled_files
+
+    return pulled_files(traces, click.get_current_context())
 
 
 def _saved_input(context: click.Context) -> str:
@@ -274,7 +285,7 @@ def configurable() -> set[str]:
     """Return what a project's file may set: the options of `run` and `score`. Each command takes those it has."""
     commands = [import_module(f".{name}", __package__).command for name in ("run", "score")]
     names = {param.name for command in commands for param in command.params} - _NEVER
-    return {"agent", "evalset", *[_WRITTEN.get(name, name) for name in names]}
+    return {"agent", "evalset", "sources", *[_WRITTEN.get(name, name) for name in names]}
 
 
 def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configuration, set[str]]:

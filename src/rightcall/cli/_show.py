@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from rightcall.values import decoding, redaction
 from ._options import (
     STANDARD_INPUT,
     GroupedCommand,
+    local_traces,
     no_redact_option,
     option,
     reading_of,
@@ -60,7 +61,8 @@ def command(traces: tuple[str, ...], together: bool, cases: tuple[str, ...], run
         return _show_run(run, cases, printer)
     if cases:
         raise click.UsageError("--case chooses cases of one run; give its folder, the beginning of its id, or last")
-    return _show_traces(tuple(trace_files(traces)), reading_of(options), printer, together=together)
+    files, names = local_traces(traces)
+    return _show_traces(tuple(trace_files(files)), reading_of(options), printer, names, together=together)
 
 
 class _Printer:
@@ -143,11 +145,15 @@ def _show_case(result: CaseResult, run: RunFolder, printer: _Printer) -> None:
         printer.lines(*reports.trajectory_lines(trajectory, f"{result.case_id}, run {run.short_id}", paper))
 
 
-def _show_traces(traces: Sequence[str], reading: Reading, printer: _Printer, *, together: bool) -> int:
+def _show_traces(
+    traces: Sequence[str], reading: Reading, printer: _Printer, names: Mapping[str, str], *, together: bool
+) -> int:
     """Show the calls in files, and return the exit code. A file that cannot be read costs that file."""
     from rightcall.reading import Recognised
 
-    sources = [(_name_of(traces), list(traces))] if together else [(_name_of((name,)), name) for name in traces]
+    sources = (
+        [(_name_of(traces, names), list(traces))] if together else [(_name_of((name,), names), name) for name in traces]
+    )
     failed = False
     for name, source in sources:
         count, recognised = 0, Recognised()
@@ -185,6 +191,6 @@ def _show_trajectory(name: str, trajectory: Trajectory, printer: _Printer) -> No
         printer.lines(*reports.trajectory_lines(trajectory, name, printer.paper))
 
 
-def _name_of(traces: Sequence[str]) -> str:
+def _name_of(traces: Sequence[str], names: Mapping[str, str]) -> str:
     more = f" and {len(traces) - 1} more" if len(traces) > 1 else ""
-    return "<stdin>" if list(traces) == [STANDARD_INPUT] else traces[0] + more
+    return "<stdin>" if list(traces) == [STANDARD_INPUT] else names.get(traces[0], traces[0]) + more

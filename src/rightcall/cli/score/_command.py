@@ -46,7 +46,21 @@ _how = options(
         help="The number of processes; one for each core by default.",
     ),
     option("How", "--fail-fast", is_flag=True, help="Stop at the first case that does not pass."),
-    option("How", "--watch", "is_watching", is_flag=True, help="Score again when a trace or the eval set changes."),
+    option(
+        "How",
+        "--watch",
+        "is_watching",
+        is_flag=True,
+        help="Score again when a trace changes, or a server has new ones.",
+    ),
+    option(
+        "How",
+        "--every",
+        type=click.FloatRange(min=0.1),
+        default=10.0,
+        metavar="SECONDS",
+        help="How often --watch asks a trace server; 10 by default.",
+    ),
     option(
         "How",
         "--engine",
@@ -63,6 +77,11 @@ _output = options(
     ),
     option("Output", "--keep", is_flag=True, help="Keep the results as a run, to view, report and compare."),
     option("Output", "--runs", metavar="DIR", help="Keep them in this folder of runs; .rightcall/runs by default."),
+    option("Output", "--push", is_flag=True, help="Send the verdicts to the server that the traces are from."),
+    option("Output", "--push-to", metavar="URL", help="Send them to this server; otlp+http://HOST takes log records."),
+    option("Output", "--webhook", metavar="URL", help="Post the verdicts to this address as JSON."),
+    option("Output", "--push-dry-run", is_flag=True, help="Print what would be sent."),
+    option("Output", "--push-link", metavar="URL", help="A link in each verdict; {run} and {case} are filled in."),
 )
 
 
@@ -83,7 +102,8 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
     Custom evaluators that the eval set names are imported from the project of the current folder.
 
-    TRACES are files, folders or patterns; - is standard input. Exit code: 0 all passed, 1 a case failed, 2 something
+    TRACES are files, folders or patterns; - is standard input; phoenix://HOST/PROJECT and the like are trace servers.
+    Exit code: 0 all passed, 1 a case failed, 2 something
     could not be measured. With --gate or --min-rate these decide: 1 is worse, or below the rate.
     """
     if STANDARD_INPUT in options["traces"] and (is_watching or options["out"] is not None):
@@ -101,6 +121,12 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
     if not is_watching:
         return LocalScoring(_request(options), options).run()
+    from .._pull import addresses_in
+
+    if addresses_in(options["traces"]):
+        from ._polling import watch_server
+
+        return watch_server(lambda: _request(options), options)
     from .._live import watch
 
     return watch(lambda: LocalScoring(_request(options), options).run(), lambda: _watched(options))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from rightcall.reporting.store import GateRecord, Journal, RunFolder, Sample
 
     from ._gating import ScoreGate
+    from ._push import Sender
 
 _IN_MEMORY = 256
 """How many results are kept as they are. A result has its trajectory with it, which is up to some MB of arguments and
@@ -77,6 +78,15 @@ class Spool:
             yield line[:-1].decode()
 
 
+def _senders(options: Mapping[str, Any]) -> Sequence[Sender]:
+    """Return what sends verdicts elsewhere, which is loaded only if it is asked for."""
+    if not any([options[name] for name in ("push", "push_to", "push_dry_run", "webhook")]):
+        return ()
+    from ._push import senders_of
+
+    return senders_of(options)
+
+
 def _gate(request: Request, options: Mapping[str, Any]) -> ScoreGate | None:
     """Return the gate that decides the exit code, if one is asked for."""
     if options["gate"] is None and options["min_rate"] is None and not options["must"]:
@@ -89,8 +99,11 @@ def _gate(request: Request, options: Mapping[str, Any]) -> ScoreGate | None:
 class LocalScoring:
     """One run of the command."""
 
-    def __init__(self, request: Request, options: dict[str, Any]) -> None:
+    def __init__(self, request: Request, options: dict[str, Any], senders: Sequence[Sender] | None = None) -> None:
         self._request, self._options = request, options
+        self._senders = _senders(options) if senders is None else senders
+        self.is_sent = True
+        """Whether everything that verdicts are sent to has taken them."""
         self._output = Output.of(options)
         cases = request.expected.cases
         self._needed = {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}
@@ -99,7 +112,7 @@ class LocalScoring:
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
         self._sources = sources_of(options, request)
-        evidence = "all" if options["keep"] else self._output.wants_results
+        evidence = "all" if options["keep"] or self._senders else self._output.wants_results
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
         self._gate = _gate(request, options)
@@ -134,7 +147,8 @@ class LocalScoring:
                 )
             report = self._report(spool, totals, seconds)
             self._output.finish(report)
-        return report.exit_code or (2 if self._sources.unreadable else 0)
+        self.is_sent = all([sender.finish() for sender in self._senders])
+        return report.exit_code or (2 if self._sources.unreadable or not self.is_sent else 0)
 
     @property
     def _is_decided_at_once(self) -> bool:
@@ -168,6 +182,8 @@ class LocalScoring:
             if self._saved is None:  # made with the first result: traces that cannot be read leave no run behind
                 self._saved = SavedRun(self._request, self._options)
             self._saved.add(scored.whole())
+        for sender in self._senders:
+            sender.add(scored.whole(), self._saved.run.short_id if self._saved is not None else "")
 
     def _report(self, spool: Spool, totals: Totals, seconds: float) -> Report:
         return Report(

@@ -1,0 +1,10 @@
+from ._address import (
+    SCHEMES as SCHEMES,
+    Address as Address,
+    Query as Query,
+    is_address as is_address,
+    parse_address as parse_address,
+)
+from ._marks import Mark as Mark, Origin as Origin, marks_of as marks_of
+from ._servers import TraceServer as TraceServer, opened_server as opened_server, pull as pull
+from ._web import post_json as post_json

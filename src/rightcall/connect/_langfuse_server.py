@@ -1,0 +1,187 @@
+"""Langfuse: traces with their observations by its public interface; verdicts as scores.
+
+Servers from version 4 list observations by cursor; older ones, and their traces, are asked where those do not answer.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from rightcall.errors import TraceServerError
+
+from ._address import Query
+from ._marks import Mark
+from ._paging import batches, bounded_pages, chronological, iso_time, one_line
+from ._web import NotFoundError, Web
+
+_PAGE = 1000
+_OLD_PAGE = 100
+_SCORES = 50
+_FIELDS = "core,basic,time,io,metadata,model,usage,trace_context"
+KEY_VARIABLES = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
+
+
+class _Meta(msgspec.Struct):
+    cursor: str | None = None
+    totalPages: int = 0  # noqa: N815 - the server's name
+
+
+class _Owned(msgspec.Struct):
+    traceId: str | None = None  # noqa: N815 - the server's name
+
+
+class _Owners(msgspec.Struct):
+    data: list[_Owned] = []
+    meta: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _Observations(msgspec.Struct):
+    data: list[msgspec.Raw] = []
+    meta: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _Trace(msgspec.Struct):
+    id: str
+
+
+class _Traces(msgspec.Struct):
+    data: list[_Trace] = []
+    meta: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _Rejected(msgspec.Struct):
+    errors: list[Any] = []
+
+
+def headers(keys: Sequence[str]) -> dict[str, str]:
+    """Return the headers that carry the public and the secret key."""
+    return {"authorization": f"Basic {b64encode(':'.join(keys).encode()).decode()}"}
+
+
+class Langfuse:
+    """The project of a Langfuse that the keys belong to."""
+
+    def __init__(self, web: Web, place: str) -> None:
+        self._web = web
+        self._lists_observations = True
+
+    def trace_ids(self, query: Query) -> list[str]:
+        """Return the ids of the traces that are wanted, the oldest first. Raises `TraceServerError`."""
+        if query.traces:
+            return list(query.traces)
+        try:
+            return chronological(self._by_observations(query), query.limit)
+        except NotFoundError:
+            self._lists_observations = False
+            return chronological(self._by_traces(query), query.limit)
+
+    def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        for trace_id in trace_ids:
+            document = self._observations(trace_id) if self._lists_observations else self._trace(trace_id)
+            if document is not None:
+                yield trace_id, document
+
+    def push(self, marks: Sequence[Mark]) -> None:
+        """Write scores. The same id and time replace a score. Raises `TraceServerError`."""
+        for some in batches(marks, _SCORES):
+            answer = self._web.send("POST", "/api/public/scores", [_score(mark) for mark in some])
+            rejected = _rejected(answer)
+            if rejected:
+                raise TraceServerError(f"Langfuse refuses {len(rejected)} scores: {str(rejected[0])[:200]}")
+
+    def _by_observations(self, query: Query) -> Iterator[str]:
+        wanted = {"fromStartTime": iso_time(query.since_ns), "toStartTime": iso_time(query.until_ns)}
+        wanted |= {"filter": _conditions(query)}
+        given = [("limit", str(_PAGE)), ("fields", "core"), *_present(wanted)]
+
+        def page(cursor: str | None) -> tuple[list[str], str | None]:
+            asked = given if cursor is None else [*given, ("cursor", cursor)]
+            answer = self._web.get("/api/public/v2/observations", asked, as_type=_Owners)
+            return [each.traceId for each in answer.data if each.traceId], answer.meta.cursor
+
+        return bounded_pages(page)
+
+    def _by_traces(self, query: Query) -> Iterator[str]:
+        wanted = {"fromTimestamp": iso_time(query.since_ns), "toTimestamp": iso_time(query.until_ns)}
+        wanted |= {"sessionId": query.session, "tags": query.tag, "filter": query.filter}
+        given = [("limit", str(_OLD_PAGE)), ("orderBy", "timestamp.desc"), ("fields", "core"), *_present(wanted)]
+
+        def page(cursor: str | None) -> tuple[list[str], str | None]:
+            number = int(cursor or "1")
+            answer = self._web.get("/api/public/traces", [*given, ("page", str(number))], as_type=_Traces)
+            following = str(number + 1) if number < answer.meta.totalPages and answer.data else None
+            return [trace.id for trace in answer.data], following
+
+        return bounded_pages(page)
+
+    def _observations(self, trace_id: str) -> bytes | None:
+        given = [("traceId", trace_id), ("limit", str(_PAGE)), ("fields", _FIELDS)]
+
+        def page(cursor: str | None) -> tuple[list[msgspec.Raw], str | None]:
+            asked = given if cursor is None else [*given, ("cursor", cursor)]
+            try:
+                answer = self._web.get("/api/public/v2/observations", asked, as_type=_Observations)
+            except NotFoundError:
+                self._lists_observations = False
+                raise
+            return answer.data, answer.meta.cursor
+
+        try:
+            held = [one_line(each) for each in bounded_pages(page)]
+        except NotFoundError:
+            return self._trace(trace_id)
+        name = msgspec.json.encode(trace_id)
+        return b'{"trace":{"id":' + name + b'},"observations":[' + b",".join(held) + b"]}" if held else None
+
+    def _trace(self, trace_id: str) -> bytes | None:
+        try:
+            return one_line(self._web.get(f"/api/public/traces/{quote(trace_id, safe='')}", as_type=msgspec.Raw))
+        except NotFoundError:
+            return None
+
+
+def _present(values: dict[str, str | None]) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in values.items() if value is not None]
+
+
+def _conditions(query: Query) -> str | None:
+    """Return the filter of the newer interface: JSON, each condition with its column."""
+    if query.filter is not None:
+        return query.filter
+    found: list[dict[str, Any]] = []
+    if query.session is not None:
+        found.append({"type": "string", "column": "sessionId", "operator": "=", "value": query.session})
+    if query.tag is not None:
+        found.append({"type": "arrayOptions", "column": "tags", "operator": "any of", "value": [query.tag]})
+    return msgspec.json.encode(found).decode() if found else None
+
+
+def _score(mark: Mark) -> dict[str, Any]:
+    is_number = mark.score is not None
+    score: dict[str, Any] = {
+        "id": mark.id,
+        "traceId": mark.trace_id,
+        "name": mark.name,
+        "value": mark.score if is_number else mark.label,
+        "dataType": "NUMERIC" if is_number else "CATEGORICAL",
+        "comment": f"{mark.label}: {mark.explanation}",
+        "metadata": mark.metadata,
+    }
+    if mark.span_id is not None:
+        score["observationId"] = mark.span_id
+    if mark.time_ns is not None:
+        score["timestamp"] = iso_time(mark.time_ns)
+    return score
+
+
+def _rejected(answer: bytes) -> list[Any]:
+    try:
+        return msgspec.json.decode(answer, type=_Rejected).errors
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return []

@@ -1,0 +1,192 @@
+"""MLflow: traces by its REST interface, with spans in OTLP; verdicts as assessments.
+
+The official client gives spans in a form of its own, which has lost more of them than OTLP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from rightcall.errors import TraceServerError
+
+from ._address import Query
+from ._marks import Mark
+from ._paging import batches, bounded_pages, chronological, iso_time, one_line
+from ._web import NotFoundError, Web
+
+_PAGE = 500
+"""Traces of one page of a search; the server allows no more."""
+_TOGETHER = 10
+_PREFIX = "tr-"
+_OURS = "rightcall.id"
+DEFAULT_PLACE = "Default"
+KEY_VARIABLES = ("MLFLOW_TRACKING_TOKEN",)
+
+
+class _Trace(msgspec.Struct):
+    trace_id: str
+
+
+class _Found(msgspec.Struct):
+    traces: list[_Trace] = []
+    next_page_token: str | None = None
+
+
+class _Documents(msgspec.Struct):
+    traces: list[msgspec.Raw] = []
+
+
+class _Experiment(msgspec.Struct):
+    experiment_id: str
+
+
+class _Experiments(msgspec.Struct):
+    experiment: _Experiment
+
+
+class _Assessment(msgspec.Struct):
+    assessment_id: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class _Info(msgspec.Struct):
+    trace_id: str = ""
+    assessments: list[_Assessment] = []
+
+
+class _Whole(msgspec.Struct):
+    trace_info: _Info
+
+
+class _Answer(msgspec.Struct):
+    trace: _Whole
+
+
+def headers(keys: Sequence[str]) -> dict[str, str]:
+    """Return the headers that carry the key."""
+    return {"authorization": f"Bearer {keys[0]}"}
+
+
+class MLflow:
+    """An experiment of an MLflow, by its name or its id."""
+
+    def __init__(self, web: Web, place: str) -> None:
+        self._web, self._place = web, place or DEFAULT_PLACE
+
+    def trace_ids(self, query: Query) -> list[str]:
+        """Return the ids of the traces that are wanted, the oldest first.
+
+        Raises:
+            TraceServerError: the server cannot be asked, or has no such experiment.
+        """
+        if query.traces:
+            return [_own(trace_id) for trace_id in query.traces]
+        location = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": self._experiment()}}
+        wanted: dict[str, Any] = {
+            "locations": [location],
+            "max_results": min(_PAGE, query.limit or _PAGE),
+            "order_by": ["timestamp_ms DESC"],
+        }
+        condition = _condition(query)
+        if condition:
+            wanted["filter"] = condition
+
+        def page(token: str | None) -> tuple[list[str], str | None]:
+            body = wanted if token is None else {**wanted, "page_token": token}
+            answer = self._web.post("/api/3.0/mlflow/traces/search", body, as_type=_Found)
+            return [trace.trace_id for trace in answer.traces], answer.next_page_token
+
+        return chronological(bounded_pages(page), query.limit)
+
+    def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        for wanted in batches(trace_ids, _TOGETHER):
+            asked = [("trace_ids", trace_id) for trace_id in wanted]
+            answer = self._web.get("/api/3.0/mlflow/traces/batchGet", asked, as_type=_Documents)
+            for document in answer.traces:
+                info = msgspec.json.decode(document, type=_Whole).trace_info
+                yield info.trace_id, b'{"traces":[' + one_line(document) + b"]}"
+
+    def push(self, marks: Sequence[Mark]) -> None:
+        """Write assessments: those of ours that a trace has change, others are added. Raises `TraceServerError`."""
+        by_trace: dict[str, list[Mark]] = {}
+        for mark in marks:
+            by_trace.setdefault(_own(mark.trace_id), []).append(mark)
+        for trace_id, some in by_trace.items():
+            path = f"/api/3.0/mlflow/traces/{quote(trace_id, safe='')}"
+            # MLflow adds an assessment each time, so those that an earlier run left have to be found first.
+            held = self._web.get("/api/3.0/mlflow/traces/get", [("trace_id", trace_id)], as_type=_Answer)
+            known = {each.metadata.get(_OURS): each.assessment_id for each in held.trace.trace_info.assessments}
+            for mark in some:
+                self._write(path, trace_id, mark, known.get(mark.id))
+
+    def _write(self, path: str, trace_id: str, mark: Mark, assessment_id: str | None) -> None:
+        assessment = _assessment(mark, trace_id)
+        if assessment_id is None:
+            self._web.send("POST", f"{path}/assessments", {"assessment": assessment}, is_repeatable=False)
+            return
+        body = {
+            "assessment": {**assessment, "assessment_id": assessment_id},
+            "update_mask": "feedback,rationale,metadata",
+        }
+        self._web.send("PATCH", f"{path}/assessments/{quote(assessment_id, safe='')}", body)
+
+    def _experiment(self) -> str:
+        asked = [("experiment_name", self._place)]
+        try:
+            found = self._web.get("/api/2.0/mlflow/experiments/get-by-name", asked, as_type=_Experiments)
+        except NotFoundError:
+            if self._place.isdigit():
+                return self._place
+            raise TraceServerError(f"MLflow has no experiment {self._place[:80]!r}; give its name or its id") from None
+        return found.experiment.experiment_id
+
+
+def _own(trace_id: str) -> str:
+    """Return MLflow's name for a trace: the id of OpenTelemetry with a prefix."""
+    return trace_id if trace_id.startswith(_PREFIX) else f"{_PREFIX}{trace_id}"
+
+
+def _condition(query: Query) -> str:
+    """Return the filter, in MLflow's language for searches."""
+    parts = [query.filter] if query.filter else []
+    if query.since_ns is not None:
+        parts.append(f"trace.timestamp_ms >= {query.since_ns // 10**6}")
+    if query.until_ns is not None:
+        parts.append(f"trace.timestamp_ms < {query.until_ns // 10**6}")
+    if query.session is not None:
+        parts.append(f"metadata.`mlflow.trace.session` = {_quoted(query.session)}")
+    if query.tag is not None:
+        name, _, value = query.tag.partition("=")
+        parts.append(f"tag.`{name.replace('`', '')}` = {_quoted(value)}")
+    return " AND ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _assessment(mark: Mark, trace_id: str) -> dict[str, Any]:
+    # MLflow keeps numbers and texts as the value of feedback; the verdict is what people filter by.
+    now = iso_time(mark.time_ns) if mark.time_ns is not None else datetime.now(UTC).isoformat().replace("+00:00", "Z")
+    metadata = {**mark.metadata, _OURS: mark.id}
+    if mark.score is not None:
+        metadata["score"] = mark.score
+    written: dict[str, Any] = {
+        "assessment_name": mark.name,
+        "trace_id": trace_id,
+        "source": {"source_type": "CODE", "source_id": "rightcall"},
+        "feedback": {"value": mark.label},
+        "rationale": mark.explanation,
+        "metadata": {name: str(value) for name, value in metadata.items()},
+        "create_time": now,
+        "last_update_time": now,
+    }
+    if mark.span_id is not None:
+        written["span_id"] = mark.span_id
+    return written

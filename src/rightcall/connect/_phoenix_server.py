@@ -1,0 +1,149 @@
+"""Phoenix: traces by its REST interface, in OTLP; verdicts as annotations.
+
+Traces are listed first, by id, and then fetched whole: a span outside of the window that was asked for belongs to its
+trace all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+import msgspec
+
+from rightcall.errors import InputError, TraceServerError, nearest
+
+from ._address import Query
+from ._marks import Mark
+from ._paging import batches, bounded_pages, chronological, iso_time, one_line
+from ._web import NotFoundError, Web
+
+_PAGE = 1000
+"""Traces or spans a request; the server allows no more."""
+_TOGETHER = 20
+"""Traces whose spans are asked for at once. Their ids are in the address, which servers limit to some 8,000 bytes."""
+_ANNOTATIONS = 100
+_NAMED = 8
+"""Projects that an error names."""
+DEFAULT_PLACE = "default"
+KEY_VARIABLES = ("PHOENIX_API_KEY",)
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+class _Projects(msgspec.Struct):
+    data: list[_Named]
+
+
+class _Trace(msgspec.Struct):
+    trace_id: str
+
+
+class _Traces(msgspec.Struct):
+    data: list[_Trace]
+    next_cursor: str | None = None
+
+
+class _Spans(msgspec.Struct):
+    data: list[msgspec.Raw]
+    next_cursor: str | None = None
+
+
+class _Owner(msgspec.Struct):
+    trace_id: str | None = None
+    traceId: str | None = None  # noqa: N815 - the name in OTLP/JSON
+
+
+class _Inserted(msgspec.Struct):
+    data: list[msgspec.Raw] = []
+
+
+def headers(keys: Sequence[str]) -> dict[str, str]:
+    """Return the headers that carry the key."""
+    return {"authorization": f"Bearer {keys[0]}"}
+
+
+class Phoenix:
+    """A project of a Phoenix."""
+
+    def __init__(self, web: Web, place: str) -> None:
+        self._web = web
+        self._place = place or DEFAULT_PLACE
+        self._path = f"/v1/projects/{quote(self._place, safe='')}"
+
+    def trace_ids(self, query: Query) -> list[str]:
+        """Return the ids of the traces that are wanted, the oldest first.
+
+        Raises:
+            InputError: the query asks for what Phoenix does not have.
+            TraceServerError: the server cannot be asked, or has no such project.
+        """
+        if query.tag is not None:
+            raise InputError("Phoenix has no tags on traces; give a condition with filter=")
+        if query.traces:
+            return list(query.traces)
+        fixed = [("sort", "start_time"), ("order", "desc"), ("limit", str(min(_PAGE, query.limit or _PAGE)))]
+        wanted = {"session_identifier": query.session, "filter": query.filter}
+        wanted |= {"start_time": iso_time(query.since_ns), "end_time": iso_time(query.until_ns)}
+        given = [*fixed, *[(name, value) for name, value in wanted.items() if value is not None]]
+
+        def page(cursor: str | None) -> tuple[list[str], str | None]:
+            asked = given if cursor is None else [*given, ("cursor", cursor)]
+            try:
+                answer = self._web.get(f"{self._path}/traces", asked, as_type=_Traces)
+            except NotFoundError:
+                raise self._unknown_project() from None
+            return [trace.trace_id for trace in answer.data], answer.next_cursor
+
+        return chronological(bounded_pages(page), query.limit)
+
+    def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        for wanted in batches(trace_ids, _TOGETHER):
+            spans: dict[str, list[bytes]] = {trace_id: [] for trace_id in wanted}
+            for span in self._spans(wanted):
+                owner = msgspec.json.decode(span, type=_Owner)
+                spans.setdefault(owner.traceId or owner.trace_id or "", []).append(one_line(span))
+            for trace_id in wanted:
+                if spans[trace_id]:
+                    yield trace_id, b'{"data":[' + b",".join(spans[trace_id]) + b"]}"
+
+    def push(self, marks: Sequence[Mark]) -> None:
+        """Write annotations. Phoenix replaces the one of the same name and identifier. Raises `TraceServerError`."""
+        for path, key in (("/v1/trace_annotations", "trace_id"), ("/v1/span_annotations", "span_id")):
+            chosen = [mark for mark in marks if (mark.span_id is not None) == (key == "span_id")]
+            for some in batches(chosen, _ANNOTATIONS):
+                body = {"data": [{key: getattr(mark, key), **_annotation(mark)} for mark in some]}
+                self._web.post(path, body, [("sync", "true")], as_type=_Inserted)
+
+    def _spans(self, trace_ids: Sequence[str]) -> Iterator[msgspec.Raw]:
+        given = [("limit", str(_PAGE)), *[("trace_id", trace_id) for trace_id in trace_ids]]
+
+        def page(cursor: str | None) -> tuple[list[msgspec.Raw], str | None]:
+            asked = given if cursor is None else [*given, ("cursor", cursor)]
+            try:
+                answer = self._web.get(f"{self._path}/spans/otlpv1", asked, as_type=_Spans)
+            except NotFoundError:
+                raise self._unknown_project() from None
+            return answer.data, answer.next_cursor
+
+        return bounded_pages(page)
+
+    def _unknown_project(self) -> TraceServerError:
+        names = [project.name for project in self._web.get("/v1/projects", as_type=_Projects).data][:_NAMED]
+        return TraceServerError(f"Phoenix has no project {self._place[:80]!r}; {nearest(self._place, names)}")
+
+
+def _annotation(mark: Mark) -> dict[str, object]:
+    result: dict[str, object] = {"label": mark.label, "explanation": mark.explanation}
+    if mark.score is not None:
+        result["score"] = mark.score
+    return {
+        "name": mark.name,
+        "annotator_kind": "CODE",
+        "identifier": mark.id,
+        "result": result,
+        "metadata": mark.metadata,
+    }

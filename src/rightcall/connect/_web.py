@@ -1,0 +1,196 @@
+"""Requests to a trace server: bounded, patient with a busy server, and careful with keys."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from rightcall.errors import MissingExtraError, TraceServerError
+from rightcall.values.redaction import redacted_text
+from rightcall.version import __version__
+
+from ._address import Address
+
+if TYPE_CHECKING:
+    import httpx
+
+_MOST_BYTES = 64 * 1024 * 1024
+"""Bytes of one answer, decompressed. A page of 1,000 spans with whole prompts is about 20 MB."""
+_TRIES = 6
+_TRIES_TO_CONNECT = 3
+"""Where nothing listens at all, waiting rarely helps: most often the address is wrong."""
+_MOST_PAUSE = 30.0
+"""Seconds between two tries at the most, whatever the server asks for: a command is not to sleep for an hour."""
+_SECONDS = 60.0
+_PASSING = (408, 425, 429, 500, 502, 503, 504)
+"""Answers that another try may not get: RFC 9110 section 15, RFC 6585 section 4, RFC 8470."""
+_QUOTED = 200
+
+Decoded = TypeVar("Decoded")
+Parameters = Sequence[tuple[str, str]]
+
+
+class NotFoundError(TraceServerError):
+    """The server does not have this, or does not know such a request."""
+
+
+class Web:
+    """A connection to one server. Use it in a `with` block.
+
+    Args:
+        address: The server.
+        headers: What goes with each request, keys among them.
+        missing_key: What to say where the server refuses a request for want of a key.
+        sleep: What waits between two tries.
+
+    Raises:
+        MissingExtraError: httpx is not installed.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        headers: Mapping[str, str] | None = None,
+        *,
+        missing_key: str = "",
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtraError(
+                f"{address} is asked over HTTP; to do so: pip install 'rightcall[connect]'"
+            ) from None
+        self._address, self._missing_key, self._sleep = address, missing_key, sleep
+        # Redirects are not followed: they would take keys to another host. On loopback no proxy is asked.
+        self._client = httpx.Client(
+            headers={"user-agent": f"rightcall/{__version__}", "accept": "application/json", **(headers or {})},
+            timeout=_SECONDS,
+            follow_redirects=False,
+            trust_env=not address.is_local,
+        )
+
+    def __enter__(self) -> Web:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.close()
+
+    def get(self, path: str, parameters: Parameters = (), *, as_type: type[Decoded]) -> Decoded:
+        """Return the decoded answer to a GET. Raises `TraceServerError`."""
+        return self._decoded(path, self._asked("GET", path, parameters, None), as_type)
+
+    def post(self, path: str, body: Any, parameters: Parameters = (), *, as_type: type[Decoded]) -> Decoded:
+        """Return the decoded answer to a POST of JSON, which is sent again if it fails. Raises `TraceServerError`."""
+        return self._decoded(path, self._asked("POST", path, parameters, msgspec.json.encode(body)), as_type)
+
+    def send(
+        self, method: str, path: str, body: Any, parameters: Parameters = (), *, is_repeatable: bool = True
+    ) -> bytes:
+        """Send JSON and return the answer as it is. What is not repeatable is sent once. Raises `TraceServerError`."""
+        tries = _TRIES if is_repeatable else 1
+        return self._asked(method, path, parameters, msgspec.json.encode(body), tries)
+
+    def _decoded(self, path: str, answer: bytes, as_type: type[Decoded]) -> Decoded:
+        try:
+            return msgspec.json.decode(answer, type=as_type)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+            found = "a web page" if answer.lstrip()[:1] == b"<" else f"something else ({problem})"
+            raise TraceServerError(
+                f"{self._address}: expected JSON from {path} and got {found}; is this the address of "
+                f"{self._address.scheme.capitalize()}?"
+            ) from None
+
+    def _asked(self, method: str, path: str, parameters: Parameters, body: bytes | None, tries: int = _TRIES) -> bytes:
+        """Send a request until it is answered. Raises `TraceServerError` when tries are used up."""
+        import httpx
+
+        problem = ""
+        for number in range(tries):
+            try:
+                status, headers, answer = self._once(method, path, parameters, body)
+            except httpx.HTTPError as failure:
+                problem, pause = str(failure) or type(failure).__name__, float(2**number) / 4
+                if isinstance(failure, httpx.ConnectError) and number + 1 >= _TRIES_TO_CONNECT:
+                    tries = number + 1
+                    break
+            else:
+                if status not in _PASSING:
+                    return self._accepted(path, status, headers, answer)
+                problem, pause = f"it answers {_named(status)}", _pause(headers.get("retry-after"), number)
+            if number + 1 < tries:
+                self._sleep(min(pause, _MOST_PAUSE))
+        often = f" after {tries} tries" if tries > 1 else ""
+        raise TraceServerError(f"{self._address} cannot be asked for {path}{often}: {redacted_text(problem)[:_QUOTED]}")
+
+    def _once(
+        self, method: str, path: str, parameters: Parameters, body: bytes | None
+    ) -> tuple[int, httpx.Headers, bytes]:
+        headers = {"content-type": "application/json"} if body is not None else {}
+        url = self._address.base + path
+        with self._client.stream(method, url, params=list(parameters), content=body, headers=headers) as response:
+            answer = bytearray()
+            for piece in response.iter_bytes():
+                answer += piece
+                if len(answer) > _MOST_BYTES:
+                    raise TraceServerError(
+                        f"{self._address}: the answer to {path} is larger than {_MOST_BYTES >> 20} MB; ask for less "
+                        "with since, until or limit"
+                    )
+            return response.status_code, response.headers, bytes(answer)
+
+    def _accepted(self, path: str, status: int, headers: httpx.Headers, answer: bytes) -> bytes:
+        if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            return answer
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            target = headers.get("location", "").partition("?")[0]
+            raise TraceServerError(
+                f"{self._address} sends requests on to {redacted_text(target)[:_QUOTED] or 'nowhere'}; give that "
+                "address, if you trust it: keys are not sent to another host"
+            )
+        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise TraceServerError(f"{self._address} does not let us in ({_named(status)}){self._missing_key}")
+        said = "" if answer.lstrip()[:1] == b"<" else redacted_text(answer.decode(errors="replace")[:_QUOTED].strip())
+        message = f"{self._address}: {path} answers {_named(status)}{f': {said}' if said else ''}"
+        raise (NotFoundError if status == HTTPStatus.NOT_FOUND else TraceServerError)(message)
+
+
+def _pause(asked_for: str | None, number: int) -> float:
+    """Return how long to wait: what `Retry-After` says (RFC 9110 section 10.2.3), else longer each time."""
+    if asked_for is None:
+        return float(2**number) / 4
+    if asked_for.strip().isdigit():
+        return float(asked_for[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(asked_for).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return float(2**number) / 4
+
+
+def _named(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def post_json(url: str, document: Any) -> None:
+    """Post a document to any address. Raises `TraceServerError`, without the address, which may hold a key."""
+    try:
+        import httpx
+    except ImportError:
+        raise MissingExtraError("to post to a webhook: pip install 'rightcall[connect]'") from None
+    try:
+        place = httpx.URL(url)
+        answer = httpx.post(
+            place, content=msgspec.json.encode(document), headers={"content-type": "application/json"}, timeout=_SECONDS
+        )
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+        raise TraceServerError(f"the webhook cannot be asked: {type(problem).__name__}") from None
+    if not answer.is_success:
+        raise TraceServerError(f"the webhook at {place.host} answers {_named(answer.status_code)}")

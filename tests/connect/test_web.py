@@ -1,0 +1,113 @@
+"""Servers that are busy, wrong, endless or hostile."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import Any
+
+import pytest
+from tests.connect.loopback import Answer, Asked, PhoenixLike, served
+
+from rightcall.connect import parse_address, pull
+from rightcall.errors import InputError, TraceServerError
+
+KEY = "px-3f1c9a7752e04b6d"
+
+
+def _pulled(host: str, scheme: str = "phoenix", query: str = "") -> list[bytes]:
+    file = io.BytesIO()
+    pull(parse_address(f"{scheme}://{host}/support{query}"), file)
+    return file.getvalue().splitlines()
+
+
+class _Busy(PhoenixLike):
+    """Answers with errors before it answers."""
+
+    def __init__(self, *statuses: int) -> None:
+        super().__init__(3)
+        self._statuses = list(statuses)
+
+    def __call__(self, asked: Asked) -> Answer:
+        if self._statuses:
+            return Answer({"detail": "busy"}, self._statuses.pop(0), {"retry-after": "0"})
+        return super().__call__(asked)
+
+
+def test_a_busy_server_is_asked_again() -> None:
+    with served(_Busy(429, 503, 500)) as server:
+        found = _pulled(server.host)
+
+    assert len(found) == 3
+
+
+def test_a_server_that_stays_busy_is_given_up() -> None:
+    with served(lambda _: Answer({}, 429, {"retry-after": "0"})) as server:
+        with pytest.raises(TraceServerError, match="after 6 tries: it answers 429 Too Many Requests"):
+            _pulled(server.host)
+
+        assert len(server.asked) == 6
+
+
+def _looping(asked: Asked) -> Answer:
+    return Answer({"data": [{"trace_id": "a"}], "next_cursor": "again"})
+
+
+HOSTILE: dict[str, tuple[Any, str]] = {
+    "a web page": (lambda _: Answer(b"<html><h1>Hello</h1>"), "got a web page"),
+    "nonsense": (lambda _: Answer(b"\xff\xfe{"), "something else"),
+    "deep": (lambda _: Answer(b'{"data":' + b"[" * 100_000), "something else"),
+    "pages that loop": (_looping, "pages do not end"),
+    "elsewhere": (lambda _: Answer(b"", 302, {"location": "http://evil.example/?k=1"}), "http://evil.example/;"),
+    "no key": (lambda _: Answer({}, 401), "PHOENIX_API_KEY"),
+    "a bomb": (
+        lambda _: Answer(gzip.compress(bytes(80 << 20)), 200, {"content-encoding": "gzip"}),
+        "larger than 64 MB",
+    ),
+}
+
+
+@pytest.mark.parametrize(("respond", "expected"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_server_costs_one_clear_error(respond: Any, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PHOENIX_API_KEY", raising=False)
+    with served(respond) as server, pytest.raises(TraceServerError) as raised:
+        _pulled(server.host)
+
+    assert expected in str(raised.value)
+    assert "k=1" not in str(raised.value)
+
+
+def test_nothing_that_listens_is_reported_soon() -> None:
+    with served(PhoenixLike()) as server:
+        host = server.host
+
+    with pytest.raises(TraceServerError, match="after 3 tries"):
+        _pulled(host)
+
+
+def test_an_unknown_project_is_answered_with_those_there_are() -> None:
+    with served(PhoenixLike()) as server, pytest.raises(TraceServerError, match="did you mean 'support'"):
+        pull(parse_address(f"phoenix://{server.host}/suport"), io.BytesIO())
+
+
+def test_a_key_goes_to_its_server_and_into_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    with served(lambda asked: Answer({"said": asked.headers["authorization"]}, 403)) as server:
+        with pytest.raises(TraceServerError) as raised:
+            _pulled(server.host, query="?key=MY_KEY")
+
+        assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in str(raised.value)
+    assert "MY_KEY" in str(raised.value)
+
+
+def test_a_key_that_is_named_and_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MY_KEY", raising=False)
+    with pytest.raises(InputError, match="MY_KEY"):
+        _pulled("localhost:1", query="?key=MY_KEY")
+
+
+def test_over_plain_http_to_another_machine_no_key_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    with pytest.raises(InputError, match="not sent over plain http"):
+        _pulled("traces.example", "phoenix+http", "?key=MY_KEY")
