@@ -30,8 +30,8 @@ Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 STANDARD_INPUT = "-"
 INPUT_FORMATS = (
-    *("mlflow", "jaeger", "otlp", "sdk", "langfuse", "langsmith", "zipkin", "openai-agents", "dataframe", "rows"),
-    "messages",
+    *("mlflow", "jaeger", "otlp", "sdk", "langfuse", "langsmith", "platforms", "zipkin", "openai-agents"),
+    *("dataframe", "rows", "messages"),
 )
 GROUPINGS = ("auto", "conversation", "session", "trace", "file")
 JOINS = ("auto", "attribute", "trace", "order")

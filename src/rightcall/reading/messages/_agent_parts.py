@@ -49,6 +49,7 @@ def call_row(
     output: str = "",
     naming: Callable[[str], str] | None = None,
 ) -> Part:
+    """Return the row of a part that holds a call."""
     places = _names(name), _names(id), _names(value)
     found = failure, _names(message), refusal
     return Part(format, "call", tuple(marks.items()), *places, *found, output=_names(output), naming=naming)
@@ -65,6 +66,7 @@ def result_row(
     refusal: tuple[tuple[str, Any, str], ...] = (),
     unwrap: tuple[Envelope, ...] = (),
 ) -> Part:
+    """Return the row of a part that holds the result of a call."""
     places = _names(name), _names(id), _names(value)
     return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap)
 
