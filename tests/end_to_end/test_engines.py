@@ -16,7 +16,15 @@ from tests.scale.tables import CASES, canonical, read_scores, table
 from tests.waiting import PATIENCE
 
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
-DEFAULTS = "spark.master local[2]\nspark.ui.enabled false\nspark.driver.extraJavaOptions -XX:TieredStopAtLevel=1\n"
+DEFAULTS = """\
+spark.master local[2]
+spark.ui.enabled false
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+spark.sql.codegen.factoryMode NO_CODEGEN
+spark.sql.codegen.wholeStage false
+spark.sql.shuffle.partitions 2
+"""
+"""Nothing is compiled for a few rows, and they are not spread over 200 partitions, which is Spark's default."""
 
 
 @pytest.fixture

@@ -169,10 +169,12 @@ class Compiler:
 
     def _case(self, written: WrittenCase, number: int) -> Case:
         place: Path = ("cases", number)
-        check_mocks(written.mocks, (*place, "mocks"), self._document, wildcards=bool(self._defaults.wildcards))
+        if written.mocks:
+            check_mocks(written.mocks, (*place, "mocks"), self._document, wildcards=bool(self._defaults.wildcards))
         checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
-        for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
-            checks += self._turn_checks(turns, place)
+        if written.turns:
+            for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
+                checks += self._turn_checks(turns, place)
         if self._policy is not None:
             checks = with_policy(self._policy, checks)
         repeat, needed = self._repeats(written, place)

@@ -119,9 +119,10 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         return NameScope(criteria.tool_calls_order, "equal" if strict else "share", extras=strict)
 
     def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
-        if selection.free:
-            selection = selection.arranged(plan.rows(selection), self.limits)
         score = self._score(selection, plan)
+        if score < 1.0 and selection.free:
+            selection = selection.arranged(plan.rows(selection), self.limits)
+            score = self._score(selection, plan)
         warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
         account = Explained() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
         return Measurement(score, score, account, warnings)
