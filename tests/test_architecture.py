@@ -28,7 +28,12 @@ ADMITTED = {
     "sqlite3": ["cli/score/_polling.py"],
 }
 """Where such a module is used after all: for trace servers the user named, and for what a watch has judged."""
-NETWORKED = {"running/agents/_endpoints.py", "running/agents/_http.py", "reporting/viewer/_server.py"}
+NETWORKED = {
+    "running/agents/_endpoints.py",
+    "running/agents/_http.py",
+    "running/agents/_model_proxy.py",
+    "reporting/viewer/_server.py",
+}
 """The only modules that connect, or can be connected to: agents behind an address the user named, and the viewer."""
 DOORS = [
     ".".join(["rightcall", *path.parent.relative_to(SOURCE).parts]) for path in sorted(SOURCE.rglob("__init__.pyi"))

@@ -491,16 +491,16 @@ def test_a_tool_that_runs_itself_though_it_is_answered_for_is_an_error(shop: Pat
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("agent", "options", "message"),
     [
-        (["--replay"], "--replay is for tools of this process, not for those of 'cmd:touch made'"),
-        ([], "shop.yaml:2:6: the case 'a' mocks tools, but those of 'cmd:touch made'"),
+        ("http://127.0.0.1:9/", ["--replay"], "--replay reaches neither tools nor models of 'http://127.0.0.1:9/'"),
+        ("cmd:touch made", [], "shop.yaml:2:6: the case 'a' mocks tools, but those of 'cmd:touch made'"),
     ],
 )
-def test_tools_out_of_reach_are_not_run_instead(shop: Path, options: list[str], message: str) -> None:
+def test_tools_out_of_reach_are_not_run_instead(shop: Path, agent: str, options: list[str], message: str) -> None:
     evalset(shop, "{id: a, input: {query: x}, mocks: {search: {returns: [X]}}, expect: {calls: [search]}}")
 
-    done = rightcall("run", "cmd:touch made", "shop.yaml", *options, cwd=shop)
+    done = rightcall("run", agent, "shop.yaml", *options, cwd=shop)
 
     assert done.returncode == 2
     assert message in done.stderr

@@ -44,7 +44,7 @@ Group = Literal["What", "How", "Gate", "Output"]
 
 _NEVER = {
     *("names", "dry_run", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine", "paths"),
-    *("every", "push", "push_to", "push_dry_run", "push_link", "webhook"),
+    *("every", "prune", "push", "push_to", "push_dry_run", "push_link", "webhook"),
 }
 """What is meant for one command line: which traces, which run, where to."""
 _WRITTEN = {

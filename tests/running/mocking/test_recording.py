@@ -219,6 +219,7 @@ def test_a_line_is_read_as_what_was_written(tmp_path_factory: pytest.TempPathFac
 
     [entry] = Recording.load(path).entries
 
+    assert isinstance(entry, RecordedCall)
     assert (entry.case, entry.tool) == ("ä\n", "t")
     assert equal(args, entry.args["x"])
     assert equal(output, entry.output)

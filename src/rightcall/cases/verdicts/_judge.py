@@ -30,6 +30,7 @@ _CODES: dict[Cause, str] = {
     "output": "RC505",
     "mock": "RC506",
     "read": "RC507",
+    "model": "RC508",
 }
 _MOST_WRITTEN = 200
 """Places kept per list of expected calls. Reports show only the lines around the first mistakes."""

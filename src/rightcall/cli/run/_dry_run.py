@@ -31,8 +31,8 @@ def _inventory(plan: PlannedRun) -> ToolInventory | None:
     """Load the agent in a worker, as a run does, and stop before the first request."""
     import msgspec
 
-    options = plan.options.run_options(plan.chosen.eval_set, plan.stood_in)
-    events = runner.run(plan.for_runner(), msgspec.structs.replace(options, is_inspected=True, workers=1))
+    options = msgspec.structs.replace(plan.run_options(), is_inspected=True, workers=1)
+    events = runner.run(plan.for_runner(), options)
     try:
         for event in events:
             if isinstance(event, runner.RunStarted):

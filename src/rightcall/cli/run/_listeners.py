@@ -6,7 +6,7 @@ The runner knows none of them. Each is called with every event, and takes what i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -100,7 +100,8 @@ class Recordings:
         InputError: it is to be used, and cannot be read.
     """
 
-    def __init__(self, evalset: str, options: RunRequest) -> None:
+    def __init__(self, evalset: str, options: RunRequest, all_cases: Sequence[str]) -> None:
+        self._kept_cases = all_cases if options.prune else None
         self._is_made, self._is_used = options.record, options.replay
         self._answers: dict[str, list[Any]] = {}
         self._made: dict[str, list[Any]] = {}
@@ -125,15 +126,16 @@ class Recordings:
         if not isinstance(event, CaseFinished):
             return
         if self._is_made and event.repeat == 0 and event.outcome.error is None:
-            from rightcall.running.mocking import RecordedCall
+            from rightcall.running.mocking import Recording
 
-            self._made[event.case_id] = [msgspec.convert(entry, RecordedCall) for entry in event.recorded]
+            self._made[event.case_id] = list(Recording.of_values(event.recorded).entries)
 
     def save(self) -> None:
         """Write what was recorded. Cases that were not run keep what was recorded of them before."""
         if self._made:
             entries = [entry for made in self._made.values() for entry in made]
-            self._recording.updated(self._made, entries).save(self._path)
+            made = self._recording.updated(self._made, entries)
+            (made if self._kept_cases is None else made.limited_to(self._kept_cases)).save(self._path)
 
 
 class SpanListener:

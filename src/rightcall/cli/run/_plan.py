@@ -69,7 +69,8 @@ class PlannedRun:
         self.cases: dict[str, Case] = {case.id: case for case in self._selected()}
         if self.chosen.is_elsewhere:
             self._check_reach()
-        self.recordings = Recordings(self.chosen.eval_set.path, self.options)
+        all_cases = [case.id for case in self.chosen.eval_set.cases]
+        self.recordings = Recordings(self.chosen.eval_set.path, self.options, all_cases)
         # What an agent does depends on its files and on what answers for its tools: other results are not mixed in.
         agent = (self.chosen.agent, self.chosen.agent_digest())
         self.digests = {case.id: case_digest(case, *agent, self.recordings.of(case.id)) for case in self.cases.values()}
@@ -163,11 +164,17 @@ class PlannedRun:
         others = frozenset([case.id for case in self.chosen.eval_set.cases if case.id not in questions])
         return gate_plan(options, self.base, self.cases.values(), questions, others, self.rounds)
 
+    def run_options(self) -> runner.RunOptions:
+        """How to run. Of a command only the models can be recorded and replayed: its tools are out of reach."""
+        options = self.options.run_options(self.chosen.eval_set, self.stood_in)
+        return msgspec.structs.replace(options, live=("tools", *options.live)) if self.chosen.is_elsewhere else options
+
     @property
     def stood_in(self) -> list[str]:
         """The tools that mocks or the recording of the chosen cases stand in for, each once."""
         mocked = [tool for case in self.cases.values() for tool in case.mocks]
-        replayed = [entry["tool"] for case_id in self.cases for entry in self.recordings.of(case_id) or ()]
+        entries = [entry for case_id in self.cases for entry in self.recordings.of(case_id) or ()]
+        replayed = [] if self.options.is_live("tools") else [entry["tool"] for entry in entries if "tool" in entry]
         return list(dict.fromkeys([*mocked, *replayed]))
 
     def _jobs(self) -> Iterator[runner.CaseJob]:
@@ -186,9 +193,10 @@ class PlannedRun:
     def _check_reach(self) -> None:
         """Refuse to answer for tools of another program. Raises `AgentError`."""
         named = f"{self.chosen.agent!r:.80}, which is not a Python agent"
+        is_command = self.chosen.agent.startswith("cmd:")
         for option in ("record", "replay"):
-            if getattr(self.options, option):
-                raise AgentError(f"--{option} is for tools of this process, not for those of {named}; leave it out")
+            if getattr(self.options, option) and not is_command:
+                raise AgentError(f"--{option} reaches neither tools nor models of {named}; leave it out")
         mocked = next((case for case in self.cases.values() if case.mocks), None)
         if mocked is not None:
             raise AgentError(

@@ -21,7 +21,7 @@ _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 _KEPT = (
     *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
-    *("fail_fast", "strict_agent", "record", "replay", "spans", "redact"),
+    *("fail_fast", "strict_agent", "record", "replay", "live", "spans", "redact"),
     *("repeat_least", "is_repeat_given", "needed"),
     *("gate", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must"),
 )
@@ -65,6 +65,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     replay: bool = False
     live: list[Literal["tools", "model"]] = []
     """What stays real, and is neither recorded nor replayed."""
+    prune: bool = False
+    """Whether a recording loses the cases that the eval set does not have any more."""
     spans: bool = True
     resume: str | None = None
     recorded: tuple[str, str] | None = None
@@ -107,6 +109,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse options that contradict each other. Raises `click.UsageError`."""
         if self.record and self.replay:
             raise click.UsageError("--record runs the real tools, --replay does not: give one of them")
+        if self.prune and not self.record:
+            raise click.UsageError("--prune is about a recording that is made: give --record as well")
+        if self.live and not (self.record or self.replay):
+            raise click.UsageError("--live says what --record or --replay leaves real: give one of them as well")
         is_more = self.min_repeat_pass is not None and self.min_repeat_pass > self.repeat
         if is_more and (self.is_repeat_given or "min_repeat_pass" in self.given):
             raise click.UsageError(f"--min-repeat-pass {self.min_repeat_pass} is more than --repeat {self.repeat}")
@@ -167,6 +173,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             timeout=self.timeout or eval_set.timeout or runner.DEFAULT_TIMEOUT,
             max_memory=self.max_memory or runner.DEFAULT_MEMORY,
             record=self.record,
+            replay=self.replay,
+            live=self.live,
             spans=self.spans,
             answers=[eval_set.path, str(recording_path(eval_set.path)), str(self.runs_folder)],
             strict_agent=self.strict_agent,

@@ -132,7 +132,7 @@ class Running:
 
     def _events(self, stopping: Stopping) -> Generator[Event, None, None]:
         """The events of the runner and, after each, the results of evaluators that have finished by then."""
-        options = self._options.run_options(self._plan.chosen.eval_set, self._plan.stood_in)
+        options = self._plan.run_options()
         events = runner.run(self._plan.for_runner(), options, stopping)
         with Judgements(self._plan.cases, options.timeout) as judgements, closing(events):  # type: ignore[type-var]
             for event in events:

@@ -36,6 +36,7 @@ _CAUSES = {
     "output": "output not kept",
     "mock": "no mock",
     "read": "read answers",
+    "model": "model not recorded",
 }
 _COUNTED = {"RC101": "missing", "RC102": "extra"}
 _WIDEST_CELL = 16

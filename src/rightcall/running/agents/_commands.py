@@ -11,12 +11,14 @@ import stat
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
 from rightcall.errors import AgentError
+from rightcall.running.mocking import model_tap
 
 from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, request_json, traceparent_of
 from ._http import TOKEN_HEADER, Receiver, receiving
@@ -50,7 +52,8 @@ class CommandAgent:
         try:
             async with receiving(self._options.max_bytes) as receiver, asyncio.timeout(self._options.timeout):
                 environment = self._environment(receiver, request.traceparent, folder / "spans")
-                written = await self._run(request_json(request), environment)
+                async with self._models(environment) as variables:
+                    written = await self._run(request_json(request), {**environment, **variables})
                 left = _contents(folder / "spans", self._options.max_bytes)
                 sent = await receiver.documents()
                 return answer_from(written, sent + left, self._options.max_bytes)
@@ -62,6 +65,18 @@ class CommandAgent:
     def close(self) -> None:
         """Kill what is still running."""
         self._watchdog.close()
+
+    @asynccontextmanager
+    async def _models(self, environment: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
+        """Yield the variables that lead the program to a recording of its models, if there is one to make or to use."""
+        tap = model_tap.get()
+        if tap is None:
+            yield {}
+            return
+        from ._model_proxy import proxied_models
+
+        async with proxied_models(tap, environment, self._options.max_bytes) as variables:
+            yield variables
 
     def _environment(self, receiver: Receiver, traceparent: str, spans: Path) -> dict[str, str]:
         inherited = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_EXPORTER_OTLP_")}

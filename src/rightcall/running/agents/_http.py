@@ -60,6 +60,37 @@ class HttpStream:
             self._writer.write(self._connection.send(event) or b"")
         await self._writer.drain()
 
+    async def begin(self, status: int, headers: Headers) -> None:
+        """Send the head of a response whose body comes in pieces."""
+        await self._write(h11.Response(status_code=status, headers=list(headers.items())))
+
+    async def write(self, piece: bytes) -> None:
+        """Send a piece of the body."""
+        await self._write(h11.Data(data=piece))
+
+    async def finish(self) -> None:
+        """Send the end of the message."""
+        await self._write(h11.EndOfMessage())
+
+    async def _write(self, event: h11.Event) -> None:
+        self._writer.write(self._connection.send(event) or b"")
+        await self._writer.drain()
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yield the body of a message as it comes.
+
+        Raises:
+            HttpError: it is malformed or cut off.
+        """
+        while True:
+            event = self._next_event("body")
+            if event is h11.NEED_DATA:
+                await self._feed(_PIECE)
+            elif isinstance(event, h11.Data):
+                yield bytes(event.data)
+            else:
+                return
+
     async def read_head(self) -> h11.Request | h11.Response:
         """Read the head of a message; interim responses (1xx) are skipped.
 

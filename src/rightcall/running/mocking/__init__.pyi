@@ -1,4 +1,15 @@
 from ._mocks import Mocks as Mocks
+from ._model_recording import (
+    ModelAnswer as ModelAnswer,
+    ModelRecorder as ModelRecorder,
+    ModelReplay as ModelReplay,
+    ModelTap as ModelTap,
+    RecordedModelCall as RecordedModelCall,
+    model_tap as model_tap,
+    tapping_models as tapping_models,
+)
+from ._model_requests import ModelRequest as ModelRequest, model_request as model_request
+from ._providers import KEY_VARIABLES as KEY_VARIABLES, PROVIDERS as PROVIDERS, Provider as Provider
 from ._recording import (
     RecordedCall as RecordedCall,
     RecordedError as RecordedError,

@@ -1,4 +1,4 @@
-"""Recordings of what real tools returned: kept as JSON lines beside an eval set, and replayed."""
+"""Recordings of what real tools and models answered: kept as JSON lines beside an eval set, and replayed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.running.tracing import ToolAnswer
 from rightcall.values.decoding import admit, dump_json, load_json
 
+from ._equality import equality_key
+from ._model_recording import ModelReplay, RecordedModelCall, expanded
 from ._stubs import MockLog, exception_named
 
 _MODE = 0o600
 _LONGEST_MESSAGE = 10_000
-
-_TRUE, _FALSE, _NAN = object(), object(), object()
 
 
 class RecordedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,9 +70,9 @@ class Recorder:
 
 
 class Recording:
-    """The calls of many cases, with their outcomes. Immutable."""
+    """The calls of tools and models of many cases, with their outcomes. Immutable."""
 
-    def __init__(self, entries: Iterable[RecordedCall] = ()) -> None:
+    def __init__(self, entries: Iterable[RecordedCall | RecordedModelCall] = ()) -> None:
         self.entries = tuple(entries)
 
     @classmethod
@@ -90,14 +90,26 @@ class Recording:
 
     @classmethod
     def of_lines(cls, lines: Iterable[str], name: str = "recording", limits: Limits = DEFAULT_LIMITS) -> Recording:
-        """Read a recording from lines of JSON, as `RecordedCall.line` writes them; `name` is for messages.
+        """Read a recording from lines of JSON, as `save` writes them; `name` is for messages.
 
         Raises:
             InputError: a line is not a recorded call.
         """
-        return cls([_entry(line, f"{name}:{n}", limits) for n, line in enumerate(lines, 1) if line.strip()])
+        entries: list[RecordedCall | RecordedModelCall] = []
+        latest: dict[str, RecordedModelCall] = {}
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                entries.append(entry := _entry(line, f"{name}:{number}", limits, latest))
+                if isinstance(entry, RecordedModelCall):
+                    latest[entry.case] = entry
+        return cls(entries)
 
-    def updated(self, cases: Iterable[str], entries: Iterable[RecordedCall]) -> Recording:
+    @classmethod
+    def of_values(cls, values: Iterable[Any]) -> Recording:
+        """Return a recording of entries that are plain data. Raises `msgspec.ValidationError`."""
+        return cls([_converted(value) for value in values])
+
+    def updated(self, cases: Iterable[str], entries: Iterable[RecordedCall | RecordedModelCall]) -> Recording:
         """Return this recording with the entries of these cases replaced; other cases keep theirs."""
         replaced = frozenset(cases)
         return Recording([*(entry for entry in self.entries if entry.case not in replaced), *entries])
@@ -109,15 +121,31 @@ class Recording:
             InputError: the file cannot be written.
         """
         order = {case: number for number, case in enumerate(dict.fromkeys(entry.case for entry in self.entries))}
-        lines = [entry.line() for entry in sorted(self.entries, key=lambda entry: order[entry.case])]
+        lines, before = [], None
+        for entry in sorted(self.entries, key=lambda entry: order[entry.case]):
+            if isinstance(entry, RecordedCall):
+                lines.append(entry.line())
+                continue
+            lines.append(entry.line(before if before is not None and before.case == entry.case else None))
+            before = entry
         try:
             replace_file(Path(path), "".join(lines).encode(), _MODE)
         except OSError as problem:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
 
+    def limited_to(self, cases: Iterable[str]) -> Recording:
+        """Return this recording without the entries of all other cases."""
+        kept = frozenset(cases)
+        return Recording([entry for entry in self.entries if entry.case in kept])
+
     def replay(self, case: str) -> Replay:
-        """Return a mock that answers the calls of one run of a case from this recording."""
-        return Replay(case, [entry for entry in self.entries if entry.case == case])
+        """Return a mock that answers the calls of tools of one run of a case from this recording."""
+        return Replay(case, [each for each in self.entries if isinstance(each, RecordedCall) and each.case == case])
+
+    def model_replay(self, case: str) -> ModelReplay:
+        """Return a tap that answers the requests of one run of a case to models from this recording."""
+        mine = [each for each in self.entries if isinstance(each, RecordedModelCall) and each.case == case]
+        return ModelReplay(case, mine)
 
 
 class Replay(MockLog):
@@ -195,22 +223,24 @@ def _arguments(error: BaseException) -> list[Any] | None:
     return arguments
 
 
-def _entry(line: str, where: str, limits: Limits) -> RecordedCall:
+def _converted(value: Any) -> RecordedCall | RecordedModelCall:
+    if isinstance(value, dict) and "answer" in value:
+        return msgspec.convert(value, RecordedModelCall)
+    return msgspec.convert(value, RecordedCall)
+
+
+def _entry(
+    line: str, where: str, limits: Limits, latest: dict[str, RecordedModelCall]
+) -> RecordedCall | RecordedModelCall:
     try:
-        entry = msgspec.convert(load_json(line, limits), RecordedCall)
+        written = load_json(line, limits)
+        if isinstance(written, dict) and "answer" in written:
+            written = expanded(written, latest.get(str(written.get("case"))))
+        entry = _converted(written)
     except (InputError, msgspec.ValidationError) as problem:
         raise InputError(f"{where}: not an entry of a recording: {problem}") from None
+    if isinstance(entry, RecordedModelCall):
+        return entry
     if sum([entry.output is not UNSET, entry.error is not UNSET, entry.unfit is not UNSET]) != 1:
         raise InputError(f"{where}: an entry has one of output, error and unfit, not {shown(line.strip())}")
     return entry
-
-
-def equality_key(value: Any) -> Hashable:
-    """Return a hashable key of a JSON value; two keys are equal exactly if evaluators find the values equal."""
-    if isinstance(value, dict):
-        return frozenset([(key, equality_key(item)) for key, item in value.items()])
-    if isinstance(value, list):
-        return tuple([equality_key(item) for item in value])
-    if isinstance(value, bool):
-        return _TRUE if value else _FALSE
-    return _NAN if value != value else value

@@ -53,7 +53,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
     failure: Failure | None = None
     outputs: list[Any] = []
     usages: list[Usage | None] = []
-    tools = _Tools(job, options.tool_answers)
+    tools = _Tools(job, options)
     memory: dict[str, Any] = {}
     spans = CaseSpans() if options.spans else None
     for turn, given in enumerate(job.turns):
@@ -179,28 +179,35 @@ def _one_line(raised: BaseException) -> str:
 
 
 class _Tools:
-    """The tools of one run of one case. Mocks answer first, then the recording; then the real tool runs."""
+    """The tools and models of one run of one case. Mocks answer first, then the recording; then the real ones do."""
 
-    def __init__(self, job: CaseJob, record: bool) -> None:
+    def __init__(self, job: CaseJob, options: CaptureOptions) -> None:
         self._mocks: list[Any] = []
         self._mocked_names = frozenset(job.mocks)
         self._recorder: Any = None
-        if not (job.mocks or job.recording is not None or record):
+        self._tap: Any = None
+        is_replayed = job.recording is not None
+        if not (job.mocks or is_replayed or options.tool_answers or options.model_answers):
             return  # most runs need no mocks, and do not even load them
         from rightcall.running import mocking
 
         if job.mocks:
             self._mocks.append(mocking.Mocks.of(job.mocks))
         if job.recording is not None:
-            entries = [msgspec.convert(entry, mocking.RecordedCall) for entry in job.recording]
-            self._mocks.append(mocking.Replay(job.case_id, entries))
-        if record:
+            recording = mocking.Recording.of_values(job.recording)
+            if "tools" not in options.live:
+                self._mocks.append(recording.replay(job.case_id))
+            if "model" not in options.live:
+                self._tap = recording.model_replay(job.case_id)
+        if options.tool_answers:
             self._recorder = mocking.Recorder(job.case_id)
+        if options.model_answers:
+            self._tap = mocking.ModelRecorder(job.case_id)
 
     @contextmanager
     def mocked(self) -> Iterator[None]:
-        """Let mocks answer for tools, and record what real tools return, during the block."""
-        if not self._mocks and self._recorder is None:
+        """Let mocks answer for tools and models, and record what the real ones return, during the block."""
+        if not self._mocks and self._recorder is None and self._tap is None:
             yield
             return
         from rightcall.running import mocking
@@ -210,10 +217,15 @@ class _Tools:
                 stack.enter_context(mocking.use_mocks(*self._mocks))
             if self._recorder is not None:
                 stack.enter_context(mocking.recording_to(self._recorder))
+            if self._tap is not None:
+                stack.enter_context(mocking.tapping_models(self._tap))
             yield
 
     def failure(self, path: Trajectory) -> Failure | None:
         """Return the first call that mocks should have answered and did not, even if the agent handled that."""
+        unanswered = [str(problem) for problem in getattr(self._tap, "problems", ())]
+        if unanswered:
+            return "model", unanswered[0], None
         problems = [str(problem) for each in self._mocks for problem in each.problems]
         if self._mocks and not problems:
             problems = self._unmocked(path.calls)
@@ -232,8 +244,9 @@ class _Tools:
         return responsible is not None and not responsible.was_asked(call.name)
 
     def recorded(self) -> tuple[Any, ...]:
-        """Return what the real tools answered, as plain data."""
-        return () if self._recorder is None else tuple(plain(self._recorder.entries))
+        """Return what the real tools and models answered, as plain data."""
+        made = [*getattr(self._recorder, "entries", ()), *getattr(self._tap, "entries", ())]
+        return tuple(plain(made))
 
 
 def _has_run(call: ToolCall) -> bool:

@@ -117,6 +117,10 @@ class CaptureOptions(msgspec.Struct, frozen=True):
 
     tool_answers: bool = False
     """What the tools answered."""
+    model_answers: bool = False
+    """What the models answered."""
+    live: tuple[str, ...] = ()
+    """What is not replayed although there is a recording: `tools`, `model`."""
     spans: bool = False
     """The spans, as they were recorded."""
     is_strict: bool = False
@@ -137,7 +141,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_memory: int = DEFAULT_MEMORY
     """Bytes of memory that a process may use, with everything it started."""
     record: bool = False
-    """Whether to return what the tools answered."""
+    """Whether to return what the tools and the models answered."""
+    replay: bool = False
+    """Whether jobs have recordings: then no key of a model's provider is needed."""
+    live: Sequence[str] = ()
+    """What is neither recorded nor replayed: `tools`, `model`."""
     spans: bool = False
     """Whether to return the spans, as they were recorded."""
     answers: Sequence[str] = ()
@@ -153,7 +161,13 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def capture(self) -> CaptureOptions:
         """What to capture of each case, besides its trajectory."""
-        return CaptureOptions(self.record, self.spans, self.strict_agent)
+        return CaptureOptions(
+            tool_answers=self.record and "tools" not in self.live,
+            model_answers=self.record and "model" not in self.live,
+            live=tuple(self.live),
+            spans=self.spans,
+            is_strict=self.strict_agent,
+        )
 
     def process_count(self, jobs: int) -> int:
         """Return the highest number of processes."""

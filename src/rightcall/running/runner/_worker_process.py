@@ -273,6 +273,7 @@ class WorkerPool:
             "answers": [str(path) for path in options.answers],
             "stood_in": list(options.stood_in),
             "is_inspected": options.is_inspected,
+            "needs_no_key": options.replay and "model" not in options.live,
             "options": dict(options.agent_options),
         }
         self._token = secrets.token_hex(16)

@@ -176,7 +176,7 @@ def is_idle() -> bool:
 
 
 def _has_context() -> bool:
-    return current.get() is not None or tool_stub.get() is not None or tool_observer.get() is not None
+    return any([bool(variable.get(None)) for variable in _PROPAGATED])
 
 
 def _patches() -> list[Patch]:

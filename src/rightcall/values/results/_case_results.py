@@ -18,7 +18,7 @@ from ._signs import SIGNS
 # A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
 _SHOWN_ORDER: tuple[Verdict, ...] = ("passed", "failed", "error", "not_measured")
 _BY_GRAVITY: tuple[Verdict, ...] = ("failed", "error", "not_measured", "passed")
-Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read"]
+Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read", "model"]
 """Why there is nothing to judge; empty if there is.
 
 `raised`: the agent raised. `timed_out`: it took longer than it may. `died`: its process ended or was stopped.

@@ -249,6 +249,14 @@ CODES: dict[str, Code] = {
             "are not.",
         ),
         (
+            "RC508",
+            "model-not-recorded",
+            "With `--replay`, the agent asked its model something that is not in the recording. Requests are compared "
+            "by model, messages and tools; ids, dates, times and sampling settings do not count. The message has the "
+            "first difference to the nearest recorded request. If the agent, its prompt or its tools have changed, "
+            "record the case again with `--record`; `--live model` asks the real model.",
+        ),
+        (
             "RC601",
             "judge-not-configured",
             "There is no judge to ask, or nothing to ask it about: its address, its model or its key is missing "
