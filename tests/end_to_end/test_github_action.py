@@ -80,7 +80,7 @@ class Steps:
         known = {f"inputs.{name}": given for name, given in self._inputs.items()}
         known |= {f"steps.judge.outputs.{name}": given for name, given in self.outputs.items()}
         known |= {"github.event.pull_request.number": "7"}
-        return known[value.removeprefix("${{").removesuffix("}}").strip()]
+        return str(known[value.removeprefix("${{").removesuffix("}}").strip()])
 
 
 def test_the_first_run_adds_a_comment_and_the_next_one_changes_it(project: Path) -> None:

@@ -61,6 +61,7 @@ def _tried(name: str, *, is_kept: bool) -> list[Row]:
             for recording in sent:
                 answering.send(recording)
             exports = answering.exports(sent, exports_folder)
+            print("\n".join(answering.connected(sent)), flush=True)
     if is_kept:
         keep(name, exports)
     return [

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from benchmarks.environments import provide
 
+from .connected import PULL, pulled, push_twice
 from .processes import CLIENTS, asked, free_port, run_client, started
 from .recordings import Recording
 
@@ -49,7 +50,19 @@ class MLflow:
         script = CLIENTS / "mlflow_traces.py"
         run_client(self.python, script, self.address, str(folder), *experiments)
         written = {recording.name: (folder / f"{recording.key}.jsonl").read_bytes() for recording in recordings}
-        return {"traces/batchGet": batches, "traces/get": single, "Trace.to_json()": written}
+        ours = pulled(self.address.replace("http", "mlflow", 1), recordings)
+        return {PULL: ours, "traces/batchGet": batches, "traces/get": single, "Trace.to_json()": written}
+
+    def connected(self, recordings: Sequence[Recording]) -> list[str]:
+        """What the command does with the server, in lines."""
+        chosen = next(recording for recording in recordings if recording.name == "pydantic-ai/trip-pkg2-fmt5")
+        return [push_twice(f"{self.address.replace('http', 'mlflow', 1)}/{chosen.key}", lambda: self._marks(chosen))]
+
+    def _marks(self, recording: Recording) -> list[str]:
+        """The ids of our assessments on the traces of a recording."""
+        infos = [json.loads(self._get("traces/get", [("trace_id", one)])) for one in self._traces(recording)]
+        held = [each for info in infos for each in info["trace"]["trace_info"].get("assessments", [])]
+        return [each["metadata"]["rightcall.id"] for each in held if "rightcall.id" in each.get("metadata", {})]
 
     def _traces(self, recording: Recording) -> list[str]:
         place = {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": self.experiments[recording.name]}}

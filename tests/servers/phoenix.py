@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.environments import provide
 
+from .connected import PULL, pull_many, pulled, push_twice
 from .processes import CLIENTS, NotFoundError, ServerFailedError, asked, free_port, run_client, started
 from .recordings import Recording, with_resource
 
@@ -42,7 +43,26 @@ class Phoenix:
         run_client(self.python, script, self.address, str(folder), *[recording.key for recording in recordings])
         files = {recording.name: folder / f"{recording.key}.parquet" for recording in recordings}
         frames = {name: file.read_bytes() for name, file in files.items() if file.exists()}
-        return {**rest, "client's dataframe, Parquet": frames}
+        ours = {PULL: pulled(self.address.replace("http", "phoenix", 1), recordings)}
+        return {**ours, **rest, "client's dataframe, Parquet": frames}
+
+    def connected(self, recordings: Sequence[Recording]) -> list[str]:
+        """What the command does with the server, in lines."""
+        base = self.address.replace("http", "phoenix", 1)
+        named = {recording.name: recording for recording in recordings}
+        chosen, small = named["pydantic-ai/trip-pkg2-fmt5"], named["langfuse-observe/trip"]
+        return [push_twice(f"{base}/{chosen.key}", lambda: self._marks(chosen)), pull_many(f"{base}/many", small)]
+
+    def _marks(self, recording: Recording) -> list[str]:
+        """The ids of our annotations on the traces and spans of a recording."""
+        project = f"{self.address}/v1/projects/{recording.key}"
+        spans = json.loads(asked(f"{project}/spans?limit={_MOST}"))["data"]
+        owners = {span["context"]["trace_id"] for span in spans}, {span["context"]["span_id"] for span in spans}
+        found = []
+        for kind, ids in zip(("trace", "span"), owners, strict=True):
+            query = "&".join([f"{kind}_ids={each}" for each in sorted(ids)])
+            found += json.loads(asked(f"{project}/{kind}_annotations?limit={_MOST}&{query}"))["data"]
+        return [each["identifier"] for each in found if each["name"].startswith("rightcall")]
 
     def _page(self, recording: Recording, form: str) -> bytes:
         """All spans of a project. They are there some time after they were sent."""

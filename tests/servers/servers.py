@@ -21,6 +21,9 @@ class Answering(Protocol):
     def exports(self, recordings: Sequence[Recording], folder: Path) -> dict[str, dict[str, bytes]]:
         """What it gives of each recording, by the form it is asked for in; its client writes into the folder."""
 
+    def connected(self, recordings: Sequence[Recording]) -> list[str]:
+        """What the command does with the server, in lines. Raises `ServerFailedError`."""
+
 
 class Starting(Protocol):
     """A function that starts a server with an empty database in a folder."""
