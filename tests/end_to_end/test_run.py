@@ -626,3 +626,22 @@ def test_a_dry_run_lists_cases_tools_and_what_stands_in_for_each(shop: Path) -> 
     assert any("search(query: str)" in line and line.endswith("mocks in 1 of 2 cases, else runs") for line in lines)
     assert any("price(" in line and line.endswith("runs") for line in lines)
     assert runs_in(shop) == []
+
+
+@pytest.mark.parametrize("code", [0, 3], ids=["success", "failure"])
+def test_what_a_command_writes_to_standard_error_is_kept(shop: Path, code: int) -> None:
+    (shop / "agent.sh").write_text(
+        'echo "starting" >&2\necho "TypeError: no laptop" >&2\n'
+        f'echo "    at agent.mjs:3:17" >&2\necho "  [Symbol(error.code)]: true" >&2\necho half\nexit {code}\n'
+    )
+    evalset(shop, "{id: a, input: x, expect: {output: half}}")
+
+    done = rightcall("run", "cmd:sh agent.sh", "shop.yaml", "--format", "json", cwd=shop)
+
+    outcome = json.loads(done.stdout)["cases"][0]["outcome"]
+    assert outcome["stderr"].startswith("starting\nTypeError: no laptop\n    at agent.mjs:3:17\n")
+    if code:
+        assert outcome["error"].endswith("ended with exit code 3: TypeError: no laptop")
+        assert "agent.mjs:3:17" in outcome["traceback"]
+        assert "rightcall" not in outcome["traceback"]
+        assert outcome["stdout"] == "half\n"

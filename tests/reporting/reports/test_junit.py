@@ -37,10 +37,13 @@ RULES = {
     ),
     "properties": Rule(set(), set(), ("property",)),
     "property": Rule({"name", "value"}, set(), ()),
-    "testcase": Rule({"name", "time"}, {"classname", "group"}, ("failure", "skipped", "error", "system-out")),
+    "testcase": Rule(
+        {"name", "time"}, {"classname", "group"}, ("failure", "skipped", "error", "system-out", "system-err")
+    ),
     "failure": Rule({"type"}, {"message"}, (), True),
     "error": Rule({"type"}, {"message"}, (), True),
     "system-out": Rule(set(), set(), (), True),
+    "system-err": Rule(set(), set(), (), True),
 }
 
 

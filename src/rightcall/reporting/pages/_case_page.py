@@ -93,6 +93,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     error: ShownText | None = None
     traceback: ShownText | None = None
     printed: ShownText | None = None
+    complaints: ShownText | None = None
     run_id: str = ""
     neighbours: Neighbours = Neighbours()
     siblings: tuple[Sibling, ...] = ()
@@ -217,6 +218,7 @@ def _page(
         error=shown_text(untold, most) if (untold := _untold(result)) else None,
         traceback=shown_text(outcome.traceback, most) if outcome is not None and outcome.traceback else None,
         printed=shown_text(outcome.stdout, most) if outcome is not None and outcome.stdout.strip() else None,
+        complaints=shown_text(outcome.stderr, most) if outcome is not None and outcome.stderr.strip() else None,
     )
 
 

@@ -159,6 +159,9 @@ def _block(result: CaseResult, placed: PlacedFinding, one: EvaluationResult | No
     if outcome is not None and outcome.error is not None and outcome.stdout.strip():
         yield gutter.bar((" printed:", "dim"))
         yield from _tail(outcome.stdout, _LINES_PRINTED, gutter, paper)
+    if outcome is not None and outcome.error is not None and outcome.stderr.strip() and not traceback:
+        yield gutter.bar((" standard error:", "dim"))
+        yield from _tail(outcome.stderr, _LINES_PRINTED, gutter, paper)
     if placed.finding.why:
         yield from gutter.remark("why", placed.finding.why)
     if placed.finding.help:

@@ -126,6 +126,8 @@ def _case(block: CaseBlock, subject: str) -> Iterator[str]:
         printed.append(_tail(result.outcome.stdout))
     if printed:
         yield f"<system-out>{xml_text(chr(10).join(printed))}</system-out>\n"
+    if result.outcome is not None and result.outcome.stderr:
+        yield f"<system-err>{xml_text(_tail(result.outcome.stderr))}</system-err>\n"
     yield "</testcase>\n"
 
 

@@ -297,7 +297,7 @@ def _without_details(result: CaseResult, size: int) -> CaseResult:
         result,
         trajectory=None,
         results=tuple([without_details(each) for each in result.results]),
-        outcome=msgspec.structs.replace(result.outcome, stdout="") if result.outcome is not None else None,
+        outcome=msgspec.structs.replace(result.outcome, stdout="", stderr="") if result.outcome is not None else None,
         warnings=(found,),
     )
 

@@ -6,6 +6,7 @@ from ._agent import (
     Answer as Answer,
     Request as Request,
     listen_to_documents as listen_to_documents,
+    listen_to_errors as listen_to_errors,
 )
 from ._load_agent import load_agent as load_agent
 from ._modules import SearchPath as SearchPath, import_file as import_file, traceback_of as traceback_of

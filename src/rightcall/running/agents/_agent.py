@@ -24,6 +24,9 @@ Listener = Callable[[bytes], None]
 document_listener: ContextVar[Listener | None] = ContextVar("rightcall_listener", default=None)
 """Called with each document of spans as it arrives."""
 
+errors_listener: ContextVar[Listener | None] = ContextVar("rightcall_errors_listener", default=None)
+"""Called with each piece that a command writes to standard error."""
+
 _ENVELOPE = {"output", "messages", "spans"}
 
 
@@ -107,6 +110,17 @@ def listen_to_documents(listener: Listener) -> Iterator[None]:
     finally:
         with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
             document_listener.reset(token)
+
+
+@contextmanager
+def listen_to_errors(listener: Listener) -> Iterator[None]:
+    """Call a function with each piece that a command, started in this block, writes to standard error."""
+    token = errors_listener.set(listener)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+            errors_listener.reset(token)
 
 
 def request_json(request: AgentRequest) -> bytes:

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.errors import AgentError
 from rightcall.running.mocking import model_tap
 
-from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, request_json, traceparent_of
+from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, errors_listener, request_json, traceparent_of
 from ._http import TOKEN_HEADER, Receiver, receiving
 
 _ERRORS_KEPT = 64 * 1024
@@ -28,6 +29,10 @@ _ERRORS_KEPT = 64 * 1024
 _GRACE = 1.0
 """Seconds for outputs to close after the program has ended, and for the program to end after it was killed."""
 _OUTPUT, _ERRORS = 1, 2
+_ERROR_LINE = lazy_pattern(
+    r"(?:Uncaught |Exception in thread \S+ |Unhandled exception\. )?[A-Za-z_$][\w.$:]*(?:Error|Exception)\b"
+    r"|panic: |thread '[^']*' panicked"
+)
 
 
 class CommandAgent:
@@ -142,16 +147,23 @@ def _written(talk: CommandProtocol, returncode: int | None, program: str) -> byt
     if talk.too_much:
         raise AgentError(f"{program} wrote more than the {talk.max_bytes:,} bytes that an answer may have", errors)
     if returncode:
+        # What it wrote is not an answer, but may say why: it is kept with what the case printed.
+        print(talk.written[-_ERRORS_KEPT:].decode("utf-8", "replace"), end="")
         reason = _reason(errors)
         raise AgentError(f"{program} {_ending(returncode)}" + (f": {reason}" if reason else ""), errors)
     return bytes(talk.written)
 
 
 def _reason(errors: str) -> str:
-    """Return the line that most likely says what went wrong: the last with "error" in it, else the last."""
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    """Return the line that most likely says what went wrong.
+
+    That is the last one that begins with the name of an error, as in Python, JavaScript and Java, or with a panic, as
+    in Go and Rust; else the last with "error" in it, else the last. Node prints the properties of an error below it.
+    """
+    lines = [line.rstrip() for line in errors.splitlines() if line.strip()]
+    begun = [line for line in lines if _ERROR_LINE.match(line)]
     named = [line for line in lines if "error" in line.lower()]
-    return (named or lines or [""])[-1][:500]
+    return (begun or named or lines or [""])[-1].strip()[:500]
 
 
 def _ending(returncode: int) -> str:
@@ -195,6 +207,7 @@ class CommandProtocol(asyncio.SubprocessProtocol):
         self.exited = asyncio.Event()
         self._open = {_OUTPUT, _ERRORS, None}
         self._transport: asyncio.SubprocessTransport | None = None
+        self._listener = errors_listener.get()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Note that the process has been started."""
@@ -213,6 +226,8 @@ class CommandProtocol(asyncio.SubprocessProtocol):
         if fd == _ERRORS:
             self.errors += data
             del self.errors[:-_ERRORS_KEPT]
+            if self._listener is not None:
+                self._listener(data)
             return
         self.written += data
         if len(self.written) > self.max_bytes:

@@ -22,6 +22,9 @@ _PATIENCE = 0.3
 
 _TASKS_LEFT = "tasks of the agent went on after it had answered; what they called after that was not recorded"
 
+_KNOWN = (("LoggingWorker._worker_loop", "litellm"),)
+"""Tasks of frameworks that outlive every answer: name, and part of the path of their file."""
+
 _number: ContextVar[int | None] = ContextVar("rightcall_number", default=None)
 _numbers: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
 """The job that each task works for, also tasks that the agent has made."""
@@ -99,10 +102,17 @@ def _with_task_warning(done: Done) -> Done:
     """Return the result of a job, with a warning if its tasks go on: what they call from now on is not captured."""
     mine = [task for task, number in list(_numbers.items()) if number == done.number]
     left = [task for task in mine if not task.done() and not task.cancelling() and task is not asyncio.current_task()]
+    left = [task for task in left if not _is_housekeeping(task)]
     if not left or done.trajectory is None:
         return done
     path = msgspec.structs.replace(done.trajectory, warnings=(*done.trajectory.warnings, _TASKS_LEFT))
     return msgspec.structs.replace(done, trajectory=path)
+
+
+def _is_housekeeping(task: asyncio.Task[Any]) -> bool:
+    """Whether a task is one that a framework leaves running on purpose, and that calls no tools."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    return code is not None and any([code.co_qualname == name and part in code.co_filename for name, part in _KNOWN])
 
 
 def _marked_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **more: Any) -> asyncio.Task[Any]:

@@ -71,6 +71,8 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
     error: str | None = None
     traceback: str | None = None
     printed: str = ""
+    complaints: str = ""
+    """What a command wrote to standard error."""
     trajectory: Trajectory | None = None
     recorded: tuple[Any, ...] = ()
     spans: KeptSpans | None = None

@@ -13,8 +13,15 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from rightcall.errors import RightcallError, shown
-from rightcall.running.agents import Agent, AgentAnswer, AgentRequest, listen_to_documents, traceback_of
+from rightcall.errors import AgentError, RightcallError, shown
+from rightcall.running.agents import (
+    Agent,
+    AgentAnswer,
+    AgentRequest,
+    listen_to_documents,
+    listen_to_errors,
+    traceback_of,
+)
 from rightcall.running.frameworks import DispatchedCall, logging_calls
 from rightcall.running.tracing import Captured, capture
 from rightcall.values.decoding import admit
@@ -22,7 +29,7 @@ from rightcall.values.results import Cause
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage, summed_usage
 
 from ._case_record import CaseSpans, CaseTrajectory, Done, Witness, plain
-from ._process_state import describe_opened, note_opened, processes_started
+from ._process_state import describe_opened, new_case_output, note_opened, processes_started
 from ._run_plan import CaptureOptions, CaseJob
 
 _LONGEST_TRACEBACK = 64 * 1024
@@ -54,6 +61,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
     outputs: list[Any] = []
     usages: list[Usage | None] = []
     tools = _Tools(job, options)
+    complaints = new_case_output()
     memory: dict[str, Any] = {}
     spans = CaseSpans() if options.spans else None
     for turn, given in enumerate(job.turns):
@@ -61,7 +69,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         before = processes_started()
         witness.begin(turn)
         log: list[DispatchedCall] = []
-        with _watched(tools, log, witness) as captured:
+        with _watched(tools, log, witness) as captured, listen_to_errors(complaints.add):
             try:
                 answer = yield AgentRequest(
                     input=given,
@@ -73,7 +81,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
                     run=f"{job.case_id}#{number}",
                 )
             except BaseException as raised:  # noqa: BLE001 - anything an agent raises costs its case, not the worker
-                failure = "raised", f"the agent raised {_one_line(raised)}", traceback_of(raised)[-_LONGEST_TRACEBACK:]
+                failure = "raised", f"the agent raised {_one_line(raised)}", _lines_of(raised)
         seconds = monotonic() - began
         seen = witness.answer() if answer is None else answer
         shown = Trajectory()
@@ -91,7 +99,8 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
             break
     whole = _completed(_with_tokens(path.trajectory(), usages), job, outputs, seconds)
     kept = None if spans is None else spans.kept(whole)
-    return _done(failure, number=number, seconds=seconds, trajectory=whole, recorded=tools.recorded(), spans=kept)
+    done = _done(failure, number=number, seconds=seconds, trajectory=whole, recorded=tools.recorded(), spans=kept)
+    return msgspec.structs.replace(done, complaints=complaints.text())
 
 
 @contextmanager
@@ -161,6 +170,13 @@ async def run_async(agent: Agent, conversation: Conversation) -> Done:
     except StopIteration as end:
         done: Done = end.value
         return done
+
+
+def _lines_of(raised: BaseException) -> str | None:
+    """Return the lines of the agent that led to an exception, in its own language: those that a command wrote."""
+    if isinstance(raised, AgentError):
+        return raised.traceback[-_LONGEST_TRACEBACK:] or None
+    return traceback_of(raised)[-_LONGEST_TRACEBACK:]
 
 
 def _one_line(raised: BaseException) -> str:

@@ -246,6 +246,7 @@ class _Supervisor:
             error=done.error,
             traceback=done.traceback,
             stdout=done.printed + printed,
+            stderr=done.complaints,
         )
         job = running.job
         self._events.append(CaseFinished(job.case_id, job.repeat, outcome, done.trajectory, done.recorded, done.spans))
@@ -255,7 +256,13 @@ class _Supervisor:
         worker.take_output()
         running = worker.running.pop(number)
         seconds = monotonic() - running.started
-        outcome = Outcome(seconds=seconds, cause=cause, error=error, stdout=worker.output.text())
+        outcome = Outcome(
+            seconds=seconds,
+            cause=cause,
+            error=error,
+            stdout=("" if done is None else done.printed) + worker.output.text(),
+            stderr="" if done is None else done.complaints,
+        )
         path, spans = self._so_far(running, done)
         job = running.job
         self._events.append(CaseFinished(job.case_id, job.repeat, outcome, path, spans=spans))

@@ -97,6 +97,8 @@ class CaseItem(pytest.Item):
         self.user_properties += properties(result)
         if result.outcome is not None and result.outcome.stdout:
             self.add_report_section("call", "stdout", redacted_text(printable(result.outcome.stdout)))
+        if result.outcome is not None and result.outcome.stderr:
+            self.add_report_section("call", "stderr", redacted_text(printable(result.outcome.stderr)))
 
 
 _CASE = "case"

@@ -199,7 +199,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The error in one sentence; `None` if the agent returned."""
     traceback: str | None = None
     stdout: str = ""
-    """The last part of what it printed on standard output and standard error."""
+    """The last part of what it printed: of a Python agent on standard output and standard error."""
+    stderr: str = ""
+    """The last part of what a command wrote to standard error."""
 
 
 def _plain_trajectory(trajectory: Trajectory | None) -> Any:
