@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rightcall.cases.verdicts import CASE_ATTRIBUTE, Join
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, JOINS
 from rightcall.cli import _options
 from rightcall.cli._options import GroupedCommand, configurable, option
 from rightcall.judging.models import PREFIX
@@ -19,7 +19,7 @@ from rightcall.scale.request import Choice
 def test_the_choices_are_those_of_readers_and_eval_sets() -> None:
     assert _options.INPUT_FORMATS == INPUT_FORMATS
     assert get_args(Grouping) == _options.GROUPINGS
-    assert get_args(Join) == _options.JOINS
+    assert tuple([way for way in JOINS if "=" not in way]) == _options.JOINS
     assert _options.CASE_ATTRIBUTE == CASE_ATTRIBUTE
 
 
@@ -39,18 +39,25 @@ def test_answers_of_judges_are_ignored_by_the_variable_that_judges_read(monkeypa
 def test_every_field_of_a_reading_comes_from_an_option() -> None:
     given = {"input_format": "otlp", "grouping": "trace", "case_attribute": "case", "max_size": 9}
 
-    assert given.keys() == set(Reading.__struct_fields__)
+    assert {*given, "kept"} == set(Reading.__struct_fields__)  # what a request looks at is kept
     assert _options.reading_of({**given, "other": 1}) == Reading(**given)  # type: ignore[arg-type]
 
 
 def test_every_field_of_a_request_comes_from_an_option() -> None:
     given = {"evalset": "a.yaml", "cases": ("a*",), "tags": ("slow",), "join": "trace", "trust": True}
+    given |= {"compare_with": "reward"}
 
     made = _options.request_of(given, case_ids=frozenset("a"))
 
     defaults = Choice()
     assert [field for field in Choice.__struct_fields__ if getattr(made, field) == getattr(defaults, field)] == []
     assert made.evalset == "a.yaml"
+
+
+def test_a_key_to_join_by_is_what_files_are_read_for() -> None:
+    made = _options.reading_of({"join": "key=ticket", "case_attribute": "rightcall.case.id"})
+
+    assert made.case_attribute == "ticket"
 
 
 def test_help_lists_options_in_sections_in_the_same_order_always() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -13,6 +12,7 @@ from rightcall.judging.models import Agreement, Compared, read_labels
 from rightcall.scale.local import Scoring
 from rightcall.values.results import EvaluationResult, JudgeJustification, Measure, measures_of
 
+from ._agreement import MOST_SHOWN, agreement_lines
 from ._options import (
     GroupedCommand,
     Number,
@@ -26,9 +26,7 @@ from ._options import (
 from ._runs import opened
 from ._terminal import Screen, print_error, stdout_guard
 
-_WORDS = {True: "passed", False: "failed"}
 _OF_JUDGES = "RC6"
-_MOST_SHOWN = 50
 
 
 @click.command(name="judge-check", cls=GroupedCommand)
@@ -124,18 +122,11 @@ class _Checking:
 
     def _tell(self, name: str, agreement: Agreement) -> None:
         labels = self._options["labels"]
-        screen, share, kappa = Screen(), agreement.share, agreement.kappa
-        total, agreed = len(agreement.compared), len(agreement.compared) - len(agreement.differing)
+        screen = Screen()
         screen.line((name, "bold"), f" against {len(self._labels):,} labels of {labels}\n")
-        screen.line(f"agreement  {_figure(share)}" + (f"  ({agreed:,} of {total:,})" if total else ""))
-        screen.line(f"kappa      {_figure(kappa)}" + ("" if kappa is not None else "  (undefined: no two verdicts)"))
-        screen.line("\n               judge passed  judge failed")
-        for people in (True, False):
-            counts = [f"{agreement.count(people, judge):>14,}" for judge in (True, False)]
-            screen.line(f"people {_WORDS[people]}{counts[0]}{counts[1]}")
-        for line in _differences(agreement):
+        for line in agreement_lines(agreement, "people", "judge"):
             screen.line(line)
-        for case_id, reason in list(self._unjudged.items())[:_MOST_SHOWN]:
+        for case_id, reason in list(self._unjudged.items())[:MOST_SHOWN]:
             print_error(f"{case_id}: no verdict of the judge: {reason}")
 
     def _exit_code(self, agreement: Agreement) -> int:
@@ -152,18 +143,3 @@ class _Checking:
 
 def _is_of_judge(result: EvaluationResult) -> bool:
     return isinstance(result.details, JudgeJustification) or (result.error or "").startswith(_OF_JUDGES)
-
-
-def _differences(agreement: Agreement) -> Iterator[str]:
-    differing = agreement.differing
-    if differing:
-        yield "\nThey differ on:"
-    for one in differing[:_MOST_SHOWN]:
-        score = "" if one.score is None else f" ({one.score:.4g})"
-        yield f"  {one.case_id}: people {_WORDS[one.people]}, judge {_WORDS[one.judge]}{score}"
-    if len(differing) > _MOST_SHOWN:
-        yield f"  and {len(differing) - _MOST_SHOWN:,} more"
-
-
-def _figure(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"

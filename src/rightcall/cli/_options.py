@@ -152,7 +152,15 @@ case_options = options(
 )
 joining_options = options(
     case_options,
-    option("What", "--join", type=click.Choice(JOINS), default="auto", help="How traces are joined to cases."),
+    option(
+        "What",
+        "--join",
+        default="auto",
+        metavar="WAY",
+        callback=lambda context, parameter, value: _checked_join(value),
+        help="How traces are joined to cases: auto, attribute, trace, order, key=NAME (a key or column with the id of "
+        "a case) or file={case}/{repeat}.json (the names of the files).",
+    ),
     option(
         "What",
         "--case-attribute",
@@ -187,11 +195,29 @@ redact_option = option(
 )
 
 
-def reading_of(options: dict[str, Any]) -> Reading:
-    """Return how files are read, from the options of a command."""
+def _checked_join(value: str) -> str:
+    if value not in JOINS:
+        from rightcall.cases.verdicts import join_rule
+        from rightcall.errors import RightcallError
+
+        try:
+            join_rule(value)
+        except RightcallError as problem:
+            raise click.BadParameter(str(problem)) from None
+    return value
+
+
+def reading_of(options: dict[str, Any], request: Request | None = None) -> Reading:
+    """Return how files are read, from the options of a command. What a request looks at is kept in the metadata."""
     from rightcall.reading import Reading
 
-    return Reading(**{field: options[field] for field in Reading.__struct_fields__ if field in options})
+    known = {field: options[field] for field in Reading.__struct_fields__ if field in options}
+    join = options.get("join", "")
+    if join.startswith("key="):
+        known["case_attribute"] = join.partition("=")[2]
+    if request is not None:
+        known["kept"] = request.kept
+    return Reading(**known)
 
 
 def request_of(options: dict[str, Any], **more: Any) -> Request:
@@ -205,6 +231,7 @@ def request_of(options: dict[str, Any], **more: Any) -> Request:
         tags=tuple(options["tags"]),
         join=options["join"],
         trust=options.get("trust", False),
+        compare_with=options.get("compare_with"),
         home=current_project(),
         **more,
     )
@@ -233,7 +260,7 @@ def sources_of(options: dict[str, Any], request: Request | None = None) -> Sourc
         files[files.index(STANDARD_INPUT)] = path
         names[path] = "<stdin>"
     return Sources(
-        reading_of(options),
+        reading_of(options, request),
         files,
         together=options.get("together", False),
         complain=print_error,

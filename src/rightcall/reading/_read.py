@@ -98,9 +98,16 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """One of `INPUT_FORMATS`; by default the content decides."""
     grouping: Grouping = "auto"
     case_attribute: str = CASE
-    """The attribute of spans that has the id of a case, and is kept in the metadata."""
+    """The attribute of spans, or key of a log, that has the id of a case, and is kept in the metadata."""
+    kept: tuple[str, ...] = ()
+    """Other keys and attributes that are kept in the metadata, because something asks for them."""
     max_size: int | None = None
     """The most bytes to read of a file, unpacked."""
+
+    @property
+    def metadata_attributes(self) -> tuple[str, ...]:
+        """What is kept in the metadata."""
+        return (self.case_attribute, *self.kept)
 
     def read(self, source: Source, recognised: Recognised | None = None) -> Iterator[Trajectory]:
         """Return the trajectories in a source, and note what it was taken for. Raises as `read` does."""
@@ -109,7 +116,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             self.input_format,
             self.grouping,
             self.max_size,
-            (self.case_attribute,),
+            self.metadata_attributes,
             DEFAULT_LIMITS,
             Warnings(recognised),
         )
@@ -120,7 +127,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             return None
         from .sources._large_file import large_file
 
-        return large_file(path, self.grouping, (self.case_attribute,), parts=parts, each=each)
+        return large_file(path, self.grouping, self.metadata_attributes, parts=parts, each=each)
 
 
 def read_spans(

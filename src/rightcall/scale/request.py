@@ -30,6 +30,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     case_ids: frozenset[str] | None = None
     """Only these of the cases select_cases by the two above; all of them by default."""
     join: Join = "auto"
+    compare_with: str | None = None
+    """The key of the metadata that has the verdict of the source, to compare with ours."""
     trust: bool = False
     """Whether custom evaluators may be imported from outside of `home`."""
     home: TrustedProject | None = None
@@ -50,11 +52,19 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What the eval set asks of all cases together."""
     for_all: Case | None = None
     """The one case that every trace belongs to."""
+    every: Case | None = None
+    """What the eval set expects of every trace, as a case for those that belong to no other."""
 
     @property
     def rules(self) -> tuple[Case, ...]:
         """Everything that is expected of a single trace."""
-        return self.cases if self.for_all is None else (*self.cases, self.for_all)
+        return (*self.cases, *[case for case in (self.for_all, self.every) if case is not None])
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the metadata of a trace that its cases look at."""
+        held = [case.when.keys for case in self.cases if case.when is not None]
+        return tuple(dict.fromkeys([key for keys in held for key in keys]))
 
 
 class Request(Choice, frozen=True, kw_only=True, dict=True):
@@ -94,7 +104,13 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
         if self.evalset is None:
             return Expected()
         eval_set = self.loaded[0]
-        return Expected(cases=tuple(self.of(eval_set.cases)), overall=eval_set.overall)
+        chosen = self.of(eval_set.cases) if eval_set.cases or self.case_globs or self.tags else []
+        return Expected(cases=tuple(chosen), overall=eval_set.overall, every=eval_set.every)
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The keys of the metadata of a trace that are looked at."""
+        return (*self.expected.keys, *(() if self.compare_with is None else (self.compare_with,)))
 
     def only(self, case_ids: frozenset[str]) -> Request:
         """Return the request for these of its cases. What is loaded is not loaded again."""

@@ -53,7 +53,7 @@ def test_only_what_is_asked_for_names_a_case() -> None:
 
 def test_an_unknown_way_to_join_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'trace'"):
-        CaseFinder([], "traces")  # type: ignore[arg-type]
+        CaseFinder([], "traces")
 
 
 def test_a_case_that_expects_nothing_is_not_measured() -> None:

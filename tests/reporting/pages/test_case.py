@@ -246,7 +246,7 @@ def test_neighbours_repeats_and_history_are_links(laptop: CaseResult) -> None:
     page = page_of(
         laptop,
         neighbours=Neighbours("/k", "/j", "/p", "/n"),
-        siblings=[Sibling(0, "failed", "/0"), Sibling(1, "passed", "/1")],
+        siblings=[Sibling(0, 1, "failed", "/0"), Sibling(1, 2, "passed", "/1")],
         history=[entry],
     )
 

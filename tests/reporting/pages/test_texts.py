@@ -80,7 +80,7 @@ def test_a_row_of_a_case_that_passed_has_nothing_to_say() -> None:
     row = row_of(result("laptop"))
 
     assert row == CaseRow(
-        key=case_key("laptop"), case_id="laptop", repeat=0, verdict="passed", score=1.0, why="", seconds=None
+        key=case_key("laptop"), case_id="laptop", repeat=0, number=1, verdict="passed", score=1.0, why="", seconds=None
     )
 
 

@@ -4,6 +4,7 @@ from ._cases import (
     EvalSet as EvalSet,
     Format as Format,
     OverallCheck as OverallCheck,
+    askable_cases as askable_cases,
     cases_with_tags as cases_with_tags,
     quarantined_cases as quarantined_cases,
     select_cases as select_cases,

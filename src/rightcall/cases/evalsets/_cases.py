@@ -12,6 +12,8 @@ from rightcall.errors import InputError, nearest
 from rightcall.judging import Criteria, Evaluator, OverallEvaluator
 from rightcall.values.results import Quarantine, Source
 
+from ._when import When
+
 Format: TypeAlias = Literal["native", "uipath", "adk"]
 
 
@@ -46,6 +48,8 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     input: Any = None
     turns: tuple[Any, ...] = ()
     """The inputs of a conversation of several turns."""
+    when: When | None = None
+    """What the case applies to, if it has no input: each trajectory that fits is a trial of it."""
     expected_behavior: str = ""
     """What the agent should do, in words, for evaluators that ask a model."""
     session: Any = None
@@ -86,6 +90,8 @@ class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
     """The tool whose format the file is in."""
     overall: tuple[OverallCheck, ...] = ()
     """Evaluators of all cases together."""
+    every: Case | None = None
+    """What is expected of every trajectory, as a case for those that belong to no other."""
     agent: str | None = None
     timeout: float | None = None
     metadata: Mapping[str, Any] = {}
@@ -108,6 +114,11 @@ def cases_with_tags(cases: Iterable[Case], tags: Iterable[str], option: str) -> 
         if tag not in known:
             raise InputError(f"{option}: no case has the tag {tag!r:.200}; {nearest(tag, sorted(known))}")
     return frozenset([case.id for case in chosen if set(case.tags) & set(tags)])
+
+
+def askable_cases(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases that an agent can be run for: not those that apply to whatever trace fits them."""
+    return [case for case in cases if case.when is None]
 
 
 def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:

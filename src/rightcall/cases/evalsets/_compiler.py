@@ -22,10 +22,11 @@ from rightcall.judging import (
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path, dump_json
 from rightcall.values.results import Quarantine, Source
+from rightcall.values.trajectory import Trajectory
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks
-from ._policy import POLICY_KEY, with_policy
+from ._policy import EVERY_KEY, POLICY_KEY, with_every, with_policy
 from ._shorthands import (
     AddedEvaluator,
     Expected,
@@ -34,6 +35,7 @@ from ._shorthands import (
 )
 from ._source import EvalSetDocument, path_of
 from ._turns import TurnsExpected, turn_expectations, turn_label
+from ._when import When, compile_when
 
 _STEP = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _CLASSIFICATION = "classification"
@@ -76,6 +78,7 @@ class Compiler:
         self._defaults = WrittenDefaults()
         self._added: dict[str, AddedEvaluator] = {}
         self._policy: Check | None = None
+        self._for_every: list[Check] = []
 
     def eval_set(self, format: Format) -> EvalSet:
         """Return the eval set. Raises `DocumentError`."""
@@ -89,6 +92,7 @@ class Compiler:
         if written.rules is not None:
             self._policy = self._check(POLICY_KEY, written.rules, (POLICY_KEY,))
         self._added = self._added_evaluators(written)
+        self._for_every = [self._check(key, item, (EVERY_KEY, key)) for key, item in written.expect.items()]
         cases = [self._case(case, number) for number, case in enumerate(written.cases)]
         self._check_ids(cases)
         return EvalSet(
@@ -98,6 +102,7 @@ class Compiler:
             format=format,
             cases=tuple(cases),
             overall=tuple([self._overall(name, each) for name, each in written.overall.items()]),
+            every=self._every(),
             agent=written.agent,
             timeout=written.defaults.timeout,
             metadata=written.metadata,
@@ -115,12 +120,14 @@ class Compiler:
         value = self._document.value
         if not isinstance(value, dict):
             raise self._problem(f"an eval set is an object with the key 'cases', not {shown(value)}", ())
+        if value.get(EVERY_KEY) and "cases" not in value:
+            value = {**value, "cases": []}
         try:
             written = WrittenEvalSet.model_validate(value)
         except ModelError as problem:
             place, reason = problem.first
             raise self._problem(reason, place) from None
-        if not written.cases:
+        if not written.cases and not written.expect:
             raise self._problem("'cases' is empty; an eval set has at least one case", ("cases",))
         return written
 
@@ -175,8 +182,7 @@ class Compiler:
         if written.turns:
             for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
                 checks += self._turn_checks(turns, place)
-        if self._policy is not None:
-            checks = with_policy(self._policy, checks)
+        checks = self._with_shared(checks)
         repeat, needed = self._repeats(written, place)
         return Case(
             id=written.id,
@@ -186,6 +192,7 @@ class Compiler:
             checks=tuple(checks),
             input=written.input,
             turns=tuple(turn.input for turn in written.turns or ()),
+            when=self._when(written, place),
             expected_behavior=written.expected_behavior,
             session=written.session,
             tags=written.tags,
@@ -196,6 +203,31 @@ class Compiler:
             min_repeat_pass=needed,
             quarantine=_quarantine(written),
         )
+
+    def _with_shared(self, checks: list[Check]) -> list[Check]:
+        """Return the checks of a case with those that every case has."""
+        checks = with_every(self._for_every, checks) if self._for_every else checks
+        return checks if self._policy is None else with_policy(self._policy, checks)
+
+    def _every(self) -> Case | None:
+        """Return the case of trajectories that belong to no other, if the set expects something of every one."""
+        if not self._for_every:
+            return None
+        source = self._document.source((EVERY_KEY,))
+        return Case(id=EVERY_KEY, source=source, checks=tuple(self._with_shared([])))
+
+    def _when(self, written: WrittenCase, place: Path) -> When | None:
+        if written.when is None:
+            return None
+        at: Path = (*place, "when")
+
+        def has_calls(value: Any) -> Callable[[Trajectory], bool | str]:
+            wanted = {"criteria": value, "match": "ANY_ORDER"} if isinstance(value, list) and value else value
+            check = self._check("calls", wanted, (*at, "calls"))
+            return partial(_has_calls, check)
+
+        with self._document.locating_errors(at, _as_written):
+            return compile_when(written.when, self._limits, has_calls)
 
     def _repeats(self, written: WrittenCase, place: Path) -> tuple[int | None, int | None]:
         """Return how often a case is run, and how often it has to pass. Raises `DocumentError`."""
@@ -309,6 +341,13 @@ class Compiler:
 
     def _problem(self, message: str, path: Path) -> DocumentError:
         return self._document.problem(message, path)
+
+
+def _has_calls(check: Check, trajectory: Trajectory) -> bool | str:
+    result = check.evaluator.evaluate(trajectory, check.criteria)
+    if result.verdict in ("passed", "failed"):
+        return result.passed
+    return f"the calls: {result.findings[0].message}" if result.findings else "the calls were not recorded"
 
 
 def _resolved(type_id: str) -> str:

@@ -31,6 +31,7 @@ from ._models import (
     WrittenOverall,
     WrittenQuarantine,
     WrittenTurn,
+    WrittenWhen,
 )
 from ._rule_schema import rule_definitions
 from ._step_schema import step_definitions
@@ -55,6 +56,8 @@ def eval_set_schema() -> Schema:
         "overall": _overall(),
         "defaults": _object(WrittenDefaults, **_settings(), timeout={"type": ["number", "null"], "minimum": 0}),
         "mock": _mock(),
+        "when": _object(WrittenWhen, metadata={"type": "object"}, unrecorded={"enum": ["not_measured", "leave_out"]})
+        | {"anyOf": [{"required": [key]} for key in ("input", "output", "metadata", "agent", "calls", "tags")]},
         **rule_definitions(),
         **step_definitions(),
         **{_name(type_id): _criteria(type_id) for type_id in EVALUATORS},
@@ -68,13 +71,18 @@ def eval_set_schema() -> Schema:
         evaluators={"type": "object", "additionalProperties": _ref("evaluator")},
         overall={"type": "object", "additionalProperties": _ref("overall")},
         rules={"anyOf": [_short("call-rules"), _ref(_name("call-rules"))]},
-        cases={"type": "array", "minItems": 1},
+        cases={"type": "array"},
     )
-    cases = {kind: {"properties": {"cases": {"items": _ref(f"case_{kind}")}}} for kind in ("open", "closed")}
+    cases = {
+        kind: {"properties": {"cases": {"items": _ref(f"case_{kind}")}, "expect": _ref(f"expect_{kind}")}}
+        for kind in ("open", "closed")
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Rightcall eval set",
         **whole,
+        "required": [],
+        "anyOf": [{"required": ["expect"]}, {"required": ["cases"], "properties": {"cases": {"minItems": 1}}}],
         "if": {"required": ["evaluators"]},
         "then": cases["open"],
         "else": cases["closed"],
@@ -92,8 +100,10 @@ def _case(kind: str) -> Schema:
         mocks={"type": "object", "additionalProperties": mocks},
         quarantine=_object(WrittenQuarantine, until={"type": "string", "format": "date"}),
         expect=_ref(f"expect_{kind}"),
+        when=_ref("when"),
     )
-    return {**schema, "not": {"required": ["input", "turns"]}}
+    twice = [["input", "turns"], *[["when", key] for key in ("input", "turns", "session", "mocks", "repeat")]]
+    return {**schema, "not": {"anyOf": [{"required": keys} for keys in twice]}}
 
 
 def _mock() -> Schema:

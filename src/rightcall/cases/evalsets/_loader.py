@@ -145,7 +145,19 @@ def _check(key: Any, value: Any, defaults: WrittenDefaults, source: Source) -> C
     return Check(key, evaluator, evaluator.criteria(expected.criteria), lambda _: source, expected.weight)
 
 
-_OF_SET = ("$schema", "name", "description", "agent", "defaults", "evaluators", "rules", "overall", "cases", "metadata")
+_OF_SET = (
+    "$schema",
+    "name",
+    "description",
+    "agent",
+    "defaults",
+    "evaluators",
+    "rules",
+    "expect",
+    "overall",
+    "cases",
+    "metadata",
+)
 _OF_CASE = (
     "id",
     "name",
@@ -153,6 +165,7 @@ _OF_CASE = (
     "tags",
     "input",
     "turns",
+    "when",
     "expected_behavior",
     "session",
     "mocks",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from rightcall.errors import pattern_problem, shown
 from rightcall.judging import After, Before, Bounds, Key, Length, ModelError, UserModel
@@ -88,6 +88,22 @@ class WrittenQuarantine(UserModel):
     until: Annotated[str, After(_day)] | None = None
 
 
+class WrittenWhen(UserModel):
+    """What a case applies to, in place of an input: every trajectory that fits is a trial of it."""
+
+    input: Any = None
+    output: Any = None
+    metadata: dict[str, Any] = {}
+    agent: Any = None
+    calls: Any = None
+    tags: Any = None
+    unrecorded: Literal["not_measured", "leave_out"] = "not_measured"
+
+    def check(self) -> None:
+        if not self.model_fields_set - {"unrecorded"}:
+            raise ValueError("'when' says nothing; it has one of input, output, metadata, agent, calls, tags")
+
+
 class WrittenCase(UserModel):
     """One case."""
 
@@ -96,6 +112,7 @@ class WrittenCase(UserModel):
     description: str = ""
     input: Any = None
     turns: tuple[WrittenTurn, ...] | None = None
+    when: WrittenWhen | None = None
     expected_behavior: str = ""
     session: Any = None
     tags: tuple[str, ...] = ()
@@ -111,6 +128,15 @@ class WrittenCase(UserModel):
             raise ValueError("a case has 'input' or 'turns', not both")
         if self.turns == ():
             raise ValueError("'turns' is empty; a conversation has at least one turn")
+        if self.when is not None:
+            given = [key for key in _OF_AGENTS if key in self.model_fields_set]
+            if given:
+                raise ValueError(f"a case has 'when' or {given[0]!r}, not both: 'when' is about traces, {_NOT_RUN}")
+
+
+_OF_AGENTS = ("input", "turns", "session", "mocks", "repeat")
+"""Keys of cases that an agent is run for."""
+_NOT_RUN = "and no agent is run for it"
 
 
 class WrittenOverall(UserModel):
@@ -131,6 +157,8 @@ class WrittenEvalSet(UserModel):
     evaluators: dict[str, WrittenEvaluator] = {}
     rules: Any = None
     """Rules for every case, as a case writes them under `expect`."""
+    expect: dict[str, Any] = {}
+    """What is expected of every trajectory, also of one that belongs to no case."""
     overall: dict[str, WrittenOverall] = {}
     metadata: dict[str, Any] = {}
     cases: tuple[WrittenCase, ...]

@@ -14,9 +14,23 @@ from ._cases import Check
 
 POLICY_KEY = "rules"
 """The key of an eval set that has its rules, and that of `expect` in a case."""
+EVERY_KEY = "expect"
+"""The key of an eval set with what is expected of every trajectory, and the id of the case of those of no other."""
 _APART = "rules (all cases)"
 """The name of the rules of an eval set in cases whose own rules have other settings."""
 _INDEX = lazy_pattern(r"rules\[(\d+)\]")
+
+
+def with_every(shared: Sequence[Check], checks: Sequence[Check]) -> list[Check]:
+    """Return the checks of a case with those of every trajectory, under another name where a case has its own."""
+    own = {check.key for check in checks}
+    return [*checks, *[_renamed(check) if check.key in own else check for check in shared]]
+
+
+def _renamed(check: Check) -> Check:
+    name = f"{check.key} (all cases)"
+    evaluator = type(check.evaluator)(name, check.evaluator.config, limits=check.evaluator.limits)
+    return msgspec.structs.replace(check, key=name, evaluator=evaluator)
 
 
 def with_policy(policy: Check, checks: Sequence[Check]) -> list[Check]:

@@ -6,10 +6,17 @@ from ._all_cases import (
     rule_uses as rule_uses,
 )
 from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
-from ._judge import (
+from ._joining import (
     CASE_ATTRIBUTE as CASE_ATTRIBUTE,
+    JOINS as JOINS,
     CaseFinder as CaseFinder,
     Join as Join,
+    JoinRule as JoinRule,
+    Match as Match,
+    join_rule as join_rule,
+    told_repeat as told_repeat,
+)
+from ._judge import (
     error_result as error_result,
     has_async_evaluators as has_async_evaluators,
     judge as judge,

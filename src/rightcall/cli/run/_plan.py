@@ -12,13 +12,14 @@ import msgspec
 from rightcall.cases.evalsets import (
     Case,
     EvalSet,
+    askable_cases,
     code_files,
     load_eval_set,
     load_eval_set_with_code,
     quarantined_cases,
     select_cases,
 )
-from rightcall.errors import AgentError, RightcallError, StoreError
+from rightcall.errors import AgentError, InputError, RightcallError, StoreError
 from rightcall.reporting.changes import Base, GatePlan, gate_base
 from rightcall.reporting.store import (
     Journal,
@@ -185,7 +186,14 @@ class PlannedRun:
 
     def _selected(self) -> list[Case]:
         options = self.options
-        cases = select_cases(self.chosen.eval_set.cases, options.cases, options.tags)
+        selected = select_cases(self.chosen.eval_set.cases, options.cases, options.tags)
+        cases = askable_cases(selected)
+        self.left_out = len(selected) - len(cases)
+        if not cases:
+            raise InputError(
+                f"{self.chosen.eval_set.path}: all {len(selected):,} cases have `when` and are about recorded traces; "
+                "score those with `rightcall score`"
+            )
         if not options.failed:
             return cases
         return failed_in(last_run_of(self.chosen.eval_set.path, options.runs_folder), cases)

@@ -60,6 +60,10 @@ class Running:
 
     def run(self) -> int:
         """Run what is left to be run, report it, and return the exit code. Raises `RightcallError`."""
+        if self._plan.left_out:
+            print_error(
+                f"not run, because they have `when` and are about recorded traces: {self._plan.left_out:,} cases"
+            )
         began = monotonic()
         for result in self._plan.resume():
             self._counts.add(result)

@@ -35,6 +35,12 @@ _GATE = ("gate", "min_rate", "must")
 _what = options(
     option("What", "--evalset", metavar="FILE", help="The eval set whose cases the traces belong to."),
     option("What", "--expect", metavar="YAML|FILE", help="One expectation for all traces, such as 'calls: [a, b]'."),
+    option(
+        "What",
+        "--compare-with",
+        metavar="KEY",
+        help="Compare the verdicts with what the source says under this key, such as reward: true, or 1 and more.",
+    ),
     option("What", "--failed", is_flag=True, help="Only cases that did not pass when this eval set was last kept."),
 )
 _how = options(

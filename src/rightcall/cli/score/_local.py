@@ -19,9 +19,10 @@ from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, Ov
 
 from .._options import runs_folder, sources_of
 from .._output import Output
-from .._terminal import print_error, stdout_guard
+from .._terminal import Screen, print_error, stdout_guard
 
 if TYPE_CHECKING:
+    from rightcall.judging.models import Compared
     from rightcall.reporting.store import GateRecord, Journal, RunFolder, Sample
 
     from ._gating import ScoreGate
@@ -116,6 +117,7 @@ class LocalScoring:
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
         self._gate = _gate(request, options)
+        self._comparison = Comparison(request.compare_with)
         self._said: GateRecord | None = None
         self._is_complete = True
         self._overall: tuple[OverallResult, ...] = ()
@@ -147,8 +149,20 @@ class LocalScoring:
                 )
             report = self._report(spool, totals, seconds)
             self._output.finish(report)
+        self._say_comparison()
         self.is_sent = all([sender.finish() for sender in self._senders])
         return report.exit_code or (2 if self._sources.unreadable or not self.is_sent else 0)
+
+    def _say_comparison(self) -> None:
+        """Print the comparison after a report for people; beside a document it goes to standard error."""
+        on_screen = [each for each in self._options["formats"] if "=" not in each]
+        is_text = all([each in ("full", "concise") for each in on_screen])
+        screen = Screen()
+        for line in self._comparison.lines():
+            if is_text:
+                screen.line(line)
+            else:
+                print_error(line.strip("\n"))
 
     @property
     def _is_decided_at_once(self) -> bool:
@@ -163,6 +177,7 @@ class LocalScoring:
                 self._tally.add(result)
                 is_quarantined = result.case_id in self._quarantined
                 self._aggregates.add(() if is_quarantined else scored.measures)
+                self._comparison.add(result, scored.label)
                 self._warnings.update(result.notes)
                 if self._is_decided_at_once:
                     self._output.show(result)
@@ -200,7 +215,59 @@ class LocalScoring:
             repeats=self._tally.repeats(always=self._said is not None),
             quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.verdicts()},
             gate=self._said,
+            comparison=self._comparison.plain(),
         )
+
+
+_NO_TRACE = "RC303"
+
+
+class Comparison:
+    """The verdicts beside those of the source of the traces, if they are compared."""
+
+    def __init__(self, key: str | None) -> None:
+        self._key = key
+        self._compared: list[Compared] = []
+        self._unsaid = self._unmeasured = 0
+
+    def add(self, result: CaseResult, label: bool | None) -> None:
+        """Take a result, and whether its source calls the run a success."""
+        if self._key is None or any([placed.finding.code == _NO_TRACE for placed in result.findings]):
+            return
+        if label is None:
+            self._unsaid += 1
+        elif result.verdict in ("passed", "failed"):
+            from rightcall.judging.models import Compared
+
+            self._compared.append(Compared(f"{result.case_id}{result.repeat_note}", label, result.passed, result.score))
+        else:
+            self._unmeasured += 1
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is to be said of it; nothing if nothing is compared."""
+        if self._key is None:
+            return
+        from rightcall.judging.models import Agreement
+
+        from .._agreement import agreement_lines
+
+        yield f"\nverdicts against `{self._key}` of the source\n"
+        yield from agreement_lines(Agreement(tuple(self._compared)), self._key, "verdict")
+        if self._unsaid:
+            yield f"\nnot compared, because the source does not say: {self._unsaid:,}"
+        if self._unmeasured:
+            yield f"not compared, because there is no verdict: {self._unmeasured:,}"
+
+    def plain(self) -> dict[str, Any] | None:
+        """Return it as JSON has it; None if nothing is compared."""
+        if self._key is None:
+            return None
+        from rightcall.judging.models import Agreement
+
+        from .._agreement import plain_agreement
+
+        beside = {"key": self._key, "not_said": self._unsaid, "not_measured": self._unmeasured}
+        return plain_agreement(Agreement(tuple(self._compared)), **beside)
 
 
 class SavedRun:

@@ -15,6 +15,7 @@ from ._row_cells import Attributes, attributes_or_trouble, moment, opened, side_
 from ._row_columns import OPENED, Path, attribute_columns, fields_of, folded
 
 _MOST_COLUMNS = 2_000  # a hostile object may have millions of keys, and each would be folded and kept
+_LONGEST_TOLD = 1_000
 _KIND = "openinference.span.kind"
 _NEEDED = frozenset({"trace_id", "span_id"})
 _LOGGED = frozenset({"body", "severity_text", "severityText", "severity_number", "severityNumber", "Body"})
@@ -93,6 +94,10 @@ def _columns(names: tuple[tuple[str, Path], ...]) -> _Columns | None:
     return _Columns(paths, units, attributes)
 
 
+def _is_told(key: str, held: Any) -> bool:
+    return isinstance(held, (str, int, float)) and held != "" and key not in TOLD and len(str(held)) <= _LONGEST_TOLD
+
+
 def _cell(row: Mapping[str, Any], path: Path) -> Any:
     held: Any = row
     for name in path:
@@ -110,6 +115,9 @@ def _end(held: Mapping[str, Any], columns: _Columns, start: int | None) -> int |
 def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Columns) -> Attributes:
     found = attributes_or_trouble(held.get("attributes"), DEFAULT_LIMITS)
     told = {key: row[key] for key in TOLD if row.get(key) not in (None, "") and key not in found}
+    used = {path[0] for path in columns.paths.values()} | columns.attributes.keys()
+    # What else a row says about its span may be asked for by its name: `--join key=ticket`.
+    told |= {f"metadata.{key}": held for key, held in row.items() if key not in used and _is_told(key, held)}
     if told:
         found = {**{key: found.get(key) for key in found}, **told}
     if not columns.attributes:

@@ -17,6 +17,7 @@ def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[
     """Return a reader of lines that are read one by one."""
 
     def logs(lines: list[Any]) -> list[Log]:
+        """Return the log of all lines."""
         messages: list[Any] = []
         for line in lines:
             messages += of_event(line) if isinstance(line, dict) else [line]

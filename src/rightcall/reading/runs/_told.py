@@ -23,12 +23,7 @@ def told_of(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[
 
     `keys` are attributes to keep as they are. The id of a case is kept under `CASE` if that is one of them.
     """
-    found = {key: log.about[key] for key in keys if key in log.about}
-    for key in keys:
-        for span in spans:
-            if key in span.attributes:
-                found[key] = span.attributes.get(key)
-                break
+    found = {key: held for key in keys if (held := _kept(key, log, spans)) is not None}
     places = [place for place in _places(log, spans) if place]
     if not places:
         return found
@@ -42,6 +37,20 @@ def told_of(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[
         if held is not None and _is_small(held):
             found[name] = held
     return found
+
+
+def _kept(key: str, log: Log, spans: Sequence[ReadSpan]) -> Any:
+    """Return what a source says under a key: of the log, of its metadata, of a line, of a span; None if nothing."""
+    metadata = log.about.get("metadata")
+    lines = log.messages[:_MOST_MESSAGES] if not log.about else []
+    for holder in (log.about, metadata, *lines):
+        if isinstance(holder, Mapping) and holder.get(key) is not None:
+            return holder[key]
+    for name in (key, *[f"{prefix}{key}" for prefix in _WITHIN]):
+        for span in spans:
+            if name in span.attributes:
+                return span.attributes.get(name)
+    return None
 
 
 def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rightcall.errors import InputError
 from rightcall.reading.formats import OPENED, Path, attribute_columns, fields_of, folded
+from rightcall.reading.spans import TOLD
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,8 +48,10 @@ class SpanColumns(msgspec.Struct, frozen=True):
         return list(dict.fromkeys([*(path[0] for path in self.paths.values()), *self.attributes]))
 
 
-def span_columns(schema: pa.Schema) -> SpanColumns | None:
+def span_columns(schema: pa.Schema, kept: Collection[str] = ()) -> SpanColumns | None:
     """Return which columns hold the fields of a span; None if this is not a table of spans.
+
+    Columns that tell the case, the repeat or the score of a run are attributes, and so are those in `kept`.
 
     A row is a span if there are columns for trace id, span id, name and start. It is a whole trace if there is a column
     of traces or of their spans, as in MLflow's tables. A table with a column `calls` holds trajectories.
@@ -58,22 +61,25 @@ def span_columns(schema: pa.Schema) -> SpanColumns | None:
         return None
     paths, units = fields_of(dict(_spelled(schema)))
     attributes = attribute_columns(names)
+    used = {path[0] for path in paths.values()}
+    told = {name: name for name in names if (name in TOLD or name in kept) and name not in used}
     if {"trace_id", "span_id", "name", "start"} <= paths.keys():
         others = {"trace", "spans", "row_id"} if attributes else {"trace", "spans", "row_id", "kind"}
-        return SpanColumns({field: path for field, path in paths.items() if field not in others}, units, attributes)
+        held = {field: path for field, path in paths.items() if field not in others}
+        return SpanColumns(held, units, attributes | told)
     for field in ("trace", "spans"):
         if field in paths and _may_hold(schema, paths[field]):
             return SpanColumns({held: paths[held] for held in (field, "row_id") if held in paths}, {}, {})
     return None
 
 
-def known_columns(schema: pa.Schema, name: str) -> SpanColumns:
-    """Return which columns hold the fields of a span.
+def known_columns(schema: pa.Schema, name: str, kept: Collection[str] = ()) -> SpanColumns:
+    """Return which columns hold the fields of a span, and those in `kept`.
 
     Raises:
         InputError: this is not a table of spans, or a column has a type that cannot be read.
     """
-    columns = span_columns(schema)
+    columns = span_columns(schema, kept)
     if columns is None:
         there = ", ".join(schema.names[:12]) + (", …" if len(schema.names) > 12 else "")
         raise InputError(f"{name}: not a table of spans; {LOOKED_FOR_COLUMNS}; there are {there or 'none'}")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from rightcall.reporting.store import Trial
-from rightcall.values.results import CaseResult, Totals, Verdict
+from rightcall.values.results import CaseResult, Totals, Verdict, success_of
 from rightcall.values.statistics import (
     Interval,
     Trials,
@@ -172,6 +172,5 @@ def with_success(key: str, results: Iterable[CaseResult]) -> list[CaseResult]:
 
 def success(value: Any) -> Verdict:
     """Return what a value that a source calls success comes to as a verdict."""
-    if not isinstance(value, (bool, int, float)) or value != value:  # text, nothing, or not a number
-        return "not_measured"
-    return "passed" if value >= 1 else "failed"
+    found = success_of(value)
+    return "not_measured" if found is None else "passed" if found else "failed"

@@ -38,6 +38,8 @@ class Sibling(msgspec.Struct, frozen=True):
     """Another repeat of a case."""
 
     repeat: int
+    number: int
+    """The number that people are told."""
     verdict: Verdict
     href: str
 
@@ -67,6 +69,8 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     case_id: ShownText
     repeat: int
+    number: int
+    """The number of the repeat that people are told."""
     verdict: Verdict
     score: float | None
     place: str
@@ -178,8 +182,7 @@ def case_html(page: CasePage, links: Links) -> str:
 
 
 def _name(result: CaseResult) -> str:
-    name = str(shown_text(result.case_id, 80, one_line=True))
-    return f"{name} (repeat {result.repeat + 1})" if result.repeat else name
+    return f"{shown_text(result.case_id, 80, one_line=True)}{result.repeat_note}"
 
 
 def _page(
@@ -198,6 +201,7 @@ def _page(
         key=case_key(result.case_id, result.repeat),
         case_id=shown_text(result.case_id, _ID, one_line=True),
         repeat=result.repeat,
+        number=result.number,
         verdict=result.verdict,
         score=result.score,
         place=str(result.source)[:_ID] if result.source.file else "",

@@ -56,6 +56,8 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     """Its name in addresses."""
     case_id: str
     repeat: int
+    number: int
+    """The number of the repeat that people are told."""
     verdict: Verdict
     score: float | None
     why: str
@@ -77,6 +79,7 @@ def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
         key=case_key(result.case_id, result.repeat),
         case_id=result.case_id[:_CASE_ID],
         repeat=result.repeat,
+        number=result.number,
         verdict=result.verdict,
         score=result.score,
         why=sentence_of(result)[:_SENTENCE],

@@ -52,8 +52,7 @@ class CaseBlock(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         """What the case is called in a report: with the number of the repeat, where repeats are reported one by one."""
-        repeat = self.result.repeat if self.repeats is None else 0
-        return self.result.case_id if not repeat else f"{self.result.case_id} (repeat {repeat + 1})"
+        return f"{self.result.case_id}{self.result.repeat_note if self.repeats is None else ''}"
 
     @property
     def how_often(self) -> str:

@@ -122,8 +122,7 @@ def headline(block: CaseBlock, paper: Paper) -> Line:
     """Return one line, such as `✗ laptop_search  order 2/4  args 2/3  missing 1  extra 1   4 calls  2.2s`."""
     result, is_quarantined = block.result, block.quarantine is not None
     width = min(paper.width, _WIDEST)
-    repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
-    name = fit(paper.text(result.case_id), max(_NAME, width // 3), plain=paper.plain) + repeat
+    name = fit(paper.text(result.case_id), max(_NAME, width // 3), plain=paper.plain) + result.repeat_note
     mark = "  q " if is_quarantined else f"  {paper.sign(result.verdict)} "
     size = _size(result)
     room = width - cell_count(mark) - max(_NAME, cell_count(name)) - cell_count(size) - 4
@@ -252,9 +251,12 @@ def detail_lines(report: Report, paper: Paper) -> Iterator[Line]:
 
 
 def _head(result: CaseResult, paper: Paper) -> Line:
-    repeat = f" (repeat {result.repeat + 1})" if result.repeat else ""
     mark = (f"  {paper.sign(result.verdict)} ", SIGNS[result.verdict].style)
-    return (mark, (_name(result.case_id, paper) + repeat, "bold"), f"  {_score(result.verdict, result.score)}")
+    return (
+        mark,
+        (_name(result.case_id, paper) + result.repeat_note, "bold"),
+        f"  {_score(result.verdict, result.score)}",
+    )
 
 
 def _name(raw: str, paper: Paper) -> str:

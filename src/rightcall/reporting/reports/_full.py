@@ -102,7 +102,7 @@ def _as_note(block: tuple[Line, ...]) -> Iterator[Line]:
 
 def case_name(result: CaseResult) -> str:
     """Return the name of a result."""
-    return result.case_id if not result.repeat else f"{result.case_id} (repeat {result.repeat + 1})"
+    return f"{result.case_id}{result.repeat_note}"
 
 
 def _blocks(result: CaseResult, paper: Paper) -> Iterator[Iterator[Line]]:

@@ -58,6 +58,7 @@ class JsonReport(msgspec.Struct, kw_only=True):
     gate: GateRecord | None = None
     quarantined: dict[str, Quarantine] = {}
     """By the id of the case: cases that count in nothing, neither in `totals` nor in `rates` nor for the gate."""
+    comparison: dict[str, Any] | None = None
 
 
 def report_schema() -> dict[str, Any]:

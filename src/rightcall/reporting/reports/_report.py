@@ -52,6 +52,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     gate: GateRecord | None = None
     """What a gate said, which then decides the exit code; cases that it compares decide nothing by themselves."""
 
+    comparison: Mapping[str, Any] | None = None
+    """The verdicts beside those of the source of the traces, if they were compared."""
     min_pass: float | None = None
     """The share of cases that is enough; `None` means all, and for a run that is not complete."""
 
@@ -166,6 +168,8 @@ def json_report(report: Report) -> Iterator[str]:
     if report.quarantined:
         ending["quarantined"] = msgspec.to_builtins(dict(report.quarantined))
     ending["exit_code"] = report.exit_code
+    if report.comparison is not None:
+        ending["comparison"] = dict(report.comparison)
     if report.gate is not None:
         ending["gate"] = msgspec.to_builtins(report.gate)
     if report.repeats:
@@ -177,11 +181,14 @@ def json_report(report: Report) -> Iterator[str]:
 
 def json_case(result: CaseResult, evidence: str) -> str:
     """Return a result as `to_json` writes it, given what `json_evidence` wrote."""
-    return f"{dump_json({'case_id': result.case_id, 'repeat': result.repeat})[:-1]}, {evidence[1:]}"
+    known = {"case_id": result.case_id, "repeat": result.repeat}
+    known |= {"is_repeat_told": True} if result.is_repeat_told else {}
+    return f"{dump_json(known)[:-1]}, {evidence[1:]}"
 
 
 def json_evidence(result: CaseResult) -> str:
     """Return a result without its case id and repeat, as a JSON object."""
     plain = result.to_plain()
     del plain["case_id"], plain["repeat"]
+    plain.pop("is_repeat_told", None)
     return dump_json(plain)

@@ -218,6 +218,8 @@ def case_digest(case: Case, *others: object) -> str:
         for check in case.checks
     ]
     question = [case.id, case.input, list(case.turns), case.session, dict(case.mocks), checks]
+    if case.when is not None:
+        question.append({"when": case.when.written})
     if any(check.evaluator.waits for check in case.checks):  # these evaluators see more of a case
         code = [check.evaluator.fingerprint for check in case.checks]
         question += [case.expected_behavior, dict(case.metadata), code]

@@ -173,7 +173,7 @@ def _siblings(index: Index, result: CaseResult, name: str, links: Links) -> tupl
     rows = [entry.row for entry in index.repeats(result.case_id)]
     if len(rows) < 2:
         return ()
-    return tuple([Sibling(row.repeat, row.verdict, links.case(name, row.key)) for row in rows])
+    return tuple([Sibling(row.repeat, row.number, row.verdict, links.case(name, row.key)) for row in rows])
 
 
 class _Past(msgspec.Struct, frozen=True):

@@ -215,6 +215,6 @@ def span_trajectories(
     spans = (
         span
         for batch in parts
-        for span in table_spans(batch, known_columns(batch.schema, "the table of spans"), limits)
+        for span in table_spans(batch, known_columns(batch.schema, "the table of spans", metadata_attributes), limits)
     )
     return UnorderedSpans(spans, grouping, metadata_attributes, limits).trajectories()

@@ -144,13 +144,13 @@ class _Worker:
             return task.function(task.part)
         if task.large is not None and task.block is not None:
             block = BlockReader(task.large, task.block)
-            return Done(self._scored(block.trajectories()), block.left, block.waiting, block.begun)
+            return Done(self._scored(task.path, block.trajectories()), block.left, block.waiting, block.begun)
         problems: list[InputError] = []
-        scored = self._scored(self._read(task.path, problems))
+        scored = self._scored(task.path, self._read(task.path, problems))
         return Done(scored, problem=str(problems[0]) if problems else "")
 
-    def _scored(self, trajectories: Iterator[Trajectory]) -> list[Scored | Unmatched]:
-        found = self._scorer.scored((None, trajectory) for trajectory in trajectories)
+    def _scored(self, path: str, trajectories: Iterator[Trajectory]) -> list[Scored | Unmatched]:
+        found = self._scorer.scored((path, trajectory) for trajectory in trajectories)
         return [each.packed(self._evidence) if isinstance(each, Scored) else Unmatched(each.tools) for _, each in found]
 
     def _read(self, path: str, problems: list[InputError]) -> Iterator[Trajectory]:

@@ -13,6 +13,7 @@ import msgspec
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import (
     CaseFinder,
+    Match,
     Overall,
     RuleUse,
     RuleUses,
@@ -20,11 +21,12 @@ from rightcall.cases.verdicts import (
     has_async_evaluators,
     judge,
     not_measured_result,
+    told_repeat,
 )
 from rightcall.errors import InputError
 from rightcall.reading import Reading
 from rightcall.scale.request import Request
-from rightcall.values.results import CaseResult, Measure, measures_of
+from rightcall.values.results import CaseResult, Measure, measures_of, success_of
 from rightcall.values.trajectory import Trajectory
 
 from ._sources import Sources
@@ -63,6 +65,10 @@ class Scored(msgspec.Struct, frozen=True):
     """The tools that were called, where rules name tools that must not be called."""
     rules: RuleUses = ()
     """The rules of it, and which of them never applied."""
+    told_repeat: int | None = None
+    """The number of the repeat that the trace says it is."""
+    label: bool | None = None
+    """Whether the source calls the run a success, if that is asked for and it says so."""
 
     def packed(self, evidence: Evidence) -> Scored:
         """Return it as it goes to another process: there may be millions, so `all`, the `bad` or none go whole."""
@@ -103,7 +109,8 @@ class Scorer:
     def __init__(self, request: Request, reading: Reading) -> None:
         expected = request.expected
         self._for_all = expected.for_all
-        self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute)
+        self._compare_with = request.compare_with
+        self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every)
         self._names = ToolNames(expected.rules)
         self._overall = Overall(expected.overall)
         self._rules = RuleUse()
@@ -122,23 +129,33 @@ class Scorer:
             self._judging.close()
 
     def scored(self, trajectories: Iterable[tuple[NameT, Trajectory]]) -> Iterator[tuple[NameT, Scored | Unmatched]]:
-        """The results of trajectories in order, each with the name it came with."""
-        return self.scored_as((name, self._case_of(trajectory), trajectory) for name, trajectory in trajectories)
+        """The results of trajectories in order, each with the name it came with: that of its file."""
+        return self.scored_as(self._matched(trajectories))
+
+    def _matched(
+        self, trajectories: Iterable[tuple[NameT, Trajectory]]
+    ) -> Iterator[tuple[NameT, Match | None, Trajectory]]:
+        """Yield each trajectory with each of its cases; once without one if it has none."""
+        for name, given in trajectories:
+            trajectory = self._joining.named_by_file(given, name if isinstance(name, str) else None)
+            matches = [Match(self._for_all)] if self._for_all else self._joining.matches(trajectory)
+            yield from ((name, match, trajectory) for match in matches or (None,))
 
     def scored_as(
-        self, named: Iterable[tuple[NameT, Case | None, Trajectory]]
+        self, named: Iterable[tuple[NameT, Match | None, Trajectory]]
     ) -> Iterator[tuple[NameT, Scored | Unmatched]]:
         """The results of trajectories whose cases are known. Those whose evaluators wait are judged side by side."""
         # A deque of what was submitted keeps the order of the files, whichever evaluator finishes first.
-        waiting: deque[tuple[NameT, Case | None, Trajectory, Future[CaseResult] | None]] = deque()
+        waiting: deque[tuple[NameT, Match | None, Trajectory, Future[CaseResult] | None]] = deque()
         problem = None
         try:
-            for name, case, trajectory in named:
-                if not waiting and (case is None or not has_async_evaluators(case)):
-                    yield name, self._outcome(case, None if case is None else judge(case, trajectory), trajectory)
+            for name, match, trajectory in named:
+                is_asked = match is not None and not match.doubt
+                if not waiting and not (is_asked and match is not None and has_async_evaluators(match.case)):
+                    yield name, self._outcome(match, None, trajectory)
                     continue
-                future = None if case is None else self._judging.submit(case, trajectory)
-                waiting.append((name, case, trajectory, future))
+                future = self._judging.submit(match.case, trajectory) if is_asked and match is not None else None
+                waiting.append((name, match, trajectory, future))
                 while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
                     yield self._taken(*waiting.popleft())
         except InputError as caught:
@@ -148,21 +165,31 @@ class Scorer:
         if problem is not None:
             raise problem
 
-    def _case_of(self, trajectory: Trajectory) -> Case | None:
-        return self._for_all or self._joining.case_of(trajectory)
-
     def _taken(
-        self, name: NameT, case: Case | None, trajectory: Trajectory, judged: Future[CaseResult] | None
+        self, name: NameT, match: Match | None, trajectory: Trajectory, judged: Future[CaseResult] | None
     ) -> tuple[NameT, Scored | Unmatched]:
-        return name, self._outcome(case, None if judged is None else judged.result(), trajectory)
+        return name, self._outcome(match, None if judged is None else judged.result(), trajectory)
 
-    def _outcome(self, case: Case | None, result: CaseResult | None, trajectory: Trajectory) -> Scored | Unmatched:
+    def _outcome(self, match: Match | None, judged: CaseResult | None, trajectory: Trajectory) -> Scored | Unmatched:
         tools = self._names.seen_in(trajectory.names)
-        if case is None or result is None:
+        if match is None:
             return Unmatched(tools, trajectory)
+        case = match.case
+        if match.doubt:
+            result = not_measured_result(case, "RC305", doubt_text(match.doubt), trajectory)
+        else:
+            result = judge(case, trajectory) if judged is None else judged
         seen = self._overall.see(case, result)
         rules = self._rules.see(case, result)
-        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, tools, rules)
+        told = told_repeat(trajectory.metadata)
+        key = self._compare_with
+        label = None if key is None else success_of(trajectory.metadata.get(key))
+        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, tools, rules, told, label)
+
+
+def doubt_text(doubt: str) -> str:
+    """Say why it cannot be told whether a case applies."""
+    return f"it cannot be told whether this case applies: {doubt}"
 
 
 class Scoring:
@@ -177,6 +204,8 @@ class Scoring:
         self._request, self._sources, self._evidence = request, sources, evidence
         self._workers = workers
         self._times: Counter[str] = Counter()
+        self._numbers: dict[str, set[int]] = {}
+        self._told: set[tuple[str, int]] = set()
         self._positions: Counter[str] = Counter()
         self._held: list[Trajectory] = []
         self.unmatched = 0
@@ -218,13 +247,15 @@ class Scoring:
 
     def _of_cases(self, cases: Sequence[Case]) -> Generator[Scored, None, None]:
         join = self._request.join
+        named = [case for case in cases if case.when is None]
         if join != "order":
             yield from self._repeated(self._scored())
-        if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases)):
-            yield from self._in_order(cases)
+        if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases) == len(named)):
+            yield from self._in_order(named)
         for case in cases:
             if not self._times[case.id]:
-                result = not_measured_result(case, "RC303", "no trace belongs to this case")
+                reason = "no trace belongs to this case" if case.when is None else "no trace fits this case"
+                result = not_measured_result(case, "RC303", reason)
                 yield Scored(result, seen=self.overall.see(case, result))
 
     def _in_order(self, cases: Sequence[Case]) -> Iterator[Scored]:
@@ -233,7 +264,7 @@ class Scoring:
         named = self._trajectories()
         self.unmatched = 0
         with Scorer(self._request, self._sources.reading) as scorer:
-            triples = ((name, next(waiting, None), trajectory) for name, trajectory in named)
+            triples = ((name, _match(next(waiting, None)), trajectory) for name, trajectory in named)
             yield from self._repeated(scorer.scored_as(triples))
 
     def _trajectories(self) -> Iterable[tuple[str, Trajectory]]:
@@ -246,13 +277,26 @@ class Scoring:
         """The results, each with the number of its case's results before it; what belongs to no case is counted."""
         for _, scored in found:
             if isinstance(scored, Scored):
-                case_id = scored.result.case_id
-                self._times[case_id] += 1
-                yield _identified(scored, repeat=self._times[case_id] - 1)
+                self._times[scored.result.case_id] += 1
+                yield self._numbered(scored)
                 continue
             self.unmatched += 1
             self.names.add(scored.tools)
             self._hold(scored.trajectory)
+
+    def _numbered(self, scored: Scored) -> Scored:
+        """Return a result with the number of its repeat: the one that the trace says, or the next that is free."""
+        used = self._numbers.setdefault(scored.result.case_id, set())
+        told = scored.told_repeat
+        is_told = told is not None and told not in used
+        repeat = told if told is not None and is_told else len(used)
+        # A repeat without a number is shown as one more than its place, which must not be another one's number.
+        while not is_told and (repeat in used or (scored.result.case_id, repeat + 1) in self._told):
+            repeat += 1
+        used.add(repeat)
+        if is_told:
+            self._told.add((scored.result.case_id, repeat))
+        return _identified(scored, repeat=repeat, is_repeat_told=is_told)
 
     def _hold(self, trajectory: Trajectory | None) -> None:
         """Keep a trajectory that may turn out to belong to a case by its order: while none names a case."""
@@ -283,6 +327,10 @@ class Scoring:
                     yield name, found
 
 
+def _match(case: Case | None) -> Match | None:
+    return None if case is None else Match(case)
+
+
 def _identified(scored: Scored, **known: str | int) -> Scored:
     return msgspec.structs.replace(scored, result=msgspec.structs.replace(scored.result, **known))
 
@@ -305,10 +353,12 @@ class Observing:
         joining = CaseFinder(cases, join, self._sources.reading.case_attribute)
         found: dict[str, list[Trajectory]] = {case.id: [] for case in cases}
         held: list[Trajectory] = []
-        for _, trajectory in self._sources.trajectories():
-            case = None if join == "order" else joining.case_of(trajectory)
-            if case is not None:
-                found[case.id].append(trajectory)
+        for name, given in self._sources.trajectories():
+            trajectory = joining.named_by_file(given, name)
+            matches = [] if join == "order" else [each for each in joining.matches(trajectory) if not each.doubt]
+            for match in matches:
+                found[match.case.id].append(trajectory)
+            if matches:
                 continue
             self.unmatched += 1
             if len(held) < len(cases):

@@ -145,8 +145,9 @@ def _parquet(path: str, reading: Reading, is_named: bool) -> Iterator[Trajectory
         rows = (row for batch in table_batches(path) for row in plain_rows(batch))
         return _trajectories(path, rows, is_named)
     if is_span_table(schema) and "context.span_id" not in schema.names:  # `read` knows those of Phoenix by itself
-        attributes = (reading.case_attribute,)
-        return span_trajectories(table_batches(path), grouping=reading.grouping, metadata_attributes=attributes)
+        return span_trajectories(
+            table_batches(path), grouping=reading.grouping, metadata_attributes=reading.metadata_attributes
+        )
     return None
 
 

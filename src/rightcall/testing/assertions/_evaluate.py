@@ -13,6 +13,7 @@ import msgspec
 from rightcall.cases.evalsets import (
     Case,
     EvalSet,
+    askable_cases,
     cases_with_tags,
     load_eval_set_with_code,
     quarantined_cases,
@@ -145,7 +146,7 @@ class _Evaluation:
         self._agent, self._home = _agent_of(agent, eval_set)
         self._eval_set = eval_set
         self._options = options
-        chosen = select_cases(eval_set.cases, options.cases, options.tags)
+        chosen = askable_cases(select_cases(eval_set.cases, options.cases, options.tags))
         self._cases = {case.id: case for case in chosen}
         self._results: dict[tuple[str, int], CaseResult] = {}
         self._quarantined = quarantined_cases(chosen)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rightcall.cases.evalsets import Case, EvalSet, load_eval_set_with_code, select_cases
+from rightcall.cases.evalsets import Case, EvalSet, askable_cases, load_eval_set_with_code, select_cases
 from rightcall.errors import RightcallError
 from rightcall.reporting.reports import printable
 from rightcall.running.tracing import Captured
@@ -48,7 +48,7 @@ class EvalSetFile(pytest.File):
             eval_set = load_trusted(os.path.relpath(self.path), self.config)
         except RightcallError as problem:
             raise self.CollectError(problem) from None
-        for case in eval_set.cases:
+        for case in askable_cases(eval_set.cases):
             yield CaseItem.from_parent(self, name=shown_id(case), case=case, eval_set=eval_set)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
@@ -171,7 +171,7 @@ def _cases(mark: pytest.Mark, file: Path, config: pytest.Config) -> list[Case]:
         )
     try:
         found = [case for path in mark.args for case in _loaded(_found(str(path), file, config), config).cases]
-        return select_cases(found, _listed(mark.kwargs.get("cases")), _listed(mark.kwargs.get("tags")))
+        return select_cases(askable_cases(found), _listed(mark.kwargs.get("cases")), _listed(mark.kwargs.get("tags")))
     except RightcallError as problem:
         raise pytest.Collector.CollectError(str(problem)) from None
 

@@ -16,6 +16,7 @@ from ._case_results import (
     Totals as Totals,
     measures_of as measures_of,
     severity as severity,
+    success_of as success_of,
     worst as worst,
 )
 from ._codes import (

@@ -75,7 +75,9 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     """Where the calls are written that expectations list which did not pass."""
     warnings: tuple[str, ...] = ()
     repeat: int = 0
-    """Which of several trajectories of one case was judged, from 0."""
+    """Which of several trajectories of one case was judged, from 0; or the number that its trace says it is."""
+    is_repeat_told: bool = False
+    """Whether the trace says the number of the repeat."""
     outcome: Outcome | None = None
     """The outcome of running the agent, if it was run for this result."""
 
@@ -83,6 +85,16 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     def passed(self) -> bool:
         """Whether the verdict is `passed`, and nothing else."""
         return self.verdict == "passed"
+
+    @property
+    def number(self) -> int:
+        """The number of the repeat, as people are told: from 1, unless the trace says another one."""
+        return self.repeat if self.is_repeat_told else self.repeat + 1
+
+    @property
+    def repeat_note(self) -> str:
+        """Which repeat it is, to follow the id of the case; empty for the first, unless the trace says its number."""
+        return f" (repeat {self.number})" if self.repeat or self.is_repeat_told else ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -101,6 +113,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
         plain: dict[str, Any] = {
             "case_id": self.case_id,
             "repeat": self.repeat,
+            **({"is_repeat_told": True} if self.is_repeat_told else {}),
             "verdict": self.verdict,
             "score": self.score,
             "source": msgspec.to_builtins(self.source),
@@ -147,6 +160,7 @@ class SavedCase(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     warnings: tuple[str, ...]
     evaluations: tuple[SavedResult, ...]
     trajectory: Trajectory | None
+    is_repeat_told: bool = False
     written: tuple[ExpectationSources, ...] = ()
     outcome: Outcome | None = None
 
@@ -176,6 +190,13 @@ class Totals(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         counts = [(getattr(self, verdict), SIGNS[verdict].word) for verdict in _SHOWN_ORDER]
         return ", ".join([f"{count:,} {word}" for count, word in counts if count]) or "no cases"
+
+
+def success_of(value: Any) -> bool | None:
+    """Return whether what a source says of a run is success: `true`, or a number from 1 on; None if it says neither."""
+    if not isinstance(value, (bool, int, float)) or value != value:  # text, nothing, or not a number
+        return None
+    return bool(value >= 1)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

@@ -173,6 +173,13 @@ CODES: dict[str, Code] = {
             "all the same. Record spans of the tools, or give the calls in a format that `rightcall show` reads.",
         ),
         (
+            "RC305",
+            "fit-unknown",
+            "It cannot be told whether a case with `when` applies to this trajectory, because the trace does not "
+            "record what `when` asks for. The case is `not_measured` for it: a trajectory that is left out silently "
+            "would look like one that passed. Record what is asked for, or say `unrecorded: leave_out` in the case.",
+        ),
+        (
             "RC401",
             "limit-exceeded",
             "Judging this trajectory would take more than a limit allows, so it was not judged: the result is "
