@@ -62,13 +62,27 @@ CORE = (
     Area("judging/core", ("_doubts", "_naming", "_selection"), "judging", (*_JUDGED, "reporting/changes")),
     Area(
         "judging/calls",
-        ("_comparison", "_match_types", "_pairs", "_sequences", "_turns"),
+        (
+            "_comparison",
+            "_group*",
+            "_match_types",
+            "_pairs",
+            "_sequences",
+            "_steps",
+            "_trajectory",
+            "_turns",
+        ),
         "judging",
         (*_JUDGED, "reporting/changes"),
     ),
+    Area("judging/rules", EVERY, "judging/rules", ("judging", *_JUDGED)),
+    # Intervals and tests, by which a difference between runs is told from chance.
+    Area("values/statistics", EVERY, "values/statistics", ("reporting/changes", "reporting/reports")),
+    Area("reporting/changes", ("_gate",), "reporting/changes", ("values/statistics", "testing/assertions")),
     # From spans and messages to the calls of a run, each once, in its turn.
     Area("reading/runs", EVERY, "reading", _READ),
-    Area("reading/messages", ("_message_exchange", "_prompt_history", "_requests", "_span_messages"), "reading", _READ),
+    Area("reading/messages", EVERY, "reading", _READ),
+    Area("reading/formats", ("_langfuse", "_langsmith", "_mlflow", "_row*"), "reading", _READ),
 )
 
 

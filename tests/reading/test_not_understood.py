@@ -54,8 +54,8 @@ SIGNS: dict[str, tuple[Any, str]] = {
     "a result without its call": (gives("9", "ok"), "a result of 9"),
     "a role of tools": ({"role": "ipython", "content": "1"}, "a message of role ipython"),
     "a call in an unknown place": (
-        {"role": "assistant", "blocks": [{"type": "tool_use", "id": "1", "name": "t", "input": {}}]},
-        "a call or result below `blocks`",
+        {"role": "assistant", "pieces": [{"type": "tool_use", "id": "1", "name": "t", "input": {}}]},
+        "a call or result below `pieces`",
     ),
     "a tool call in tags": ({"role": "assistant", "content": '<tool_call>{"name": "x"}</tool_call>'}, "message 2 asks"),
     "ReAct": ({"role": "assistant", "content": "Thought: x\nAction: look\nAction Input: y"}, "message 2 asks"),

@@ -270,7 +270,9 @@ def _unblocked(value: Any, is_block: Callable[[Any], bool]) -> Any:
 
 
 def _is_text_block(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str)
+    # LlamaIndex calls the type of a block `block_type`.
+    is_text = isinstance(block, dict) and "text" in (block.get("type"), block.get("block_type"))
+    return is_text and isinstance(block.get("text"), str)
 
 
 def _is_converse_block(block: Any) -> bool:

@@ -10,7 +10,16 @@ from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, outcome
 
 from ._message_exchange import exchange_of
-from ._parts import asks_for_calls, is_pair, part_of, text_of, writer_of, written_text
+from ._parts import (
+    asks_for_calls,
+    content_of,
+    is_pair,
+    is_step,
+    part_of,
+    text_of,
+    writer_of,
+    written_text,
+)
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3
@@ -46,16 +55,45 @@ def question_in(messages: list[Any]) -> str | None:
 
 
 def answer_in(messages: list[Any]) -> str | None:
-    """Return the text of the last message, if the model wrote it and it asks for no call."""
+    """Return the text of the last message, if the model wrote it and it asks for no call that is still open.
+
+    A message may hold results beside its calls (tools that a provider runs, messages of a user interface); the answer
+    is the text after them.
+    """
     last = messages[-1] if messages else None
     if isinstance(last, list) and last:
         last = last[-1]  # LangChain's generations: a list of answers for each prompt
     if isinstance(last, str):
         return written_text(last) if len(messages) > 1 else None
+    if isinstance(last, dict) and is_step(last):
+        return _answer_of_step(last)
     if not isinstance(last, dict) or writer_of(last) != "model" or asks_for_calls(last):
         return None
     exchange = exchange_of(last)
-    return None if exchange.calls or exchange.results else text_of(last)
+    if not exchange.calls and not exchange.results:
+        return text_of(last)
+    known = {result.call_id for result in exchange.results if result.call_id}
+    is_open = [call.output is NOTHING and not call.failed and call.call_id not in known for call in exchange.calls]
+    return None if any(is_open) else text_of({"content": _after_calls(content_of(last))})
+
+
+def _answer_of_step(step: dict[str, Any]) -> str | None:
+    """Return the answer in the last step of smolagents: what `final_answer` was called with."""
+    answers = [call.args for call in exchange_of(step).calls if call.name == "final_answer"]
+    given = [args.get("answer") if isinstance(args, dict) else args for args in answers]
+    found = step.get("action_output") if step.get("is_final_answer") is True else next(iter(given), None)
+    return found if isinstance(found, str) else None
+
+
+def _after_calls(content: Any) -> Any:
+    """Return the parts of a message's content after the last call or result."""
+    if not isinstance(content, list):
+        return content
+    after = 0
+    for place, part in enumerate(content, 1):
+        found = exchange_of({"role": "assistant", "content": [part]})
+        after = place if found.calls or found.results else after
+    return content[after:]
 
 
 def given_in(held: Any, encoded: bool = False) -> Any:

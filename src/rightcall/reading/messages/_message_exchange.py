@@ -11,7 +11,8 @@ from rightcall.reading.spans import CallRecord
 from rightcall.values.decoding import decode_json
 
 from ._agent_parts import Part
-from ._parts import Writer, is_step, part_of, partial_part, read_part, read_step, text_of, writer_of
+from ._asides import calling_id, is_aside, is_interruption, is_refused
+from ._parts import Writer, is_step, is_task, part_of, partial_part, read_part, read_step, text_of, writer_of
 from ._unknown_calls import (
     acts_by_text,
     is_data,
@@ -42,6 +43,7 @@ _HOLDERS = (
     "tool_calls",
     "content",
     "parts",
+    "blocks",
     "contents",
     "items",
     "tool_call_results",
@@ -57,17 +59,8 @@ _SAID = ("content", "parts", "text", "message", "data", "kwargs", "items", "cont
 """Keys of a message that hold its content."""
 _DEPTH = 6
 _ANSWER = "gen_ai.choice"
-_REFUSED = "User rejected tool use"
-"""Claude Code's note beside the result of a call that was not carried out."""
-_DENIALS = tuple(
-    [f"[Operation Cancelled] Reason: User {did}" for did in ("did not allow tool call", "denied execution")]
-)
-"""Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
-_FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
 _USER = frozenset({"user", "human"})
 _MODEL = frozenset({"assistant", "model", "ai", "agent"})
-_TASK = frozenset({"task", "task_images"})
-"""Keys of the first step of smolagents; logs of tasks (CrewAI) have others beside them."""
 
 
 class Exchange:
@@ -100,7 +93,7 @@ class Exchange:
         self.item = False
         """Whether the message is itself a call or result, not a message around some."""
         self.parent_id: str | None = None
-        """The id of the call whose sub-agent wrote the message (Claude Code)."""
+        """The id of the call whose sub-agent wrote the message (Claude Code); empty if it is not recorded."""
         self.answers = False
         """Whether the message is the model's answer, though it is listed in the input (Pydantic AI)."""
         self.unread = ""
@@ -111,7 +104,9 @@ class Exchange:
     @property
     def is_of_user(self) -> bool:
         """Whether the message is the user's."""
-        return not self.calls and not self.results and self.parent_id is None and self.writer == "user"
+        if self.calls or self.results or self.parent_id is not None or self.writer != "user":
+            return False
+        return not is_interruption(self.text)
 
     @property
     def is_silent(self) -> bool:
@@ -165,19 +160,13 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
     known = set[str]()
     for message in messages:
         uuid = message.get("uuid") if isinstance(message, dict) else None
-        if (isinstance(uuid, str) and uuid in known) or (isinstance(message, dict) and _is_aside(message)):
+        if (isinstance(uuid, str) and uuid in known) or (isinstance(message, dict) and is_aside(message)):
             found.append(Exchange())
             continue
         found.append(exchange_of(message) if isinstance(message, dict) else no_message(message))
         if isinstance(uuid, str):
             known.add(uuid)
     return found
-
-
-def _is_aside(message: Mapping[str, Any]) -> bool:
-    """Whether a message shows the model how to work (SWE-agent), or is a fragment of the one that follows (ADK)."""
-    is_fragment = message.get("partial") is True and "author" in message
-    return message.get("is_demo") is True or is_fragment or message.get("type") in _FRAGMENTS
 
 
 def no_message(item: Any) -> Exchange:
@@ -192,8 +181,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     """Read one message."""
     exchange = Exchange(message)
     exchange.role = _role(message)
-    parent = message.get("parent_tool_use_id")
-    exchange.parent_id = parent if isinstance(parent, str) else None
+    exchange.parent_id = calling_id(message)
     exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
     if is_step(message):
         exchange.calls, exchange.results = read_step(message)
@@ -207,17 +195,12 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         exchange.acts = _acts(message, exchange.role)
     exchange.unread = found.unread
     _part_with_calls_of_user(exchange)
+    for call in exchange.calls if exchange.parent_id == "" else ():
+        call.is_parent_known = False
     for result in exchange.results:
-        if message.get("toolUseResult") == _REFUSED or _is_denied(message, result):
+        if is_refused(message, result):
             result.withheld = "refused by the user"
     return exchange
-
-
-def _is_denied(message: Mapping[str, Any], result: CallRecord) -> bool:
-    """Whether Qwen Code says beside a result that the call was cancelled, and in it that the user did not allow it."""
-    told = message.get("toolCallResult")
-    is_cancelled = isinstance(told, dict) and told.get("status") == "cancelled"
-    return is_cancelled and (result.error or "").startswith(_DENIALS)
 
 
 def _read_parts(exchange: Exchange, found: _Parts) -> None:
@@ -393,7 +376,7 @@ def _is_message(message: Mapping[str, Any]) -> bool:
         return True
     if {"role", "lc", "author", "part_kind", "parts", "tool_calls"} & message.keys():
         return True
-    if "task" in message and message.keys() <= _TASK:
+    if is_task(message):
         return True
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True

@@ -63,7 +63,16 @@ PARTS = (
         "OpenInference, early", {"function_call_name": str}, "function_call_name", "", "function_call_arguments_json"
     ),
     # Responses: an item has an `id` of its own, and call and result share a `call_id`.
-    result_row("OpenAI Responses", {"type": "function_call_output"}, "", "call_id", "output", unwrap=(content_blocks,)),
+    # LiveKit writes the same items, and says which results are errors.
+    result_row(
+        "OpenAI Responses",
+        {"type": "function_call_output"},
+        "",
+        "call_id",
+        "output",
+        failure=(("is_error", True),),
+        unwrap=(content_blocks,),
+    ),
     result_row("OpenAI Responses", {"type": "custom_tool_call_output"}, "", "call_id", "output"),
     call_row("OpenAI Responses, custom", {"type": "custom_tool_call"}, "name", "call_id", "input"),
     call_row("Semantic Kernel", {"content_type": "function_call"}, "name", "call_id|id", "arguments"),
@@ -284,7 +293,15 @@ PARTS = (
         failure=(("tool_output.is_error", True),),
         unwrap=(llamaindex_output,),
     ),
-    call_row("LlamaIndex", {"tool_kwargs": dict, "tool_name": str}, "tool_name", "tool_id", "tool_kwargs"),
+    call_row("LlamaIndex", {"tool_kwargs": None, "tool_name": str}, "tool_name", "tool_id|tool_call_id", "tool_kwargs"),
+    result_row(
+        "LlamaIndex, messages",
+        {"role": "tool", "additional_kwargs.tool_call_id": str},
+        "additional_kwargs.name",
+        "additional_kwargs.tool_call_id",
+        "content|blocks",
+        unwrap=(content_blocks,),
+    ),
     result_row(
         "Haystack",
         {"tool_call_result": dict},
@@ -337,7 +354,7 @@ PARTS = (
         "name|function",
         "tool_call_id",
         "content",
-        failure=(("status", "error"), ("error", None)),
+        failure=(("status", "error"), ("error", None), ("tool_call_error", True)),  # the last is Agno's
         message="error.message|error",
         unwrap=(content_blocks, azure_result),
     ),

@@ -34,8 +34,8 @@ _WRITERS: dict[str, Writer] = {
     "gen_ai.assistant.message": "model",
 }
 _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
-_KINDS = ("type", "block_type", "part_kind")
-_CONTENTS = ("content", "contents", "parts", "blocks")
+_KINDS = ("type", "block_type", "part_kind", "content_type")
+_CONTENTS = ("content", "contents", "parts", "blocks", "items", "task")
 _WRAPPINGS = 5
 _OF_AUTOGEN = "Message"
 
@@ -53,6 +53,8 @@ def writer_of(message: Any) -> Writer:
         found = _WRITERS.get(str(message.get(key, "")).lower())
         if found:
             return found
+    if is_task(message):
+        return "user"
     source, kind = message.get("source"), message.get("type")
     if isinstance(source, str) and isinstance(kind, str) and kind.endswith(_OF_AUTOGEN):
         return "user" if source == "user" else "model"
@@ -61,11 +63,18 @@ def writer_of(message: Any) -> Writer:
 
 def text_of(message: Any) -> str | None:
     """Return the text of a message; None if there is none."""
+    return _text_in(content_of(message)) or None
+
+
+def is_task(message: Mapping[str, Any]) -> bool:
+    """Whether a message is the first step of smolagents; logs of tasks (CrewAI) have other keys beside it."""
+    return "task" in message and message.keys() <= {"task", "task_images"}
+
+
+def content_of(message: Any) -> Any:
+    """Return the content of a message: a text, or a list of parts."""
     message = _unwrapped(message)
-    if not isinstance(message, Mapping):
-        return None
-    held = next((message[key] for key in _CONTENTS if message.get(key)), None)
-    return _text_in(held) or None
+    return next((message[key] for key in _CONTENTS if message.get(key)), None) if isinstance(message, Mapping) else None
 
 
 def asks_for_calls(message: Any) -> bool:
@@ -355,9 +364,7 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecor
     if not calls and isinstance(output, dict):
         # A step that raised has lost its calls, but not the message that asked for them.
         calls = _calls(output.get("tool_calls"))
-    if not calls:
-        return [], []
-    return calls, _results(step, calls)
+    return calls, _results(step, calls) if calls else []
 
 
 def _calls(held: Any) -> list[CallRecord]:

@@ -132,7 +132,7 @@ class Requests:
         """Add a copy of a request seen for the first time; the original belongs to a cached message."""
         record = copy(call)
         record.turn = key[1]
-        record.is_parent_known = self.is_placed
+        record.is_parent_known = record.is_parent_known and self.is_placed
         if is_past:
             self._past.add(id(record))
         record.order = len(self.known)

@@ -143,7 +143,9 @@ _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "resul
 
 # Every repetition is bounded or of one class of characters, so the pattern takes linear time on hostile text.
 _ACTING_TEXT = lazy_pattern(
-    r"<tool_call>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
+    r"<tool_calls?>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
+    # DeepSeek, gpt-oss, FunctionGemma, MiniMax and others, GLM, Nemotron: the tokens of their chat templates.
+    r"|<\uff5ctool\u2581|<\uff5cDSML\uff5c|to=functions\.\w|<start_function_call>|<\w{1,20}[:_]tool_call>|<arg_key>|<TOOLCALL>"
     r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
     r"|^<(?:read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files"
     r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"
@@ -164,9 +166,9 @@ _ACTION = lazy_pattern(r"^[ \t]*Action(?: \d+)?:", re.M)
 _COMMAND = lazy_pattern(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
 """A command in a block of text, after the thought that leads to it (mini-SWE-agent, SWE-agent, AgentBench)."""
 _OBSERVATION = lazy_pattern(
-    r"\s*(?:<returncode>|<tool_response>|<function_results>|OBSERVATION:|Observation:|API output:"
-    r"|exitcode: -?\d+ \(execution|New Terminal Output:|The output of the OS:|Output:\n```|\[[^\]\n]{1,200}\] Result:)"
-    r"|.*\nbash-\$\s*\Z",
+    r"\s*(?:<returncode>|<tool_(?:response|result|output)|<\uff5ctool\u2581output|<function_results>|OBSERVATION:"
+    r"|Observation:|API output:|exitcode: -?\d+ \(execution|New Terminal Output:|The output of the OS:|Output:\n```"
+    r"|\[[^\]\n]{1,200}\] Result:)|.*\nbash-\$\s*\Z",
     re.S,
 )
 """How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
