@@ -211,15 +211,9 @@ def _run(options: dict[str, Any]) -> RunFolder:
 
 
 def _checked(formats: tuple[str, ...]) -> tuple[str, ...]:
-    from rightcall.errors import nearest
+    from ._output import checked_formats
 
-    for each in formats:
-        name, equals, path = each.partition("=")
-        if name not in _FORMATS:
-            raise click.BadParameter(f"no format {name!r:.40}; {nearest(name, _FORMATS)}")
-        if equals and not path:
-            raise click.BadParameter(f"{each!r:.40} names no file; write {name}=FILE")
-    return formats
+    return checked_formats(formats, _FORMATS)
 
 
 def _reasons(not_tried: Mapping[str, Sequence[str]]) -> str:

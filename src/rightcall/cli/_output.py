@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -55,7 +55,7 @@ format_options = options(
         "formats",
         multiple=True,
         metavar="NAME[=FILE]",
-        callback=lambda _, __, formats: _checked(formats),
+        callback=lambda _, __, formats: checked_formats(formats, FORMATS),
         help=f"Print a format or, with =FILE, write it: {', '.join(FORMATS)}; repeatable. By default full on a "
         "terminal, else concise.",
     ),
@@ -207,11 +207,12 @@ def default_formats() -> list[str]:
     return formats
 
 
-def _checked(formats: tuple[str, ...]) -> tuple[str, ...]:
+def checked_formats(formats: tuple[str, ...], known: Collection[str]) -> tuple[str, ...]:
+    """Return the values of `--format`, each `NAME` or `NAME=FILE`. Raises `click.BadParameter`."""
     for each in formats:
         name, equals, file = each.partition("=")
-        if name not in FORMATS:
-            raise click.BadParameter(f"no format {name!r:.40}; {nearest(name, list(FORMATS))}")
+        if name not in known:
+            raise click.BadParameter(f"no format {name!r:.40}; {nearest(name, list(known))}")
         if equals and not file:
             raise click.BadParameter(f"{each!r:.40} names no file; write {name}=FILE")
     return formats

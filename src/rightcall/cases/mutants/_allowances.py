@@ -93,6 +93,8 @@ class Asking:
         self._said = said
         self._original = original
         self._notices = notices
+        self._closed: dict[int, bool] = {}
+        self._misses: dict[tuple[int, str | int], bool] = {}
 
     def reason(self, mutant: Mutant) -> str:
         """Return why a fault that was let pass is none, or an empty text."""
@@ -143,9 +145,11 @@ class Asking:
     def _argument(self, mutant: Mutant) -> str:
         # Asked by taking the argument away: a case that misses it looks at it, and accepts other values on purpose.
         position, key = mutant.position or 0, mutant.path[0]
-        call = self._original.calls[position]
-        left = {other: value for other, value in (call.args or {}).items() if other != key}
-        return "the case lets the value vary" if self._notices(with_args(self._original, position, left)) else ""
+        if (position, key) not in self._misses:
+            args = self._original.calls[position].args or {}
+            left = {other: value for other, value in args.items() if other != key}
+            self._misses[position, key] = self._notices(with_args(self._original, position, left))
+        return "the case lets the value vary" if self._misses[position, key] else ""
 
     def _argument_added(self, mutant: Mutant) -> str:
         return "arguments that the case does not name are allowed"
@@ -154,7 +158,10 @@ class Asking:
         """Whether no unknown tool may be called in this place: then what may be called there is written."""
         if mutant.position is None:
             return False
-        return self._notices(renamed(self._original, mutant.position, UNKNOWN_TOOL))
+        if mutant.position not in self._closed:
+            asked = renamed(self._original, mutant.position, UNKNOWN_TOOL)
+            self._closed[mutant.position] = self._notices(asked)
+        return self._closed[mutant.position]
 
 
 def _tools(mutant: Mutant) -> list[str]:

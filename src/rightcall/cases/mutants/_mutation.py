@@ -14,7 +14,7 @@ from rightcall.cases.verdicts import has_async_evaluators, judge
 from rightcall.errors import InputError, nearest
 from rightcall.values.redaction import redacted_text, redacted_value
 from rightcall.values.results import WORLD_OPERATORS, MutatedCase, Survivor, call_text, value_text
-from rightcall.values.trajectory import Trajectory
+from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._allowances import Allowances, Asking
 from ._changes import value_at
@@ -138,9 +138,10 @@ def told_case(tried: Tried, lines: Mapping[int, str] | None = None) -> MutatedCa
     noticed = Counter([mutant.operator for mutant in tried.noticed])
     survived = Counter([mutant.operator for mutant in tried.survived])
     seen = [operator for operator in OPERATORS if noticed[operator] or survived[operator]]
+    texts = _CallTexts()
     return MutatedCase(
         case_id=tried.golden.case.id,
-        expected=_call_texts(tried.golden.original),
+        expected=texts.of(tried.golden.original),
         cells={operator: (noticed[operator], noticed[operator] + survived[operator]) for operator in seen},
         survivors=tuple(
             [
@@ -148,7 +149,7 @@ def told_case(tried: Tried, lines: Mapping[int, str] | None = None) -> MutatedCa
                     operator=mutant.operator,
                     told=told(mutant),
                     line=redacted_text((lines or {}).get(number, "")),
-                    calls=_call_texts(mutant.trajectory),
+                    calls=texts.of(mutant.trajectory),
                 )
                 for number, mutant in enumerate(tried.survived)
                 if mutant.operator not in WORLD_OPERATORS
@@ -168,7 +169,18 @@ def told(mutant: Mutant) -> str:
     return f"{mutant.told}: {value_text(value_at(args, mutant.path), _SHOWN_VALUE)}"
 
 
-def _call_texts(trajectory: Trajectory) -> tuple[str, ...]:
-    """Return calls as text, without secrets: a report of faults is kept beside the run."""
-    made = [call for call in trajectory.calls if not call.internal]
-    return tuple([call_text(call.name, redacted_value(call.args), _SHOWN) for call in made])
+class _CallTexts:
+    """Calls as text, without secrets: a report of faults is kept beside the run."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, str] = {}
+
+    def of(self, trajectory: Trajectory) -> tuple[str, ...]:
+        """Return the calls of a trajectory, which has to live as long as this."""
+        return tuple([self._text(call) for call in trajectory.calls if not call.internal])
+
+    def _text(self, call: ToolCall) -> str:
+        # Mutants share all calls but one with the original, and redacting one takes longer than judging it.
+        if id(call) not in self._known:
+            self._known[id(call)] = call_text(call.name, redacted_value(call.args), _SHOWN)
+        return self._known[id(call)]
