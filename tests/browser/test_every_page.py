@@ -20,6 +20,9 @@ PAGES = {
     "passing case": "/runs/{run}/cases/{passing}",
     "tool": "/runs/{run}/tools/{tool}",
     "compare": "/compare?a={fixed}&b={run}",
+    "paths": "/paths?run={run}&path=1",
+    "paths of a case": "/paths?run={run}&case=reserve_two&args=1",
+    "paths compared": "/paths?a={fixed}&b={run}",
     "three runs": "/compare?run={fixed}&run={first}&run={run}",
     "nothing": "/runs/nothing",
 }

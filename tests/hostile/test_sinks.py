@@ -151,6 +151,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "github_report": lambda text: "".join(reports.github_report(report_of(text))),
     "github_summary": lambda text: "".join(reports.github_summary(report_of(text))),
     "markdown_report": lambda text: "".join(reports.markdown_report(report_of(text))),
+    "paths_file": lambda text: pages.paths_file(overview(counted(text)), text),
     "html_report": lambda text: "".join(pages.html_report(report_of(text))),
     "side_by_side": beside,
     "comparison_lines": comparison,
@@ -164,7 +165,16 @@ SINKS: dict[str, Callable[[str], str]] = {
 
 READ_BY_CI = {"junit_report", "github_summary", "markdown_report"}
 """What is printed where a line may be a command, and has none of its own."""
-IN_A_BROWSER = {"case_html", "compare_html", "message_html", "run_html", "runs_html", "tool_html", "verdicts_html"}
+IN_A_BROWSER = {
+    "case_html",
+    "compare_html",
+    "message_html",
+    "paths_html",
+    "run_html",
+    "runs_html",
+    "tool_html",
+    "verdicts_html",
+}
 """Pages of the viewer."""
 GATED = {"concise_lines", "ending"}
 """Lines that are made harmless by whoever prints them: the terminal's `Screen`, and `concise_report`."""
@@ -177,7 +187,7 @@ TELLING = re.compile(r".*(_report|_summary|_lines|_html)|diagnosis|headline|endi
 
 
 def test_everything_that_tells_results_is_in_the_matrix() -> None:
-    known = set(SINKS) | IN_A_BROWSER | GATED | EDITS | PARTS
+    known = (set(SINKS) - {"paths_file"}) | IN_A_BROWSER | GATED | EDITS | PARTS
 
     assert {name for name in (*dir(reports), *dir(pages)) if TELLING.fullmatch(name)} == known
     assert {f"{name}_report" for name in FORMATS} <= set(SINKS)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rightcall.values.results import Verdict
     from rightcall.values.trajectory import Trajectory
 
-FORMATS = ("json", "csv")
+FORMATS = ("json", "csv", "html")
 _PARQUET, _HEAD = b"PAR1", 1 << 20
 _COUNTED = "_paths.json"
 """The file of counts in a folder of scores; its name is written again so that Arrow need not be loaded to look."""
@@ -70,7 +70,7 @@ _output = options(
         "formats",
         multiple=True,
         metavar="NAME[=FILE]",
-        help="json or csv, printed or written to a file; repeatable. By default lines for people.",
+        help="json, csv or html, printed or written to a file; repeatable. By default lines for people.",
     ),
     no_redact_option,
 )
@@ -188,7 +188,13 @@ def _csv_text(told: _Told) -> str:
     return printable(paths_csv(told.paths))
 
 
-_TEXTS: dict[str, Callable[[_Told], str]] = {"json": _json_text, "csv": _csv_text}
+def _html_text(told: _Told) -> str:
+    from rightcall.reporting.pages import paths_file
+
+    return paths_file(told.paths, told.names[1], told.drift, told.names[0])
+
+
+_TEXTS: dict[str, Callable[[_Told], str]] = {"json": _json_text, "csv": _csv_text, "html": _html_text}
 
 
 def _print_cases(gathering: _Gathering, sources: tuple[str, ...]) -> int:

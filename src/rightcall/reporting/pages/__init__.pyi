@@ -11,6 +11,19 @@ from ._case_page import (
 from ._gate_panel import GatePanel as GatePanel, gate_panel as gate_panel
 from ._html_report import check_installed as check_installed, html_report as html_report
 from ._mutants_page import MutantsPage as MutantsPage, mutants_html as mutants_html, mutants_page as mutants_page
+from ._path_graph import Graph as Graph, path_graph as path_graph
+from ._paths_page import (
+    LISTED as LISTED,
+    ChosenPath as ChosenPath,
+    Option as Option,
+    PathsPage as PathsPage,
+    RunOfPath as RunOfPath,
+    case_partings as case_partings,
+    paths_file as paths_file,
+    paths_html as paths_html,
+    paths_page as paths_page,
+    with_drift as with_drift,
+)
 from ._rows import (
     CaseRow as CaseRow,
     Group as Group,

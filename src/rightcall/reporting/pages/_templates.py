@@ -78,6 +78,10 @@ class Links(msgspec.Struct, frozen=True):
         """Return the address of the comparison of two runs."""
         return "" if self.is_one_file else f"/compare{_query({'a': before, 'b': after, **query})}"
 
+    def paths(self, **query: str | int) -> str:
+        """Return the address of the paths of a run (`run`), or of two compared (`a`, `b`)."""
+        return "" if self.is_one_file else f"/paths{_query(query)}"
+
     def beside(self, runs: Sequence[str], **query: str | int) -> str:
         """Return the address of the comparison of several runs."""
         more = _query(query).replace("?", "&")

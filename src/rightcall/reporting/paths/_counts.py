@@ -145,8 +145,8 @@ class PathCounts:
         self._most = most
         self._folded = Totalled()
 
-    def add(self, trajectory: Trajectory, verdict: Verdict | None = None) -> None:
-        """Count one run."""
+    def add(self, trajectory: Trajectory, verdict: Verdict | None = None) -> Route:
+        """Count one run, and return its path."""
         calls = calls_in_order(trajectory, internal=self.internal)
         route = tuple([self._key(call) for call in calls]) if trajectory.calls_recorded else None
         ends = [0, 0, 0]
@@ -154,6 +154,7 @@ class PathCounts:
         self.add_route(route, ends)
         if route is not None:
             self._add_calls(calls)
+        return route
 
     def add_route(self, route: Route, ends: Sequence[int]) -> None:
         """Count the runs of one path, so many of each end."""

@@ -14,6 +14,7 @@ from rightcall.values.statistics import normal_quantile
 
 EXACT = 1_000_000
 """Calls whose times are all kept, 8 bytes each."""
+_MOST = 1 << 63
 _STEP = log(1.01)
 """Each class of times is 1 % wider than the one below it, so a percentile is wrong by half a percent at most."""
 
@@ -34,8 +35,8 @@ class Times:
         """Whether all times are kept."""
 
     def add(self, tool: str, nanoseconds: int) -> None:
-        """Add the time of one call. Clocks that ran backwards give no time."""
-        if nanoseconds >= 0:
+        """Add the time of one call. Clocks that ran backwards give no time, nor do times beyond 292 years."""
+        if 0 <= nanoseconds < _MOST:
             self.add_all(tool, (nanoseconds,))
 
     def add_all(self, tool: str, times: Iterable[int]) -> None:

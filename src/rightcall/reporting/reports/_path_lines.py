@@ -226,7 +226,7 @@ def _edge_table(paths: Paths, paper: Paper, least: float | None) -> Iterator[Lin
     if not edges:
         return
     texts = [_edge_words(edge, paths, paper) for edge in edges]
-    width = max([cell_count(text) for text in texts])
+    width = max([cell_count(text) for text in [*texts, "one call after another"]])
     yield ()
     yield (f"  {'one call after another'.ljust(width)}  in runs {_head(paths, 'passed', 8)}".rstrip(),)
     for edge, text in zip(edges, texts, strict=True):

@@ -24,6 +24,7 @@ from ._journal import (
     JournalEntry as JournalEntry,
     JournalLine as JournalLine,
     JournalReader as JournalReader,
+    last_results as last_results,
 )
 from ._mutation_file import keep_mutation as keep_mutation, kept_mutation as kept_mutation
 from ._runs import (

@@ -19,6 +19,7 @@ from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, s
 from rightcall.reporting.reports import printable
 
 from ._library import Library
+from ._paths_view import shown_paths
 from ._run_view import shown_case, shown_mutants, shown_run, tool_page
 from ._runs_view import MOST_RUNS, compare_page, runs_page
 from ._server import Hosts, Token
@@ -70,6 +71,7 @@ def make_app(library: Library, hosts: Hosts, token: Token | None = None) -> Guar
         Route("/runs/{run}/tools/{key}", site.page(site.tool)),
         Route("/runs/{run}/mutants", site.page(site.mutants)),
         Route("/compare", site.page(site.compare)),
+        Route("/paths", site.page(site.paths)),
         Route("/style.css", lambda request: Response(stylesheet(), media_type="text/css")),
         Route("/script.js", lambda request: Response(script(), media_type="text/javascript")),
     ]
@@ -116,6 +118,9 @@ class _Site:
 
     def mutants(self, request: Request) -> str | None:
         return shown_mutants(self._library, request.path_params["run"], _LINKS)
+
+    def paths(self, request: Request) -> str | None:
+        return shown_paths(self._library, request.query_params, _LINKS)
 
     def compare(self, request: Request) -> str | Response | None:
         query = request.query_params

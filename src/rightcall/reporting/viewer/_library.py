@@ -24,9 +24,21 @@ _ROWS = 60_000
 _HEADERS = 500
 _VERDICTS = 250_000
 _CHANGES = 50_000
+_PATHS = 50_000
 _FILES = ("run.json", "cases.jsonl", "spans.jsonl")
 ALONE = "run"
 """The name of a run that is shown alone, from a folder of any name."""
+
+
+class Weighted(Protocol):
+    """A value that knows how much memory it takes."""
+
+    @property
+    def weight(self) -> int:
+        """The weight now; it may grow."""
+
+
+Counted = TypeVar("Counted", bound=Weighted)
 
 
 class _Header(msgspec.Struct, frozen=True):
@@ -53,6 +65,15 @@ class _Changes(msgspec.Struct, frozen=True):
         return self.changes.weight
 
 
+class _Paths(msgspec.Struct, frozen=True):
+    counted: Weighted
+    stamp: tuple[int, ...]
+
+    @property
+    def weight(self) -> int:
+        return self.counted.weight
+
+
 class Library:
     """A folder of runs, or one run's own folder.
 
@@ -68,6 +89,7 @@ class Library:
         self._indices: WeightedCache[Index] = WeightedCache(rows)
         self._verdicts: WeightedCache[_Verdicts] = WeightedCache(_VERDICTS)
         self._changes: WeightedCache[_Changes] = WeightedCache(_CHANGES)
+        self._paths: WeightedCache[_Paths] = WeightedCache(_PATHS)
 
     @property
     def kept(self) -> dict[str, int]:
@@ -77,6 +99,7 @@ class Library:
             "indices": len(self._indices),
             "verdicts": len(self._verdicts),
             "changes": len(self._changes),
+            "paths": len(self._paths),
         }
 
     def names(self) -> list[str]:
@@ -132,6 +155,15 @@ class Library:
             self._changes.put(f"{before} {after}", kept)
         return kept.changes
 
+    def paths(self, key: str, run: RunFolder, make: Callable[[], Counted]) -> Counted:
+        """Return what was counted of the paths of a run, from the cache if its journal is unchanged."""
+        stamp = _stamps(run.folder)
+        kept = self._paths.get(key)
+        if kept is None or kept.stamp != stamp:
+            kept = _Paths(make(), stamp)
+            self._paths.put(key, kept)
+        return kept.counted  # type: ignore[return-value] # what is under a key is what its maker makes
+
     def readable(self, names: list[str]) -> Iterator[tuple[str, RunFolder]]:
         """Yield the runs whose headers can be read."""
         for name in names:
@@ -186,14 +218,6 @@ def _redacted_run(run: RunFolder) -> RunFolder:
     cleaned = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
     agent, options = redacted_address(header.agent), redacted_value(header.options)
     return replace(run, header=replace(header, **cleaned, agent=agent, options=options))
-
-
-class Weighted(Protocol):
-    """A value that knows how much memory it takes."""
-
-    @property
-    def weight(self) -> int:
-        """The weight now; it may grow."""
 
 
 Kept = TypeVar("Kept", bound=Weighted)

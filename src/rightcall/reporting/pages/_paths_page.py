@@ -1,0 +1,300 @@
+"""The page of paths: the list first, then what runs differ in, where they part, the graph, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from rightcall.reporting.paths import (
+    CasePaths,
+    Drift,
+    Ended,
+    Parting,
+    Paths,
+    Shifted,
+    feature_words,
+    route_steps,
+)
+from rightcall.reporting.reports import duration_text, share_text
+from rightcall.values.results import Verdict
+
+from ._path_graph import MOST_EDGES, Graph, path_graph
+from ._templates import Crumb, Links, render
+
+LISTED = 12
+_IN_ONE_FILE = 20
+_MOST_TABLE = 300
+_NARROW = 764
+"""Pixels up to which a drawing has room beside the list."""
+_BAR = 100.0
+
+
+class PathLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A path in the list: its steps, how many runs took it and how they ended, and a bar of that."""
+
+    steps: tuple[str, ...]
+    is_recorded: bool
+    ended: Ended
+    passed: str
+    bars: tuple[float, float, float]
+    """The lengths of passed, failed and other runs, in percent of the longest bar."""
+    href: str = ""
+    is_chosen: bool = False
+
+
+class RunOfPath(msgspec.Struct, frozen=True):
+    """A run that took a path: its case, its repeat from 1, its verdict, its first problem, and its page."""
+
+    case_id: str
+    repeat: int
+    verdict: Verdict
+    problem: str
+    href: str
+
+
+class ChosenPath(msgspec.Struct, frozen=True, kw_only=True):
+    """The path that was chosen, and runs that took it."""
+
+    line: PathLine
+    problem: str = ""
+    """The commonest problem of those that failed."""
+    runs: tuple[RunOfPath, ...] = ()
+    more: int = 0
+
+
+class BranchLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A way on at a parting: the call, how its runs end, and the runs."""
+
+    call: str
+    """Empty where runs end."""
+    ended: Ended
+    bars: tuple[float, float, float]
+    reason: str = ""
+    repeats: tuple[tuple[int, str], ...] = ()
+    """Repeats that took it, from 1, each with its address."""
+
+
+class PartingView(msgspec.Struct, frozen=True):
+    """A place where runs part."""
+
+    after: tuple[str, ...]
+    branches: tuple[BranchLine, ...]
+
+
+class ShiftLine(msgspec.Struct, frozen=True):
+    """Something that another share of other runs has."""
+
+    words: str
+    before: str
+    after: str
+    points: str
+
+
+class TableRow(msgspec.Struct, frozen=True):
+    """A row of figures, as text."""
+
+    name: str
+    cells: tuple[str, ...]
+
+
+class Option(msgspec.Struct, frozen=True):
+    """Something to choose on the page, by a link."""
+
+    label: str
+    href: str
+    is_chosen: bool = False
+
+
+class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything on the page."""
+
+    title: str = "Paths"
+    trail: tuple[Crumb, ...] = (Crumb("Paths"),)
+    is_running: bool = False
+    summary: str
+    notes: tuple[str, ...] = ()
+    has_verdicts: bool
+    is_listed: bool = True
+    lines: tuple[PathLine, ...] = ()
+    more: str = ""
+    more_href: str = ""
+    chosen: ChosenPath | None = None
+    differ: tuple[ShiftLine, ...] = ()
+    partings: tuple[PartingView, ...] = ()
+    graphs: tuple[tuple[str, Graph], ...] = ()
+    """Drawings, each with a heading; two where two sets of runs are compared."""
+    all_edges: str = ""
+    """The address that draws weaker edges too."""
+    is_wide: bool = False
+    """Whether a drawing needs the whole width."""
+    tools: tuple[TableRow, ...] = ()
+    edges: tuple[TableRow, ...] = ()
+    options: tuple[tuple[str, tuple[Option, ...]], ...] = ()
+    """Groups of links, each with a name."""
+    drift: tuple[ShiftLine, ...] = ()
+    is_drift: bool = False
+    same: str = ""
+    command: str = ""
+    """The command that prints the same."""
+
+
+def paths_html(page: PathsPage, links: Links) -> str:
+    """Render the page. Raises `MissingExtraError`."""
+    return render("paths.html", page, links)
+
+
+def paths_file(paths: Paths, name: str, drift: Drift | None = None, before: str = "") -> str:
+    """Return the page as one file that needs no other file and no network. Raises `MissingExtraError`."""
+    title = f"Paths of {name.rstrip('/').rpartition('/')[2]}"
+    page = paths_page(paths, title=title, trail=(Crumb(title),), listed=_IN_ONE_FILE)
+    if drift is not None:
+        page = with_drift(page, drift, paths.labels, (before, name))
+    return paths_html(page, Links(is_one_file=True))
+
+
+def paths_page(
+    paths: Paths,
+    *,
+    title: str = "Paths",
+    trail: tuple[Crumb, ...] = (Crumb("Paths"),),
+    number: int = 0,
+    listed: int = LISTED,
+    most_edges: int = MOST_EDGES,
+    href: Callable[[int], str] = lambda number: "",
+) -> PathsPage:
+    """Return the page of some paths.
+
+    Args:
+        paths: The paths.
+        title: The title of the page.
+        trail: The way to it.
+        number: Which path is chosen, from 1; none if it is 0.
+        listed: How many paths are listed.
+        most_edges: How many edges are drawn.
+        href: The address that chooses the path of a number.
+    """
+    rest = paths.paths[listed:]
+    graph = path_graph(paths, paths.paths[number - 1].calls if number else None, most_edges)
+    judged = paths.ended.passed + paths.ended.failed
+    return PathsPage(
+        title=title,
+        trail=trail,
+        summary=_summary(paths),
+        notes=tuple(_notes(paths)),
+        has_verdicts=judged > 0,
+        is_listed=paths.is_listed,
+        lines=tuple(_lines(paths, listed, number, href)),
+        more=f"{len(rest):,} more paths, {sum([path.ended.runs for path in rest]):,} runs" if rest else "",
+        differ=tuple([shift_line(each, paths.labels, judged) for each in paths.differ]),
+        partings=(parting_view(paths.parting, paths.labels),) if paths.parting is not None else (),
+        graphs=(("How calls follow each other", graph),) if graph is not None else (),
+        is_wide=graph is not None and graph.width > _NARROW,
+        tools=_tools(paths),
+        edges=_edges(paths),
+    )
+
+
+def with_drift(page: PathsPage, drift: Drift, labels: Mapping[str, str], names: tuple[str, str]) -> PathsPage:
+    """Return a page that begins with what changed."""
+    lines = [shift_line(each, labels, min(drift.before, drift.after)) for each in drift.shifts]
+    for each in drift.times:
+        times = [duration_text(time) for time in (each.before[0], each.after[0])]
+        lines.append(ShiftLine(f"`{each.tool}`, median time", times[0], times[1], f"×{each.ratio:.1f}"))
+    left = max(0, drift.asked - drift.count)
+    same = f"{left:,} others are as they were. 5 % of such lists are wrong by chance."
+    summary = f"{names[0]}, {drift.before:,} runs → {names[1]}, {drift.after:,} runs"
+    return msgspec.structs.replace(page, drift=tuple(lines), is_drift=True, same=same, summary=summary)
+
+
+def case_partings(
+    found: CasePaths, address: Callable[[int], str], labels: Mapping[str, str] | None = None
+) -> tuple[PartingView, ...]:
+    """Return where the runs of one case part; `address` gives the page of a repeat, from 0."""
+    return tuple([parting_view(parting, labels or {}, address) for parting in found.partings[:4]])
+
+
+def parting_view(
+    parting: Parting, labels: Mapping[str, str], address: Callable[[int], str] | None = None
+) -> PartingView:
+    """Return a place where runs part, with a bar for each way on."""
+    longest = max([branch.runs for branch in parting.branches])
+    branches = []
+    for branch in parting.branches:
+        ended = Ended(branch.passed, branch.failed, branch.runs - branch.passed - branch.failed)
+        branches.append(
+            BranchLine(
+                call="" if branch.call is None else labels.get(branch.call, branch.call),
+                ended=ended,
+                bars=_bars(ended, longest),
+                reason=branch.reason,
+                repeats=tuple([(number + 1, address(number)) for number in branch.repeats]) if address else (),
+            )
+        )
+    return PartingView(tuple([labels.get(key, key) for key in parting.after]), tuple(branches))
+
+
+def shift_line(each: Shifted, labels: Mapping[str, str], runs: int) -> ShiftLine:
+    """Return a difference as text."""
+    sign = "+" if each.points > 0 else "−"
+    words = feature_words(each.feature, labels)
+    shares = share_text(each.before, runs), share_text(each.after, runs)
+    return ShiftLine(words, *shares, f"{sign}{abs(each.points) * 100:.0f}")
+
+
+def _notes(paths: Paths) -> Iterator[str]:
+    if paths.unrecorded:
+        yield f"The calls of {paths.unrecorded:,} runs were not recorded. They are in no share."
+    if not paths.is_listed:
+        yield "The runs took so many different paths that they are not listed."
+
+
+def _lines(paths: Paths, listed: int, chosen: int, href: Callable[[int], str]) -> Iterator[PathLine]:
+    longest = max([path.ended.runs for path in paths.paths], default=1)
+    for number, path in enumerate(paths.paths[:listed], start=1):
+        ended = path.ended
+        judged = ended.passed + ended.failed
+        yield PathLine(
+            steps=tuple(route_steps(path.calls or (), paths.labels)),
+            is_recorded=path.calls is not None,
+            ended=ended,
+            passed=f"{ended.passed:,}/{judged:,}" if judged else "",
+            bars=_bars(ended, longest),
+            href=href(number),
+            is_chosen=number == chosen,
+        )
+
+
+def _bars(ended: Ended, longest: int) -> tuple[float, float, float]:
+    scale = _BAR / max(1, longest)
+    return round(ended.passed * scale, 2), round(ended.failed * scale, 2), round(ended.unjudged * scale, 2)
+
+
+def _summary(paths: Paths) -> str:
+    runs = f"{paths.ended.runs:,} run{'s' if paths.ended.runs != 1 else ''}"
+    if paths.mean_calls is None:
+        return f"{runs}, none with recorded calls"
+    took = f" took {len(paths.paths):,} path{'s' if len(paths.paths) != 1 else ''}" if paths.is_listed else ""
+    return f"{runs}{took}, {paths.mean_calls:.1f} calls each"
+
+
+def _tools(paths: Paths) -> tuple[TableRow, ...]:
+    rows = []
+    for tool in paths.tools[:_MOST_TABLE]:
+        times = ["–" if time is None else duration_text(time) for time in (tool.p50, tool.p95, tool.p99)]
+        cells = [f"{tool.ended.runs:,}", f"{tool.calls:,}", share_text(tool.error_share), *times]
+        rows.append(TableRow(tool.name, tuple(cells)))
+    return tuple(rows)
+
+
+def _edges(paths: Paths) -> tuple[TableRow, ...]:
+    rows = []
+    for edge in paths.edges[:_MOST_TABLE]:
+        ends = [paths.labels.get(key, key) if key else name for key, name in _named(edge.before, edge.after)]
+        passed = share_text(edge.ended.rate, edge.ended.runs) if edge.ended.rate is not None else "–"
+        rows.append(TableRow(ends[0], (ends[1], f"{edge.ended.runs:,}", f"{edge.calls:,}", passed)))
+    return tuple(rows)
+
+
+def _named(before: str | None, after: str | None) -> Sequence[tuple[str | None, str]]:
+    return (before, "start"), (after, "end")
