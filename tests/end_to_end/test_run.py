@@ -645,3 +645,54 @@ def test_what_a_command_writes_to_standard_error_is_kept(shop: Path, code: int) 
         assert "agent.mjs:3:17" in outcome["traceback"]
         assert "rightcall" not in outcome["traceback"]
         assert outcome["stdout"] == "half\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "evaluators"),
+    [
+        (["--skip", "judges"], ["output", "order"]),
+        (["--only", "order"], ["order"]),
+        (["--only", "order,output", "--skip", "final-output"], ["order"]),
+    ],
+    ids=["skip", "only", "both"],
+)
+def test_evaluators_are_chosen_by_name(shop: Path, options: list[str], evaluators: list[str]) -> None:
+    expect = "expect: {output: found, order: [search], llm-judge-output: {rubrics: [polite]}}"
+    evalset(shop, f"{{id: a, input: {{query: x}}, {expect}}}")
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", *options, "--format", "json", cwd=shop)
+
+    [case] = json.loads(done.stdout)["cases"]
+    assert [one["evaluator"] for one in case["evaluations"]] == evaluators
+
+
+def test_an_evaluator_that_no_case_has_is_told_with_the_nearest(shop: Path) -> None:
+    evalset(shop, "{id: a, input: {query: x}, expect: {order: [search]}}")
+
+    done = rightcall("run", "agent.py:answer", "shop.yaml", "--only", "ordr", cwd=shop)
+
+    assert done.returncode == 2
+    assert "no case has an evaluator 'ordr'; did you mean 'order'?" in done.stderr
+
+
+def test_a_command_in_an_eval_set_says_where_it_belongs(shop: Path) -> None:
+    (shop / "shop.yaml").write_text("agent: cmd:node agent.mjs\ncases: [{id: a, input: x, expect: {output: x}}]\n")
+
+    done = rightcall("run", "shop.yaml", cwd=shop)
+
+    assert done.returncode == 2
+    assert "commands and addresses in an eval set are not trusted" in done.stderr
+    assert "write it as agent in rightcall.toml" in done.stderr
+
+
+def test_accepting_a_run_of_some_cases_does_not_complain_of_the_others(shop: Path) -> None:
+    evalset(
+        shop,
+        "{id: a, input: {query: x}, expect: {calls: [price]}}",
+        "{id: b, input: {query: y}, expect: {calls: [search]}}",
+    )
+    rightcall("run", "agent.py:answer", "shop.yaml", "--case", "a", cwd=shop)
+
+    done = rightcall("accept", "last", "--dry-run", cwd=shop)
+
+    assert "no trace belongs" not in done.stdout + done.stderr

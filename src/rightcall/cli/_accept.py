@@ -174,8 +174,12 @@ def _run(options: dict[str, Any]) -> RunFolder:
 
 def _observed_in(run: RunFolder, chosen: Sequence[Case]) -> dict[str, Observed]:
     """Return what a run observed of some cases. A case that the agent did not finish was not observed."""
-    observed = {case.id: Observed() for case in chosen}
-    for result in run.results():
+    results = list(run.results())
+    # A run of some cases says nothing of the others: they are not left alone for want of a trace.
+    was_limited = any([run.header.options.get(name) for name in ("cases", "tags")])
+    ran = {result.case_id for result in results}
+    observed = {case.id: Observed() for case in chosen if not was_limited or case.id in ran}
+    for result in results:
         if result.case_id not in observed:
             continue
         held = observed[result.case_id]

@@ -51,6 +51,7 @@ _WRITTEN = {
     "formats": "format",
     "cases": "case",
     "tags": "tag",
+    "skipped": "skip",
     "grouping": "group_by",
     "is_detailed": "print_detailed_results",
 }
@@ -150,6 +151,32 @@ case_options = options(
     option("What", "--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable."),
     option("What", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; repeatable."),
 )
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    """Return names that are given one by one, or several with commas between."""
+    return [name.strip() for given in value for name in given.split(",") if name.strip()]
+
+
+evaluator_options = options(
+    option(
+        "What",
+        "--only",
+        multiple=True,
+        callback=_names,
+        metavar="NAMES",
+        help="Only these evaluators: order,args; by key of expect, type id, or judges.",
+    ),
+    option(
+        "What",
+        "--skip",
+        "skipped",
+        multiple=True,
+        callback=_names,
+        metavar="NAMES",
+        help="None of these evaluators; judges stands for all that ask a model.",
+    ),
+)
 joining_options = options(
     case_options,
     option(
@@ -229,6 +256,8 @@ def request_of(options: dict[str, Any], **more: Any) -> Request:
         evalset=options["evalset"],
         case_globs=tuple(options["cases"]),
         tags=tuple(options["tags"]),
+        evaluators=tuple(options.get("only") or ()),
+        skipped=tuple(options.get("skipped") or ()),
         join=options["join"],
         trust=options.get("trust", False),
         compare_with=options.get("compare_with"),

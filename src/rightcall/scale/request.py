@@ -16,6 +16,7 @@ from rightcall.cases.evalsets import (
     load_eval_set,
     load_expectation,
     select_cases,
+    select_checks,
 )
 from rightcall.cases.verdicts import Join
 from rightcall.errors import InputError
@@ -27,6 +28,10 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     case_globs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    evaluators: tuple[str, ...] = ()
+    """Only these evaluators, by key, type id or `judges`; all by default."""
+    skipped: tuple[str, ...] = ()
+    """None of these."""
     case_ids: frozenset[str] | None = None
     """Only these of the cases select_cases by the two above; all of them by default."""
     join: Join = "auto"
@@ -39,7 +44,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, cases: Sequence[Case]) -> list[Case]:
         """Return the chosen cases. Raises `InputError` if a glob or tag matches none."""
-        chosen = select_cases(cases, self.case_globs, self.tags)
+        chosen = select_checks(select_cases(cases, self.case_globs, self.tags), self.evaluators, self.skipped)
         return chosen if self.case_ids is None else [case for case in chosen if case.id in self.case_ids]
 
 

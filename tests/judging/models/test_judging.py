@@ -328,3 +328,12 @@ def test_only_so_many_ask_at_once(listen: Listen, monkeypatch: pytest.MonkeyPatc
         assert all(result.result(60).passed for result in results)
 
     assert endpoint.most_at_once == 2
+
+
+@pytest.mark.parametrize(("score", "verdict"), [(50, "passed"), (90, "passed"), (40, "failed")])
+def test_a_grade_without_rubrics_passes_from_one_half_on(listen: Listen, score: float, verdict: str) -> None:
+    listen(judged(score))
+
+    result = evaluated({})
+
+    assert (result.verdict, result.threshold) == (verdict, 0.5)

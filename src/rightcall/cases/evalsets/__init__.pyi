@@ -8,6 +8,7 @@ from ._cases import (
     cases_with_tags as cases_with_tags,
     quarantined_cases as quarantined_cases,
     select_cases as select_cases,
+    select_checks as select_checks,
 )
 from ._code_finder import (
     CodeFinder as CodeFinder,

@@ -121,6 +121,46 @@ def askable_cases(cases: Sequence[Case]) -> list[Case]:
     return [case for case in cases if case.when is None]
 
 
+JUDGES = "judges"
+"""Stands for every evaluator that asks a model, in a choice of evaluators."""
+
+
+def select_checks(cases: Sequence[Case], only: Sequence[str], skipped: Sequence[str]) -> list[Case]:
+    """Return the cases with the chosen evaluators alone; a case without any of them is left out.
+
+    Evaluators are chosen by their key in `expect`, by their type id, or as `judges`.
+
+    Raises:
+        InputError: a name is that of no evaluator of these cases, or nothing is left.
+    """
+    if not only and not skipped:
+        return list(cases)
+    known = {name for case in cases for check in case.checks for name in _names_of(check)} | {JUDGES}
+    for name in (*only, *skipped):
+        if name not in known:
+            raise InputError(f"no case has an evaluator {name!r:.80}; {nearest(name, sorted(known))}")
+    wanted, unwanted = frozenset(only), frozenset(skipped)
+    made = []
+    for case in cases:
+        kept = [check for check in case.checks if (not wanted or wanted & _names_of(check))]
+        kept = [check for check in kept if not unwanted & _names_of(check)]
+        if kept:
+            made.append(msgspec.structs.replace(case, checks=tuple(kept)))
+    if not made:
+        raise InputError(
+            f"no case has an evaluator that is neither skipped nor left out by {', '.join(only) or JUDGES}"
+        )
+    return made
+
+
+def _names_of(check: Check) -> frozenset[str]:
+    """Return the names by which an evaluator is chosen."""
+    type_id = str(getattr(check.evaluator, "type_id", ""))
+    is_judge = "llm" in type_id or "judge" in type_id
+    # A key inside of a turn is `turns[1].calls`; people choose `calls`.
+    return frozenset({check.key, check.key.rpartition(".")[2], type_id, *([JUDGES] if is_judge else [])})
+
+
 def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str]) -> list[Case]:
     """Return the cases whose id matches one of the globs and that have one of the tags. Without globs, any id matches.
 

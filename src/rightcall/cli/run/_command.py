@@ -15,6 +15,7 @@ from .._options import (
     Number,
     case_options,
     configured,
+    evaluator_options,
     no_cache_option,
     option,
     options,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _what = options(
     case_options,
+    evaluator_options,
     option("What", "--failed", is_flag=True, help="Only cases that did not pass, or did not run, in the last run."),
     option("What", "--resume", metavar="RUN", help="Continue a run that was stopped, without its finished cases."),
     option(

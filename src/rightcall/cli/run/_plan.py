@@ -18,6 +18,7 @@ from rightcall.cases.evalsets import (
     load_eval_set_with_code,
     quarantined_cases,
     select_cases,
+    select_checks,
 )
 from rightcall.errors import AgentError, InputError, RightcallError, StoreError
 from rightcall.reporting.changes import Base, GatePlan, gate_base
@@ -194,6 +195,7 @@ class PlannedRun:
                 f"{self.chosen.eval_set.path}: all {len(selected):,} cases have `when` and are about recorded traces; "
                 "score those with `rightcall score`"
             )
+        cases = select_checks(cases, options.only, options.skipped)
         if not options.failed:
             return cases
         return failed_in(last_run_of(self.chosen.eval_set.path, options.runs_folder), cases)

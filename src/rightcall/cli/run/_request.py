@@ -20,7 +20,19 @@ _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 _KEPT = (
-    *("cases", "tags", "workers", "concurrency", "timeout", "max_memory", "repeat", "min_repeat_pass", "min_pass"),
+    *(
+        "cases",
+        "tags",
+        "only",
+        "skipped",
+        "workers",
+        "concurrency",
+        "timeout",
+        "max_memory",
+        "repeat",
+        "min_repeat_pass",
+        "min_pass",
+    ),
     *("fail_fast", "strict_agent", "record", "replay", "live", "spans", "redact"),
     *("repeat_least", "is_repeat_given", "needed"),
     *("gate", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must"),
@@ -37,6 +49,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which of them were given on the command line."""
     cases: list[str] = []
     tags: list[str] = []
+    only: list[str] = []
+    skipped: list[str] = []
     failed: bool = False
     workers: _Count | None = None
     concurrency: _Count | None = None

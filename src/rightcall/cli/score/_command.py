@@ -15,6 +15,7 @@ from .._options import (
     STANDARD_INPUT,
     GroupedCommand,
     configured,
+    evaluator_options,
     joining_options,
     no_cache_option,
     option,
@@ -95,6 +96,7 @@ _output = options(
 @click.argument("traces", nargs=-1, required=True, metavar="TRACES...")
 @_what
 @joining_options
+@evaluator_options
 @_how
 @no_cache_option
 @trust_option

@@ -27,7 +27,7 @@ from rightcall.judging.core import (
     split_code,
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.values.results import EvaluationResult, JudgeJustification
+from rightcall.values.results import EvaluationResult, JudgeJustification, Verdict
 
 from . import (
     JudgeError,
@@ -42,6 +42,7 @@ from . import (
 )
 from ._asking import findings_of, justification_of
 
+_PASSING_GRADE = 0.5
 _MARGIN = 0.5
 """Seconds before the end of its time that a judge is given up, so that there is a better reason than the time."""
 
@@ -164,9 +165,21 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
             return self.broken(execution, problem.code, str(problem))
         except ConfigurationError as problem:
             return self.broken(execution, "RC601", str(problem))
-        told = justification_of(ruling, self._model(settings), execution, rubrics, settings, self.config.threshold)
-        findings = findings_of(ruling, told, rubrics, len(self.config.rubrics), self.config.threshold)
-        return self.scored(execution, ruling.score, told, findings, ruling.warnings)
+        threshold = self._threshold_of(rubrics)
+        told = justification_of(ruling, self._model(settings), execution, rubrics, settings, threshold)
+        findings = findings_of(ruling, told, rubrics, len(self.config.rubrics), threshold)
+        result = self.scored(execution, ruling.score, told, findings, ruling.warnings)
+        verdict: Verdict = "passed" if ruling.score >= threshold else "failed"
+        return msgspec.structs.replace(result, verdict=verdict, threshold=threshold)
+
+    def _threshold_of(self, rubrics: tuple[Rubric, ...]) -> float:
+        """Return the score from which a run passes. A grade without rubrics passes from one half on.
+
+        All rubrics have to be met, but no judge gives every good run the highest grade.
+        """
+        if rubrics or "threshold" in self.config.model_fields_set:
+            return self.config.threshold
+        return _PASSING_GRADE
 
     def asked(self) -> str:
         """The instruction for the judge."""

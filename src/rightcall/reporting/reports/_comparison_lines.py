@@ -59,7 +59,7 @@ def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str
             more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
             yield (f"  only in {paper.text(name) or 'one run'}: {', '.join(found[:_MOST_NAMED])}{more}",)
     if not comparison.cases:
-        yield (f"  no change in {comparison.same:,} cases",)
+        yield (f"  no change in {comparison.same:,} case{'s' if comparison.same != 1 else ''}",)
 
 
 def verdict_lines(

@@ -143,6 +143,12 @@ def agent_folder(
     trusted = home or project_of_eval_set(evalset)
     folders = [folder for folder in (project, evalset.resolve().parent) if folder is not None]
     folder = next((folder for folder in folders if (folder / _path_part(agent)).exists()), folders[0])
+    if not trust and is_external(agent):
+        raise AgentError(
+            f"{evalset} names the agent {agent!r:.200}: commands and addresses in an eval set are not trusted, because "
+            f"a downloaded file could start anything; write it as agent in {OWN_FILE}, name it on the command line, or "
+            f"{remedy}"
+        )
     if not trust and (refusal := _refusal(agent, folder, trusted)):
         raise AgentError(
             f"{evalset} names the agent {agent!r:.200}, which {refusal}; name the agent on the command line, or "
