@@ -126,7 +126,7 @@ def agent_name(span: Span) -> str | None:
         held = attributes.get("name")
         return held if isinstance(held, str) and held else None
     entity = attributes.get("traceloop.entity.name")
-    if isinstance(entity, str) and entity and entity != span.name:
+    if isinstance(entity, str) and entity and entity != span.name and not _is_workflow(span):
         return entity
     return _name_in(span)
 
@@ -139,6 +139,12 @@ def _name_in(span: Span) -> str | None:
     if name is None and _OPERATION not in span.attributes and _is_called_as_agent(span):
         name = span.name
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
+
+
+def _is_workflow(span: Span) -> bool:
+    """Whether a span is of a function marked as a workflow; a graph of LangGraph is a workflow, too, and an agent."""
+    is_marked = span.scope.startswith("traceloop")
+    return is_marked and has_value(span.attributes.get("traceloop.span.kind"), "workflow")
 
 
 def _is_called_as_agent(span: Span) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 
 from rightcall.errors import InputError
 from rightcall.reading.conventions import Role, shape_of
-from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, unnested
+from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, event_body, unnested
 from rightcall.values.decoding import decode_json
 
 from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message
@@ -217,7 +217,7 @@ class SpanMessages:
             return
         side = _EVENTS.get(name)
         if side is not None:
-            message = dict(body)
+            message = event_body(name, body)
             if name in _WRITERS:
                 message.setdefault("role", _WRITERS[name])
             found.add(side, _exchanges_in([message]))
@@ -333,7 +333,7 @@ def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[st
         keys: dict[Side, str] = {"input": "gen_ai.input.messages", "output": "gen_ai.output.messages"}
         return {side: messages_in(attributes, MessageAttributes(side, (key,))) for side, key in keys.items()}
     found = _EVENTS.get(name)
-    return {found: [{"event.name": name, **body}]} if found else _messages_of_record(body)
+    return {found: [{"event.name": name, **event_body(name, body)}]} if found else _messages_of_record(body)
 
 
 def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:

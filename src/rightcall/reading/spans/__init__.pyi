@@ -5,6 +5,7 @@ from ._recorded_values import (
     CallRecord as CallRecord,
     UnparsableError as UnparsableError,
     arguments as arguments,
+    event_body as event_body,
     has_made_up_id as has_made_up_id,
     have_different_ids as have_different_ids,
     is_scrubbed as is_scrubbed,

@@ -311,3 +311,24 @@ def object_in(held: Any) -> Mapping[str, Any]:
         except InputError:
             return {}
     return held if isinstance(held, Mapping) else {}
+
+
+_OF_MESSAGES = frozenset({"message", "role", "content", "parts", "tool_calls", "tool_call_id"})
+"""Keys of messages; an object has one of them if it is a message."""
+_CHOICE = "gen_ai.choice"
+
+
+def event_body(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of an event, decoded where an attribute holds it, or the message in it, as JSON text."""
+    found = dict(body)
+    # Attributes of span events are flat. Azure's SDKs write the whole body into one of them.
+    for key in ("gen_ai.event.content", "message"):
+        held = found.get(key)
+        inner = _json_or_text(held, DEFAULT_LIMITS) if isinstance(held, str) and held[:2] == '{"' else None
+        if isinstance(inner, dict) and not _OF_MESSAGES.isdisjoint(inner):
+            found = {**found, key: inner} if key == "message" else inner
+    message = found.get("message")
+    if name == _CHOICE and isinstance(message, dict):
+        # OpenTelemetry GenAI, "Event: gen_ai.choice": the role is left out if it is `assistant`.
+        found["message"] = {"role": "assistant", **message}
+    return found
