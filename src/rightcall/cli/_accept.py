@@ -67,7 +67,9 @@ class _Accepting:
         self._run = _run(options) if options["evalset"] is None else None
         self._path = options["evalset"] or (self._run.header.evalset if self._run is not None else "")
         self._screen = Screen()
-        request = request_of(options)
+        # An eval set that is to be written has nothing yet that traces could be read for.
+        is_there = options["evalset"] is not None and os.path.lexists(options["evalset"])
+        request = request_of(options if is_there else {**options, "evalset": None})
         self._sources = sources_of(options, request)
         self._observing = Observing(request, self._sources)
 
