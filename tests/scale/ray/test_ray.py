@@ -26,7 +26,7 @@ from tests.scale.tables import (
 from rightcall.errors import MissingExtraError, RightcallError
 from rightcall.scale.columns import Plan
 from rightcall.scale.lake import Job, score_fragment
-from rightcall.scale.ray import score, score_dataset
+from rightcall.scale.ray import score, score_dataset, score_job
 
 
 def write_input(folder: Path) -> list[str]:
@@ -123,3 +123,19 @@ def test_a_dataset_is_scored_batch_by_batch(tmp_path: Path) -> None:
     scores = score_dataset(Dataset(trajectories), plan)  # type: ignore[arg-type]
 
     assert canonical(scores.table) == scored(trajectories, plan)  # type: ignore[attr-defined]
+
+
+def test_paths_are_those_of_this_machine(ray_cluster: None, tmp_path: Path) -> None:
+    sources, plan = write_input(tmp_path), plan_in(tmp_path)
+    here, there = str(tmp_path / "here"), str(tmp_path / "there")
+    with Job(sources, plan, here, paths=True) as job:
+        for fragment in job.waiting:
+            score_fragment(fragment, plan, here)
+        expected = job.paths()
+
+    problems: list[object] = []
+    with Job(sources, plan, there, paths=True) as job:
+        score_job(job, complain=problems.append)
+
+        assert job.paths().to_plain() == expected.to_plain()
+    assert problems == []

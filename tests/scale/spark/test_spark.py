@@ -26,6 +26,7 @@ from tests.scale.tables import (
 )
 
 from rightcall.errors import InputError, RightcallError, StoreError
+from rightcall.reporting.paths import PathCounts
 from rightcall.scale.columns import SCORES, Plan
 from rightcall.scale.lake import Job, score_fragment
 from rightcall.scale.spark import score, score_tables
@@ -213,3 +214,20 @@ def test_what_python_raises_in_a_worker_is_told_in_one_line(spark: SparkSession,
 
     assert "own.py" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_paths_are_those_of_this_machine_however_the_rows_are_cut(spark: SparkSession, tmp_path: Path) -> None:
+    trajectories, plan = table(), plan_in(tmp_path)
+    parquet.write_table(trajectories.slice(0, 250), tmp_path / "first.parquet", row_group_size=60)
+    write_lines(tmp_path / "second.jsonl", rows(400)[250:])
+    sources = [str(tmp_path / "first.parquet"), str(tmp_path / "second.jsonl")]
+    here, there = str(tmp_path / "here"), PathCounts()
+    with Job(sources, plan, here, paths=True) as job:
+        for fragment in job.waiting:
+            score_fragment(fragment, plan, here)
+        expected = job.paths()
+
+    score_tables(spark, sources, plan, str(tmp_path / "there"), counts=there)
+
+    assert there.to_plain() == expected.to_plain()
+    assert read_scores(tmp_path / "there").num_rows == read_scores(tmp_path / "here").num_rows

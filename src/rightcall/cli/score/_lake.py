@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rightcall.cases.evalsets import quarantined_cases
 from rightcall.errors import RightcallError
+from rightcall.reporting.paths import PathCounts
 from rightcall.reporting.reports import Line, Paper, escape_commands, printable, seconds_text
 from rightcall.reporting.store import Sample
 from rightcall.scale.columns import Plan
@@ -56,7 +57,6 @@ _NOT_WITH_SPARK = {
     "workers": "--workers says how many processes there are, but Spark has settings of its own for that",
     "keep": "--keep reads rows again to look at, but only Spark can read them; use --engine local or ray",
     "runs": "--runs is where --keep keeps rows to look at, and these only Spark can read; use --engine local or ray",
-    "paths": "--paths counts while parts are scored, and Spark scores by itself; use --engine local or ray",
     "input_format": "--input-format names the format of trace files, but Spark reads tables and lines of trajectories",
     "max_size": "--max-size limits trace files, but Spark reads tables and lines of trajectories",
 }
@@ -151,10 +151,13 @@ class LakeScoring:
     def _by_spark(self) -> tuple[Summary, int, str]:
         from rightcall.scale.spark import score_tables, spark_session
 
+        counts = PathCounts() if self._options["paths"] else None
         with spark_session() as spark:
-            folder = score_tables(spark, self._options["traces"], self._plan, self._out, self._reading)
+            folder = score_tables(spark, self._options["traces"], self._plan, self._out, self._reading, counts=counts)
         try:
             summary = summarise(folder, self._case_ids, quarantined=frozenset(quarantined_cases(self._plan.cases)))
+            if counts is not None:
+                write_paths(folder, counts, redacts=self._options["redact"] is not False)
             self._write(summary, folder)
         except RightcallError as problem:
             raise RightcallError(

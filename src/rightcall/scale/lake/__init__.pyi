@@ -25,7 +25,9 @@ from ._job import (
 from ._lake_paths import (
     count_paths as count_paths,
     lake_trajectories as lake_trajectories,
+    packed_paths as packed_paths,
     read_paths as read_paths,
+    unpacked_paths as unpacked_paths,
     write_paths as write_paths,
 )
 from ._scorers import Scorers as Scorers

@@ -54,10 +54,13 @@ def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[
     return output.write(fragment.file, fragment.fingerprint, scored())
 
 
-def score_lines(lines: Iterable[bytes], plan: Plan) -> pa.RecordBatch:
+def score_lines(lines: Iterable[bytes], plan: Plan, counting: ColumnPaths | None = None) -> pa.RecordBatch:
     """The scores of trajectories as JSON lines; one that cannot be read is an error of that row."""
     rows = rows_of(lines)
-    return _explained(score_batch(rows.batch, plan), rows)
+    scores = _explained(score_batch(rows.batch, plan), rows)
+    if counting is not None:
+        counting.add(rows.batch, scores.column("verdict").to_pylist())
+    return scores
 
 
 def _scored(

@@ -91,6 +91,16 @@ def read_part(output: Output, fragment: Fragment) -> PathCounts:
     raise StoreError(f"{where}: another command has written this file; remove it, and score again")
 
 
+def packed_paths(counts: PathCounts) -> bytes:
+    """Return counts as bytes that an engine can carry."""
+    return zlib.compress(dump_json(counts.to_plain()).encode("utf-8", "surrogatepass"), 6)
+
+
+def unpacked_paths(packed: bytes) -> PathCounts:
+    """Return the counts that `packed_paths` packed."""
+    return PathCounts.from_plain(load_json(zlib.decompress(packed).decode("utf-8", "surrogatepass")))
+
+
 def write_paths(out: str, counts: PathCounts, *, redacts: bool = True) -> None:
     """Put the paths of all rows beside the scores, as `rightcall paths --format json` has them, and the counts.
 

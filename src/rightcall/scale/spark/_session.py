@@ -16,7 +16,9 @@ import msgspec
 import pyarrow as pa
 
 from rightcall.errors import InputError, MissingExtraError, RightcallError
-from rightcall.scale.columns import SCORES, TRAJECTORIES, Plan, score_batch
+from rightcall.reporting.paths import PathCounts
+from rightcall.scale.columns import SCORES, TRAJECTORIES, ColumnPaths, Plan, score_batch
+from rightcall.scale.lake import packed_paths
 from rightcall.scale.processes import sendable
 
 if TYPE_CHECKING:
@@ -63,6 +65,10 @@ Batches = Iterator[Any]
 """Record batches of one partition."""
 
 
+PATHS = "rightcall_paths"
+"""A column beside those of scores: in the last row of a partition, the counts of the paths of all its rows."""
+
+
 def score(df: DataFrame, plan: Plan) -> DataFrame:
     """The scores of a DataFrame of trajectories: a row each, with the columns of `SCORES` and no others.
 
@@ -76,9 +82,19 @@ def score(df: DataFrame, plan: Plan) -> DataFrame:
     Raises:
         InputError: the DataFrame has no column of calls, or one of another type than it should have.
     """
+    return scored_with(df, plan, paths=False)
+
+
+def scored_with(df: DataFrame, plan: Plan, *, paths: bool) -> DataFrame:
+    """The scores of a DataFrame of trajectories, with the counts of `paths` if asked for. Raises as `score` does."""
     check_calls(df)
-    function = sendable(__name__, "score_batches", msgspec.msgpack.encode(plan))
-    return map_in_arrow(df.select(*known_columns(df)), function, ddl_of(SCORES))
+    function = sendable(__name__, "score_batches", msgspec.msgpack.encode(plan), paths)
+    return map_in_arrow(df.select(*known_columns(df)), function, columns_of(paths=paths))
+
+
+def columns_of(*, paths: bool) -> str:
+    """The columns of scores in Spark's words, with that of paths or without."""
+    return ddl_of(SCORES) + (f", `{PATHS}` binary" if paths else "")
 
 
 def known_columns(df: DataFrame) -> list[str]:
@@ -99,15 +115,42 @@ def check_calls(df: DataFrame) -> None:
         raise InputError(f"the column 'calls' is {found}; it should be array<string>, or array<struct<name:string,…>>")
 
 
-def score_batches(batches: Batches, encoded: bytes) -> Batches:
+def score_batches(batches: Batches, encoded: bytes, paths: bool = False) -> Batches:
     """The scores of the batches of one partition, by a plan that was encoded; it is compiled once for all of them.
+
+    With `paths` there is one more column, see `PATHS`.
 
     Raises:
         RightcallError: the plan names what is not there.
     """
     plan = msgspec.msgpack.decode(encoded, type=Plan)
-    for batch in batches:
-        yield score_batch(batch, plan)
+    if not paths:
+        for batch in batches:
+            yield score_batch(batch, plan)
+        return
+    counting = ColumnPaths(PathCounts())
+
+    def scored() -> Batches:
+        for batch in batches:
+            scores = score_batch(batch, plan)
+            counting.add(batch, scores.column("verdict").to_pylist())
+            yield scores
+
+    yield from with_paths(scored(), counting)
+
+
+def with_paths(scores: Batches, counting: ColumnPaths) -> Batches:
+    """The scores of one partition, the last of which comes with what was counted meanwhile."""
+    held = None
+    for batch in scores:
+        if not batch.num_rows:
+            continue
+        if held is not None:
+            yield held.append_column(PATHS, pa.nulls(held.num_rows, pa.binary()))
+        held = batch
+    if held is not None:
+        counts = [*[None] * (held.num_rows - 1), packed_paths(counting.finish())]
+        yield held.append_column(PATHS, pa.array(counts, pa.binary()))
 
 
 @contextmanager

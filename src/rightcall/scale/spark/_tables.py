@@ -15,11 +15,22 @@ import pyarrow.compute as pc
 
 from rightcall.errors import InputError, RightcallError, StoreError
 from rightcall.reading import Reading
-from rightcall.scale.columns import SCORES, Plan, is_span_table
-from rightcall.scale.lake import score_lines
+from rightcall.reporting.paths import PathCounts
+from rightcall.scale.columns import SCORES, ColumnPaths, Plan, is_span_table
+from rightcall.scale.lake import score_lines, unpacked_paths
 from rightcall.scale.processes import sendable
 
-from ._session import check_calls, ddl_of, known_columns, map_in_arrow, score, score_batches, telling
+from ._session import (
+    PATHS,
+    check_calls,
+    columns_of,
+    known_columns,
+    map_in_arrow,
+    score_batches,
+    scored_with,
+    telling,
+    with_paths,
+)
 from ._spans import trajectories
 
 if TYPE_CHECKING:
@@ -39,11 +50,14 @@ def score_tables(
     plan: Plan,
     out: str,
     reading: Reading = Reading(),  # noqa: B008 - it is frozen
+    *,
+    counts: PathCounts | None = None,
 ) -> str:
     """Score tables of trajectories or spans, or files of JSON lines, and write the scores to a folder, all by Spark.
 
     All tables of spans are one, because the spans of a run may lie in any of them. Scores that this wrote to the folder
     before are replaced. Gives back where the folder is: an address that does not say so means a place that Spark knows.
+    The paths of all rows are added to `counts`, if there are any.
 
     Raises:
         InputError: a source is not there, or nothing that Spark can read.
@@ -51,24 +65,41 @@ def score_tables(
         StoreError: the folder holds something else than scores written by Spark.
     """
     check_folder(spark, out)
+    paths_too = counts is not None
     scores: list[DataFrame] = []
     spans: list[DataFrame] = []
     for (kind, _), paths in _by_kind(spark, sources).items():
         if kind == "lines":
-            scores.append(_score_lines(spark, paths, plan))
+            scores.append(_score_lines(spark, paths, plan, paths_too))
         for df in _read_tables(spark, kind, paths) if kind != "lines" else ():
             if "calls" not in df.columns and is_span_table(df.limit(0).toArrow().schema):
                 spans.append(df)
             else:
-                scores.append(_scored(df, plan, _home(paths), has_places=kind == "parquet"))
+                scores.append(_scored(df, plan, _home(paths), paths_too, has_places=kind == "parquet"))
     with telling():
         if spans:
             whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), spans)
             runs = trajectories(whole, grouping=reading.grouping, case_attribute=reading.case_attribute)
-            scores.append(score(runs, plan))
-        reduce(lambda one, other: one.unionAll(other), scores).write.mode("overwrite").parquet(out)
+            scores.append(scored_with(runs, plan, paths=paths_too))
+        _write(reduce(lambda one, other: one.unionAll(other), scores), out, counts)
         written = _files(spark, out, 1)
     return os.path.dirname(_plain(written[0])) if written else out
+
+
+def _write(scores: DataFrame, out: str, counts: PathCounts | None) -> None:
+    if counts is None:
+        scores.write.mode("overwrite").parquet(out)
+        return
+    from pyspark import StorageLevel
+
+    # Two actions ask for the same rows; kept on disk, they are scored once.
+    kept = scores.persist(StorageLevel.DISK_ONLY)
+    try:
+        kept.drop(PATHS).write.mode("overwrite").parquet(out)
+        for row in kept.where(f"`{PATHS}` is not null").select(PATHS).toLocalIterator():
+            counts.merge(unpacked_paths(bytes(row[0])))
+    finally:
+        kept.unpersist()
 
 
 def check_folder(spark: SparkSession, out: str) -> None:
@@ -164,7 +195,7 @@ def _read_delta(spark: SparkSession, path: str) -> DataFrame:
         ) from None
 
 
-def _scored(df: DataFrame, plan: Plan, home: str, *, has_places: bool) -> DataFrame:
+def _scored(df: DataFrame, plan: Plan, home: str, paths: bool, *, has_places: bool) -> DataFrame:
     """The scores of a table, in which rows without an id are known by the place where they stand."""
     from pyspark.sql import functions
 
@@ -176,13 +207,13 @@ def _scored(df: DataFrame, plan: Plan, home: str, *, has_places: bool) -> DataFr
         where = functions.concat(file, functions.lit("#"), (row + 1).cast("string"))
         lacks = functions.coalesce(*ids, functions.lit(None)).isNull()
         known.append(functions.when(lacks, where).alias(PLACE))
-    function = sendable(__name__, "score_placed", msgspec.msgpack.encode(plan), home)
-    return map_in_arrow(df.select(*known), function, ddl_of(SCORES))
+    function = sendable(__name__, "score_placed", msgspec.msgpack.encode(plan), home, paths)
+    return map_in_arrow(df.select(*known), function, columns_of(paths=paths))
 
 
-def score_placed(batches: Iterator[Any], encoded: bytes, home: str) -> Iterator[Any]:
+def score_placed(batches: Iterator[Any], encoded: bytes, home: str, paths: bool) -> Iterator[Any]:
     """The scores of batches of one partition, of which rows without an id may say where they stand."""
-    yield from score_batches((_named(batch, home) for batch in batches), encoded)
+    yield from score_batches((_named(batch, home) for batch in batches), encoded, paths)
 
 
 def _named(batch: Any, home: str) -> Any:
@@ -215,15 +246,16 @@ def _home(paths: Sequence[str]) -> str:
     return f"{os.getcwd().rstrip('/')}/" if is_relative else ""
 
 
-def _score_lines(spark: SparkSession, paths: Sequence[str], plan: Plan) -> DataFrame:
+def _score_lines(spark: SparkSession, files: Sequence[str], plan: Plan, paths: bool) -> DataFrame:
     with telling():
-        lines = spark.read.option("lineSep", "\n").text(list(paths)).selectExpr("cast(value as binary) as line")
-    function = sendable(__name__, "score_line_batches", msgspec.msgpack.encode(plan))
-    return map_in_arrow(lines, function, ddl_of(SCORES))
+        lines = spark.read.option("lineSep", "\n").text(list(files)).selectExpr("cast(value as binary) as line")
+    function = sendable(__name__, "score_line_batches", msgspec.msgpack.encode(plan), paths)
+    return map_in_arrow(lines, function, columns_of(paths=paths))
 
 
-def score_line_batches(batches: Iterator[Any], encoded: bytes) -> Iterator[Any]:
+def score_line_batches(batches: Iterator[Any], encoded: bytes, paths: bool) -> Iterator[Any]:
     """The scores of batches of lines of one partition."""
     plan = msgspec.msgpack.decode(encoded, type=Plan)
-    for batch in batches:
-        yield score_lines(batch.column("line").to_pylist(), plan)
+    counting = ColumnPaths(PathCounts()) if paths else None
+    scores = (score_lines(batch.column("line").to_pylist(), plan, counting) for batch in batches)
+    yield from scores if counting is None else with_paths(scores, counting)
