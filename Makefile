@@ -12,7 +12,7 @@ export PIP_NO_COMPILE = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo everything test fuzz mutants lint figures check bench frameworks servers docs screenshots browser java clean
+.PHONY: help demo everything test fuzz mutants lint figures check bench frameworks servers docs package screenshots browser java clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -55,6 +55,11 @@ servers: $(VENV)/.tested ## Send recordings to a real Phoenix and a real MLflow 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
 	$(BIN)/mkdocs build --strict --quiet
 
+package: $(VENV)/.packaged ## Build the wheel and the source archive into dist/, and check what an index would show
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
+	$(BIN)/twine check --strict dist/*
+
 screenshots: $(VENV)/.tested browser ## Take the pictures of the documentation anew, into docs/images/
 	$(BIN)/python -m tests.browser.screenshots docs/images
 
@@ -65,7 +70,7 @@ java:
 	@sh tests/scale/provide.sh
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) .bench site
+	rm -rf $(VENV) .bench dist site
 
 $(BIN)/pip:
 	$(PYTHON) -m venv $(VENV)
@@ -73,8 +78,8 @@ $(BIN)/pip:
 
 # One resolution instead of four, for those who run all targets.
 everything: | $(BIN)/pip
-	$(BIN)/pip install --quiet --editable '.[all]' --group check --group docs
-	@touch $(VENV)/.installed $(VENV)/.tested $(VENV)/.checked $(VENV)/.documented
+	$(BIN)/pip install --quiet --editable '.[all]' --group check --group docs --group package
+	@touch $(VENV)/.installed $(VENV)/.tested $(VENV)/.checked $(VENV)/.documented $(VENV)/.packaged
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/pip
 	$(BIN)/pip install --quiet --editable '.[all]'
@@ -90,4 +95,8 @@ $(VENV)/.checked: $(VENV)/.installed
 
 $(VENV)/.documented: $(VENV)/.installed
 	$(BIN)/pip install --quiet --group docs
+	@touch $@
+
+$(VENV)/.packaged: $(VENV)/.installed
+	$(BIN)/pip install --quiet --group package
 	@touch $@

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Install Rightcall as it is in the checkout of the action, so that the version of the action is that of the tool.
 set -euo pipefail
-python -m pip install --quiet --disable-pip-version-check "${GITHUB_ACTION_PATH}[${EXTRAS}]"
+python -m pip install --quiet --disable-pip-version-check "${GITHUB_ACTION_PATH}${EXTRAS:+[${EXTRAS}]}"
 if [ -n "${REQUIREMENTS}" ]; then
   if [ -f "${REQUIREMENTS}" ]; then
     python -m pip install --quiet --disable-pip-version-check --requirement "${REQUIREMENTS}"

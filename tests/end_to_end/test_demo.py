@@ -87,4 +87,4 @@ def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
-    assert "pip install 'rightcall[run]'" in done.stderr
+    assert "pip install rightcall" in done.stderr

@@ -295,7 +295,7 @@ def test_an_eval_set_of_adk_that_is_there_is_used_as_it_is(tmp_path: Path) -> No
     assert configuration == {"agent": "helper", "evalset": "helper/dice.evalset.json"}
     steps = yaml.safe_load((tmp_path / ".github/workflows/rightcall.yml").read_text("utf-8"))["jobs"]["evals"]["steps"]
     assert [step["run"] for step in steps if "run" in step] == [
-        "pip install -r requirements.txt 'rightcall[run]'",
+        "pip install -r requirements.txt rightcall",
         "rightcall check helper/dice.evalset.json",
         "rightcall run",
     ]

@@ -203,5 +203,5 @@ def test_without_jinja_html_is_refused_in_one_line_before_anything_is_run(shop: 
     done = rightcall("run", "agent.py:answer", "shop.yaml", "--format", "html=x.html", cwd=shop, PYTHONPATH=search)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "rightcall: web pages need jinja2: pip install 'rightcall[view]'\n"
+    assert done.stderr == "rightcall: web pages need jinja2: pip install rightcall\n"
     assert not (shop / "x.html").exists()

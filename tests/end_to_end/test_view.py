@@ -257,7 +257,7 @@ def test_without_the_extra_one_line_names_it(missing: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
 
     assert done.returncode == 2
-    assert done.stderr == f"rightcall: web pages need {missing}: pip install 'rightcall[view]'\n"
+    assert done.stderr == f"rightcall: web pages need {missing}: pip install rightcall\n"
 
 
 def test_a_browser_is_opened_if_it_is_wanted(tmp_path: Path, runs: Path) -> None:

@@ -70,7 +70,7 @@ def _require_sdk() -> None:
     except ModuleNotFoundError:
         is_there = False
     if not is_there:
-        raise MissingExtraError("the demo runs an agent, which needs opentelemetry-sdk: pip install 'rightcall[run]'")
+        raise MissingExtraError("the demo runs an agent, which needs opentelemetry-sdk: pip install rightcall")
 
 
 def _place(folder: Path | None) -> Path:

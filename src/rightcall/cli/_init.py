@@ -231,7 +231,7 @@ def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
     """The text of the files that say what to run, here and in CI, for an eval set that is there."""
     template = project_files()
     workflow = template[WORKFLOW_FILE].replace("evals/*.yaml", evalset)
-    install = "pip install 'rightcall[run]' # and what your agent needs"
+    install = "pip install rightcall # and what your agent needs"
     ending = "\n        # env: the keys that the agent's model needs, from the secrets of the repository\n"
     configuration = _CONFIGURATION.format(agent=dump_json(agent), evalset=dump_json(evalset))
     return {
@@ -244,8 +244,8 @@ def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
 def _install(folder: Path) -> str | None:
     """How the project and Rightcall are installed, as far as its files tell."""
     if (folder / "requirements.txt").is_file():
-        return "pip install -r requirements.txt 'rightcall[run]'"
-    return "pip install . 'rightcall[run]'" if (folder / "pyproject.toml").is_file() else None
+        return "pip install -r requirements.txt rightcall"
+    return "pip install . rightcall" if (folder / "pyproject.toml").is_file() else None
 
 
 def _eval_set(found: Found, tool: SeenTool) -> str:

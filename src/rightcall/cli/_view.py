@@ -69,7 +69,7 @@ def _check_extra() -> None:
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise MissingExtraError(f"web pages need {' and '.join(missing)}: pip install 'rightcall[view]'")
+        raise MissingExtraError(f"web pages need {' and '.join(missing)}: pip install rightcall")
 
 
 def _folder(runs: str | None) -> Path:

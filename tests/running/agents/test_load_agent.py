@@ -130,7 +130,7 @@ def test_an_agent_outside_python_needs_h11_and_says_how_to_get_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
 
-    message = "commands and endpoints as agents need h11: pip install 'rightcall[run]'"
+    message = "commands and endpoints as agents need h11: pip install rightcall"
     assert done.stdout.splitlines() == [message, message]
 
 

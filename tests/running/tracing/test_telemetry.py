@@ -202,7 +202,7 @@ def test_without_the_sdk_tools_work_and_a_capture_says_what_to_install(missing: 
     assert run(code, beginning=WITHOUT_SDK.format(name=missing) + BEGINNING).splitlines() == [
         "4",
         "5",
-        "capturing spans needs opentelemetry-sdk: pip install 'rightcall[run]'",
+        "capturing spans needs opentelemetry-sdk: pip install rightcall",
     ]
 
 

@@ -33,7 +33,7 @@ def compile_schema(operand: Operand) -> SpendingTest:
     try:
         import jsonschema
     except ImportError:
-        raise MissingExtraError(f"{operand.where} needs jsonschema: pip install 'rightcall[schema]'") from None
+        raise MissingExtraError(f"{operand.where} needs jsonschema: pip install rightcall") from None
     schema = operand.value
     if not isinstance(schema, (dict, bool)):
         raise operand.wrong("a JSON Schema", schema)

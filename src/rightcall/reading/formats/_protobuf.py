@@ -69,7 +69,7 @@ def _parsed(data: bytes, where: str) -> Any:
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     except ImportError:
-        raise MissingExtraError(f"{where} is OTLP protobuf; to read it: pip install 'rightcall[otlp]'") from None
+        raise MissingExtraError(f"{where} is OTLP protobuf; to read it: pip install rightcall") from None
     request = ExportTraceServiceRequest()
     try:
         request.ParseFromString(data)

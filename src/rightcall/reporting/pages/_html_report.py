@@ -67,7 +67,7 @@ def html_report(report: Report) -> Iterator[str]:
 def check_installed() -> None:
     """Check, before any work is done, that Jinja is installed. Raises `MissingExtraError`."""
     if find_spec("jinja2") is None:
-        raise MissingExtraError("web pages need jinja2: pip install 'rightcall[view]'")
+        raise MissingExtraError("web pages need jinja2: pip install rightcall")
 
 
 class _Articles:

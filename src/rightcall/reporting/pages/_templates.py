@@ -156,7 +156,7 @@ def environment() -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
     except ImportError:
-        raise MissingExtraError("web pages need jinja2: pip install 'rightcall[view]'") from None
+        raise MissingExtraError("web pages need jinja2: pip install rightcall") from None
     made = Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,

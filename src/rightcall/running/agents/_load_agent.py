@@ -60,7 +60,7 @@ def _external_agent(named: str, project: Path, options: AgentOptions) -> Agent:
         from ._commands import CommandAgent
         from ._endpoints import EndpointAgent
     except ImportError:
-        raise MissingExtraError("commands and endpoints as agents need h11: pip install 'rightcall[run]'") from None
+        raise MissingExtraError("commands and endpoints as agents need h11: pip install rightcall") from None
     if named.startswith(_COMMAND):
         return CommandAgent(named.removeprefix(_COMMAND), project, options)
     return EndpointAgent(named, options)

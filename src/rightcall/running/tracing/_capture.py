@@ -174,7 +174,7 @@ def capture(limits: Limits | None = None, watch: Watch | None = None) -> Iterato
     try:
         from ._telemetry import sdk_patches
     except ImportError:
-        raise MissingExtraError("capturing spans needs opentelemetry-sdk: pip install 'rightcall[run]'") from None
+        raise MissingExtraError("capturing spans needs opentelemetry-sdk: pip install rightcall") from None
     from rightcall.limits import DEFAULT_LIMITS
 
     outer = current.get()
