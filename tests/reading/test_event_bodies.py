@@ -46,7 +46,7 @@ def test_a_function_marked_as_a_workflow_is_no_agent() -> None:
     around = span(1, marked, name="shop.workflow")
 
     names = [
-        list(read(request(around, call(2, parent=1), scope=scope), grouping="file"))[0].calls[0].agent
+        next(iter(read(request(around, call(2, parent=1), scope=scope), grouping="file"))).calls[0].agent
         for scope in ("traceloop.tracer", "opentelemetry.instrumentation.langchain")
     ]
 
