@@ -35,7 +35,7 @@ _MARK = "\ufeff"
 
 
 @click.command(name="mutate", cls=GroupedCommand)
-@click.argument("evalset", required=False, metavar="[EVALSET]")
+@click.argument("evalset", required=False, metavar="[EVALSET|RUN]")
 @click.argument("traces", nargs=-1, metavar="[TRACES...]")
 @option("What", "--run", "run", metavar="RUN", help="The run whose trajectories are used; the last of EVALSET.")
 @option("What", "--operators", multiple=True, metavar="NAMES", help="Only these faults, with commas between them.")
@@ -74,6 +74,9 @@ class _Mutating:
         self._screen = Screen()
         if options["traces"] and options["run"] is not None:
             raise click.UsageError("give TRACES or --run, one of the two")
+        if options["evalset"] is not None and not options["traces"] and not Path(options["evalset"]).exists():
+            # `rightcall mutate last`: every other command takes a run in this place.
+            options |= {"evalset": None, "run": options["run"] or options["evalset"]}
         self._run = None if options["traces"] else _run(options)
         self._path = options["evalset"] or (self._run.header.evalset if self._run is not None else "")
 

@@ -259,3 +259,17 @@ def test_a_trace_without_all_calls_teaches_nothing() -> None:
     [found] = learn_eval_set(text, parse_eval_set(text, "set.yaml"), observed).cases
 
     assert (found.kind, found.is_failed) == ("left", False)
+
+
+def test_an_expectation_on_one_line_gets_a_line_for_each_step() -> None:
+    text = "cases:\n  - id: case\n    expect: {order: [a, b]}   # mine\n    tags: [x]\n"
+
+    made = learn_eval_set(text, parse_eval_set(text, "set.yaml"), {"case": Observed(named(*["a b"] * 5))})
+
+    assert made.after == (
+        "cases:\n  - id: case\n"
+        "    expect:  # learned from 5 runs; left out, 5 of 5 are accepted\n"
+        "      order: [a, b]\n"
+        "      calls: [a, b]   # mine  # 5 of 5 runs\n"
+        "    tags: [x]\n"
+    )

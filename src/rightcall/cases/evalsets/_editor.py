@@ -62,6 +62,21 @@ class DocumentEditor:
             del self._edits[before:]
             raise
 
+    def rewrite(self, path: Path, value: Any) -> None:
+        """Set the value at a path, on lines of its own where it was in brackets on one.
+
+        Raises:
+            DocumentError: the value, or a part of it, has an anchor or a tag, so other places may share it.
+        """
+        node, old, place = self._located(path)
+        if equal(old, value):
+            return
+        if node.bracketed and not place.bracketed:
+            self._check(node)
+            self._replace(node, value, place)
+        else:
+            self.change(path, value)
+
     def text(self) -> str:
         """Return the text with all changes."""
         return apply_edits(self._text, self.edits())
@@ -72,6 +87,11 @@ class DocumentEditor:
         return sorted(self._edits, key=lambda edit: (edit.start, edit.end > edit.start))
 
     def _change_at(self, path: Path, value: Any) -> None:
+        node, old, place = self._located(path)
+        self._change(node, old, value, place)
+
+    def _located(self, path: Path) -> tuple[Node, Any, _Context]:
+        """Return the node, the value and the surroundings of a path."""
         node, old, place = self._root, self.value, _Context(0)
         for step in path:
             self._check(node)
@@ -79,7 +99,7 @@ class DocumentEditor:
             entry = node.entries[keys.index(step)] if isinstance(step, str) else node.entries[step]
             place = self._inside(node, entry, place)
             node, old = entry.value, old[step]
-        self._change(node, old, value, place)
+        return node, old, place
 
     def _change(self, node: Node, old: Any, new: Any, place: _Context) -> None:
         if equal(old, new):

@@ -82,7 +82,10 @@ def learn_eval_set(
         if found.kind == "learned" and found.lesson is not None:
             expect = {**(written.get("expect") or {}), **found.lesson.learned.expect}
             try:
-                editor.change(("cases", number), {**written, "expect": expect})
+                if written.get("expect"):
+                    editor.rewrite(("cases", number, "expect"), expect)
+                else:
+                    editor.change(("cases", number), {**written, "expect": expect})
             except DocumentError as problem:
                 found = LearnedCase(case_id=case.id, kind="left", reason=str(problem), is_failed=True)
         made.append(found)
