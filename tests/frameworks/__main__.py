@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.environments import EnvironmentFailedError, provide, quiet_environment
 from tests.targets import show_table, within
 
-from . import cells
+from . import abilities, cells
 from .cells import CellFailedError, carry_out
 from .judging import Judged
 from .keeping import keep
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     chosen = [framework for framework in FRAMEWORKS if not options.only or framework.key in options.only]
     rows: list[Row] = []
+    found: dict[str, dict[str, bool]] = {}
     problems: list[str] = []
     with within(_SECONDS), tempfile.TemporaryDirectory(prefix="rightcall-frameworks-") as held:
         folder = Path(held)
@@ -38,22 +39,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"trying {framework.name} {framework.version}", file=sys.stderr)
             try:
                 rows += _tried(framework, folder / framework.key)
+                if framework.key in abilities.MAIN:
+                    found[f"{framework.name} {framework.version}"] = _abilities(framework, folder / framework.key)
             except (CellFailedError, EnvironmentFailedError) as failure:
                 problems.append(f"{framework.name}: {failure}")
         if options.keep and not problems:
             keep(folder, [framework.key for framework in chosen])
             if not options.only:
                 show_table(HEADING, render(rows))
-    return _told(rows, problems)
+                show_table(abilities.HEADING, abilities.render(found))
+    return _told(rows, found, problems)
 
 
-def _told(rows: Sequence[Row], problems: Sequence[str]) -> int:
+def _told(rows: Sequence[Row], found: Mapping[str, Mapping[str, bool]], problems: Sequence[str]) -> int:
     print(render(rows))
+    print(abilities.render(found))
     for problem in problems:
         print(f"NOT TRIED {problem}")
     wrong = sum([not row.judged.is_true for row in rows])
+    missing = sum([not there for has in found.values() for there in has.values()])
+    print(f"{missing} abilities missing")
     print(f"\n{len(rows)} cells, {wrong} wrong, {len(problems)} frameworks not tried.")
-    return _NOT_TRIED if problems else _FALSE if wrong else _TRUE
+    return _NOT_TRIED if problems else _FALSE if wrong or missing else _TRUE
+
+
+def _abilities(framework: Framework, folder: Path) -> dict[str, bool]:
+    """What works with the framework offline, by another model than that of the cells."""
+    python = provide(f"frameworks/{framework.key}", framework.requirements)
+    with served() as model:
+        trial = _Trial(framework, python, folder, model)
+        return abilities.Trial(python, framework.key, trial._variables(False), folder / "abilities").abilities()
 
 
 def _tried(framework: Framework, folder: Path) -> list[Row]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.environments import folder
 
+from .abilities import RECORDING
 from .cells import FILES, ROOT
 from .matrix import FRAMEWORKS
 
@@ -32,6 +33,9 @@ def keep(recorded: Path, keys: Sequence[str]) -> None:
         for name in FILES:
             text = _neutral((recorded / key / f"{name}.json").read_text("utf-8"))
             (target / f"{name}.json").write_text(json.dumps(json.loads(text), ensure_ascii=False) + "\n", "utf-8")
+        recording = recorded / key / "abilities" / RECORDING
+        if recording.exists():
+            shutil.copy(recording, target / RECORDING)
     versions = {framework.key: framework.version for framework in FRAMEWORKS if (KEPT / framework.key).exists()}
     VERSIONS.write_text(json.dumps(versions, indent=2) + "\n", "utf-8")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.frameworks import abilities
 from tests.frameworks.cells import EVALS, FILES, RECORDED, ROOT, RUN
 from tests.frameworks.judging import MADE, RIGHT, WRONG, Judged, judged
 from tests.frameworks.keeping import KEPT, VERSIONS
@@ -18,6 +19,8 @@ from tests.frameworks.matrix import FRAMEWORKS
 from tests.frameworks.table import HEADING, Row, render
 from tests.processes import rightcall
 from tests.targets import shown_table
+
+from rightcall.running.mocking import RecordedCall, RecordedModelCall, Recording
 
 KEYS = [framework.key for framework in FRAMEWORKS]
 REPLAY = ROOT / "tests" / "frameworks" / "replay.py"
@@ -79,3 +82,27 @@ def test_the_page_shows_every_cell_of_these_versions() -> None:
 
     assert shown_table(HEADING) == render(cells)
     assert json.loads(VERSIONS.read_text("utf-8")) == {framework.key: framework.version for framework in FRAMEWORKS}
+
+
+def test_the_page_shows_the_abilities_of_these_versions() -> None:
+    tried = [framework for framework in FRAMEWORKS if framework.key in abilities.MAIN]
+
+    assert shown_table(abilities.HEADING) == abilities.all_there([f"{one.name} {one.version}" for one in tried])
+
+
+@pytest.mark.parametrize("key", abilities.MAIN)
+def test_a_recording_of_a_framework_answers_every_request_in_it(key: str, tmp_path: Path) -> None:
+    recording = Recording.load(KEPT / key / abilities.RECORDING)
+    tools, models = recording.replay("offline"), recording.model_replay("offline")
+
+    for entry in recording.entries:
+        if isinstance(entry, RecordedCall):
+            assert tools.answer(entry.tool, entry.args).given() == entry.output
+        else:
+            assert models.answer(entry.request) == entry.answer
+
+    assert [
+        len([one for one in recording.entries if isinstance(one, kind)]) for kind in (RecordedCall, RecordedModelCall)
+    ] == [2, 5]
+    recording.save(tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_bytes() == (KEPT / key / abilities.RECORDING).read_bytes()
