@@ -58,10 +58,10 @@ def _trials(cases: Sequence[Sequence[int]]) -> list[Trials]:
 
 def _test_statistic(cases: Sequence[Sequence[int]]) -> float:
     """The square of the score at a difference of 0: with equal repeats it is that of Cochran, Mantel and Haenszel."""
-    from rightcall.values.statistics import _stratified
+    from rightcall.values.statistics import _change
 
     strata = _strata(cases)
-    return _stratified._score([(case, 1.0, 1) for case in strata], difference(strata), 0.0) ** 2
+    return _change._score([(case, 1.0, 1) for case in strata], difference(strata), 0.0) ** 2
 
 
 _OURS: dict[str, Callable[..., Any]] = {
@@ -92,7 +92,7 @@ _OURS: dict[str, Callable[..., Any]] = {
 
 
 def _beta(x: float, a: float, b: float) -> float:
-    from rightcall.values.statistics._distributions import incomplete_beta
+    from rightcall.values.statistics._rates import incomplete_beta
 
     return incomplete_beta(x, a, b)
 

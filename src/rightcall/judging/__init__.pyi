@@ -12,14 +12,12 @@ from .answers._contains import (
     ContainsConfig as ContainsConfig,
     ContainsCriteria as ContainsCriteria,
     ContainsEvaluator as ContainsEvaluator,
-    RegexMatch as RegexMatch,
-    RegexMatchConfig as RegexMatchConfig,
-    RegexMatchCriteria as RegexMatchCriteria,
-)
-from .answers._exact_match import (
     ExactMatchConfig as ExactMatchConfig,
     ExactMatchCriteria as ExactMatchCriteria,
     ExactMatchEvaluator as ExactMatchEvaluator,
+    RegexMatch as RegexMatch,
+    RegexMatchConfig as RegexMatchConfig,
+    RegexMatchCriteria as RegexMatchCriteria,
 )
 from .answers._final_output import (
     FinalOutput as FinalOutput,
@@ -158,16 +156,16 @@ from .custom._base import (
     ErrorEvaluationResult as ErrorEvaluationResult,
     NumericEvaluationResult as NumericEvaluationResult,
 )
-from .custom._code import evaluator as evaluator
-from .custom._custom import CustomEvaluator as CustomEvaluator, custom_type as custom_type
-from .custom._custom_overall import (
+from .custom._code import Judgement as Judgement, evaluator as evaluator
+from .custom._custom import (
+    CustomEvaluator as CustomEvaluator,
     CustomOverall as CustomOverall,
     UnimportedOverall as UnimportedOverall,
+    custom_type as custom_type,
     function_of_rows as function_of_rows,
 )
-from .custom._judgement import Judgement as Judgement
-from .models._judge import JudgeEvaluator as JudgeEvaluator
 from .models._judges import (
+    JudgeEvaluator as JudgeEvaluator,
     JudgeOutputConfig as JudgeOutputConfig,
     JudgeOutputCriteria as JudgeOutputCriteria,
     JudgeTrajectoryConfig as JudgeTrajectoryConfig,

@@ -23,8 +23,7 @@ from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
 from .sources._document_reader import DocumentReader, is_large, opened
 from .sources._run_collector import RunCollector, checked_messages
-from .spans._span import LogRecord, Span
-from .spans._told_names import CASE
+from .spans._span import CASE, LogRecord, Span
 
 if TYPE_CHECKING:
     from .sources._large_file import LargeFile

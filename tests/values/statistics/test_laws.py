@@ -168,7 +168,7 @@ def test_very_unequal_repeats_are_drawn_with_a_fixed_seed() -> None:
 def test_drawn_odds_are_near_the_exact_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = [Stratum(5, 4, 7, 4), Stratum(6, 5, 4, 3), Stratum(9, 9, 8, 7)]
     exact = exact_odds(cases)
-    monkeypatch.setattr("rightcall.values.statistics._exact._MOST_CELLS", 1)
+    monkeypatch.setattr("rightcall.values.statistics._change._MOST_CELLS", 1)
 
     assert exact_odds(cases)[:2] == pytest.approx(exact[:2], abs=0.01)
 

@@ -1,17 +1,251 @@
-"""The two judges: of what the agent did, and of its answer."""
+"""The two judges, of what the agent did and of its answer.
+
+Both make a question of a run, ask it, and turn the answers into a result.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from abc import abstractmethod
+from collections.abc import Awaitable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from rightcall.errors import InputError, shown
+import msgspec
+
+from rightcall.errors import ConfigurationError, InputError, shown
 from rightcall.judging.answers import Target, expected_part, part_of
-from rightcall.judging.core import After, Before, Execution, Listed, NoPlan, Shorthand
+from rightcall.judging.core import (
+    After,
+    AsyncConfig,
+    AsyncEvaluator,
+    Before,
+    Bounds,
+    Criteria,
+    Execution,
+    Length,
+    Listed,
+    NoPlan,
+    NotDumped,
+    Shorthand,
+    UserModel,
+    in_thread,
+    number_in_text,
+    split_code,
+)
+from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import admit
-from rightcall.values.results import EvaluationResult, Finding
+from rightcall.values.results import EvaluationResult, Finding, JudgeJustification, Verdict
 
-from . import JudgeError, Question, QuestionBlock, Rubric, calls_of
-from ._judge import JudgeConfig, JudgeCriteria, JudgeEvaluator
+from . import (
+    JudgeError,
+    Question,
+    QuestionBlock,
+    Rubric,
+    Ruling,
+    Sampling,
+    Settings,
+    ask_callable,
+    ask_endpoint,
+    calls_of,
+    prompt_text,
+)
+from ._asking import findings_of, justification_of
+
+_PASSING_GRADE = 0.5
+_MARGIN = 0.5
+"""Seconds before the end of its time that a judge is given up, so that there is a better reason than the time."""
+
+
+class WrittenRubric(UserModel):
+    """One thing that is either met or not."""
+
+    id: Annotated[str, Length(1, 200)]
+    text: Annotated[str, Length(1, 10_000)]
+
+
+def _rubrics(value: Any) -> Any:
+    """Rubrics may be texts alone, which are known by their number then."""
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"a list of rubrics is expected, not {shown(value)}")
+    return [{"id": f"{n}", "text": one} if isinstance(one, str) else one for n, one in enumerate(value, 1)]
+
+
+Rubrics = Annotated[tuple[WrittenRubric, ...], Before(_rubrics)]
+
+
+def _is_odd(value: int) -> int:
+    if value % 2 == 0:
+        raise ValueError(f"an odd number is expected, so that there is a majority, not {value}")
+    return value
+
+
+def _can_be_called(value: Any) -> Any:
+    is_named = isinstance(value, str) and split_code(value) is not None
+    if value is not None and not callable(value) and not is_named:
+        raise ValueError(f"a function is expected, or its name as file.py:function, not {shown(value)}")
+    return value
+
+
+def _has_known_placeholders(value: str) -> str:
+    try:
+        prompt_text(value)
+    except ConfigurationError as problem:
+        raise ValueError(str(problem)) from None
+    return value
+
+
+class JudgeConfig(AsyncConfig):
+    """How a judge is asked. Where it is, and its key, is said by the environment only."""
+
+    timeout: Annotated[float, Before(number_in_text), Bounds(above=0, finite=True)] = 120.0
+    """Seconds that one evaluation may take, with all its answers and all attempts to get them."""
+    model: str = ""
+    """The model; that of the environment, if it is empty."""
+    prompt: Annotated[str, After(_has_known_placeholders)] = ""
+    """What to judge, in the user's words."""
+    rubrics: Rubrics = ()
+    """What is to be met by every case."""
+    samples: Annotated[int, Bounds(least=1, most=31), After(_is_odd)] = 1
+    """How many answers are asked for. The majority decides, so that it is an odd number."""
+    temperature: Annotated[float, Before(number_in_text), Bounds(least=0, most=2)] | None = 0.0
+    """How varied answers are; with none, the model's own default."""
+    max_tokens: Annotated[int, Bounds(least=1)] | None = None
+    judge: Annotated[Any, After(_can_be_called), NotDumped()] = None
+    """A function to be asked instead of an endpoint; in an eval set its name, `file.py:function`."""
+
+
+class JudgeCriteria(Criteria):
+    """Rubrics of one case, beside those of the configuration."""
+
+    rubrics: Rubrics = ()
+
+
+ConfigT = TypeVar("ConfigT", bound=JudgeConfig)
+CriteriaT = TypeVar("CriteriaT", bound=JudgeCriteria)
+
+
+class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
+    """Asks a judge about a run. A subclass says what the question is.
+
+    The score is what the judge says, from 0 to 100, divided by 100; with rubrics, the share of them that is met. Of
+    several answers the median counts and, for each rubric, the majority. Whatever is not a judgement is an error: it
+    is never a score.
+    """
+
+    task: ClassVar[str]
+    justification_type = JudgeJustification
+    code_settings = ("judge",)
+
+    def __init__(
+        self,
+        id: str | None = None,
+        config: Mapping[str, Any] | ConfigT | None = None,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        super().__init__(id, config, limits=limits)
+        self.fingerprint = _fingerprint(self.config.judge)
+
+    @abstractmethod
+    def question(self, execution: Execution, criteria: CriteriaT, rubrics: tuple[Rubric, ...]) -> Question:
+        """Make the question about an execution. Raises `JudgeError` where there is nothing to ask."""
+
+    @property
+    def lane(self) -> tuple[str, int] | None:
+        """Endpoints are asked by so many at once, whatever evaluators there are."""
+        try:
+            settings = Settings.of_environment()
+        except ConfigurationError:  # it is reported when the judge is asked
+            return None
+        return None if self.config.judge is not None else ("judge", settings.concurrency)
+
+    def _default_criteria(self) -> CriteriaT | None:
+        """Without criteria, a run is judged by what the evaluator and the case say."""
+        given = self.config.default_evaluation_criteria
+        return self.criteria({} if given is None else given)
+
+    async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
+        """Ask the judge, and return its judgement or the error."""
+        try:
+            rubrics = _joined(self.config.rubrics, criteria.rubrics)
+            question = self.question(execution, criteria, rubrics)
+            settings, ruling = await self._ask(question)
+        except JudgeError as problem:
+            return self.broken(execution, problem.code, str(problem))
+        except ConfigurationError as problem:
+            return self.broken(execution, "RC601", str(problem))
+        threshold = self._threshold_of(rubrics)
+        told = justification_of(ruling, self._model(settings), execution, rubrics, settings, threshold)
+        findings = findings_of(ruling, told, rubrics, len(self.config.rubrics), threshold)
+        result = self.scored(execution, ruling.score, told, findings, ruling.warnings)
+        verdict: Verdict = "passed" if ruling.score >= threshold else "failed"
+        return msgspec.structs.replace(result, verdict=verdict, threshold=threshold)
+
+    def _threshold_of(self, rubrics: tuple[Rubric, ...]) -> float:
+        """Return the score from which a run passes. A grade without rubrics passes from one half on.
+
+        All rubrics have to be met, but no judge gives every good run the highest grade.
+        """
+        if rubrics or "threshold" in self.config.model_fields_set:
+            return self.config.threshold
+        return _PASSING_GRADE
+
+    def asked(self) -> str:
+        """The instruction for the judge."""
+        return prompt_text(self.config.prompt) if self.config.prompt else self.task
+
+    async def _ask(self, question: Question) -> tuple[Settings, Ruling]:
+        import asyncio
+
+        settings, config = Settings.of_environment(), self.config
+        if isinstance(config.judge, str):
+            raise JudgeError("RC601", f"the judge {shown(config.judge)} is code of yours, and is not imported here")
+        if config.judge is not None:
+            return settings, await ask_callable(self._answer_of, question, config.samples)
+        settings = _with_model(settings, config.model)
+        sampling = Sampling(settings.model, config.temperature, config.max_tokens)
+        deadline = asyncio.get_running_loop().time() + max(config.timeout - _MARGIN, config.timeout / 2)
+        return settings, await ask_endpoint(question, settings, sampling, config.samples, deadline)
+
+    async def _answer_of(self, question: Question) -> Any:
+        """Return what the user's function returns, plain or asynchronous."""
+        given = await in_thread(lambda: self.config.judge(question))
+        return await given if isinstance(given, Awaitable) else given
+
+    def _model(self, settings: Settings) -> str:
+        judge = self.config.judge
+        return settings.model if judge is None else str(getattr(judge, "__qualname__", type(judge).__name__))
+
+
+def _fingerprint(judge: Any) -> str:
+    """Changes when the file does that a function is in, as far as that is known."""
+    if judge is None:
+        return ""
+    import inspect
+
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(judge)) if callable(judge) else None
+    except TypeError:
+        file = None
+    if file is None or not Path(file).is_file():
+        return str(judge or "")
+    return f"{getattr(judge, '__qualname__', '')} {sha256(Path(file).read_bytes()).hexdigest()[:32]}"
+
+
+def _with_model(settings: Settings, model: str) -> Settings:
+    return msgspec.structs.replace(settings, model=model) if model else settings
+
+
+def _joined(first: tuple[WrittenRubric, ...], second: tuple[WrittenRubric, ...]) -> tuple[Rubric, ...]:
+    """All rubrics. Those that are known by numbers go on counting. Raises `JudgeError`."""
+    names: dict[str, Rubric] = {}
+    for number, rubric in enumerate((*first, *second), 1):
+        name = f"{number}" if rubric.id.isdecimal() else rubric.id
+        if name in names:
+            raise JudgeError("RC601", f"two rubrics are called {shown(name)}")
+        names[name] = Rubric(name, rubric.text)
+    return tuple(names.values())
 
 
 class JudgeTrajectoryConfig(JudgeConfig):

@@ -10,8 +10,7 @@ from ._pairing import (
     maximum_pairing as maximum_pairing,
     only_pairing as only_pairing,
 )
-from ._readings import Reader as Reader, StepReading as StepReading
-from ._retrace import Occurrence as Occurrence
+from ._readings import Occurrence as Occurrence, Reader as Reader, StepReading as StepReading
 from ._subsequence import (
     common_length as common_length,
     common_subsequence as common_subsequence,

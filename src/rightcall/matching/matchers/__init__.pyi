@@ -16,7 +16,6 @@ from ._call_parts import (
 from ._differences import value_differences as value_differences
 from ._equality import canonical as canonical, equal as equal, freeze as freeze
 from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
-from ._made_up import MadeUp as MadeUp, made_up_values as made_up_values
 from ._moments import CallMoment as CallMoment, MomentOf as MomentOf
 from ._names import (
     ArgsPolicy as ArgsPolicy,
@@ -31,4 +30,4 @@ from ._patterns import (
     Pattern as Pattern,
 )
 from ._relation import ExpectedCalls as ExpectedCalls, Relation as Relation, relate as relate
-from ._sources import seen_before as seen_before
+from ._sources import MadeUp as MadeUp, made_up_values as made_up_values, seen_before as seen_before

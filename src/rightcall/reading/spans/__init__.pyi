@@ -16,7 +16,13 @@ from ._recorded_values import (
     span_id as span_id,
 )
 from ._span import (
+    CASE as CASE,
+    CASES as CASES,
     MESSAGES as MESSAGES,
+    REPEAT as REPEAT,
+    REPEATS as REPEATS,
+    SCORES as SCORES,
+    TOLD as TOLD,
     UNREADABLE as UNREADABLE,
     Attribute as Attribute,
     Event as Event,
@@ -34,12 +40,4 @@ from ._span import (
     topmost as topmost,
     undecoded as undecoded,
     unnested as unnested,
-)
-from ._told_names import (
-    CASE as CASE,
-    CASES as CASES,
-    REPEAT as REPEAT,
-    REPEATS as REPEATS,
-    SCORES as SCORES,
-    TOLD as TOLD,
 )

@@ -22,10 +22,10 @@ from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report
 from ._gate_lines import (
     gate_lines as gate_lines,
     gate_notes as gate_notes,
+    gate_record as gate_record,
     gate_sentence as gate_sentence,
     points_text as points_text,
 )
-from ._gate_record import gate_record as gate_record
 from ._json_form import report_schema as report_schema
 from ._junit import junit_report as junit_report
 from ._markdown import (

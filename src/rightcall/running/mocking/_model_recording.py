@@ -17,7 +17,7 @@ from rightcall.running.tracing import propagate, thread_patches
 from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted_text, redacted_value
 
-from ._equality import equality_key
+from ._call_keys import equality_key
 from ._model_requests import ModelRequest, difference, likeness
 
 _TRY_AGAIN = (408, 409, 429)

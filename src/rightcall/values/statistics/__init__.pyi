@@ -1,37 +1,38 @@
-from ._discovery import (
-    adjust_for_many as adjust_for_many,
-    association as association,
-    difference_of_shares as difference_of_shares,
-)
-from ._distributions import normal_quantile as normal_quantile, t_quantile as t_quantile
-from ._exact import (
+from ._change import (
     CaseOdds as CaseOdds,
     Odds as Odds,
     Stratum as Stratum,
+    adjust_for_many as adjust_for_many,
     adjusted_odds as adjusted_odds,
+    association as association,
+    difference as difference,
+    difference_interval as difference_interval,
+    difference_of_shares as difference_of_shares,
     exact_odds as exact_odds,
 )
-from ._intervals import (
+from ._rates import (
     Interval as Interval,
+    Trials as Trials,
     all_of_k_interval as all_of_k_interval,
+    at_least_j_of_k as at_least_j_of_k,
     cases_like_these as cases_like_these,
+    mean_of_k as mean_of_k,
+    normal_quantile as normal_quantile,
+    pass_all_k as pass_all_k,
+    pass_any_k as pass_any_k,
+    rate as rate,
+    run_rate as run_rate,
+    t_quantile as t_quantile,
     these_cases_again as these_cases_again,
     wilson as wilson,
 )
-from ._planning import (
+from ._rounds import (
+    LOOK_SHARES as LOOK_SHARES,
+    Look as Look,
+    looks as looks,
+    mixture_interval as mixture_interval,
     repeats_needed as repeats_needed,
     repeats_needed_against as repeats_needed_against,
     smallest_drop as smallest_drop,
     trial_variance as trial_variance,
 )
-from ._repeats import (
-    Trials as Trials,
-    at_least_j_of_k as at_least_j_of_k,
-    mean_of_k as mean_of_k,
-    pass_all_k as pass_all_k,
-    pass_any_k as pass_any_k,
-    rate as rate,
-    run_rate as run_rate,
-)
-from ._sequential import LOOK_SHARES as LOOK_SHARES, Look as Look, looks as looks, mixture_interval as mixture_interval
-from ._stratified import difference as difference, difference_interval as difference_interval

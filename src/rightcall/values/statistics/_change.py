@@ -3,19 +3,25 @@
 If nothing changed, the trials of a case before and after are exchangeable, so how many of those that passed fall on the
 side after is hypergeometric, independently in each case. With one trial on each side this is McNemar's exact test, with
 one case it is Fisher's. There is no approximation and, but for very unequal repeats, nothing random.
+
+By how much did it change? The mean difference over cases, with its interval (Miettinen and Nurminen, stratified).
+
+Many questions at once: which of many differences are more than chance.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
-from math import comb, fsum, gcd, lcm, prod
+from math import acos, comb, copysign, cos, fsum, gcd, inf, lcm, log, pi, prod, sqrt
 from operator import mul
 from random import Random
 from typing import NamedTuple
+
+from ._rates import Interval, normal_quantile, normal_tail
 
 _MOST_CELLS = 2_000_000
 """Combinations of two groups of cases that are summed exactly; beyond, permutations are drawn."""
@@ -201,3 +207,134 @@ def _drawn_odds(cases: Sequence[Stratum], steps: Sequence[int], observed: int) -
         sums = [*map(int.__add__, sums, drawn)]
     worse, better = sum(value <= observed for value in sums), sum(value >= observed for value in sums)
     return Odds((1 + worse) / (1 + len(sums)), (1 + better) / (1 + len(sums)), exact=False)
+
+
+_Weighted = Sequence[tuple[Stratum, float, int]]
+"""Cases with their weight, and how often each occurs."""
+
+
+def difference(cases: Sequence[Stratum], weights: Sequence[float] | None = None) -> float:
+    """The mean over cases of the rate after minus the rate before."""
+    given = weights or [1.0] * len(cases)
+    return fsum(weight * _change(case) for case, weight in zip(cases, given, strict=True)) / fsum(given)
+
+
+def difference_interval(
+    cases: Sequence[Stratum], confidence: float = 0.95, weights: Sequence[float] | None = None
+) -> Interval:
+    """All differences that the trials do not contradict.
+
+    At a difference of 0 it asks what the test of Cochran, Mantel and Haenszel asks. It has a width when everything
+    passes, where t intervals and bootstraps have none.
+    """
+    grouped = Counter(zip(cases, weights or [1.0] * len(cases), strict=True))
+    weighted = [(case, weight, times) for (case, weight), times in grouped.items()]
+    middle, z = difference(cases, weights), normal_quantile((1.0 + confidence) / 2.0)
+    low = -1.0 if middle <= -1.0 else _crossing(lambda d: _score(weighted, middle, d) - z, -1.0, middle)
+    high = 1.0 if middle >= 1.0 else _crossing(lambda d: _score(weighted, middle, d) + z, middle, 1.0)
+    return Interval(low, high)
+
+
+def _change(case: Stratum) -> float:
+    return case.passed_after / case.after - case.passed_before / case.before
+
+
+def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function passes through zero."""
+    for _ in range(100):
+        middle = (low + high) / 2.0
+        if middle in (low, high):
+            break
+        low, high = (middle, high) if falling(middle) > 0.0 else (low, middle)
+    return (low + high) / 2.0
+
+
+def _score(cases: _Weighted, observed: float, d: float) -> float:
+    """By how many standard deviations the observed difference lies above `d`."""
+    total = fsum(weight * times for _, weight, times in cases)
+    variance = fsum(weight * weight * times * _variance(case, d) for case, weight, times in cases)
+    distance = (observed - d) * total
+    if variance <= 0.0:
+        return copysign(inf, distance) if distance else 0.0
+    return distance / sqrt(variance)
+
+
+def _variance(case: Stratum, d: float) -> float:
+    """The variance of a case's difference if the true one is `d`, at the most likely pair of rates."""
+    after = _likeliest_after(case, d)
+    before = after - d
+    size = case.before + case.after
+    spread = after * (1.0 - after) / case.after + before * (1.0 - before) / case.before
+    return max(0.0, spread) * size / (size - 1)
+
+
+def _likeliest_after(case: Stratum, d: float) -> float:
+    """The most likely rate after, given that it is `d` above the rate before.
+
+    It is a root of a cubic; of its three real roots the trigonometric solution below is the one inside the range
+    (Farrington and Manning, 1990).
+    """
+    ratio = case.before / case.after
+    after, before = case.passed_after / case.after, case.passed_before / case.before
+    a = 1.0 + ratio
+    b = -(1.0 + ratio + after + ratio * before + d * (ratio + 2.0))
+    c = d * d + d * (2.0 * after + ratio + 1.0) + after + ratio * before
+    e = -after * d * (1.0 + d)
+    v = b**3 / (27.0 * a**3) - b * c / (6.0 * a * a) + e / (2.0 * a)
+    u = copysign(sqrt(max(0.0, b * b / (9.0 * a * a) - c / (3.0 * a))), v)
+    w = pi / 2.0 if u == 0.0 else (pi + acos(max(-1.0, min(1.0, v / u**3)))) / 3.0
+    root = 2.0 * u * cos(w) - b / (3.0 * a)
+    return min(max(root, 0.0, d), 1.0, 1.0 + d)
+
+
+_FEW = 5
+"""Below so many expected hits the normal approximation is not used (Cochran's rule)."""
+
+
+class Shift(NamedTuple):
+    """The difference of two shares in standard deviations, and how likely one as large is by chance."""
+
+    z: float
+    chance: float
+
+
+def adjust_for_many(chances: Sequence[float]) -> list[float]:
+    """Adjust each chance for having asked them all (Benjamini and Hochberg): the share of false discoveries."""
+    # From the largest down, because an adjusted chance is never above that of a larger one.
+    order = sorted(range(len(chances)), key=chances.__getitem__, reverse=True)
+    adjusted, least = [1.0] * len(chances), 1.0
+    for place, number in enumerate(order):
+        least = min(least, chances[number] * (len(chances) / (len(chances) - place)))
+        adjusted[number] = least
+    return adjusted
+
+
+def difference_of_shares(hits_before: int, before: int, hits_after: int, after: int) -> Shift:
+    """Whether two shares differ: by the normal approximation, or exactly where few hits are expected."""
+    share = (hits_before + hits_after) / (before + after)
+    spread = sqrt(share * (1.0 - share) * (1.0 / before + 1.0 / after))
+    z = (hits_after / after - hits_before / before) / spread if spread else 0.0
+    expected = min(size * part for size in (before, after) for part in (share, 1.0 - share))
+    return Shift(z, normal_tail(z) if expected >= _FEW else _exact_chance(hits_before, before, hits_after, after))
+
+
+def _exact_chance(hits_before: int, before: int, hits_after: int, after: int) -> float:
+    """Fisher's exact test, both sides: all splits that are at most as likely as the one seen."""
+    hits = hits_before + hits_after
+    possible = range(max(0, hits - before), min(after, hits) + 1)
+    ways = {count: comb(after, count) * comb(before, hits - count) for count in possible}
+    seen = ways[hits_after]
+    return sum(way for way in ways.values() if way <= seen) / sum(ways.values())
+
+
+def association(table: Sequence[tuple[int, int]]) -> float:
+    """How much the rows of a table of passes and failures differ: G = 2·Σ observed·ln(observed / expected)."""
+    columns = [sum(row[column] for row in table) for column in range(2)]
+    total = sum(columns)
+    terms = [
+        seen * log(seen * total / (sum(row) * columns[column]))
+        for row in table
+        for column, seen in enumerate(row)
+        if seen
+    ]
+    return max(0.0, 2.0 * fsum(terms))

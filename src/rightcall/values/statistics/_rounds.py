@@ -1,12 +1,58 @@
-"""Looking before all rounds are done, without being wrong more often than promised."""
+"""Rounds of repeats: how many it takes to notice a drop, and when a look before the last one may decide.
+
+Early looks are counted in the error rate, so that a gate is wrong no more often than promised.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import lgamma, log, log1p
+from collections.abc import Callable, Sequence
+from math import ceil, lgamma, log, log1p, sqrt
 from typing import NamedTuple
 
-from ._intervals import Interval
+from ._rates import Interval, Trials, normal_quantile
+
+_COIN = 0.25
+"""The variance of a trial that is as uncertain as the toss of a coin: the most there is."""
+_CERTAINTY = 0.95
+_POWER = 0.80
+
+
+def trial_variance(cases: Sequence[Trials]) -> float | None:
+    """How much the trials of one case vary, averaged over cases with two or more; `None` where there is none."""
+    varied = [
+        case.passed * (case.measured - case.passed) / (case.measured * (case.measured - 1))
+        for case in cases
+        if case.measured >= 2
+    ]
+    return sum(varied) / len(varied) if varied else None
+
+
+def repeats_needed(cases: int, drop: float, variance: float = _COIN) -> int:
+    """Repeats on both sides that notice a drop of this size with a power of 80 %."""
+    return max(1, ceil(_rounded(2.0 * variance * _quantiles() / (cases * drop * drop))))
+
+
+def repeats_needed_against(cases: int, drop: float, before: int, variance: float = _COIN) -> int | None:
+    """The same where the side before has its repeats already; `None` where they are too few for any number."""
+    if variance == 0.0:
+        return 1
+    left = cases * drop * drop / (variance * _quantiles()) - 1.0 / before
+    return max(1, ceil(_rounded(1.0 / left))) if left > 0.0 else None
+
+
+def smallest_drop(cases: int, before: int, after: int, variance: float = _COIN) -> float:
+    """The smallest drop that so many repeats notice with a power of 80 %."""
+    return sqrt(variance * _quantiles() * (1.0 / before + 1.0 / after) / cases)
+
+
+def _quantiles() -> float:
+    return (normal_quantile(_CERTAINTY) + normal_quantile(_POWER)) ** 2
+
+
+def _rounded(value: float) -> float:
+    # A number of repeats that is whole but for the last bits of a float needs no further one.
+    return round(value, 9)
+
 
 LOOK_SHARES = (0.2, 0.3, 0.5)
 """Shares of the error rate that three looks spend. They add up to 1: by the union bound the whole rate holds."""
