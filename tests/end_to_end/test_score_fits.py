@@ -96,3 +96,50 @@ def test_run_leaves_out_cases_that_are_about_traces(home: Path) -> None:
     done = rightcall("run", "agent.py:answer", "set.yaml", cwd=home)
     assert "not run, because they have `when` and are about recorded traces: 2 cases" in done.stderr
     assert "1 passed" in done.stdout
+
+
+def in_columns(folder: Path) -> list[tuple[Any, ...]]:
+    from pyarrow import parquet
+
+    rows = [row for file in folder.glob("*.parquet") for row in parquet.read_table(file).to_pylist()]
+    return sorted([(row["case_id"] or "", row["verdict"], row["repeat"], row["label"]) for row in rows], key=str)
+
+
+def test_scores_in_columns_say_the_same(home: Path) -> None:
+    logs = [
+        log("refund me", "look", "refund", channel="web", reward=1),
+        log("hello", "phone", channel="web", trial=4, reward=1),
+        log("hello", channel="app", reward=0),
+        log("hello"),
+    ]
+    (home / "logs.jsonl").write_text("".join(logs))
+    words = ["score", "logs.jsonl", "--evalset", "set.yaml", "--compare-with", "reward"]
+    done = rightcall(*words, "--out", "out", cwd=home)
+
+    assert in_columns(home / "out") == [
+        ("", "not_measured", None, False),
+        ("refunds", "passed", None, True),
+        ("web", "failed", 4, True),
+        ("web", "not_measured", None, None),
+        ("web", "passed", None, True),
+    ]
+    assert "belong to no case: 1 trajectories" in done.stderr
+    assert "agreement  0.6667  (2 of 3)" in done.stdout
+    kept = rightcall(*words, "--out", "out", "--keep", "--format", "json", cwd=home)
+    assert json.loads(kept.stdout)["compared"]["source_passed"] == 1
+
+
+def test_tables_are_joined_by_a_column_and_by_their_files(home: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    (home / "set.yaml").write_text("cases: [{id: refund, expect: {calls: [look]}}]")
+    named = {"ticket": ["refund", "refund"], "trial": [7, 8]}
+    table = pa.table({"id": ["1", "2"], "calls": [["look"], ["phone"]], **named})
+    (home / "refund").mkdir()
+    parquet.write_table(table, home / "refund" / "3.parquet")
+    for number, join in enumerate(["key=ticket", "file={case}/{repeat}.parquet"]):
+        rightcall("score", "refund", "--evalset", "set.yaml", "--join", join, "--out", f"out{number}", cwd=home)
+
+    assert in_columns(home / "out0") == [("refund", "failed", 8, None), ("refund", "passed", 7, None)]
+    assert in_columns(home / "out1") == [("refund", "failed", 3, None), ("refund", "passed", 3, None)]

@@ -21,7 +21,7 @@ def agreement_lines(agreement: Agreement, theirs: str, ours: str) -> Iterator[st
         ours: What this one is of, such as `judge`.
     """
     share, kappa = agreement.share, agreement.kappa
-    total, agreed = len(agreement.compared), len(agreement.compared) - len(agreement.differing)
+    total, agreed = agreement.total, agreement.agreed
     yield f"agreement  {figure(share)}" + (f"  ({agreed:,} of {total:,})" if total else "")
     yield f"kappa      {figure(kappa)}" + ("" if kappa is not None else "  (undefined: no two verdicts)")
     width = len(f"{theirs} passed")
@@ -60,7 +60,7 @@ def plain_agreement(agreement: Agreement, **beside: Any) -> dict[str, Any]:
     ]
     return {
         **beside,
-        "compared": len(agreement.compared),
+        "compared": agreement.total,
         "agreement": agreement.share,
         "kappa": agreement.kappa,
         "source_and_verdict": table,

@@ -72,7 +72,7 @@ class _Checking:
         seen = {one.case_id for one in self._compared}
         missing = {case: "there is no result of it" for case in self._labels if case not in seen | set(self._unjudged)}
         self._unjudged |= missing
-        agreement = Agreement(tuple(self._compared))
+        agreement = Agreement.of(self._compared)
         self._tell(name, agreement)
         return self._exit_code(agreement)
 

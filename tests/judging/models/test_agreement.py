@@ -13,7 +13,7 @@ from rightcall.judging.models import Agreement, Compared, read_labels
 
 
 def agreement(*pairs: tuple[bool, bool]) -> Agreement:
-    return Agreement(tuple([Compared(str(number), *pair) for number, pair in enumerate(pairs)]))
+    return Agreement.of([Compared(str(number), *pair) for number, pair in enumerate(pairs)])
 
 
 def test_agreement_and_kappa_of_the_textbook() -> None:

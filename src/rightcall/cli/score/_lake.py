@@ -19,6 +19,7 @@ from rightcall.scale.lake import (
     Counting,
     ExampleRow,
     Job,
+    LabelCounts,
     Scorers,
     Summary,
     exemplars,
@@ -120,7 +121,7 @@ class LakeScoring:
             if file := each.partition("=")[2]:
                 check_writable(file)
         self._plan = Plan.of_request(request)
-        self._reading = reading_of(options)
+        self._reading = reading_of(options, request)
         self._unreadable = 0
 
     def run(self) -> int:
@@ -167,7 +168,9 @@ class LakeScoring:
 
     @property
     def _case_ids(self) -> list[str]:
-        return [case.id for case in self._plan.cases] if self._plan.is_eval_set else []
+        if not self._plan.is_eval_set:
+            return []
+        return [case.id for case in self._plan.cases if case is not self._plan.every]
 
     def _save_run(self, job: Job, counting: Counting, summary: Summary, seconds: float) -> str:
         """Save some rows of each kind of failure, judged with all details, as a run; return its id.
@@ -257,7 +260,23 @@ def summary_lines(
         noun = "case" if summary.unmet_cases == 1 else "cases"
         more = f" and {summary.unmet_cases - len(summary.unmet):,} more" * (summary.unmet_cases > len(summary.unmet))
         yield from _titled(f"no row belongs to {summary.unmet_cases:,} {noun}", [", ".join(summary.unmet) + more])
+    if summary.compared is not None:
+        yield from _titled("verdicts against those of the source", _compared(summary.compared))
     yield from _ending(summary, out, before, seconds, run_id)
+
+
+def _compared(counts: LabelCounts) -> list[str]:
+    """What is to be said of the comparison with the source: as `judge-check` and the other way to score say it."""
+    from rightcall.judging.models import Agreement
+
+    from .._agreement import agreement_lines
+
+    held = (counts.both_passed, counts.source_passed, counts.verdict_passed, counts.both_failed)
+    lines = list(agreement_lines(Agreement(*held), "source", "verdict"))
+    lines += [f"differs: {name}" for name in counts.differing]
+    lines += [f"not compared, because the source does not say: {counts.not_said:,}"] if counts.not_said else []
+    lines += [f"not compared, because there is no verdict: {counts.not_measured:,}"] if counts.not_measured else []
+    return [line for each in lines for line in each.split("\n") if line.strip()]
 
 
 def redacted_summary(summary: Summary) -> Summary:

@@ -252,7 +252,7 @@ class Comparison:
         from .._agreement import agreement_lines
 
         yield f"\nverdicts against `{self._key}` of the source\n"
-        yield from agreement_lines(Agreement(tuple(self._compared)), self._key, "verdict")
+        yield from agreement_lines(Agreement.of(self._compared), self._key, "verdict")
         if self._unsaid:
             yield f"\nnot compared, because the source does not say: {self._unsaid:,}"
         if self._unmeasured:
@@ -267,7 +267,7 @@ class Comparison:
         from .._agreement import plain_agreement
 
         beside = {"key": self._key, "not_said": self._unsaid, "not_measured": self._unmeasured}
-        return plain_agreement(Agreement(tuple(self._compared)), **beside)
+        return plain_agreement(Agreement.of(self._compared), **beside)
 
 
 class SavedRun:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,16 +111,38 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """Verdicts of a judge beside those of people."""
+    """How many cases two verdicts see in each of four ways: those of people, or of a source, and those of a judge."""
 
-    compared: tuple[Compared, ...]
+    both_passed: int = 0
+    only_people: int = 0
+    """Cases that pass for people alone."""
+    only_judge: int = 0
+    both_failed: int = 0
+    differing: tuple[Compared, ...] = ()
+    """The cases on which they differ, or some of them."""
+
+    @classmethod
+    def of(cls, compared: Iterable[Compared]) -> Agreement:
+        """Count cases."""
+        held = list(compared)
+        counts = Counter([(one.people, one.judge) for one in held])
+        differing = tuple([one for one in held if one.people != one.judge])
+        return cls(counts[True, True], counts[True, False], counts[False, True], counts[False, False], differing)
+
+    @property
+    def total(self) -> int:
+        """How many cases are compared."""
+        return self.both_passed + self.only_people + self.only_judge + self.both_failed
+
+    @property
+    def agreed(self) -> int:
+        """On how many they agree."""
+        return self.both_passed + self.both_failed
 
     @property
     def share(self) -> float | None:
         """The share of cases on which they agree; none where there are no cases."""
-        if not self.compared:
-            return None
-        return sum(one.people == one.judge for one in self.compared) / len(self.compared)
+        return self.agreed / self.total if self.total else None
 
     @property
     def kappa(self) -> float | None:
@@ -129,17 +152,13 @@ class Agreement(msgspec.Struct, frozen=True):
         """
         if self.share is None:
             return None
-        total = len(self.compared)
-        people = sum(one.people for one in self.compared) / total
-        judge = sum(one.judge for one in self.compared) / total
+        people = (self.both_passed + self.only_people) / self.total
+        judge = (self.both_passed + self.only_judge) / self.total
         chance = people * judge + (1 - people) * (1 - judge)
         return None if chance == 1 else (self.share - chance) / (1 - chance)
 
     def count(self, people: bool, judge: bool) -> int:
         """Return how many cases people and the judge see in these ways."""
-        return sum(one.people == people and one.judge == judge for one in self.compared)
-
-    @property
-    def differing(self) -> tuple[Compared, ...]:
-        """The cases on which they differ."""
-        return tuple([one for one in self.compared if one.people != one.judge])
+        if people:
+            return self.both_passed if judge else self.only_people
+        return self.only_judge if judge else self.both_failed

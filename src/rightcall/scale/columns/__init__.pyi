@@ -1,4 +1,5 @@
 from ._conform import CALL as CALL, SCORES as SCORES, TRAJECTORIES as TRAJECTORIES, plain_rows as plain_rows
+from ._joined_rows import TOLD_COLUMNS as TOLD_COLUMNS, joined_rows as joined_rows, with_column as with_column
 from ._kernel import score_batch as score_batch
 from ._path_columns import FIELDS as FIELDS, ColumnPaths as ColumnPaths
 from ._plan import Plan as Plan

@@ -38,6 +38,7 @@ TRAJECTORIES = pa.schema(
         ("id", pa.string()),
         ("trace_id", pa.string()),
         ("case_id", pa.string()),
+        ("repeat", pa.int64()),
         pa.field("calls", pa.list_(CALL), nullable=False),
         ("input", pa.string()),
         ("output", pa.string()),
@@ -59,6 +60,7 @@ SCORES = pa.schema(
     [
         ("id", pa.string()),
         ("case_id", pa.string()),
+        ("repeat", pa.int64()),
         pa.field("verdict", pa.string(), nullable=False),
         ("score", pa.float64()),
         (
@@ -67,10 +69,12 @@ SCORES = pa.schema(
         ),
         ("diagnoses", pa.list_(pa.struct([("evaluator", pa.string()), ("code", pa.string()), ("tool", pa.string())]))),
         ("seconds", pa.float64()),
+        ("label", pa.bool_()),
         ("error", pa.string()),
     ]
 )
-"""A result a row, in the order of the trajectories. A row that belongs to no case has no `case_id`."""
+"""A result a row, in the order of the trajectories. A row that belongs to no case has no `case_id`. `repeat` is the
+number that the trace says, and `label` whether its source calls it a success, where that is compared."""
 _NAMED_OTHERWISE = {"arguments": "args"}
 _IDS = ("id", "trace_id", "case_id", "span_id", "parent_id")
 

@@ -17,6 +17,7 @@ from rightcall.values.results import CaseResult, EvaluationResult
 
 from ._coded_batch import NOT_SCORED, Calls, Causes, Measured, Outcome, Outcomes, Scored, packed
 from ._conform import SCORES, conforming, with_readable_texts
+from ._joined_rows import DOUBT, joined_rows, labels_of, repeats_of
 from ._plan import CaseScope, Plan
 from ._row_scorers import ClassScorer, NamesScorer
 from ._rows import trajectory_of
@@ -40,18 +41,24 @@ def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     Raises:
         InputError: the batch has no column of calls, or a column of another type than it should have.
     """
+    batch, _ = joined_rows(batch, plan)
     known = conforming(batch, plan.fields)
+    doubts = batch.column(DOUBT).to_pylist() if DOUBT in batch.schema.names else None
+    labels = labels_of(batch, plan.compare_with)
     try:
-        return _Scoring(known, plan).scores()
+        return _Scoring(known, plan, doubts, labels).scores()
     except UnicodeDecodeError:  # hardly any text is not UTF-8, and looking takes time
-        return _Scoring(with_readable_texts(known), plan).scores()
+        return _Scoring(with_readable_texts(known), plan, doubts, labels).scores()
 
 
 class _Scoring:
     """A batch while it is scored."""
 
-    def __init__(self, batch: pa.RecordBatch, plan: Plan) -> None:
+    def __init__(
+        self, batch: pa.RecordBatch, plan: Plan, doubts: Sequence[str | None] | None, labels: pa.Array
+    ) -> None:
         self._batch, self._plan = batch, plan
+        self._doubts, self._labels = doubts, labels
         self._calls = Calls(batch, frozenset().union(*[scope.names for scope in plan.scopes]))
         self._odd = self._calls.odd_rows(batch)
         self._grouped: set[int] | None = None
@@ -61,11 +68,14 @@ class _Scoring:
 
     def scores(self) -> pa.RecordBatch:
         cases = self._cases()
+        self._note_doubts()
         self._score_by_codes(cases)
         self._score_others(cases)
         columns = {
             "id": _first_of(self._batch, "id", "trace_id"),
             "case_id": self._case_ids(cases),
+            "repeat": repeats_of(self._batch),
+            "label": self._labels,
             "seconds": self._seconds(),
             **self._outcomes.columns(self._numbers, self._causes),
         }
@@ -78,14 +88,24 @@ class _Scoring:
             return [0] * self._batch.num_rows
         places = {case.id: place for place, case in enumerate(self._plan.cases)}
         named = _texts(self._batch, "case_id")
+        if self._doubts is not None:  # each row has the case that it fits, or none
+            return [-1 if name is None else places[name] for name in named]
         found = map(joining.case_named, named, _texts(self._batch, "trace_id"))
         return [-1 if case is None else places[case.id] for case in found]
+
+    def _note_doubts(self) -> None:
+        """Take rows of which it cannot be told whether their case applies as not measured."""
+        for row, doubt in enumerate(self._doubts or ()):
+            if doubt:
+                told = f"it cannot be told whether this case applies: {doubt}"
+                self._numbers[row] = self._outcomes.number(Outcome("not_measured", error=told))
 
     def _score_by_codes(self, cases: Sequence[int]) -> None:
         """Score the rows of cases that look at nothing but what calls are coded by."""
         by_case: dict[int, list[int]] = {}
         for row, case in enumerate(cases):
-            by_case.setdefault(case, []).append(row)
+            if self._numbers[row] < 0:
+                by_case.setdefault(case, []).append(row)
         bounds = list(self._calls.rows())
         for place, rows in by_case.items():
             if place < 0:

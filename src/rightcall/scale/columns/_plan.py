@@ -19,7 +19,7 @@ from rightcall.cases.evalsets import (
     load_expectation,
     parse_eval_set,
 )
-from rightcall.cases.verdicts import CaseFinder, has_async_evaluators
+from rightcall.cases.verdicts import CaseFinder, JoinRule, has_async_evaluators, join_rule
 from rightcall.errors import ConfigurationError, InputError
 from rightcall.judging import Criteria, Scope
 from rightcall.scale.request import Choice, Request
@@ -145,10 +145,21 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
         """The cases; of an expectation for all rows, the one case that all of them belong to."""
         if not self.is_eval_set:
             return (load_expectation(self.text, self.name, find_code=self._finder())(""),)
-        chosen = self.of(self._loaded[0].cases)
-        if not chosen:
+        known = self._loaded[0].cases
+        chosen = self.of(known) if known or self.case_globs or self.tags else []
+        if not chosen and self.every is None:
             raise InputError(f"{self.name}: no case is chosen")
-        return tuple(chosen)
+        return tuple(chosen if self.every is None else [*chosen, self.every])
+
+    @cached_property
+    def every(self) -> Case | None:
+        """What the eval set expects of every row, as the case of those that belong to no other; the last of `cases`."""
+        return self._loaded[0].every if self.is_eval_set else None
+
+    @cached_property
+    def rule(self) -> JoinRule:
+        """By what rows are joined to cases."""
+        return join_rule(self.join)
 
     @cached_property
     def overall(self) -> tuple[OverallCheck, ...]:
@@ -176,10 +187,17 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
     @cached_property
     def fields(self) -> frozenset[str] | None:
         """The fields of calls that are looked at, for whatever case; `None` where that may be all of them."""
+        if self.every is not None or any([case.when is not None for case in self.cases]):
+            return None  # what a case applies to may be anything
         seen = [scope.fields for scope in self.scopes]
         known = [fields for fields in seen if fields is not None]
         return frozenset().union(*known) if len(known) == len(seen) else None
 
     def joining(self) -> CaseFinder | None:
         """By what rows are joined to cases; none where there is one case for all."""
-        return CaseFinder(self.cases, self.join) if self.is_eval_set else None
+        if not self.is_eval_set:
+            return None
+        cases = self.cases if self.every is None else self.cases[:-1]
+        # Rows name their case in the column `case_id`, whatever told it.
+        join = "attribute" if self.rule.kind in ("key", "file") else self.join
+        return CaseFinder(cases, join, every=self.every)

@@ -8,6 +8,7 @@ from ._counts import (
     A_RULE as A_RULE,
     Counting as Counting,
     ExampleRow as ExampleRow,
+    LabelCounts as LabelCounts,
     RuleCount as RuleCount,
     Slow as Slow,
     Summary as Summary,

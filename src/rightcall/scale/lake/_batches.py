@@ -14,8 +14,16 @@ from pyarrow import parquet
 
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.reading import bounded
-from rightcall.scale.columns import CALL, TRAJECTORIES, column_text, json_text, trajectories_batch
+from rightcall.reading import CASES, REPEATS, bounded
+from rightcall.scale.columns import (
+    CALL,
+    TOLD_COLUMNS,
+    TRAJECTORIES,
+    column_text,
+    json_text,
+    trajectories_batch,
+    with_column,
+)
 from rightcall.values.decoding import decode_json
 from rightcall.values.trajectory import Trajectory
 
@@ -54,12 +62,21 @@ def batches(fragment: Fragment, fields: Collection[str] | None = None) -> Iterat
     Raises:
         InputError: the file is not there any more, or is damaged.
     """
-    return _READERS[fragment.kind](fragment) if fragment.kind in _READERS else _table_batches(fragment, fields)
+    found = _READERS[fragment.kind](fragment) if fragment.kind in _READERS else _table_batches(fragment, fields)
+    return (Rows(_by_file(rows.batch, fragment), rows.problems) for rows in found) if fragment.named else found
+
+
+def _by_file(batch: pa.RecordBatch, fragment: Fragment) -> pa.RecordBatch:
+    """A batch with what the name of its file says, in place of what its rows say."""
+    for name, value in fragment.named:
+        column = pa.repeat(pa.scalar(value, TRAJECTORIES.field(name).type), batch.num_rows)
+        batch = with_column(batch, name, column)
+    return batch
 
 
 def _table_batches(fragment: Fragment, fields: Collection[str] | None) -> Iterator[Rows]:
     with open_table(fragment.path) as table:
-        columns = _wanted(table, fields)
+        columns = _wanted(table, fields, {*TOLD_COLUMNS, *fragment.reading.metadata_attributes})
         groups = list(range(fragment.begin, fragment.end))
         first, left = fragment.first_row, fragment.rows or 0
         skipped = fragment.skipped
@@ -73,9 +90,10 @@ def _table_batches(fragment: Fragment, fields: Collection[str] | None) -> Iterat
                 return
 
 
-def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None) -> list[str]:
-    """The columns to read; of calls as structs, the parts that are wanted."""
-    columns = [name for name in table.schema_arrow.names if name in TRAJECTORIES.names and name != "calls"]
+def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None, told: Collection[str]) -> list[str]:
+    """The columns to read, with those that tell the case of a row; of calls as structs, the parts that are wanted."""
+    known = {*TRAJECTORIES.names, *told} - {"calls"}
+    columns = [name for name in table.schema_arrow.names if name in known]
     held = getattr(table.schema_arrow.field("calls").type, "value_type", None)
     if fields is None or not pa.types.is_struct(held):
         return [*columns, "calls"]
@@ -218,9 +236,29 @@ def line_row(line: bytes) -> tuple[dict[str, Any], str]:
         if not isinstance(document, dict):
             raise InputError(f"the line is {shown(document)}; it should be an object with calls")
         named = _fields(document, _OF_NAMES)
-        return {**_fields(document, _OF_ROWS), "calls": _calls(document.get("calls"))}, ""
+        return {**_fields(_with_told(document), _OF_ROWS), "calls": _calls(document.get("calls"))}, ""
     except InputError as problem:
         return named, str(problem)
+
+
+def _with_told(document: dict[str, Any]) -> dict[str, Any]:
+    """A line with the keys of its own in its metadata, where they can be asked for by name."""
+    others = {key: held for key, held in document.items() if key not in _KNOWN_KEYS and isinstance(held, _PLAIN)}
+    if not others:
+        return document
+    found = dict(document)
+    for name, spellings in (("case_id", CASES), ("repeat", REPEATS)):
+        told = next((others[each] for each in spellings if each in others), None)
+        if found.get(name) is None and told is not None:
+            found[name] = told
+    metadata = document.get("metadata")
+    if metadata is None or isinstance(metadata, dict):
+        found["metadata"] = {**others, **(metadata or {})}
+    return found
+
+
+_PLAIN = (str, int, float)
+_KNOWN_KEYS = frozenset({*TRAJECTORIES.names, "usage", "schema"})
 
 
 def _calls(calls: Any) -> list[dict[str, Any]] | None:

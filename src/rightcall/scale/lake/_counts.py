@@ -21,6 +21,7 @@ _MOST_GROUPS = 100_000
 _EXAMPLES = 5
 _SLOWEST = 5
 _UNMET = 10
+_DIFFERING = 50
 _RULE = ["evaluator", "code", "tool"]
 _NO_CASE = "it belongs to no case"
 """What the kernel says of a row of no case."""
@@ -57,6 +58,22 @@ class Slow(msgspec.Struct, frozen=True):
     seconds: float
 
 
+class LabelCounts(msgspec.Struct, frozen=True):
+    """Verdicts beside what the source calls success: how many rows of each kind."""
+
+    both_passed: int = 0
+    source_passed: int = 0
+    """Rows that only the source calls a success."""
+    verdict_passed: int = 0
+    """Rows that only passed here."""
+    both_failed: int = 0
+    not_said: int = 0
+    """Rows of a case of which the source says nothing."""
+    not_measured: int = 0
+    differing: tuple[str, ...] = ()
+    """Some of the rows on which they differ."""
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The summary of scores. Rows of no case, or of one in quarantine, are counted apart, in `rows` alone."""
 
@@ -83,6 +100,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """How many these are."""
     failed_parts: int = 0
     """Parts and files of the input that could not be scored."""
+    compared: LabelCounts | None = None
+    """The verdicts beside those of the source, if they were compared."""
 
     @property
     def pass_rate(self) -> float | None:
@@ -125,6 +144,8 @@ class Counting:
         self._slowest: list[Slow] = []
         self._examples: dict[str, list[ExampleRow]] = {"error": [], "not_measured": []}
         self._cases: set[str] = set()
+        self._labels: Counter[tuple[bool | None, str]] = Counter()
+        self._differing: list[str] = []
         self._exemplars = exemplars
         self.exemplars: dict[Rule, list[Place]] = {}
         """Rows of each rule that was broken, so many at most."""
@@ -146,6 +167,7 @@ class Counting:
         self._count_measures(batch.column("measures"))
         self._count_problems(batch, file, places)
         self._look_for_slow(batch)
+        self._count_labels(batch.filter(pc.invert(strange)))
         for verdict, examples in self._examples.items():
             if len(examples) < _EXAMPLES:
                 chosen = pc.and_(pc.equal(verdicts, verdict), pc.invert(strange))
@@ -159,6 +181,35 @@ class Counting:
         self._apart += batch.num_rows - counted.true_count
         return batch.filter(counted), pc.indices_nonzero(counted).to_pylist()
 
+    def _count_labels(self, batch: pa.RecordBatch) -> None:
+        labels, verdicts = batch.column("label").to_pylist(), batch.column("verdict").to_pylist()
+        self._labels.update(zip(labels, verdicts, strict=True))
+        if len(self._differing) < _DIFFERING:
+            pairs = zip(
+                labels, verdicts, batch.column("id").to_pylist(), batch.column("case_id").to_pylist(), strict=True
+            )
+            found = [
+                f"{name or ''} {case or ''}".strip()
+                for label, verdict, name, case in pairs
+                if (label, verdict) in ((True, "failed"), (False, "passed"))
+            ]
+            self._differing += found[: _DIFFERING - len(self._differing)]
+
+    def _compared(self) -> LabelCounts | None:
+        counts = self._labels
+        if all([label is None for label, _ in counts]):
+            return None
+        told = [(label, verdict) for label, verdict in counts if verdict not in ("passed", "failed")]
+        return LabelCounts(
+            both_passed=counts[True, "passed"],
+            source_passed=counts[True, "failed"],
+            verdict_passed=counts[False, "passed"],
+            both_failed=counts[False, "failed"],
+            not_said=sum([count for (label, _), count in counts.items() if label is None]),
+            not_measured=sum([counts[each] for each in told if each[0] is not None]),
+            differing=tuple(self._differing),
+        )
+
     def merge(self, other: Counting) -> None:
         """Count what another has counted, as if its rows came after those that were counted here."""
         self._rows += other._rows
@@ -169,6 +220,8 @@ class Counting:
         self._score, self._scored = self._score + other._score, self._scored + other._scored
         self._other_groups += other._other_groups
         self._cases |= other._cases
+        self._labels.update(other._labels)
+        self._differing += other._differing[: _DIFFERING - len(self._differing)]
         for group, rows in other._groups.items():
             self._count_group(group, rows)
         for name, verdicts in other._evaluators.items():
@@ -203,6 +256,7 @@ class Counting:
             unmet=tuple(unmet[:_UNMET]),
             unmet_cases=len(unmet),
             failed_parts=failed_parts,
+            compared=self._compared(),
         )
 
     def rows_of(self, code: str, tool: str) -> int:

@@ -239,7 +239,7 @@ def sort_spans(fragments: Sequence[Fragment], folder: str) -> list[Fragment]:
         folder,
         first.end,
         grouping=first.reading.grouping,
-        metadata_attributes=(first.reading.case_attribute,),
+        metadata_attributes=first.reading.metadata_attributes,
     )
     return [replace(each, bucket=buckets[each.begin]) if each.kind == "spans" else each for each in fragments]
 

@@ -77,6 +77,8 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     """About how many bytes are read, to tell how much is left."""
     constants: tuple[tuple[str, str | None], ...] = ()
     """Columns that lie in no file, but in the names of folders, and have one value in all rows."""
+    named: tuple[tuple[str, str | int | None], ...] = ()
+    """Columns that the name of the file has, in place of those of its rows."""
     reading: Reading = Reading()
     tables: tuple[str, ...] = ()
     """Of a bucket, the addresses of all tables of spans."""
@@ -118,7 +120,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     def fingerprint(self) -> str:
         """What changes when its scores may: the plan, the file, which part of it, and how it is read."""
         what = [self.kind, self.path, self.stamp, self.begin, self.end, self.skipped, self.rows, self.first_row]
-        how = [dict(self.constants), msgspec.to_builtins(self.reading)]
+        how = [dict(self.constants), dict(self.named), msgspec.to_builtins(self.reading)]
         return sha256(dump_json([FORMAT, __version__, self.plan, what, how]).encode()).hexdigest()
 
 

@@ -12,11 +12,20 @@ from msgspec.structs import replace
 from pyarrow import parquet
 
 from rightcall.cases.evalsets import Case, quarantined_cases
-from rightcall.cases.verdicts import judge
-from rightcall.errors import InputError, StoreError
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, judge
+from rightcall.errors import ConfigurationError, InputError, StoreError
 from rightcall.reading import Reading
 from rightcall.reporting.paths import PathCounts
-from rightcall.scale.columns import FIELDS, SCORES, ColumnPaths, Plan, plain_rows, score_batch, trajectory_of
+from rightcall.scale.columns import (
+    FIELDS,
+    SCORES,
+    ColumnPaths,
+    Plan,
+    joined_rows,
+    plain_rows,
+    score_batch,
+    trajectory_of,
+)
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import CaseResult
 from rightcall.values.trajectory import Trajectory
@@ -56,11 +65,19 @@ def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[
 
 def score_lines(lines: Iterable[bytes], plan: Plan, counting: ColumnPaths | None = None) -> pa.RecordBatch:
     """The scores of trajectories as JSON lines; one that cannot be read is an error of that row."""
-    rows = rows_of(lines)
+    rows = joined(rows_of(lines), plan)
     scores = _explained(score_batch(rows.batch, plan), rows)
     if counting is not None:
         counting.add(rows.batch, scores.column("verdict").to_pylist())
     return scores
+
+
+def joined(rows: Rows, plan: Plan) -> Rows:
+    """Return rows that name their cases: one that fits several is there once for each."""
+    batch, made_of = joined_rows(rows.batch, plan)
+    if made_of is None or not rows.problems:
+        return Rows(batch, rows.problems)
+    return Rows(batch, {at: rows.problems[row] for at, row in enumerate(made_of) if row in rows.problems})
 
 
 def _scored(
@@ -70,6 +87,7 @@ def _scored(
     if counting is not None and fields is not None:
         fields = fields | frozenset(FIELDS)
     for rows in batches(fragment, fields):
+        rows = joined(rows, plan)
         scores = _explained(score_batch(rows.batch, plan), rows)
         if counting is not None:
             counting.add(rows.batch, scores.column("verdict").to_pylist())
@@ -164,7 +182,7 @@ class Job:
         self._output = Output(out)
         self._held = ExitStack()
         found = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
-        self.fragments: list[Fragment] = [replace(fragment, counts_paths=paths) for fragment in found]
+        self.fragments: list[Fragment] = [_by_file(replace(each, counts_paths=paths), plan) for each in found]
         self.done: dict[str, int] = {}
         """Files that are there already, and how many rows each has."""
         self.counted: dict[str, Counting] = {}
@@ -262,6 +280,17 @@ class Job:
                 raise StoreError(f"{self.out}: another command has written {fragment.file} in the meantime")
 
 
+def _by_file(fragment: Fragment, plan: Plan) -> Fragment:
+    """Return a fragment with what the name of its file says, if rows are joined by that."""
+    if not plan.rule.reads_file or not plan.is_eval_set:
+        return fragment
+    if fragment.kind == "spans":
+        raise ConfigurationError("--join file= cannot be done with tables of spans: a run may lie in several of them")
+    said = plan.rule.said_by(fragment.path)
+    named = (("case_id", said.get(CASE_ATTRIBUTE)), ("repeat", said.get("repeat")))
+    return replace(fragment, named=named if "repeat" in said else named[:1])
+
+
 MOST = 1_000
 """How many are kept in all."""
 
@@ -277,7 +306,7 @@ def exemplars(job: Job, counting: Counting, most: int = MOST) -> Iterator[CaseRe
     chosen = _chosen(counting, most)
     times: Counter[str] = Counter()
     for fragment in job.ready([fragment for fragment in job.fragments if fragment.file in chosen]):
-        for name, trajectory in _rows(fragment, sorted(chosen[fragment.file])):
+        for name, trajectory in _rows(fragment, sorted(chosen[fragment.file]), job.plan):
             case = _case(job, trajectory)
             if case is not None:
                 yield _named(judge(case, trajectory), name, times)
@@ -297,10 +326,11 @@ def _chosen(counting: Counting, most: int) -> dict[str, set[int]]:
     return chosen
 
 
-def _rows(fragment: Fragment, wanted: list[int]) -> Iterator[tuple[str, Trajectory]]:
+def _rows(fragment: Fragment, wanted: list[int], plan: Plan) -> Iterator[tuple[str, Trajectory]]:
     """Those rows of a fragment that are wanted, each by its name. No more is read than has to be."""
     first = 0
-    for rows in batches(fragment) if wanted else ():
+    for held in batches(fragment) if wanted else ():
+        rows = joined(held, plan)
         while wanted and wanted[0] < first + rows.batch.num_rows:
             [row] = plain_rows(rows.batch.slice(wanted.pop(0) - first, 1))
             # What cannot be read of it was not looked at when it failed.
@@ -311,8 +341,14 @@ def _rows(fragment: Fragment, wanted: list[int]) -> Iterator[tuple[str, Trajecto
 
 
 def _case(job: Job, trajectory: Trajectory) -> Case | None:
-    joining = job.plan.joining()
-    return job.plan.cases[0] if joining is None else joining.case_of(trajectory)
+    plan = job.plan
+    joining = plan.joining()
+    if joining is None:
+        return plan.cases[0]
+    if joining.by_fit or plan.every is not None:  # each row has the id of its case
+        named = trajectory.metadata.get(CASE_ATTRIBUTE)
+        return next((case for case in plan.cases if case.id == named), None)
+    return joining.case_of(trajectory)
 
 
 def _named(result: CaseResult, row: str, times: Counter[str]) -> CaseResult:

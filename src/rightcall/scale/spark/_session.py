@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from rightcall.errors import InputError, MissingExtraError, RightcallError
 from rightcall.reporting.paths import PathCounts
-from rightcall.scale.columns import SCORES, TRAJECTORIES, ColumnPaths, Plan, score_batch
+from rightcall.scale.columns import SCORES, TOLD_COLUMNS, TRAJECTORIES, ColumnPaths, Plan, joined_rows, score_batch
 from rightcall.scale.lake import packed_paths
 from rightcall.scale.processes import sendable
 
@@ -89,7 +89,7 @@ def scored_with(df: DataFrame, plan: Plan, *, paths: bool) -> DataFrame:
     """The scores of a DataFrame of trajectories, with the counts of `paths` if asked for. Raises as `score` does."""
     check_calls(df)
     function = sendable(__name__, "score_batches", msgspec.msgpack.encode(plan), paths)
-    return map_in_arrow(df.select(*known_columns(df)), function, columns_of(paths=paths))
+    return map_in_arrow(df.select(*known_columns(df, plan)), function, columns_of(paths=paths))
 
 
 def columns_of(*, paths: bool) -> str:
@@ -97,9 +97,11 @@ def columns_of(*, paths: bool) -> str:
     return ddl_of(SCORES) + (f", `{PATHS}` binary" if paths else "")
 
 
-def known_columns(df: DataFrame) -> list[str]:
-    """Those of a DataFrame's columns that are columns of `TRAJECTORIES`."""
-    return [name for name in df.columns if name in TRAJECTORIES.names]
+def known_columns(df: DataFrame, plan: Plan) -> list[str]:
+    """Those of a DataFrame's columns that are columns of `TRAJECTORIES`, or tell the case of a row."""
+    key = plan.rule.name if plan.rule.kind == "key" else ""
+    known = {*TRAJECTORIES.names, *TOLD_COLUMNS, key, plan.compare_with or ""}
+    return [f"`{name}`" if "." in name else name for name in df.columns if name in known]
 
 
 def check_calls(df: DataFrame) -> None:
@@ -131,7 +133,8 @@ def score_batches(batches: Batches, encoded: bytes, paths: bool = False) -> Batc
     counting = ColumnPaths(PathCounts())
 
     def scored() -> Batches:
-        for batch in batches:
+        for given in batches:
+            batch, _ = joined_rows(given, plan)
             scores = score_batch(batch, plan)
             counting.add(batch, scores.column("verdict").to_pylist())
             yield scores

@@ -13,10 +13,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rightcall.errors import InputError, RightcallError, StoreError
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, JoinRule
+from rightcall.errors import ConfigurationError, InputError, RightcallError, StoreError
 from rightcall.reading import Reading
 from rightcall.reporting.paths import PathCounts
-from rightcall.scale.columns import SCORES, ColumnPaths, Plan, is_span_table
+from rightcall.scale.columns import SCORES, ColumnPaths, Plan, is_span_table, with_column
 from rightcall.scale.lake import score_lines, unpacked_paths
 from rightcall.scale.processes import sendable
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PLACE = "rightcall_place"
+FILE = "rightcall_file"
 """A column that says of rows without an id where they stand."""
 _TABLES, _LINES = (".parquet", ".parq"), (".jsonl", ".ndjson", ".json")
 _PACKED = (".gz", ".zst", ".zstd", ".bz2", ".snappy", ".lz4")
@@ -200,7 +202,9 @@ def _scored(df: DataFrame, plan: Plan, home: str, paths: bool, *, has_places: bo
     from pyspark.sql import functions
 
     check_calls(df)
-    known = [functions.col(name) for name in known_columns(df)]
+    known = [functions.col(name) for name in known_columns(df, plan)]
+    if plan.rule.reads_file:
+        known.append(functions.col("_metadata.file_path").alias(FILE))
     if has_places:
         file, row = functions.col("_metadata.file_path"), functions.col("_metadata.row_index")
         ids = [functions.col(name).cast("string") for name in ("id", "trace_id") if name in df.columns]
@@ -213,7 +217,19 @@ def _scored(df: DataFrame, plan: Plan, home: str, paths: bool, *, has_places: bo
 
 def score_placed(batches: Iterator[Any], encoded: bytes, home: str, paths: bool) -> Iterator[Any]:
     """The scores of batches of one partition, of which rows without an id may say where they stand."""
-    yield from score_batches((_named(batch, home) for batch in batches), encoded, paths)
+    rule = msgspec.msgpack.decode(encoded, type=Plan).rule
+    yield from score_batches((_by_file(_named(batch, home), rule) for batch in batches), encoded, paths)
+
+
+def _by_file(batch: Any, rule: JoinRule) -> Any:
+    """A batch with what the names of its files say, in place of what its rows say."""
+    if FILE not in batch.schema.names:
+        return batch
+    files, batch = batch.column(FILE), batch.drop_columns([FILE])
+    said = [rule.said_by(unquote(file or "")) for file in files.to_pylist()]
+    batch = with_column(batch, "case_id", pa.array([each.get(CASE_ATTRIBUTE) for each in said], pa.string()))
+    repeats = [each.get("repeat") for each in said]
+    return with_column(batch, "repeat", pa.array(repeats, pa.int64())) if any(repeats) else batch
 
 
 def _named(batch: Any, home: str) -> Any:
@@ -247,6 +263,8 @@ def _home(paths: Sequence[str]) -> str:
 
 
 def _score_lines(spark: SparkSession, files: Sequence[str], plan: Plan, paths: bool) -> DataFrame:
+    if plan.rule.reads_file:
+        raise ConfigurationError("--join file= is for tables with --engine spark; lines are read by local or ray")
     with telling():
         lines = spark.read.option("lineSep", "\n").text(list(files)).selectExpr("cast(value as binary) as line")
     function = sendable(__name__, "score_line_batches", msgspec.msgpack.encode(plan), paths)
