@@ -34,7 +34,7 @@ def test_two_clicks_lead_from_all_runs_to_the_argument_that_was_wrong(page: Page
     expect(why).to_be_in_viewport(ratio=1)
     expect(why).to_contain_text("reserve_item was called with other arguments")
     expect(why).to_contain_text("evals/shop.yaml:")
-    wrong = page.locator("tr.change").first
+    wrong = page.locator(".timeline .differs tbody tr").first
     expect(wrong).to_be_in_viewport(ratio=1)
     expect(wrong).to_contain_text("quantity")
     expect(wrong.locator("mark.wanted")).to_have_text("2")
@@ -83,6 +83,7 @@ def test_a_button_copies_arguments(browse: Callable[..., Page], failing: Page) -
     page = browse(permissions=["clipboard-read", "clipboard-write"])
     page.goto(failing.url)
 
+    page.locator("#call-3 .tl-more > summary").click()
     page.locator("#call-3").get_by_role("button", name="Copy").first.click()
 
     expect(page.locator("#call-3").get_by_role("button", name="Copied")).to_be_visible()
@@ -114,4 +115,4 @@ def test_a_conversation_shows_its_turns(page: Page, examples: Path, serve: Serve
 
     page.get_by_role("link", name="two_phones").first.click()
 
-    expect(page.locator(".conversation")).to_contain_text("Answer of turn 1")
+    expect(page.locator(".timeline h3.tl-turn").first).to_contain_text("Turn 1 of ")

@@ -54,6 +54,7 @@ def test_n_and_p_go_from_failure_to_failure(page: Page, examples: Path, serve: C
 
 def test_d_shows_differences_only(page: Page, run_address: str) -> None:
     page.goto(f"{run_address}/cases/{case_key('reserve_two')}")
+    page.locator("details.evaluation > summary").first.click()
     agreeing, differing = page.locator("tr.as-expected"), page.locator("tr.mismatch")
     expect(agreeing.first).to_be_visible()
 
@@ -63,6 +64,18 @@ def test_d_shows_differences_only(page: Page, run_address: str) -> None:
 
     page.keyboard.press("d")
     expect(agreeing.first).to_be_visible()
+
+
+def test_x_unfolds_what_is_as_expected(page: Page, run_address: str) -> None:
+    page.goto(f"{run_address}/cases/{case_key('reserve_two')}")
+    first = page.locator("#call-1")
+    expect(first).to_be_hidden()
+
+    page.keyboard.press("x")
+    expect(first).to_be_visible()
+
+    page.keyboard.press("x")
+    expect(first).to_be_hidden()
 
 
 def test_a_slash_goes_to_the_search_and_letters_typed_there_are_letters(page: Page, run_address: str) -> None:

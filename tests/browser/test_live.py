@@ -45,6 +45,9 @@ def test_a_case_of_a_running_run_follows_it_and_leaves_open_what_is_open(
     page.goto(f"{serve(tmp_path / 'runs')}/runs/{run.folder.name}/cases/{case_key('laptop_search')}")
     expect(page.get_by_role("status")).to_contain_text("not finished yet")
     page.evaluate("window.stayed = true")
+    for fold in page.locator(".tl-fold > summary").all():
+        fold.click()
+    page.locator("#call-1 .tl-more > summary").click()
     page.get_by_text("Record").first.click()
     page.evaluate("document.activeElement.blur()")
 
@@ -62,6 +65,7 @@ def test_a_case_of_a_running_run_follows_it_and_leaves_open_what_is_open(
     expect(page.locator("section.why")).to_have_count(0)
     expect(page.locator("#args-2")).to_contain_text("P001")
     expect(page.get_by_label("differences only")).to_be_checked()
+    page.locator("#call-2 .tl-more > summary").click()
     expect(page.locator("#args-2 >> xpath=..").get_by_role("button", name="Copy")).to_be_visible()
 
     journal.close()

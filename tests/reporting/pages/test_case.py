@@ -1,6 +1,7 @@
 """The page of a case: which call or argument was wrong, and everything the agent did."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from rightcall.reporting.pages import (
     Links,
     Neighbours,
     Sibling,
+    TimelineItem,
     brief_case_page,
     case_html,
     case_page,
@@ -74,7 +76,7 @@ def test_it_begins_with_the_sentence_that_says_why_and_its_place(laptop: CaseRes
     assert [problem.code for problem in page.problems[:3]] == ["RC107", "RC101", "RC104"]
     assert page.problems[1].place.endswith("shop.yaml:10:11")
     text = Seen(case_html(page, Links())).text
-    assert text.index("was called, and must never be") < text.index("Expected and actual")
+    assert text.index("was called, and must never be") < text.index("Evaluators in detail")
 
 
 def test_expected_and_actual_calls_stand_side_by_side_with_their_signs(laptop: CaseResult) -> None:
@@ -168,7 +170,8 @@ def test_what_passed_is_folded_and_what_did_not_is_open(laptop: CaseResult) -> N
     opened = [
         "open" in attrs for tag, attrs in seen.elements if attrs.get("class") == "evaluation" and tag == "details"
     ]
-    assert opened == [not one.passed for one in sorted(laptop.results, key=lambda one: one.passed)]
+    # The timeline has the calls: their tables are folded, and what else did not pass is open.
+    assert opened == [False, True, True, True]
 
 
 def test_rows_that_matched_can_be_hidden_without_a_script(laptop: CaseResult) -> None:
@@ -178,19 +181,93 @@ def test_rows_that_matched_can_be_hidden_without_a_script(laptop: CaseResult) ->
     assert "as-expected" in seen.classes("tr")
 
 
-def test_the_waterfall_shows_times_nesting_errors_and_what_ran_at_once(laptop: CaseResult) -> None:
-    bars = case_page(laptop, "8f2c", Links()).waterfall.bars
+def rows_of(items: Iterable[TimelineItem]) -> Iterator[TimelineItem]:
+    """The rows of a timeline, those in groups and folds, too."""
+    for item in items:
+        if item.kind in ("group", "fold"):
+            yield from rows_of(item.items)
+        else:
+            yield item
 
-    assert [(bar.name, bar.depth, bar.bracket, bar.is_error) for bar in bars] == [
-        ("search_products", 0, "", False),
-        ("check_inventory", 0, "┌", False),
-        ("get_product_details", 0, "└", False),
-        ("fetch_reviews", 1, "", True),
-        ("add_to_cart", 0, "", False),
-        ("log_event", 0, "", False),
+
+def test_the_timeline_has_times_nesting_errors_and_what_ran_at_once(laptop: CaseResult) -> None:
+    bars = [item.bar for item in rows_of(case_page(laptop, "8f2c", Links()).timeline) if item.bar is not None]
+
+    assert sorted([(bar.number, bar.name, bar.depth, bar.together, bar.is_error) for bar in bars]) == [
+        (1, "search_products", 0, "", False),
+        (2, "check_inventory", 0, "at the same time", False),
+        (3, "get_product_details", 0, "at the same time", False),
+        (4, "fetch_reviews", 1, "", True),
+        (5, "add_to_cart", 0, "", False),
+        (6, "log_event", 0, "", False),
     ]
-    assert [bar.width > 0 for bar in bars] == [True] * 5 + [False]
-    assert bars[4].begin + bars[4].width == pytest.approx(1000, abs=0.2)
+    widths = {bar.number: bar.width for bar in bars}
+    assert [widths[number] > 0 for number in range(1, 7)] == [True] * 5 + [False]
+    [last] = [bar for bar in bars if bar.number == 5]
+    assert last.begin + last.width == pytest.approx(1000, abs=0.2)
+
+
+def test_the_timeline_follows_what_was_expected_and_has_missing_calls_in_their_place(laptop: CaseResult) -> None:
+    rows = list(rows_of(case_page(laptop, "8f2c", Links()).timeline))
+
+    assert [(row.kind, row.label, row.fate) for row in rows] == [
+        ("user", "", ""),
+        ("call", "search_products", "match"),
+        ("call", "get_product_details", "mismatch"),
+        ("call", "check_inventory", "moved"),
+        ("missing", "reserve_item", "missing"),
+        ("call", "fetch_reviews", "extra"),
+        ("call", "add_to_cart", "extra"),
+        ("call", "log_event", "extra"),
+        ("answer", "", ""),
+    ]
+
+
+def test_a_value_is_linked_to_the_call_it_came_from() -> None:
+    found = ToolCall("search", {}, {"hits": [{"id": "TP204"}]})
+    calls = (found, ToolCall("book", {"id": "TP204"}, "ok"), ToolCall("book", {"id": "TP999"}, "ok"))
+
+    page = case_page(msgspec.structs.replace(result("x"), trajectory=Trajectory(calls=calls)), "8f2c", Links())
+
+    rows = {row.anchor: row for row in rows_of(page.timeline)}
+    assert [(flow.argument, flow.source) for flow in rows["call-2"].flows] == [("id", 1)]
+    assert rows["call-1"].used_by == (2,)
+    assert rows["call-3"].flows == ()
+    assert 'is from <a href="#call-1">call 1</a>' in case_html(page, Links())
+
+
+def test_calls_as_expected_are_folded_and_the_page_with_the_first_problem_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "loop.yaml"
+    path.write_text("cases:\n  - {id: loop, expect: {calls: [{repeat: [edit, test]}, commit]}}\n")
+    made_calls = [ToolCall(name, {}, None) for _ in range(300) for name in ("edit", "test")]
+
+    judged = judge(load_eval_set(path).cases[0], Trajectory(calls=tuple(made_calls)))
+    page = case_page(judged, "8f2c", Links())
+
+    assert (page.calls_page, page.calls_pages) == (6, 6)
+    assert [(item.kind, item.label) for item in page.timeline] == [("fold", "100 as expected"), ("missing", "commit")]
+
+
+def test_turns_are_headings_with_what_was_asked_and_answered() -> None:
+    calls = (ToolCall("search", {}, 1, turn=0), ToolCall("book", {}, 1, turn=1))
+    run = Trajectory(calls=calls, turn_inputs=("find", "book", "bye"), turn_outputs=("found", "booked", "bye"))
+
+    page = case_page(msgspec.structs.replace(result("x"), trajectory=run), "8f2c", Links())
+
+    assert [(item.kind, item.label or str(item.text)) for item in page.timeline] == [
+        ("turn", "Turn 1 of 3"),
+        ("user", "find"),
+        ("call", "search"),
+        ("answer", "found"),
+        ("turn", "Turn 2 of 3"),
+        ("user", "book"),
+        ("call", "book"),
+        ("answer", "booked"),
+        ("turn", "Turn 3 of 3"),
+        ("user", "bye"),
+        ("nothing", "no calls"),
+        ("answer", "bye"),
+    ]
 
 
 @pytest.mark.parametrize("times", [(0, 2**64 - 1), (2**63, 0), (-5, -9), (7, 7), (None, 3)], ids=str)
@@ -199,7 +276,7 @@ def test_a_broken_clock_does_no_harm(times: tuple[Any, Any]) -> None:
 
     page = case_page(msgspec.structs.replace(result("x"), trajectory=Trajectory(calls=calls)), "8f2c", Links())
 
-    for bar in page.waterfall.bars:
+    for bar in [row.bar for row in rows_of(page.timeline) if row.bar is not None]:
         assert 0 <= bar.begin <= 1000
         assert bar.begin + bar.width <= 1000
     assert '<rect class="bar"' in case_html(page, Links())
@@ -208,9 +285,8 @@ def test_a_broken_clock_does_no_harm(times: tuple[Any, Any]) -> None:
 def test_every_call_has_an_anchor_and_what_was_not_recorded_is_said(laptop: CaseResult) -> None:
     seen = Seen(page_of(laptop, spans={"a": {"name": "execute_tool"}}))
 
-    assert [f"call-{number}" for number in range(1, 7)] == [
-        name for name in seen.ids() if name[5:].isdigit() and name.startswith("call-")
-    ]
+    anchors = [name for name in seen.ids() if name[5:].isdigit() and name.startswith("call-")]
+    assert sorted(anchors) == [f"call-{number}" for number in range(1, 7)]
     assert "not recorded" in seen.text
     assert '"name": "execute_tool"' in seen.text
     assert len(seen.ids()) == len(set(seen.ids()))
@@ -225,8 +301,8 @@ def test_very_many_calls_are_paged_and_links_lead_to_the_right_page() -> None:
     assert [page.calls[0].number, page.calls[-1].number] == [CALLS_A_PAGE + 1, 2 * CALLS_A_PAGE]
     assert page.call_href(CALLS_A_PAGE + 1, Links()) == f"#call-{CALLS_A_PAGE + 1}"
     assert page.call_href(1, Links()).endswith("?calls=1#call-1")
-    assert len(case_html(page, Links())) < 1_000_000
-    assert case_page(many, "8f2c", Links(), calls_page=99).calls_page == 50
+    assert len(case_html(page, Links())) < 300_000
+    assert case_page(many, "8f2c", Links(), calls_page=999).calls_page == 100
 
 
 def test_an_agent_that_broke_has_its_error_traceback_and_what_it_printed() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Literal
 
@@ -253,7 +253,7 @@ class Comparison:
             return self._all_as_expected(most)
         lines = self.lines
         if len(lines) > most:
-            lines = [line for line in lines if line.kind != "match"][:most]
+            lines = telling_lines(lines, ("match",))[:most]
         expected, positions = self.expected, self.positions
         steps = [
             Step("match", expected[line.expected], line.expected, positions[line.actual])
@@ -374,6 +374,13 @@ def weight(text: str | None) -> int:
     if text is None:
         return 0
     return len(text) if text.isascii() else 6 * len(text)
+
+
+def telling_lines(lines: Sequence[Line], quiet: Collection[str]) -> list[Line]:
+    """Return the lines that tell something, and the one before each missing call, which says where it should be."""
+    telling = [place for place, line in enumerate(lines) if line.kind not in quiet]
+    before = [place - 1 for place in telling if place and lines[place].kind == "missing"]
+    return [lines[place] for place in sorted({*telling, *before})]
 
 
 def fitting(sizes: Sequence[int], room: int) -> int:

@@ -13,7 +13,7 @@ from rightcall.matching.alignment import Occurrence
 from rightcall.matching.matchers import Pattern
 from rightcall.values.results import AlignedGroup, Alignment, Difference, NamedCall, Step, call_text
 
-from ._comparison import LEAST, Comparison, Line, fitting, lines_of, size_of, weight
+from ._comparison import LEAST, Comparison, Line, fitting, lines_of, size_of, telling_lines, weight
 from ._grouped import ReadTurn
 from ._groups import GroupPlace
 from ._match_types import IN_SEQUENCE
@@ -119,7 +119,7 @@ class GroupedComparison(Comparison):
         most = self.room // LEAST
         lines = self.lines
         if len(lines) > most:
-            lines = [line for line in lines if line.kind not in ("match", "skipped")][:most]
+            lines = telling_lines(lines, ("match", "skipped"))[:most]
         steps = [self._grouped_step(line) for line in lines]
         sizes = [weight(step.name) + weight(step.path) + size_of(step.differences) for step in steps]
         fits = fitting(sizes, self.room)

@@ -57,7 +57,8 @@ def _extra(comparison: GroupedComparison, line: Line) -> Said:
     name = comparison.selection.names[line.actual]
     times = comparison.selection.names[: line.actual + 1].count(name)
     for index, pattern in enumerate(comparison.patterns):
-        bounds = [group.at_most for group in comparison.groups_around(index)[-1:] if group.word == "repeat"]
+        loops = [group for group in comparison.groups_around(index) if group.word == "repeat"]
+        bounds = [group.at_most for group in loops] if len(loops) == 1 else []
         if bounds and bounds[0] is not None and pattern.takes(name) and comparison.entries[index].call >= 0:
             most = f"at most {bounds[0]:,} {'is' if bounds[0] == 1 else 'are'} expected here"
             return "RC102", f"`{name}` was called a {ordinal_text(times)} time, {most}", None

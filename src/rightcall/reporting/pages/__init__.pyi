@@ -78,3 +78,4 @@ from ._templates import (
     stylesheet as stylesheet,
     visible as visible,
 )
+from ._timeline import TimelineItem as TimelineItem

@@ -8,13 +8,14 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reporting.reports import CallRow, Lane, duration_text, rows
-from rightcall.values.results import value_text
+from rightcall.reporting.reports import CallRow, duration_text, rows
+from rightcall.values.results import call_text, value_text
 from rightcall.values.trajectory import ToolCall
 
 from ._templates import ShownText, shown_text
 
 _SHORT = 72
+_LINE = 160
 _TEXT = 2_000
 _BRIEF = 200
 _MOST_TOGETHER = 10
@@ -24,7 +25,6 @@ WIDTH = 1_000
 _NARROWEST = 4
 _DEEPEST = 12
 _MOST_LANES = 40
-_BRACKETS = {"first": "┌", "middle": "│", "last": "└"}
 
 
 class CallView(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +36,10 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     """The page of its tool."""
     sign: str = ""
     """The kind of its step in a comparison; empty if no comparison mentions it."""
+    line: str = ""
+    """The arguments on one line, shortened."""
+    gave: str = ""
+    """The output on one line, shortened."""
     args: ShownText | None = None
     output: ShownText | None = None
     error: ShownText | None = None
@@ -63,8 +67,9 @@ def call_view(
     spans: Mapping[str, Any],
     href: str = "",
     sign: str = "",
+    most: int = _TEXT,
 ) -> CallView:
-    """Return a call with everything recorded; times count from the start of the first call.
+    """Return a call with everything recorded; times count from the start of the first call. Values have `most` letters.
 
     `makers` has the numbers of calls by span id, `groups` those of calls that belong together by the name of the group.
     """
@@ -76,9 +81,11 @@ def call_view(
         name=call.name[:1_000],
         href=href,
         sign=sign,
-        args=None if "args" in call.unrecorded else value_shown(call.args),
-        output=None if "output" in call.unrecorded else value_shown(call.output),
-        error=shown_text(call.error, _TEXT, whole=True) if call.error is not None else None,
+        line="" if "args" in call.unrecorded else call_text("", call.args, _LINE, 60),
+        gave="" if "output" in call.unrecorded or call.output is None else value_text(call.output, _LINE),
+        args=None if "args" in call.unrecorded else value_shown(call.args, most, whole=most == _TEXT),
+        output=None if "output" in call.unrecorded else value_shown(call.output, most, whole=most == _TEXT),
+        error=shown_text(call.error, most, whole=most == _TEXT) if call.error is not None else None,
         suspected_error=call.suspected_error,
         internal=call.internal is True,
         facts=_facts(call, begin),
@@ -86,8 +93,10 @@ def call_view(
         together=tuple([each for each in group[: _MOST_TOGETHER + 1] if each != position + 1][:_MOST_TOGETHER]),
         more_together=max(0, len(group) - 1 - _MOST_TOGETHER),
         unrecorded=tuple(sorted(call.unrecorded)),
-        record=shown_text(_pretty(_plain(call)), 20_000),
-        span=shown_text(_pretty(msgspec.to_builtins(span)), 20_000, whole=True) if span is not None else None,
+        record=shown_text(_pretty(_plain(call)), 10 * most) if most == _TEXT else None,
+        span=shown_text(_pretty(msgspec.to_builtins(span)), 10 * most, whole=True)
+        if span is not None and most == _TEXT
+        else None,
     )
 
 
@@ -107,15 +116,15 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
     )
 
 
-def value_shown(value: Any, most: int = _TEXT) -> ShownText:
+def value_shown(value: Any, most: int = _TEXT, *, whole: bool = True) -> ShownText:
     """Return a value as JSON, on one line if it is short. A long text keeps its lines."""
     if isinstance(value, str) and ("\n" in value or len(value) > _SHORT):
-        return shown_text(value, most, whole=True)
+        return shown_text(value, most, whole=whole)
     text = _pretty(value)
     if len(text) <= 3 * _SHORT:
         line = value_text(value, 3 * _SHORT)
         text = line if len(line) <= _SHORT else text
-    return shown_text(text, most, whole=True)
+    return shown_text(text, most, whole=whole)
 
 
 class BarView(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,40 +136,22 @@ class BarView(msgspec.Struct, frozen=True, kw_only=True):
     begin: float = 0
     width: float = 0
     took: str = ""
-    bracket: str = ""
-    """Its place among calls that belong together."""
     together: str = ""
-    """Why they belong together, in words."""
-    turn: int = 0
-    """The turn it belongs to, from 1; 0 if there is only one turn, or the turn was not recorded."""
+    """How it belongs together with others, in words."""
     is_error: bool = False
     is_internal: bool = False
 
 
-class Waterfall(msgspec.Struct, frozen=True):
-    """The bars of a case, the labels of the axis, and the number of calls that did not fit."""
-
-    bars: tuple[BarView, ...] = ()
-    axis: tuple[str, ...] = ()
-    left_out: int = 0
-
-
-def waterfall_of(calls: Sequence[ToolCall], most: int) -> Waterfall:
-    """Return the bars of the first `most` calls, each below the call that made it.
+def bars_of(calls: Sequence[ToolCall], numbers: range) -> dict[int, BarView]:
+    """Return the bars of the calls with these numbers, on a scale of all calls.
 
     A call without a start has no bar, one without an end has the narrowest. Clocks may run backwards.
     """
     starts = [call.start_ns for call in calls if call.start_ns is not None]
     ends = [call.end_ns for call in calls if call.end_ns is not None]
     begin, end = min(starts, default=0), max([*ends, *starts], default=0)
-    has_turns = any([call.turn for call in calls])
-    listed: list[BarView] = []
-    for row in rows(calls, _MOST_LANES):
-        if len(listed) == most:
-            break
-        listed.append(_bar(row, begin, max(1, end - begin), has_turns))
-    axis = tuple([duration_text((end - begin) * part // 4) for part in range(5)]) if end > begin else ()
-    return Waterfall(tuple(listed), axis, len(calls) - len(listed))
+    chosen = [row for row in rows(calls, _MOST_LANES) if row.position + 1 in numbers]
+    return {row.position + 1: _bar(row, begin, max(1, end - begin)) for row in chosen}
 
 
 def _facts(call: ToolCall, begin: int | None) -> tuple[tuple[str, str], ...]:
@@ -186,7 +177,7 @@ def _plain(call: ToolCall) -> Any:
     return {key: value for key, value in plain.items() if value not in (None, False, []) or key in ("args", "output")}
 
 
-def _bar(row: CallRow, begin: int, length: int, has_turns: bool) -> BarView:
+def _bar(row: CallRow, begin: int, length: int) -> BarView:
     call = row.call
     left = width = 0.0
     took = ""
@@ -196,7 +187,8 @@ def _bar(row: CallRow, begin: int, length: int, has_turns: bool) -> BarView:
         if call.end_ns is not None:
             took = duration_text(call.end_ns - call.start_ns)
             width = min(WIDTH - left, max(width, WIDTH * (call.end_ns - call.start_ns) / length))
-    bracket, together = _joined(row.lanes[-1] if row.lanes else ("", ""))
+    bond, _ = row.lanes[-1] if row.lanes else ("", "")
+    together = {"": "", "concurrent": "at the same time"}.get(bond, "asked for at once")
     return BarView(
         number=row.position + 1,
         name=call.name[:200],
@@ -204,16 +196,7 @@ def _bar(row: CallRow, begin: int, length: int, has_turns: bool) -> BarView:
         begin=round(left, 1),
         width=round(width, 1),
         took=took,
-        bracket=bracket,
         together=together,
-        turn=call.turn + 1 if has_turns and call.turn is not None else 0,
         is_error=call.error is not None or call.suspected_error,
         is_internal=call.internal is True,
     )
-
-
-def _joined(lane: Lane) -> tuple[str, str]:
-    bond, place = lane
-    if not bond:
-        return "", ""
-    return _BRACKETS[place], "at the same time" if bond == "concurrent" else "asked for at once"

@@ -11,18 +11,24 @@ from rightcall.reporting.reports import seconds_text
 from rightcall.values.results import CaseResult, Code, Verdict, call_text
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._case_calls import CallView, Waterfall, brief_call_view, call_view, value_shown, waterfall_of
+from ._case_calls import CallView, bars_of, brief_call_view, call_view, value_shown
 from ._evaluations import EvaluationView, evaluation_views, signs_of
+from ._flows import flows_of
 from ._rows import ProblemView, codes_of, problem_views, sentence_of
 from ._runs_page import Moment
 from ._templates import Crumb, Links, ShownText, case_key, render, shown_text
+from ._timeline import Material, RuleView, TimelineItem, first_problem_page, rule_views, timeline_of
 
-CALLS_A_PAGE = 200
+# 10,000 calls of 300 characters make pages of 250 kB with it.
+CALLS_A_PAGE = 100
 _BRIEF_CALLS = 40
 _BRIEF_STEPS = 60
 _BRIEF_TEXT = 1_000
 _ID = 400
 _LONG = 20_000
+_TEXT = 2_000
+_TEXT_OF_MANY = 600
+"""Characters of a value where a case has more calls than a page: the page stays small whatever they hold."""
 
 
 class Neighbours(msgspec.Struct, frozen=True):
@@ -81,7 +87,6 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[ProblemView, ...]
     codes: tuple[Code, ...]
     evaluations: tuple[EvaluationView, ...]
-    waterfall: Waterfall
     calls: tuple[CallView, ...]
     calls_left_out: int = 0
     calls_page: int = 1
@@ -103,11 +108,22 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     siblings: tuple[Sibling, ...] = ()
     history: tuple[HistoryEntry, ...] = ()
     is_brief: bool = False
+    timeline: tuple[TimelineItem, ...] = ()
+    rules: tuple[RuleView, ...] = ()
+    is_timed: bool = False
+    """Whether it is known when calls were made."""
+    tokens: str = ""
+    """The tokens of the run, in words."""
 
     @property
     def anchor(self) -> str:
         """The prefix of all ids on this page, so that one file can hold many cases."""
         return f"{self.key}-" if self.is_brief else ""
+
+    @property
+    def has_folds(self) -> bool:
+        """Whether something is folded in the timeline."""
+        return any([item.kind == "fold" or any([each.kind == "fold" for each in item.items]) for item in self.timeline])
 
     def call_href(self, number: int, links: Links) -> str:
         """Return the address of a call; empty if it is not shown."""
@@ -124,7 +140,7 @@ def case_page(
     links: Links,
     *,
     run_name: str = "",
-    calls_page: int = 1,
+    calls_page: int = 0,
     spans: Mapping[str, Any] | None = None,
     neighbours: Neighbours | None = None,
     siblings: Sequence[Sibling] = (),
@@ -138,7 +154,7 @@ def case_page(
         run_id: The name of its run in addresses.
         links: The addresses of other pages.
         run_name: The name of its run on the page; the id by default.
-        calls_page: Which calls are shown, `CALLS_A_PAGE` of them at a time.
+        calls_page: Which calls are shown, `CALLS_A_PAGE` of them at a time; by default those with the first problem.
         spans: The recorded spans as plain data or structs, by their ids.
         neighbours: The cases before and after it.
         siblings: All its repeats, this one included; empty if there is only one.
@@ -148,10 +164,11 @@ def case_page(
     calls = result.trajectory.calls if result.trajectory is not None else ()
     evaluations = evaluation_views(result)
     pages = max(1, -(-len(calls) // CALLS_A_PAGE))
-    calls_page = max(1, min(calls_page, pages))
+    calls_page = max(1, min(calls_page or first_problem_page(result, CALLS_A_PAGE), pages))
     made = _calls(calls, calls_page, signs_of(evaluations), spans or {}, run_id, links)
     trail = (Crumb("Runs", links.runs()), Crumb(run_name or run_id, links.run(run_id)), Crumb(_name(result)))
-    page = _page(result, evaluations, waterfall_of(calls, CALLS_A_PAGE), made)
+    page = _page(result, evaluations, made)
+    numbers = range((calls_page - 1) * CALLS_A_PAGE + 1, min(calls_page * CALLS_A_PAGE, len(calls)) + 1)
     return msgspec.structs.replace(
         page,
         trail=trail,
@@ -162,7 +179,36 @@ def case_page(
         siblings=tuple(siblings),
         history=tuple(history),
         is_running=is_running,
+        timeline=timeline_of(_material(result, evaluations, made, numbers)),
+        rules=rule_views(result),
+        is_timed=any([call.start_ns is not None for call in calls]),
+        tokens=_tokens(result.trajectory),
     )
+
+
+def _material(
+    result: CaseResult, evaluations: Sequence[EvaluationView], made: Sequence[CallView], numbers: range
+) -> Material:
+    calls = result.trajectory.calls if result.trajectory is not None else ()
+    flows, uses = flows_of(calls, numbers)
+    return Material(
+        result=result,
+        views={view.number: view for view in made},
+        bars=bars_of(calls, numbers),
+        evaluations=evaluations,
+        flows=flows,
+        uses=uses,
+        first=numbers.start,
+        end=max(numbers.stop, 2),
+    )
+
+
+def _tokens(trajectory: Trajectory | None) -> str:
+    usage = trajectory.usage if trajectory is not None else None
+    if usage is None or (usage.input_tokens is None and usage.output_tokens is None):
+        return ""
+    known = [(usage.input_tokens, "in"), (usage.output_tokens, "out")]
+    return ", ".join([f"{number:,} {word}" for number, word in known if number is not None])
 
 
 def brief_case_page(result: CaseResult) -> CasePage:
@@ -172,7 +218,7 @@ def brief_case_page(result: CaseResult) -> CasePage:
     signs = signs_of(evaluations)
     shown = range(min(len(calls), _BRIEF_CALLS))
     views = tuple([brief_call_view(place, calls, signs.get(place + 1, "")) for place in shown])
-    page = _page(result, evaluations, Waterfall(), views, _BRIEF_TEXT)
+    page = _page(result, evaluations, views, _BRIEF_TEXT)
     return msgspec.structs.replace(page, is_brief=True, calls_left_out=len(calls) - len(views))
 
 
@@ -188,7 +234,6 @@ def _name(result: CaseResult) -> str:
 def _page(
     result: CaseResult,
     evaluations: tuple[EvaluationView, ...],
-    waterfall: Waterfall,
     calls: tuple[CallView, ...],
     most: int = _LONG,
 ) -> CasePage:
@@ -211,7 +256,6 @@ def _page(
         problems=problems,
         codes=codes_of(problems),
         evaluations=evaluations,
-        waterfall=waterfall,
         calls=calls,
         warnings=tuple([shown_text(each, 1_000) for each in (*result.warnings[:20], *_not_made(trajectory))]),
         is_recorded=trajectory is not None,
@@ -254,6 +298,7 @@ def _calls(
                 spans=spans,
                 href=links.tool(run_id, calls[place].name),
                 sign=signs.get(place + 1, ""),
+                most=_TEXT if len(calls) <= CALLS_A_PAGE else _TEXT_OF_MANY,
             )
             for place in range(first, min(first + CALLS_A_PAGE, len(calls)))
         ]

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from rightcall.reporting.reports import ExpectedPath, order_text, paths_of
+from rightcall.reporting.reports import (
+    Bracket,
+    ExpectedPath,
+    group_labels,
+    order_text,
+    path_rows,
+    paths_of,
+    with_brackets,
+)
 from rightcall.values.results import (
     BudgetCheck,
     CaseResult,
@@ -48,6 +56,10 @@ class StepView(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     changes: tuple[Change, ...] = ()
     more_changes: int = 0
+    depth: int = 0
+    """How many groups are around it."""
+    opens: tuple[str, ...] = ()
+    """The groups that begin with it, in words."""
 
 
 class TableView(msgspec.Struct, frozen=True):
@@ -188,9 +200,24 @@ def _tables(result: CaseResult, one: EvaluationResult, most_steps: int) -> Itera
     paths = list(paths_of(result, one)) if most_steps else []
     for number, path in enumerate(paths, 1):
         steps = [step for step in path.alignment.steps if step.kind != "extra" or _shows(path, step)]
-        views = tuple([_step(step, path, calls) for step in steps[:most_steps]])
+        views = tuple(_step_views(steps, path, calls, most_steps))
         left = len(steps) - len(views) + path.alignment.left_out
         yield TableView(f"Turn {number}" if len(paths) > 1 else "", views, left)
+
+
+def _step_views(steps: Sequence[Step], path: ExpectedPath, calls: Sequence[ToolCall], most: int) -> Iterator[StepView]:
+    """Yield the lines of a path, with the groups they are in."""
+    rows = path_rows(steps, path.alignment.groups, rounds=False)
+    labels = group_labels(rows)
+    opened: list[str] = []
+    for item in list(with_brackets(rows[:most], rows)):
+        if isinstance(item, Bracket):
+            opened += [labels[item.group.path]] if item.group is not None else []
+            continue
+        view = _step(item.step, path, calls)
+        note = view.note or item.left_out
+        yield msgspec.structs.replace(view, note=note, depth=min(len(item.groups), 4), opens=tuple(opened))
+        opened = []
 
 
 def _shows(path: ExpectedPath, step: Step) -> bool:

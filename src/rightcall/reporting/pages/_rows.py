@@ -179,11 +179,17 @@ class ProblemView(msgspec.Struct, frozen=True, kw_only=True):
     expectation: str
     place: str
     help: str = ""
+    why: str = ""
+    """The reason for what is expected, where the expectation gives one."""
+    number: int = 0
+    """The call it is about, from 1; 0 for none."""
+    path: str = ""
+    """The part of the criteria it is about."""
 
 
 def problem_views(result: CaseResult) -> tuple[ProblemView, ...]:
     """Return the problems of a case, the worst first, at most 40."""
-    return tuple([_view(placed) for placed in reported_findings(result)[:_MOST]])
+    return tuple([problem_view(placed) for placed in reported_findings(result)[:_MOST]])
 
 
 def codes_of(problems: Iterable[ProblemView]) -> tuple[Code, ...]:
@@ -218,7 +224,8 @@ def _seconds(result: CaseResult) -> float | None:
     return seconds_between(begin, end)
 
 
-def _view(placed: PlacedFinding) -> ProblemView:
+def problem_view(placed: PlacedFinding) -> ProblemView:
+    """Return a finding as pages show it."""
     finding = placed.finding
     return ProblemView(
         code=finding.code[:40],
@@ -227,6 +234,9 @@ def _view(placed: PlacedFinding) -> ProblemView:
         expectation=placed.expectation[:100],
         place=str(placed.source)[:_PLACE] if placed.source.file else "",
         help=(finding.help or "")[:_PROBLEM_SENTENCE],
+        why=(finding.why or "")[:_PROBLEM_SENTENCE],
+        number=finding.actual.position + 1 if finding.actual is not None else 0,
+        path=(finding.path or "")[:_PLACE],
     )
 
 

@@ -46,7 +46,7 @@ document.addEventListener("keydown", (event) => {
 
 // Buttons that copy need this script, so they are hidden without it.
 const showCopyButtons = () => {
-  for (const button of document.querySelectorAll("button.copy[hidden]")) button.hidden = false;
+  for (const button of document.querySelectorAll("button.copy[hidden], button[data-unfold][hidden]")) button.hidden = false;
 };
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.copy");
@@ -145,4 +145,24 @@ if (choosing) {
   };
   addEventListener("hashchange", reveal);
   reveal();
+}
+
+// The row that an address names is unfolded; without one, the first problem of a case is brought into view.
+const unfold = () => {
+  const target = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
+  for (let around = target?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
+  return target;
+};
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-unfold]")) return;
+  const folds = [...document.querySelectorAll(".tl-fold")];
+  const open = folds.some((each) => !each.open);
+  for (const each of folds) each.open = open;
+});
+if (document.querySelector(".timeline")) {
+  addEventListener("hashchange", () => unfold()?.scrollIntoView());
+  const target = unfold();
+  const problem = document.querySelector(".timeline .wrong, .timeline .tl-missing");
+  if (target) target.scrollIntoView();
+  else if (problem && problem.getBoundingClientRect().bottom > innerHeight) problem.scrollIntoView();
 }

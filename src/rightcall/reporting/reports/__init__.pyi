@@ -60,6 +60,13 @@ from ._path_lines import (
     paths_csv as paths_csv,
     paths_plain as paths_plain,
 )
+from ._path_rows import (
+    Bracket as Bracket,
+    PathRow as PathRow,
+    group_labels as group_labels,
+    path_rows as path_rows,
+    with_brackets as with_brackets,
+)
 from ._report import (
     Report as Report,
     json_case as json_case,

@@ -56,19 +56,21 @@ class Bracket(msgspec.Struct, frozen=True):
         return self.group is not None
 
 
-def path_rows(steps: Sequence[Step], groups: Sequence[AlignedGroup]) -> list[PathRow]:
-    """Return the rows of steps: those of one loop together, each with the groups that are worth a bracket."""
+def path_rows(steps: Sequence[Step], groups: Sequence[AlignedGroup], *, rounds: bool = True) -> list[PathRow]:
+    """Return the rows of steps, each with the groups that are worth a bracket.
+
+    With `rounds`, those of a loop are in one row; else every step has its own, in the order it was read.
+    """
     around = _Around(groups)
     rows: list[PathRow] = []
     place = 0
     while place < len(steps):
-        loop = around.loop(steps[place])
+        loop = around.loop(steps[place]) if rounds else None
         end = place + 1
-        if loop is not None:
-            while end < len(steps) and around.is_in(steps[end], loop):
-                end += 1
+        while loop is not None and end < len(steps) and around.is_in(steps[end], loop):
+            end += 1
         if loop is not None and _is_foldable(steps[place:end]):
-            rows += [around.row(rounds) for rounds in _by_leaf(steps[place:end])]
+            rows += [around.row(same) for same in _by_leaf(steps[place:end])]
         else:
             rows += [around.row((step,)) for step in steps[place:end]]
         place = end
@@ -77,30 +79,40 @@ def path_rows(steps: Sequence[Step], groups: Sequence[AlignedGroup]) -> list[Pat
 
 def with_brackets(rows: Sequence[PathRow], every: Sequence[PathRow]) -> Iterator[PathRow | Bracket]:
     """Yield rows with a bracket wherever a group begins or ends. `every` are all rows, which labels are about."""
+    labels = group_labels(every)
     held: tuple[AlignedGroup, ...] = ()
     for row in rows:
         shared = _shared(held, row.groups)
         yield from [Bracket(depth) for depth in reversed(range(shared, len(held)))]
         for depth, group in enumerate(row.groups[shared:], shared):
-            yield Bracket(depth, group_label(group, every), group, row.steps[0])
+            yield Bracket(depth, labels.get(group.path, group.word), group, row.steps[0])
         held = row.groups
         yield row
     yield from [Bracket(depth) for depth in reversed(range(len(held)))]
 
 
-def group_label(group: AlignedGroup, rows: Sequence[PathRow] = ()) -> str:
-    """Return a group in a few words: `any order, 2 of 3 made`, `1 of 2`, `2 rounds (at least 1)`."""
+def group_labels(rows: Sequence[PathRow]) -> dict[str, str]:
+    """Return each group in a few words, by its path: `any order, 2 of 3 made`, `1 of 2`, `2 rounds (at least 1)`."""
+    groups: dict[str, AlignedGroup] = {}
+    inside: dict[str, list[Step]] = {}
+    for row in rows:
+        for group in row.groups:
+            groups[group.path] = group
+            inside.setdefault(group.path, []).extend([step for step in row.steps if step.expected is not None])
+    return {path: _label(group, inside[path]) for path, group in groups.items()}
+
+
+def _label(group: AlignedGroup, steps: Sequence[Step]) -> str:
     if group.word == "one_of":
         inside = f"{group.path}.one_of["
-        paths = [step.path or "" for row in rows if group in row.groups for step in row.steps]
-        parts = {path.removeprefix(inside).partition("]")[0] for path in paths if path.startswith(inside)}
+        parts = {(step.path or "").removeprefix(inside).partition("]")[0] for step in steps}
         return f"1 of {len(parts):,}" if len(parts) > 1 else "one of"
     if group.word == "repeat":
         return _rounds_text(group)
-    steps = [step for row in rows if group in row.groups for step in row.steps if step.expected is not None]
     made = sum([step.kind in ("match", "moved") for step in steps])
     phrase = _PHRASES.get(group.word, group.word)
-    return phrase if made in (0, len(steps)) or group.word == "optional" else f"{phrase}, {made} of {len(steps)} made"
+    is_whole = made in (0, len(steps)) or group.word == "optional"
+    return phrase if is_whole else f"{phrase}, {made:,} of {len(steps):,} made"
 
 
 def _rounds_text(group: AlignedGroup) -> str:
