@@ -25,6 +25,9 @@ what the last two are for.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from functools import cache
+
 
 class RightcallError(Exception):
     """The request cannot be met. Catch this to catch everything Rightcall raises."""
@@ -138,10 +141,77 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
+# Words of other tools (Apple's Evaluations, promptfoo, assay, ToolSandbox, agentevals, veto) and of everyday speech,
+# for each of ours. Letters are compared alone, so that `tool_name` and `toolName` are one entry.
+_OTHER_WORDS = {
+    "never": "forbidden must_not_call disallowed blocklist denylist minefields not_called banned prohibited",
+    "calls": "tool_calls expected_tools tools trajectory expected_calls sequence milestones expected_trajectory path",
+    "rules": "policy policies constraints invariants ltl",
+    "any_order": "unordered anyof_order allof all every set shuffle",
+    "at_once": "parallel simultaneous concurrent concurrently together same_time batch",
+    "optional": "maybe opt perhaps possibly allowed required",
+    "one_of": "either or xor choice choose alternatives alternative any_of any switch",
+    "repeat": "times count loop while many until_done for_each retry rounds",
+    "steps": "ordered sequence seq in_order then chain group do",
+    "at_most": "times max maximum max_calls limit count no_more_than up_to upto blocklist denylist",
+    "at_least": "min minimum min_calls no_less_than",
+    "name": "tool tool_name function function_name toolname method",
+    "args": "arguments input params parameters kwargs tool_input inputs arg tool_args_match_mode",
+    "output": "path result returns response return tool_output outputs observation",
+    "status": "state success error ok failed outcome",
+    "only_after": "requires require needs depends_on precondition must_follow preceded_by after_only before_requires",
+    "never_after": "blocked_by not_after forbidden_after never_following",
+    "followed_by": "then next response eventually leads_to must_be_followed_by",
+    "only_with": "with requires_also together_with implies",
+    "never_with": "not_with exclusive mutually_exclusive conflicts conflicts_with",
+    "directly": "immediately immediately_before immediately_after direct adjacent",
+    "why": "reason message because description comment",
+    "per": "group_by scope each by",
+    "call": "tool name if when on x",
+    "since": "unless_since reset_by",
+    "before": "until",
+    "same": "same_args matching equal same_argument",
+    "extra": "allowsadditionaltoolcalls allow_extra strict additional allow_additional superset",
+    "match": "mode match_mode trajectory_match_mode order",
+    "ignore_tools": "ignore exclude skip_tools",
+    "expected": "criteria steps calls list items",
+    "$ref": "$var $variable $use",
+    "$bind": "$let $set $save $as",
+    "$anyOf": "$or",
+    "$allOf": "$and",
+    "$not": "$ne $neq",
+    "$regex": "$matches $match $pattern",
+    "$present": "$exists",
+    "$in": "$oneof $enum",
+    "$from": "$source $output",
+}
+
+
+def meant_word(name: str, known: Collection[str]) -> str:
+    """Return the known word that a word of another tool stands for; empty if it stands for none."""
+    letters = _letters(name)
+    return next((word for word in _meanings().get(letters, ()) if word in known), "")
+
+
+@cache
+def _meanings() -> dict[str, list[str]]:
+    meanings: dict[str, list[str]] = {}
+    for word, others in _OTHER_WORDS.items():
+        for other in others.split():
+            meanings.setdefault(_letters(other), []).append(word)
+    return meanings
+
+
+def _letters(name: str) -> str:
+    return "".join([letter for letter in name[:100].lower() if letter.isalnum() or letter == "$"])
+
+
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """Return a hint for an unknown name: the nearest known one, or all of them, each once, when none is near."""
+    """Return a hint for an unknown name: the one that is meant, the nearest, or all, each once, when none is near."""
     import difflib
 
+    if meant := meant_word(name, known):
+        return f"did you mean {meant!r}?"
     close = difflib.get_close_matches(name[:100], known, n=1, cutoff=0.6)
     if close:
         return f"did you mean {close[0]!r}?"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from rightcall.errors import CriteriaError, nearest, shown
+from rightcall.errors import CriteriaError, meant_word, nearest, shown
 from rightcall.judging.core import ExpectedCall, UserModel
 
 Word: TypeAlias = Literal["any_order", "at_once", "optional", "one_of", "repeat", "steps"]
@@ -133,8 +133,8 @@ class _Reading:
         if len(value) != 1:
             return self._wrong(place, f"a call is a name or an object with one key, its name, not {shown(value)}")
         [(name, args)] = value.items()
-        if not isinstance(args, dict) and (word := _near_word(name)):
-            return self._wrong((place, name), f"unknown word {shown(name)}; did you mean {word!r}?")
+        if not isinstance(args, dict) and (problem := _not_a_step(name, args)):
+            return self._wrong((place, name), problem)
         return self._call({"name": name, "args": args}, place)
 
     def _call(self, value: dict[str, Any], place: Place) -> Any:
@@ -145,6 +145,9 @@ class _Reading:
             )
         if bound := next((key for key in value if _snake(key) in _BESIDE["repeat"]), None):
             return self._wrong((place, bound), _not_beside("a call", bound, ()))
+        for key in [key for key in value if key not in _OF_CALLS and isinstance(key, str)]:
+            if not meant_word(key, _OF_CALLS) and (word := meant_word(key, WORDS)):
+                return self._wrong((place, key), f"{shown(key)} is not part of a call; put it into {{{word}: …}}")
         return ExpectedCall.check_value(value, place, self._mistakes)
 
     def _group(self, word: str, key: str, value: dict[Any, Any], place: Place, depth: int) -> Any:
@@ -242,7 +245,22 @@ def _misplaced(value: Mapping[Any, Any]) -> str:
 
 def _near_word(name: Any) -> str:
     """The word that a name is likely meant to be; nothing where it is like none."""
+    if meant := meant_word(str(name), WORDS):
+        return meant
     return next(iter(difflib.get_close_matches(_snake(name)[:100], WORDS, n=1, cutoff=0.6)), "")
+
+
+def _not_a_step(name: Any, inside: Any) -> str:
+    """What would be right for a key with something else than arguments behind it; nothing where that is not known."""
+    if _snake(name) in ("never", "not") or meant_word(str(name), ("never",)):
+        return f"{shown(name)} is not a step; what must not be called is 'never', beside 'calls'"
+    if word := _near_word(name):
+        return f"unknown word {shown(name)}; did you mean {word!r}?"
+    if isinstance(inside, str) and meant_word(str(name), _OF_CALLS) == "name":
+        return f"unknown key {shown(name)}; did you mean 'name'? The name alone will do: {inside[:80]}"
+    if isinstance(inside, (list, tuple)):
+        return f"unknown word {shown(name)}; a group is one of {', '.join(WORDS)}"
+    return ""
 
 
 def _not_beside(word: str, key: Any, allowed: Sequence[str]) -> str:
@@ -262,8 +280,20 @@ def read_steps(value: Any) -> list[Any]:
         CriteriaError: it is not a list.
     """
     if not isinstance(value, (list, tuple)):
-        raise CriteriaError(f"a list of calls is expected, not {shown(value)}")
+        raise CriteriaError(f"a list of calls is expected, not {shown(value)}{_as_list(value)}")
     return [_spelt_out(item) for item in value]
+
+
+def _as_list(value: Any) -> str:
+    """How something that is not a list would be one."""
+    if isinstance(value, str):
+        return f"; write [{value[:80]}]"
+    if not isinstance(value, dict) or not value:
+        return ""
+    key = next(iter(value))
+    if meant_word(str(key), ("expected",)) and isinstance(value[key], (list, tuple)) and _snake(key) != "steps":
+        return f"; did you mean 'expected' instead of {shown(key)}?"
+    return f"; write [{{{key}: …}}]" if len(value) == 1 or _snake(key) in WORDS else ""
 
 
 def _spelt_out(item: Any) -> Any:
@@ -271,5 +301,7 @@ def _spelt_out(item: Any) -> Any:
     if not isinstance(item, dict) or len(item) != 1:
         return item
     [(name, args)] = item.items()
-    is_call = _snake(name) not in WORDS and not _misplaced(item) and (isinstance(args, dict) or not _near_word(name))
+    is_call = (
+        _snake(name) not in WORDS and not _misplaced(item) and (isinstance(args, dict) or not _not_a_step(name, args))
+    )
     return {"name": name, "args": args} if is_call else item

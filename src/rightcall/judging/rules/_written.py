@@ -128,6 +128,8 @@ class CallRule(UserModel):
         """Return the rule that a user wrote."""
         if not isinstance(value, (dict, cls)):
             return reject(place, mistakes, "a rule is an object such as {call: pay, only_after: confirm}", value)
+        if isinstance(value, dict) and len(value) == 1 and (problem := _call_as_key(*value.items())):
+            return refuse(place, mistakes, ValueError(problem))
         made = super().check_value(value, place, mistakes)
         if made is not None and not isinstance(value, cls):
             for key, problem in made.misuses():
@@ -171,6 +173,9 @@ class CallRule(UserModel):
         if len(relations) != 1:
             named = ", ".join(RELATIONS[:-1]) + f" and {RELATIONS[-1]}"
             found = "none" if not relations else " and ".join(relations) + "; write a rule for each"
+            if not relations and (hint := self._likely_meant()):
+                yield hint
+                return
             yield (relations[1] if relations else ""), f"a rule has one of {named}; this one has {found}"
             return
         relation = relations[0]
@@ -187,6 +192,17 @@ class CallRule(UserModel):
             yield from self._same_problems(relation)
         if relation == "always" and not self.always:
             yield "always", "'always' is empty; say what every call is like, such as {path: {$startsWith: /tmp/}}"
+
+    def _likely_meant(self) -> tuple[str, str] | None:
+        """The key of a rule that says 'before' or 'after' alone, and what it likely means."""
+        if self.after is not None:
+            return "after", "'after' belongs to 'at_most'; did you mean 'only_after' or 'never_after'?"
+        if self.before is not None:
+            return (
+                "before",
+                "'before' is not a rule by itself; to say that a comes before b write {call: b, only_after: a}",
+            )
+        return None
 
     def _relations(self) -> Sequence[Any]:
         given = self.model_fields_set
@@ -211,6 +227,15 @@ class CallRule(UserModel):
             yield "same", f"'same' compares two calls, and {relation!r} is about one{hint}"
         elif problem := _same_problem(self.same):
             yield "same", problem
+
+
+def _call_as_key(item: tuple[Any, Any]) -> str | None:
+    """What would be right for a rule that has its call as a key: `{pay: {only_after: confirm}}`."""
+    name, inside = item
+    if name in RELATIONS or not isinstance(inside, dict):
+        return None
+    relation = next((key for key in inside if key in RELATIONS), None)
+    return None if relation is None else f"write {{call: {str(name)[:80]}, {relation}: …}}"
 
 
 def _same_problem(same: Any) -> str | None:
