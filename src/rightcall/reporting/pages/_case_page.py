@@ -168,9 +168,8 @@ def case_page(
     made = _calls(calls, calls_page, signs_of(evaluations), spans or {}, run_id, links)
     trail = (Crumb("Runs", links.runs()), Crumb(run_name or run_id, links.run(run_id)), Crumb(_name(result)))
     page = _page(result, evaluations, made)
-    numbers = range((calls_page - 1) * CALLS_A_PAGE + 1, min(calls_page * CALLS_A_PAGE, len(calls)) + 1)
     return msgspec.structs.replace(
-        page,
+        _with_timeline(page, result, calls_page),
         trail=trail,
         run_id=run_id,
         calls_page=calls_page,
@@ -179,7 +178,16 @@ def case_page(
         siblings=tuple(siblings),
         history=tuple(history),
         is_running=is_running,
-        timeline=timeline_of(_material(result, evaluations, made, numbers)),
+    )
+
+
+def _with_timeline(page: CasePage, result: CaseResult, number: int) -> CasePage:
+    """The page with the timeline of the calls that are on it, `number` being which page of them."""
+    calls = result.trajectory.calls if result.trajectory is not None else ()
+    numbers = range((number - 1) * CALLS_A_PAGE + 1, min(number * CALLS_A_PAGE, len(calls)) + 1)
+    return msgspec.structs.replace(
+        page,
+        timeline=timeline_of(_material(result, page.evaluations, page.calls, numbers)),
         rules=rule_views(result),
         is_timed=any([call.start_ns is not None for call in calls]),
         tokens=_tokens(result.trajectory),
