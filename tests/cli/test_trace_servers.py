@@ -180,3 +180,13 @@ def test_a_watch_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         assert len(sent) == 1
         again = [asked for asked in server.asked if asked.method == "POST"][1:]
         assert trace_id(0) not in json.dumps([asked.body for asked in again])
+
+
+def test_a_first_eval_set_is_learned_from_what_a_server_has(tmp_path: Path) -> None:
+    with served(PhoenixLike(6)) as server:
+        made = rightcall("init", "shop", "--from", f"phoenix://{server.host}/support", cwd=tmp_path)
+    scored = rightcall("score", "traces", "--evalset", "evals/production.yaml", cwd=tmp_path / "shop")
+
+    assert made.returncode == 0, made.stderr + made.stdout
+    assert "6 traces of phoenix://" in made.stdout
+    assert scored.stdout.splitlines()[-1].startswith("2 passed"), scored.stdout + scored.stderr

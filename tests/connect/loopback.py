@@ -89,7 +89,9 @@ def trace_id(number: int) -> str:
 
 def agent_span(number: int) -> dict[str, Any]:
     """The root of the trace with this number, as OTLP in JSON: a run of an agent, so many seconds in."""
-    return _span(number, "invoke_agent shop", 0, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"})
+    asked = {"input.value": f"question {number % 2}", "output.value": "done"}
+    role = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"}
+    return _span(number, "invoke_agent shop", 0, {**role, **asked})
 
 
 def span(number: int, tool: str = "search", **args: Any) -> dict[str, Any]:

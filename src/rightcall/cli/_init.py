@@ -23,6 +23,8 @@ AGENT_FILE = "shop_agent.py"
 EXAMPLE_EVALSET = "evals/shop.yaml"
 IGNORE_FILE = ".gitignore"
 WORKFLOW_FILE = ".github/workflows/rightcall.yml"
+_MOST_TRACES = 500
+"""Traces that a first eval set is learned from, where the address does not say which."""
 SCHEMA_FILE = "evals/evalset.schema.json"
 SCHEMA_LINE = "# yaml-language-server: $schema=evalset.schema.json"
 """What tells an editor to check and complete an eval set by the schema beside it."""
@@ -41,7 +43,9 @@ _FILES = {
 @click.command(name="init")
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Write the files that are missing, even if there is an eval set already.")
-def command(folder: Path, force: bool) -> int:
+@click.option("--from", "source", metavar="URL", help="Learn the eval set from the traces of a trace server.")
+@click.pass_context
+def command(context: click.Context, folder: Path, force: bool, source: str | None) -> int:
     """Make a project in DIR, or here: an agent, an eval set, recorded traces, a workflow for CI.
 
     Nothing that exists is overwritten. Where DIR has an agent made with ADK, LangGraph, OpenAI Agents or
@@ -49,6 +53,8 @@ def command(folder: Path, force: bool) -> int:
     """
     if folder.exists() and not folder.is_dir():
         raise RightcallError(f"{folder} is not a folder")
+    if source is not None:
+        return _begin_with_traces(context, folder, source)
     there, found, screen = eval_sets_in(folder), framework_of(folder), Screen()
     if there and found is not None and found.is_seen and not is_configured(folder):
         written = write_files(folder, settings_of(found.agent, there[0], folder))
@@ -62,6 +68,29 @@ def command(folder: Path, force: bool) -> int:
     else:
         _tell_beginning(screen, folder, found, write_files(folder, beginning_of(found, folder)))
     return 0
+
+
+def _begin_with_traces(context: click.Context, folder: Path, source: str) -> int:
+    """Save the traces of a server, and write an eval set with what those of one question have in common."""
+    from ._accept import command as accept
+    from ._pull import save_traces
+
+    traces, evalset = folder / "traces/production.jsonl", folder / "evals/production.yaml"
+    if evalset.exists():
+        raise RightcallError(f"{evalset} is an eval set already; nothing was written")
+    count, address = save_traces(source, str(traces), most=_MOST_TRACES)
+    if not count:
+        traces.unlink()
+        raise RightcallError(f"{address}: no traces there that fit the address")
+    asked = {"traces": (str(traces),), "evalset": str(evalset), "learns": True, "fits_by_input": True}
+    code = int(context.invoke(accept, **asked))
+    screen = Screen()
+    screen.line(f"\n{count:,} traces of {address} are in {traces.as_posix()}. Next:")
+    _tell_where(screen, folder)
+    screen.line("  rightcall paths traces                                    # the paths that the agent takes")
+    screen.line("  rightcall score traces --evalset evals/production.yaml    # what was learned, on the same traces")
+    screen.line("Read evals/production.yaml before you trust it: what was wrong in production was learned, too.")
+    return code
 
 
 def _tell_files(screen: Screen, folder: Path, written: Written) -> None:

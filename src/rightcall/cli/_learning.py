@@ -47,7 +47,10 @@ class Learning:
 
     def create(self, trajectories: Sequence[Trajectory], path: str) -> tuple[str, Sequence[CaseOutcome]]:
         """Return the text of a new eval set, with a case for each attribute or input. Raises `RightcallError`."""
-        empty, groups = cases_to_fill(trajectories, path, self._options["case_attribute"], self._options["cases"])
+        chosen = self._options["case_attribute"], self._options["cases"]
+        empty, groups = cases_to_fill(
+            trajectories, path, *chosen, fits_by_input=self._options.get("fits_by_input", False)
+        )
         eval_set = parse_eval_set(empty, path)
         observed = {case_id: Observed(group) for case_id, group in groups.items()}
         made = self._learned(empty, eval_set, observed, golden="all")

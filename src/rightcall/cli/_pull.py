@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from rightcall.errors import InputError, MissingExtraError
 
@@ -31,26 +32,47 @@ def command(address: str, target: str, force: bool) -> int:
     URL is phoenix://HOST/PROJECT, mlflow://HOST/EXPERIMENT, langfuse://HOST, langsmith://HOST/PROJECT, tempo://HOST,
     jaeger://HOST/SERVICE, or an alias of the configuration, with ?since=1d&until=&limit=&trace=&session=&tag=&filter=.
     """
+    count, parsed = save_traces(address, target, force=force)
+    print(f"{count:,} traces from {parsed} in {target}")
+    return 0 if count else _EXIT_NOTHING
+
+
+def save_traces(address: str, target: str, *, force: bool = False, most: int | None = None) -> tuple[int, Address]:
+    """Save the traces of a server as a file; return how many there are, and the address as it was understood.
+
+    Args:
+        address: The address, or an alias of the configuration.
+        target: The file. It is there when all traces are in it, and not before.
+        force: Whether to overwrite one that is there.
+        most: The number of traces to take if the address does not say which.
+
+    Raises:
+        InputError: the address cannot be understood, or the file cannot be written.
+        TraceServerError: the server cannot be asked.
+    """
     from rightcall import connect
 
     aliases = source_aliases()
     if not connect.is_address(address, aliases):
-        raise InputError(
-            f"{address[:200]} is not the address of a trace server; servers: {', '.join(connect.SCHEMES[:-1])}"
-        )
+        known = ", ".join(connect.SCHEMES[:-1])
+        raise InputError(f"{address[:200]} is not the address of a trace server; servers: {known}")
     if os.path.exists(target) and not force:
         raise InputError(f"{target} exists; to overwrite it: --force")
     parsed = connect.parse_address(address, aliases)
+    if most is not None and parsed.query == connect.Query():
+        parsed = replace(parsed, query=connect.Query(limit=most))
     half = f"{target}.part"
     try:
+        os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
         with _opened(half, target) as file:
             count = _pull(parsed, file)
         os.replace(half, target)
+    except OSError as problem:
+        raise InputError(f"{target}: {problem.strerror or problem}") from None
     finally:
         if os.path.exists(half):
             os.remove(half)
-    print(f"{count:,} traces from {parsed} in {target}")
-    return 0 if count else _EXIT_NOTHING
+    return count, parsed
 
 
 def source_aliases() -> Mapping[str, Any]:

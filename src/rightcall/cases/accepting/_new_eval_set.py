@@ -60,11 +60,17 @@ def new_eval_set(
 
 
 def cases_to_fill(
-    trajectories: Sequence[Trajectory], path: str, attribute: str, globs: Sequence[str] = ()
+    trajectories: Sequence[Trajectory],
+    path: str,
+    attribute: str,
+    globs: Sequence[str] = (),
+    *,
+    fits_by_input: bool = False,
 ) -> tuple[str, dict[str, list[Trajectory]]]:
     """Return the text of an eval set whose cases expect nothing yet, and the trajectories of each.
 
-    Trajectories with the same attribute are one case; of those without it, the ones with the same input.
+    Trajectories with the same attribute are one case; of those without it, the ones with the same input. If they are to
+    be found again by that, `fits_by_input`, the input of a case is the `when` that a trace has to fit.
 
     Raises:
         InputError: there is no trajectory.
@@ -72,7 +78,10 @@ def cases_to_fill(
     groups = _grouped(trajectories, attribute, globs, by_input=True)
     if not groups:
         raise InputError("there is no trace to make a case of")
-    cases = [{"id": case_id, **_input(group[0])} for case_id, group in groups.items()]
+    is_known = [bool(group[0].metadata.get(attribute)) or not fits_by_input for group in groups.values()]
+    inputs = [_input(group[0]) for group in groups.values()]
+    asked = [each if known or not each else {"when": each} for each, known in zip(inputs, is_known, strict=True)]
+    cases = [{"id": case_id, **each} for case_id, each in zip(groups, asked, strict=True)]
     # One key a line, so that what is added to a case gets lines of its own.
     lines = [[f"{key}: {flow_text(value)}" for key, value in case.items()] for case in cases]
     text = "\n".join(["cases:", *["  - " + "\n    ".join(each) for each in lines]]) + "\n"
