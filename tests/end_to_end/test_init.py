@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
@@ -297,7 +298,7 @@ def test_an_eval_set_of_adk_that_is_there_is_used_as_it_is(tmp_path: Path) -> No
     assert [step["run"] for step in steps if "run" in step] == [
         "pip install -r requirements.txt rightcall",
         "rightcall check helper/dice.evalset.json",
-        "rightcall run",
+        "rightcall run --replay",
     ]
 
 
@@ -367,4 +368,39 @@ def test_the_template_is_part_of_the_package() -> None:
 
     assert wheel == {"packages": ["src/rightcall"]}
     assert {part for part in parts if any(fnmatch(part, pattern) for pattern in ignored)} == set()
-    assert len([path for path in files_in(TEMPLATE) if "__pycache__" not in path]) == len(FILES) - 1
+    assert len([path for path in files_in(TEMPLATE) if "__pycache__" not in path]) == len(FILES) - 1 + 2  # for Node.js
+
+
+def test_of_several_agents_the_one_that_no_other_uses_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(
+        "from agents import Agent\nbilling = Agent(name='billing')\nresearcher = Agent(name='researcher')\n"
+        "triage = Agent(name='triage', handoffs=[billing], tools=[researcher.as_tool()])\n",
+        "utf-8",
+    )
+
+    done = rightcall("init", cwd=tmp_path)
+
+    assert "from bot import triage\n" in (tmp_path / "rightcall_agent.py").read_text("utf-8")
+    assert "Other agents that were seen, which it or your code may use: billing, researcher" in done.stdout
+
+
+def test_a_project_of_node_gets_a_command_that_works(tmp_path: Path) -> None:
+    (tmp_path / "package.json").write_text("{}", "utf-8")
+
+    done = rightcall("init", cwd=tmp_path)
+
+    assert done.returncode == 0
+    assert "For `rightcall run` its agent is a command:" in done.stdout
+    assert tomllib.loads((tmp_path / "rightcall.toml").read_text("utf-8"))["agent"] == "cmd:node rightcall-agent.mjs"
+    assert rightcall("check", "evals/agent.yaml", cwd=tmp_path).returncode == 0
+    if shutil.which("node"):
+        assert "1 passed, 1 failed" in rightcall("run", cwd=tmp_path).stdout
+
+
+def test_the_workflow_of_an_agent_replays_a_recording(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(PYDANTIC_AI, "utf-8")
+
+    rightcall("init", cwd=tmp_path)
+
+    workflow = yaml.safe_load((tmp_path / ".github/workflows/rightcall.yml").read_text("utf-8"))
+    assert workflow["jobs"]["evals"]["steps"][-1] == {"run": "rightcall run --replay"}

@@ -47,6 +47,8 @@ class Found(msgspec.Struct, frozen=True):
     agent: str
     is_seen: bool
     tools: tuple[SeenTool, ...] = ()
+    others: tuple[str, ...] = ()
+    """Other agents of the framework that were seen."""
     adapter: tuple[tuple[str, str], ...] = ()
     """A file that makes the agent one that can be run, and its text, where that is needed."""
 
@@ -126,23 +128,39 @@ def _users_of(framework: Framework, modules: list[tuple[Path, str]]) -> list[tup
 
 
 def _imported(framework: Framework, users: list[tuple[Path, str]]) -> Found:
-    for path, text in users:
-        agent = re.search(framework.agent, text, re.MULTILINE)
-        if agent is not None:
-            return Found(framework, _named(path, agent[1]), True)
+    made = [(path, name) for path, text in users for name in re.findall(framework.agent, text, re.MULTILINE)]
+    if made:
+        path, name = _root_of(made, users)
+        others = [_named(*one) for one in made if one != (path, name)]
+        return Found(framework, _named(path, name), True, others=tuple(others))
     return _adapted(framework, users) or Found(framework, framework.example, False)
+
+
+def _root_of(made: list[tuple[Path, str]], users: list[tuple[Path, str]]) -> tuple[Path, str]:
+    """The agent that no other one hands over to or uses as a tool; the first one if all are used."""
+    texts = "\n".join([text for _, text in users])
+    used = {
+        name
+        for _, name in made
+        if re.search(rf"(?:handoffs|sub_agents|agents|tools|nodes)\s*=\s*[\[(][^\])]*\b{name}\b", texts)
+        or re.search(rf"\b{name}\.(?:as_tool|as_agent)\(|\bhandoff\(\s*{name}\b|AgentTool\([^)]*\b{name}\b", texts)
+    }
+    return next((one for one in made if one[1] not in used), made[0])
 
 
 def _adapted(framework: Framework, users: list[tuple[Path, str]]) -> Found | None:
     """The agent of a framework whose agents are no functions, run by a function that is written for it."""
     inside = {path.parent for path, _ in users if path.name == "__init__.py"}
-    for path, text in users:
-        agent = re.search(_MADE + r"Agent(?:\[[^\n]*\])?\(", text, re.MULTILINE)
-        if framework.adapter and agent and path.parent not in inside and path.stem.isidentifier():
-            file = path.with_name(_ADAPTER_FILE).as_posix()
-            text = framework.adapter.format(module=path.stem, agent=agent[1])
-            return Found(framework, f"{file}:answer", True, adapter=((file, text),))
-    return None
+    line = _MADE + r"Agent(?:\[[^\n]*\])?\("
+    fit = [(path, text) for path, text in users if path.parent not in inside and path.stem.isidentifier()]
+    made = [(path, name) for path, text in fit for name in re.findall(line, text, re.MULTILINE)]
+    if not framework.adapter or not made:
+        return None
+    path, name = _root_of(made, users)
+    file = path.with_name(_ADAPTER_FILE).as_posix()
+    text = framework.adapter.format(module=path.stem, agent=name)
+    others = tuple([one for _, one in made if one != name])
+    return Found(framework, f"{file}:answer", True, others=others, adapter=((file, text),))
 
 
 def _named(path: Path, name: str) -> str:

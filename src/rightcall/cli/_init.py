@@ -22,6 +22,8 @@ from ._terminal import Screen
 AGENT_FILE = "shop_agent.py"
 EXAMPLE_EVALSET = "evals/shop.yaml"
 IGNORE_FILE = ".gitignore"
+_NODE_FILE = "rightcall-agent.mjs"
+_NODE_AGENT = f"cmd:node {_NODE_FILE}"
 WORKFLOW_FILE = ".github/workflows/rightcall.yml"
 _MOST_TRACES = 500
 """Traces that a first eval set is learned from, where the address does not say which."""
@@ -63,6 +65,8 @@ def command(context: click.Context, folder: Path, force: bool, source: str | Non
         raise RightcallError(
             f"{folder / there[0]} is an eval set already; nothing was written. --force writes what is missing"
         )
+    elif found is None and (folder / "package.json").is_file():
+        _tell_node(screen, folder, write_files(folder, node_files()))
     elif found is None:
         _tell_project(screen, folder, write_files(folder, project_files()))
     else:
@@ -111,6 +115,17 @@ def _tell_project(screen: Screen, folder: Path, written: Written) -> None:
     screen.line("evals/shop.yaml says how to fix what fails, and how cases are written.")
 
 
+def _tell_node(screen: Screen, folder: Path, written: Written) -> None:
+    _tell_files(screen, folder, written)
+    screen.line("\nThis is a project of Node.js. For `rightcall run` its agent is a command:")
+    screen.line(f"  {_NODE_AGENT}")
+    screen.line("\nNext:")
+    _tell_where(screen, folder)
+    screen.line("  rightcall run            # an example; one case fails on purpose")
+    screen.line("  rightcall run --record   # keeps what your model answers; --replay needs neither it nor a key")
+    screen.line(f"Call your agent in {_NODE_FILE}, and write in {EVALSET_FILE} what it should call.")
+
+
 def _tell_beginning(screen: Screen, folder: Path, found: Found, written: Written) -> None:
     _tell_files(screen, folder, written)
     _tell_agent(screen, found)
@@ -118,6 +133,9 @@ def _tell_beginning(screen: Screen, folder: Path, found: Found, written: Written
     _tell_where(screen, folder)
     screen.line(f"  rightcall score traces --evalset {EVALSET_FILE}   # no model needed; one case fails on purpose")
     screen.line("  rightcall run                                       # your agent, on the same cases")
+    screen.line(
+        "  rightcall run --record                              # keeps what tools and models answer, for --replay"
+    )
     screen.line(f"{EVALSET_FILE} is a beginning: write what your agent is asked, and what it should call.")
 
 
@@ -135,6 +153,8 @@ def _tell_agent(screen: Screen, found: Found) -> None:
     screen.line(f"\nThis project uses {name}. For `rightcall run` its agent is")
     screen.line(f"  {found.agent}" + ("" if found.is_seen else "      (an example: no agent was seen)"))
     screen.line(f"that is, {found.framework.advice}.")
+    if found.others:
+        screen.line(f"Other agents that were seen, which it or your code may use: {', '.join(found.others[:5])}")
     if found.tools:
         names = [one.name for one in found.tools]
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
@@ -158,6 +178,25 @@ def project_files() -> dict[str, str]:
     template = resources.files(__package__) / "template"
     kept = {name: template.joinpath(*file.split("/")).read_text(encoding="utf-8") for name, file in _FILES.items()}
     return {**kept, SCHEMA_FILE: schema_text()}
+
+
+def node_files() -> dict[str, str]:
+    """The text of each file for a project of Node.js."""
+    template = resources.files(__package__) / "template" / "node"
+    kept = {
+        name: template.joinpath(*name.split("/")).read_text(encoding="utf-8") for name in (_NODE_FILE, EVALSET_FILE)
+    }
+    shared = project_files()
+    configuration = _CONFIGURATION.format(agent=dump_json(_NODE_AGENT), evalset=dump_json(EVALSET_FILE))
+    check = "      - run: rightcall check"
+    workflow = shared[WORKFLOW_FILE].replace(check, f"      - run: npm ci\n{check}")
+    return {
+        **kept,
+        SCHEMA_FILE: schema_text(),
+        OWN_FILE: configuration,
+        WORKFLOW_FILE: workflow,
+        IGNORE_FILE: shared[IGNORE_FILE],
+    }
 
 
 def schema_text() -> str:
@@ -261,7 +300,12 @@ def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
     template = project_files()
     workflow = template[WORKFLOW_FILE].replace("evals/*.yaml", evalset)
     install = "pip install rightcall # and what your agent needs"
-    ending = "\n        # env: the keys that the agent's model needs, from the secrets of the repository\n"
+    recording = Path(evalset).with_suffix(".recording.jsonl").as_posix()
+    ending = (
+        " --replay\n"
+        f"        # from {recording}, which `rightcall run --record` makes: commit it, and no key is needed here.\n"
+        "        # Without --replay: env with the keys of the agent's model, from the secrets of the repository\n"
+    )
     configuration = _CONFIGURATION.format(agent=dump_json(agent), evalset=dump_json(evalset))
     return {
         WORKFLOW_FILE: workflow.replace(install, _install(folder) or install).rstrip() + ending,
