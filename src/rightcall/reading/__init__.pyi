@@ -25,7 +25,7 @@ from .sources._run_collector import (
     UnorderedSpans as UnorderedSpans,
     check_grouping as check_grouping,
 )
-from .spans._told_names import CASES as CASES, REPEATS as REPEATS
+from .spans._span import CASES as CASES, REPEATS as REPEATS
 from .tables._row_spans import (
     Outline as Outline,
     group_columns as group_columns,
