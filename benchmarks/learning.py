@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from rightcall import ToolCall, Trajectory, read_messages
-from rightcall.cases.learning import Learned, Lesson, Trial, learn, learn_at
+from rightcall.cases.learning import DraftJudge, Learned, Lesson, learn, learn_at
 from rightcall.cases.mutants import Pool, mutants_of
 
 Design = Callable[[Sequence[Trajectory], Sequence[str]], Learned]
-_TRIAL = Trial({})
+_TRIAL = DraftJudge({})
 _FRESH = 50
 
 

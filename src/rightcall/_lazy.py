@@ -25,6 +25,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(f".{module}", package), name)
+        # From now on Python finds the name itself and does not ask `__getattr__` again (PEP 562).
         setattr(sys.modules[package], name, value)
         return value
 

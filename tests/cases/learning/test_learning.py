@@ -12,7 +12,7 @@ from tests.sampling import examples
 from rightcall import ToolCall, Trajectory
 from rightcall.cases.accepting import Observed
 from rightcall.cases.evalsets import parse_eval_set
-from rightcall.cases.learning import Trial, is_reading, learn, learn_at, learn_eval_set
+from rightcall.cases.learning import DraftJudge, is_reading, learn, learn_at, learn_eval_set
 
 _TOOLS = st.sampled_from(["search", "get_user", "book", "pay", "mail"])
 _ARGS = st.dictionaries(st.sampled_from(["id", "n"]), st.one_of(st.integers(0, 2), st.sampled_from(["T-1", "T-22"])))
@@ -40,7 +40,7 @@ def test_what_was_learned_accepts_every_good_run(runs: list[Trajectory], strict:
     lesson = learn(runs, strict=strict)
 
     if lesson is not None:
-        assert Trial({}).accepts(lesson.learned, runs)
+        assert DraftJudge({}).accepts(lesson.learned, runs)
 
 
 @given(RUNS)

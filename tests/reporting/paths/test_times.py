@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.reporting.paths import Times
+from rightcall.reporting.paths import Durations
 
 TIMES = st.lists(st.integers(0, 10**12), min_size=1, max_size=30)
 
 
 @given(times=TIMES, cut=st.integers(0, 30))
 def test_percentiles_are_those_of_the_sorted_list(times: list[int], cut: int) -> None:
-    held, other = Times(), Times()
+    held, other = Durations(), Durations()
     held.add_all("t", times[:cut])
     other.add_all("t", times[cut:])
     held.merge(other)
@@ -25,25 +25,25 @@ def test_percentiles_are_those_of_the_sorted_list(times: list[int], cut: int) ->
 
 @given(times=TIMES, cut=st.integers(0, 30))
 def test_beyond_the_limit_they_are_classes_that_do_not_depend_on_the_cut(times: list[int], cut: int) -> None:
-    whole, held, other = Times(3), Times(3), Times(3)
+    whole, held, other = Durations(3), Durations(3), Durations(3)
     whole.add_all("t", times)
     held.add_all("t", times[:cut])
     other.add_all("t", times[cut:])
-    held.merge(Times.from_plain(other.to_plain()))
+    held.merge(Durations.from_plain(other.to_plain()))
 
     assert held.to_plain() == whole.to_plain()
     assert whole.of("t").percentile(0.5) == pytest.approx(sorted(times)[(len(times) + 1) // 2 - 1], rel=0.006)
 
 
 def test_a_clock_that_ran_backwards_gives_no_time() -> None:
-    times = Times()
+    times = Durations()
     times.add("t", -5)
 
     assert times.of("t").percentile(0.5) is None
 
 
 def test_the_interval_of_a_median_is_wide_where_few_runs_tell() -> None:
-    times = Times()
+    times = Durations()
     times.add_all("t", range(1, 1_001))
 
     many, few = times.of("t").median_interval(1_000, 0.95), times.of("t").median_interval(25, 0.95)

@@ -112,6 +112,7 @@ def format_of(value: Any) -> Format:
             return "uipath"
         if value.keys() & {"eval_cases", "evalCases", "eval_set_id", "evalSetId"}:
             return "adk"
+    # Older test files of ADK are a bare list of queries.
     if isinstance(value, list) and any(isinstance(item, dict) and item.keys() & {"query", "data"} for item in value):
         return "adk"
     return "native"

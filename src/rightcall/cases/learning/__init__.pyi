@@ -1,5 +1,5 @@
 from ._edit import Golden as Golden, LearnedCase as LearnedCase, Lessons as Lessons, learn_eval_set as learn_eval_set
-from ._learner import Lesson as Lesson, Trial as Trial, learn as learn, leave_one_out as leave_one_out
+from ._learner import DraftJudge as DraftJudge, Lesson as Lesson, learn as learn, leave_one_out as leave_one_out
 from ._levels import (
     READING as READING,
     Learned as Learned,

@@ -50,7 +50,7 @@ def learn(
         strict: The level; by default the strictest that accepts 90 % of runs that are left out.
         tools: Tools that the agent is known to have, beside those of these runs.
     """
-    trial = Trial(around or {})
+    trial = DraftJudge(around or {})
     defaults = (around or {}).get("defaults") or {}
     tried: list[tuple[Level, int, int]] = []
     best: Lesson | None = None
@@ -84,7 +84,7 @@ def _explicit(learned: Learned, defaults: Mapping[str, Any]) -> Learned:
     return msgspec.structs.replace(learned, expect=expect, support=moved | others)
 
 
-def leave_one_out(level: Level, runs: Sequence[Trajectory], tools: Sequence[str], trial: Trial) -> tuple[int, int]:
+def leave_one_out(level: Level, runs: Sequence[Trajectory], tools: Sequence[str], trial: DraftJudge) -> tuple[int, int]:
     """Return how many runs are accepted by what the others teach, of how many that were left out in turn."""
     if len(runs) < 2:
         return 0, 0
@@ -97,7 +97,7 @@ def leave_one_out(level: Level, runs: Sequence[Trajectory], tools: Sequence[str]
     return accepted, len(chosen)
 
 
-class Trial:
+class DraftJudge:
     """Judges runs by what was learned, as the eval set would."""
 
     def __init__(self, around: Mapping[str, Any]) -> None:

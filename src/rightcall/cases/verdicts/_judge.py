@@ -130,6 +130,7 @@ def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Ite
 
     The findings that decide the verdict come first, because some reports show only one.
     """
+    # `sorted` is stable, so findings of equal gravity keep the order of the file.
     gravest_first = sorted(zip(checks, results, strict=True), key=lambda pair: severity(pair[1].verdict))
     for check, result in gravest_first:
         if not result.passed:

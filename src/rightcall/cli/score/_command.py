@@ -167,6 +167,7 @@ def _complete(context: click.Context, options: dict[str, Any]) -> None:
     configuration, given = configured(context, options)
     evalset = configuration.values.get("evalset")
     if options["evalset"] is None and options["expect"] is None and isinstance(evalset, str):
+        # A path in the configuration starts at the file it is written in, not at the current folder.
         options["evalset"] = os.path.relpath(configuration.folder / evalset)
     if "runs" in given:
         options["keep"] = True

@@ -43,6 +43,7 @@ class Likeness:
             LimitError: it would take too long.
         """
         scores = self._scores(expected, actual)
+        # Exact: the rounding of many small scores must not decide whether their mean reaches the threshold.
         return float(sum(map(Fraction, scores)) / len(scores)) if scores else 1.0
 
     def _scores(self, expected: Any, actual: Any) -> list[float]:
@@ -63,6 +64,7 @@ class Likeness:
         smaller = min(len(expected), len(items))
         self._spend(_STEPS_OF_PAIRING * len(expected) * len(items) * smaller, "lists", len(expected), len(items))
         scores = [[self._scores(item, other) for other in items] for item in expected]
+        # The Hungarian algorithm: pairing items greedily would depend on the order of the expected list.
         choice = best_assignment([[sum(each) for each in row] for row in scores])
         found: list[float] = []
         for index, column in enumerate(choice):
@@ -86,12 +88,14 @@ class Likeness:
 def _closeness(expected: float, actual: float) -> float:
     if equal(expected, actual):
         return 1.0
+    # A relative difference to zero has no meaning, so near zero only zero is close.
     if abs(expected) <= 1e-12:
         return float(abs(actual) <= 1e-12)
     try:
         similarity = 1.0 - abs(expected - actual) / abs(expected)
     except OverflowError:  # an integer that no floating-point number can hold, beside one that is not an integer
         return 0.0
+    # Infinity minus infinity is NaN, the one value that differs from itself (IEEE 754, section 5.11).
     return max(0.0, similarity) if similarity == similarity else 0.0
 
 

@@ -28,6 +28,7 @@ from ._answers import AnswerCriteria, AnswerEvaluator
 _ALONE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 # Thai, Lao, Myanmar and Khmer are written without spaces: each letter begins a word, the marks on it belong to it.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+# Google's `rouge_score`, which ADK uses, leaves words of up to three letters as they are (its `tokenize.py`).
 _SHORTEST_STEMMED = 4
 
 
@@ -53,6 +54,7 @@ def overlap(expected: list[str], actual: list[str]) -> Overlap:
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation; English ones of four letters and more as their stems."""
+    # NFKC makes one of letters that look the same: full-width forms, ligatures (Unicode Standard Annex 15).
     return [_reduced(word) for word in _spaced(unicodedata.normalize("NFKC", text).lower()).split()]
 
 

@@ -120,6 +120,7 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
 
     def measure(self, selection: Selection, plan: OrderPlan) -> Measurement:
         score = self._score(selection, plan)
+        # Arranging compares every range of calls with the expectation; most runs are in order as recorded.
         if score < 1.0 and selection.free:
             selection = selection.arranged(plan.rows(selection), self.limits)
             score = self._score(selection, plan)

@@ -225,6 +225,7 @@ def _new_layout(model: type[UserModel]) -> _Layout:
 
 def _hints(model: type[UserModel]) -> dict[str, Any]:
     """Return the annotations of a model and its parents, theirs first, without class variables."""
+    # Mistakes are reported in the order of the fields, which is that of the reference: parents first.
     names = [name for kind in reversed(model.__mro__) for name in getattr(kind, "__annotations__", ())]
     hints = get_type_hints(model, include_extras=True)
     return {name: hints[name] for name in names if get_origin(hints[name]) is not ClassVar}

@@ -115,14 +115,19 @@ class EndpointJudge:
 
     async def _post(self, openai: Any, question: Question) -> bytes:
         async with openai.DefaultAsyncHttpxClient(
-            follow_redirects=False, verify=_certificates(), event_hooks={"response": [_inspect]}
+            # The user chose this address; a 307 or 308 would send the whole question to another (RFC 9110, 15.4.8).
+            follow_redirects=False,
+            verify=_certificates(),
+            event_hooks={"response": [_inspect]},
         ) as http:
             client = openai.AsyncOpenAI(
                 base_url=self._settings.base_url,
                 api_key=self._settings.api_key,
                 timeout=self._settings.timeout,
+                # The retries of the library would not be counted against the deadline of the case.
                 max_retries=0,
                 http_client=http,
+                # A small packed body may unpack to gigabytes; unpacked bodies are bounded as they arrive.
                 default_headers={"accept-encoding": "identity"},
             )
             client.organization = client.project = None  # whatever the environment has is not meant for this address
@@ -158,6 +163,7 @@ def answer_in(body: bytes) -> Asked:
     """
     try:
         value = json.loads(body)
+        # Exactly one: of several choices, which is the judgement would be a guess.
         [choice] = value["choices"]
         message, finish = choice["message"], choice.get("finish_reason")
         content, refusal = message.get("content"), message.get("refusal")
@@ -190,6 +196,7 @@ def retry_after(headers: Any) -> float | None:
 
     text = headers.get("retry-after", "").strip()
     try:
+        # RFC 9110, section 10.2.3: Retry-After is a number of seconds or an HTTP date.
         seconds = float(text)
     except ValueError:
         try:

@@ -69,6 +69,7 @@ class Traces:
 
     def top(self, trace: str) -> str:
         """Return the representative of all traces united with a trace."""
+        # Without path compression: a conversation has a few traces, so the chains are short.
         while trace in self._above:
             trace = self._above[trace]
         return trace

@@ -26,4 +26,4 @@ from ._partings import (
     case_paths as case_paths,
     partings as partings,
 )
-from ._times import Times as Times
+from ._times import Durations as Durations

@@ -20,7 +20,7 @@ from rightcall.values.redaction import redacted_value
 from rightcall.values.results import Verdict, call_text
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._times import Times
+from ._times import Durations
 
 Route = tuple[str, ...] | None
 """The keys of calls in order; `None` where the calls of a run were not recorded."""
@@ -139,7 +139,7 @@ class PathCounts:
         self.routes: dict[Route, list[int]] = {}
         self.facts: dict[str, ToolFacts] = {}
         self.labels: dict[str, str] = {}
-        self.times = Times()
+        self.times = Durations()
         self.is_listed = True
         """Whether the paths are listed: there are no more of them than may be held."""
         self._most = most
@@ -220,7 +220,7 @@ class PathCounts:
         made._folded = Totalled() if plain["folded"] is None else _totalled(plain["folded"])
         made.facts = {tool: ToolFacts(**facts) for tool, facts in plain["facts"].items()}
         made.labels = dict(plain["labels"])
-        made.times = Times.from_plain(plain["times"])
+        made.times = Durations.from_plain(plain["times"])
         return made
 
     def _fold(self) -> None:

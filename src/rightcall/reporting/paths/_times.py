@@ -19,7 +19,7 @@ _STEP = log(1.01)
 """Each class of times is 1 % wider than the one below it, so a percentile is wrong by half a percent at most."""
 
 
-class Times:
+class Durations:
     """Times in nanoseconds, by tool. How they were added makes no difference to what comes out.
 
     Args:
@@ -51,7 +51,7 @@ class Times:
         if self._count > self._most:
             self._give_up()
 
-    def merge(self, other: Times) -> None:
+    def merge(self, other: Durations) -> None:
         """Add the times that another has."""
         if not other.is_exact:
             self._give_up()
@@ -74,7 +74,7 @@ class Times:
         return {"is_exact": self.is_exact, "exact": exact, "classes": classes}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> Times:
+    def from_plain(cls, plain: Mapping[str, Any]) -> Durations:
         """The times that `to_plain` wrote."""
         made = cls()
         made.is_exact = plain["is_exact"]

@@ -15,5 +15,7 @@ def equality_key(value: Any) -> Hashable:
     if isinstance(value, list):
         return tuple([equality_key(item) for item in value])
     if isinstance(value, bool):
+        # In Python `True == 1`, and both hash alike; in JSON they are two values (RFC 8259, section 3).
         return _TRUE if value else _FALSE
+    # NaN differs from itself, so without a key of its own a recorded NaN would never be found.
     return _NAN if value != value else value

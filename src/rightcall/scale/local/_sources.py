@@ -119,6 +119,7 @@ def _table(path: str, reading: Reading, is_named: bool) -> Iterator[Trajectory] 
     """The trajectories in a Parquet file or in JSON lines, if the file is a table of trajectories or spans."""
     try:
         with open(path, "rb") as file:
+            # The first line is enough: a table of trajectories shows there, and a trace may have gigabytes.
             head = file.read(len(_PARQUET))
             line = head + file.readline(_HEAD)
             size = os.fstat(file.fileno()).st_size

@@ -57,6 +57,7 @@ def map_in_arrow(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any
     from pyspark.util import PythonEvalType
 
     mapped = UserDefinedFunction(function, schema, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    # In backticks, because a dot in the name of a column would be read as a field of a struct.
     columns = [df[f"`{name}`"] for name in df.columns]
     return DataFrame(df._jdf.mapInArrow(mapped(*columns)._jc, False, None), df.sparkSession)
 
@@ -146,6 +147,7 @@ def with_paths(scores: Batches, counting: ColumnPaths) -> Batches:
     """The scores of one partition, the last of which comes with what was counted meanwhile."""
     held = None
     for batch in scores:
+        # Spark hands over empty batches, too; the counts go into the last row of the last batch that has one.
         if not batch.num_rows:
             continue
         if held is not None:
