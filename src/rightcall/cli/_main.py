@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("_eval_sets:check", "Check eval sets: every key, every expectation, every id."),
     "convert": ("_eval_sets:convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_eval_sets:schema", "Print the JSON Schema of eval sets, for editors."),
+    "mcp": ("_mcp", "Serve runs, failures and traces to a coding agent, by the Model Context Protocol."),
     "explain": ("_main:explain", "Explain the code of a finding, and what to do about it."),
     "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }

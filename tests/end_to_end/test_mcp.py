@@ -1,0 +1,141 @@
+"""`rightcall mcp`: what a coding agent is told of runs, in few bytes, and that nothing else can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from tests.processes import rightcall
+from tests.sampling import examples
+
+from rightcall import InputError
+from rightcall.cli._mcp import MOST_BYTES, Answers, offered, page
+from rightcall.errors import RightcallError
+
+READING = ["runs", "failures", "explain_case", "compare", "show_trace", "check_evalset"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project of `rightcall init` that was run: one case fails."""
+    folder = tmp_path_factory.mktemp("mcp")
+    rightcall("init", ".", cwd=folder)
+    rightcall("run", cwd=folder)
+    return folder
+
+
+@pytest.fixture
+def answers(project: Path, monkeypatch: pytest.MonkeyPatch) -> Answers:
+    monkeypatch.chdir(project)
+    return Answers(Path(".rightcall/runs"))
+
+
+@given(st.lists(st.text(max_size=300), max_size=60), st.integers(0, 3))
+@examples(40)
+def test_pages_have_every_line_once_and_stay_small(lines: list[str], times: int) -> None:
+    text = "\n".join([*lines, *["é" * 900] * times])
+    seen: list[str] = []
+    cursor = ""
+    while True:
+        answer = page(text, cursor)
+        assert len(answer.encode(errors="replace")) <= MOST_BYTES
+        shown = answer.split("\n")
+        more = shown[-1].startswith("… ") and "cursor" in shown[-1]
+        seen += shown[:-1] if more else shown
+        if not more:
+            break
+        cursor = shown[-1].rpartition('cursor: "')[2].rstrip('"')
+
+    assert seen == (text.splitlines() or [""])
+
+
+@pytest.mark.parametrize("cursor", ["-1", "x", "99", "1e1", "²"])
+def test_a_cursor_that_is_none_is_refused(cursor: str) -> None:
+    with pytest.raises(InputError, match="is not a cursor of this answer"):
+        page("one line", cursor)
+
+
+def test_the_wrong_argument_of_a_failing_case_takes_one_call(answers: Answers) -> None:
+    said = answers.failures()
+
+    assert "RC104 reserve_two: `reserve_item` was called with other arguments: $.quantity: 2 ≠ 1" in said
+    assert len(said.encode()) < 400
+
+
+def test_a_case_is_explained_with_its_calls(answers: Answers) -> None:
+    said = answers.explain_case("reserve_two")
+
+    assert "quantity 2 → 1" in said
+    assert 'reserve_item(product_id="P003", quantity=1)' in said
+
+
+def test_runs_traces_and_eval_sets_are_shown(answers: Answers) -> None:
+    assert "3 passed, 1 failed  evals/shop.yaml" in answers.runs()
+    assert "search_products" in answers.show_trace("traces/shop.jsonl")
+    assert answers.check_evalset("evals/shop.yaml").startswith("right: 4 cases")
+    assert "no change" in answers.compare("last")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("show_trace", {"file": "/etc/hostname"}),
+        ("show_trace", {"file": "../../etc/hostname"}),
+        ("check_evalset", {"file": "/etc/hostname"}),
+        ("failures", {"run": "/etc"}),
+        ("explain_case", {"case": "--help"}),
+        ("explain_case", {"case": "x", "run": "--version"}),
+        ("compare", {"before": "--help"}),
+        ("check_evalset", {"file": "", "text": ""}),
+    ],
+)
+def test_nothing_outside_of_the_folder_and_no_option_can_be_named(
+    answers: Answers, tool: str, given: dict[str, str]
+) -> None:
+    with pytest.raises(RightcallError):
+        getattr(answers, tool)(**given)
+
+
+def test_only_what_was_allowed_is_offered(answers: Answers) -> None:
+    plain = offered(answers, allow_run=False, allow_edit=False)
+    every = offered(answers, allow_run=True, allow_edit=True)
+
+    assert [(tool.__name__, reads) for tool, reads in plain] == [(name, True) for name in READING]
+    assert [(tool.__name__, reads) for tool, reads in every[6:]] == [("run_evalset", False), ("accept_run", False)]
+
+
+def test_the_agent_is_run_where_that_is_allowed(answers: Answers) -> None:
+    said = answers.run_evalset(case="reserve_two")
+
+    assert "1 failed" in said
+
+
+@pytest.mark.skipif(find_spec("mcp") is None, reason="the package mcp is not installed")
+def test_a_client_finds_the_wrong_argument_by_the_protocol(project: Path) -> None:
+    told, tools = asyncio.run(_asked(project))
+
+    assert tools == READING
+    assert "$.quantity: 2 ≠ 1" in told
+
+
+async def _asked(project: Path) -> tuple[str, list[str]]:
+    from mcp import ClientSession, StdioServerParameters, stdio_client
+
+    server: Any = StdioServerParameters(command=sys.executable, args=["-m", "rightcall", "mcp"], cwd=str(project))
+    async with stdio_client(server) as (reading, writing), ClientSession(reading, writing) as session:
+        await session.initialize()
+        tools = await session.list_tools()
+        answer: Any = await session.call_tool("failures", {})
+        return answer.content[0].text, [tool.name for tool in tools.tools]
+
+
+@pytest.mark.skipif(find_spec("mcp") is not None, reason="the package mcp is installed")
+def test_without_the_package_it_says_what_to_install(project: Path) -> None:
+    done = rightcall("mcp", cwd=project)
+
+    assert (done.returncode, "pip install 'rightcall[mcp]'" in done.stderr) == (2, True)
