@@ -37,12 +37,13 @@ cases:
 """
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "e.yaml").write_text(CASES)
-    rightcall("run", "agent.py:answer", "e.yaml", "--workers", "1", "--repeat", "8", cwd=tmp_path)
-    return tmp_path
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "agent.py").write_text(AGENT)
+    (folder / "e.yaml").write_text(CASES)
+    rightcall("run", "agent.py:answer", "e.yaml", "--workers", "1", "--repeat", "8", cwd=folder)
+    return folder
 
 
 def write_runs(file: Path, runs: Sequence[str]) -> Path:
@@ -108,6 +109,18 @@ def test_csv_has_a_row_for_each_path_tool_and_edge_and_no_formula(tmp_path: Path
     ]
 
 
+def test_html_is_one_file_with_the_list_and_the_graph(tmp_path: Path) -> None:
+    file = write_runs(tmp_path / "t.jsonl", ["ab"] * 6 + ["a"] * 4)
+
+    done = rightcall("paths", str(file), "--format", "html=p.html", cwd=tmp_path)
+
+    page = (tmp_path / "p.html").read_text()
+    assert done.returncode == 0
+    assert "10 runs took 2 paths, 1.6 calls each" in page
+    assert page.count('<g class="count">') == 4
+    assert "http-equiv" in page
+
+
 def test_a_folder_of_scores_has_its_paths(tmp_path: Path) -> None:
     file = write_runs(tmp_path / "t.jsonl", ["ab"] * 6 + ["a"] * 4)
 
@@ -125,7 +138,7 @@ def test_a_folder_of_scores_has_its_paths(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("nowhere",), "no run"),
+        (("nowhere",), "nowhere: neither a file nor a run: no run"),
         (("t.jsonl", "--fail-on-drift"), "needs --against"),
         (("t.jsonl", "--format", "xml"), "no format 'xml'"),
         (("t.jsonl", "--tool", "zzz"), "no runs that call 'zzz'"),

@@ -267,7 +267,12 @@ class _Gathering:
             return None
         from rightcall.reporting.store import open_run
 
-        run = open_run(name, runs_folder(self.options["runs"]))
+        try:
+            run = open_run(name, runs_folder(self.options["runs"]))
+        except StoreError as problem:
+            if os.path.exists(name):
+                raise
+            raise StoreError(f"{name}: neither a file nor a run: {problem}") from None
         run.check()
         if run.header.finished is None:
             print_error(f"run {run.short_id} is not complete; its results so far are counted")

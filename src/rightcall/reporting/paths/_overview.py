@@ -108,14 +108,15 @@ def overview(counts: PathCounts, *, redacts: bool = True) -> Paths:
     totalled = counts.totalled()
     listed = sorted(counts.routes.items(), key=lambda item: (-sum(item[1]), item[0] is None, item[0] or ()))
     keys = sorted(totalled.calls)
+    places = {key: totalled.first_places[key] / _runs_with(totalled, key) for key in keys}
     return Paths(
         ended=Ended(*totalled.ends),
         unrecorded=sum(totalled.unrecorded),
         paths=tuple([TakenPath(route, Ended(*ends)) for route, ends in listed]),
         is_listed=counts.is_listed,
         tools=_tools(counts, totalled),
-        edges=_edges(totalled),
-        places={key: totalled.first_places[key] / _runs_with(totalled, key) for key in keys},
+        edges=_edges(totalled, places),
+        places=places,
         **_lengths(totalled),
         differ=differences(totalled),
         parting=_parting(listed[:_WALKED]),
@@ -187,7 +188,7 @@ def _runs_by_tool(counts: PathCounts, totalled: Totalled, by_tool: Mapping[str, 
     return {tool: Ended(*ends) for tool, ends in found.items()}
 
 
-def _edges(totalled: Totalled) -> tuple[Edge, ...]:
+def _edges(totalled: Totalled, places: Mapping[str, float]) -> tuple[Edge, ...]:
     made = []
     for feature, ends in totalled.features.items():
         ended = Ended(*ends)
@@ -197,7 +198,13 @@ def _edges(totalled: Totalled) -> tuple[Edge, ...]:
             made.append(Edge(None, feature.steps[0], ended, ended.runs))
         elif feature.kind == "end":
             made.append(Edge(feature.steps[0], None, ended, ended.runs))
-    return tuple(sorted(made, key=lambda edge: (-edge.ended.runs, edge.before or "", edge.after or "")))
+    # Equally common ones in the order of a run, which reads like one.
+    place: dict[str | None, float] = {None: -1.0}
+    place.update(places.items())
+    made.sort(
+        key=lambda edge: (place[edge.before], edge.before or "", edge.after is None, place[edge.after], edge.after)
+    )
+    return tuple(sorted(made, key=lambda edge: -edge.ended.runs))
 
 
 def _lengths(totalled: Totalled) -> dict[str, Any]:

@@ -23,7 +23,7 @@ Line = tuple[Part, ...]
 _LONG = 100_000
 NARROWEST = 30
 """Columns that a text has at least, however narrow the paper is."""
-_PLAIN = str.maketrans({"…": "...", "≠": "!=", "−": "-", "–": "-", "→": "->"})
+_PLAIN = str.maketrans({"…": "...", "≠": "!=", "−": "-", "–": "-", "→": "->", "×": "x"})
 _KEPT = frozenset("\n\t")
 # Unicode categories that a terminal acts on or does not show: control, format and surrogate characters, and line and
 # paragraph separators. Bidirectional overrides are format characters ("Trojan Source", CVE-2021-42574).

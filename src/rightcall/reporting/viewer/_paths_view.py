@@ -80,6 +80,9 @@ def shown_paths(library: Library, query: Mapping[str, str], links: Links) -> str
         return None
     asked = _Asked(after, before, query.get("case", "")[:_LONGEST], query.get("args") == "1")
     counted = _counted(library, after, run, asked)
+    # Pages name a case by its key, people by its id.
+    named = [case for case in counted.cases if case_key(case) == asked.case]
+    asked = replace(asked, case=named[0]) if named else asked
     page = _page(library, run, counted, asked, query, links)
     if before:
         base = library.run(before)
@@ -129,7 +132,7 @@ def _count(library: Library, run: RunFolder, asked: _Asked) -> CountedPaths:
     kept: list[CaseResult] = []
     for result in last_results(run.entries):
         cases.setdefault(result.case_id)
-        if result.trajectory is None or (asked.case and result.case_id != asked.case):
+        if result.trajectory is None or (asked.case and asked.case not in (result.case_id, case_key(result.case_id))):
             continue
         route = counts.add(result.trajectory, result.verdict)
         held = members.setdefault(route, [])
