@@ -44,7 +44,7 @@ Group = Literal["What", "How", "Gate", "Output"]
 
 _NEVER = {
     *("names", "dry_run", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine", "paths"),
-    *("every", "prune", "push", "push_to", "push_dry_run", "push_link", "webhook"),
+    *("every", "prune", "variants", "push", "push_to", "push_dry_run", "push_link", "webhook"),
 }
 """What is meant for one command line: which traces, which run, where to."""
 _WRITTEN = {
@@ -342,7 +342,7 @@ def configurable() -> set[str]:
     """Return what a project's file may set: the options of `run` and `score`. Each command takes those it has."""
     commands = [import_module(f".{name}", __package__).command for name in ("run", "score")]
     names = {param.name for command in commands for param in command.params} - _NEVER
-    return {"agent", "evalset", "sources", *[_WRITTEN.get(name, name) for name in names]}
+    return {"agent", "evalset", "sources", "variants", *[_WRITTEN.get(name, name) for name in names]}
 
 
 def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configuration, set[str]]:

@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 _what = options(
     case_options,
     evaluator_options,
+    option(
+        "What",
+        "--variant",
+        "variants",
+        multiple=True,
+        metavar="NAME",
+        help="Run this variant of [variants] in the configuration; several are run beside one another.",
+    ),
     option("What", "--failed", is_flag=True, help="Only cases that did not pass, or did not run, in the last run."),
     option("What", "--resume", metavar="RUN", help="Continue a run that was stopped, without its finished cases."),
     option(
@@ -113,6 +121,10 @@ def command(context: click.Context, /, is_watching: bool, dry_run: bool, **optio
         from ._dry_run import dry_run as list_only
 
         return list_only(_run_options(context, options))
+    if options["variants"]:
+        from ._variants import run_variants
+
+        return run_variants(_run_options(context, options), is_watching=is_watching)
     from ._running import Running
 
     if not is_watching:

@@ -110,7 +110,7 @@ class Recordings:
         from rightcall.running.mocking import Recording
         from rightcall.running.project import recording_path
 
-        self._path = recording_path(evalset)
+        self._path = recording_path(evalset, options.variant)
         is_there = self._is_used or self._path.exists()
         self._recording = Recording.load(self._path) if is_there else Recording()
         if self._is_used:

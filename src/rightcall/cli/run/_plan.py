@@ -49,7 +49,7 @@ from .._gate import gate_plan
 from .._runs import failed_in, last_run_of
 from .._terminal import print_error
 from ._listeners import Recordings
-from ._request import RunRequest
+from ._request import RunRequest, variant_named
 
 _DATA = (".yaml", ".yml", ".json")
 
@@ -68,6 +68,8 @@ class PlannedRun:
         self.options.check()
         asked = self.options
         self.chosen: Chosen = choose(asked.names, asked.configuration, asked.trust, asked.recorded)
+        if asked.variant is not None and (other := variant_named(asked.configuration, asked.variant).agent) is not None:
+            self.chosen = msgspec.structs.replace(self.chosen, agent=other, project=asked.configuration.folder)
         self.cases: dict[str, Case] = {case.id: case for case in self._selected()}
         if self.chosen.is_elsewhere:
             self._check_reach()

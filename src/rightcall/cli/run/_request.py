@@ -10,11 +10,12 @@ import click
 import msgspec
 
 from rightcall.cases.evalsets import Case, EvalSet
-from rightcall.errors import StoreError
+from rightcall.errors import InputError, StoreError, nearest
 from rightcall.reporting.store import RUNS, RunFolder
 from rightcall.running import runner
-from rightcall.running.project import Configuration, recording_path
+from rightcall.running.project import OWN_FILE, Configuration, recording_path
 
+_MODEL, _PROMPT = "RIGHTCALL_MODEL", "RIGHTCALL_PROMPT"
 _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 _Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -33,11 +34,43 @@ _KEPT = (
         "min_repeat_pass",
         "min_pass",
     ),
-    *("fail_fast", "strict_agent", "record", "replay", "live", "spans", "redact"),
+    *("fail_fast", "strict_agent", "record", "replay", "live", "variant", "spans", "redact"),
     *("repeat_least", "is_repeat_given", "needed"),
     *("gate", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must"),
 )
 """What the header of a run keeps, so that the run can be resumed without giving it again. Trust is not among it."""
+
+
+class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way to run the agent, as `[variants]` of the configuration has it."""
+
+    agent: str | None = None
+    """Another agent than that of the command line, the eval set or the configuration."""
+    model: str | None = None
+    prompt: str | None = None
+    environment: dict[str, str] = {}
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The variables that the agent sees: those of the variant, its model and its prompt."""
+        named = {_MODEL: self.model, _PROMPT: self.prompt}
+        return {**self.environment, **{name: value for name, value in named.items() if value is not None}}
+
+
+def variant_named(configuration: Configuration, name: str) -> Variant:
+    """Return a variant of the configuration.
+
+    Raises:
+        InputError: there is none of this name, or it is not one.
+    """
+    table = configuration.values.get("variants")
+    known = list(table) if isinstance(table, dict) else []
+    if name not in known or not isinstance(table, dict):
+        raise InputError(f"no variant {name!r:.80} below [variants] in {OWN_FILE}; {nearest(name, known)}")
+    try:
+        return msgspec.convert(table[name], Variant)
+    except msgspec.ValidationError as problem:
+        raise InputError(f"{configuration.path}: variants.{name}: {problem}") from None
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +118,10 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     recorded: tuple[str, str] | None = None
     """The agent and the eval set of the run that is resumed."""
+    variants: list[str] = []
+    """The variants to run, beside one another."""
+    variant: str | None = None
+    """The variant that this run is of."""
     runs: str | None = None
     trust: bool = False
     formats: list[str] = []
@@ -100,6 +137,11 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         if self.runs is None:
             return RUNS
         return Path(self.runs) if "runs" in self.given else self.configuration.folder / self.runs
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that the variant of this run sets for the agent."""
+        return variant_named(self.configuration, self.variant).variables if self.variant is not None else {}
 
     def rounds(self, case: Case) -> int:
         """How often a case is run: as the command says, else the case, its defaults, and last the configuration.
@@ -193,4 +235,5 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             answers=[eval_set.path, str(recording_path(eval_set.path)), str(self.runs_folder)],
             strict_agent=self.strict_agent,
             stood_in=stood_in,
+            environment=self.environment,
         )

@@ -56,6 +56,7 @@ class Running:
         self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))
         self._gating = Gating(self._plan)
         self._is_complete = False
+        self._began = monotonic()
         self._overall: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
@@ -64,21 +65,11 @@ class Running:
             print_error(
                 f"not run, because they have `when` and are about recorded traces: {self._plan.left_out:,} cases"
             )
-        began = monotonic()
-        for result in self._plan.resume():
-            self._counts.add(result)
-            self._gating.add(result)
         runner.hide_memory()
-        with Stopping() as stopping:
-            if self._plan.waiting and not self._gating.is_over:
-                self._carry_out(stopping)
-                self._finish(monotonic() - began)
-            else:
-                self._is_complete, self._overall = True, self._counts.overall.results()
-                if self._gating.is_new and self._plan.journal is not None:
-                    self._plan.journal.close()  # the run was killed between its last result and its totals
-                    self._finish(monotonic() - began)
-        report = self._report(self._counts.tally.totals(), monotonic() - began)
+        with Stopping() as stopping, stdout_guard():
+            for _ in self.steps(stopping):
+                pass
+        report = self.report()
         self._output.finish(report)
         if self._trouble is not None:
             print_error(self._trouble)
@@ -88,13 +79,32 @@ class Running:
         # Never 0 for a run whose journal was changed.
         return report.exit_code or (_NOT_KEPT if self._trouble is not None else 0)
 
-    def _carry_out(self, stopping: Stopping) -> None:
+    def steps(self, stopping: Stopping) -> Iterator[None]:
+        """Run what is left to be run, and yield after each event, so that several runs can take turns."""
+        began = self._began = monotonic()
+        for result in self._plan.resume():
+            self._counts.add(result)
+            self._gating.add(result)
+        if self._plan.waiting and not self._gating.is_over:
+            yield from self._carry_out(stopping)
+            self._finish(monotonic() - began)
+            return
+        self._is_complete, self._overall = True, self._counts.overall.results()
+        if self._gating.is_new and self._plan.journal is not None:
+            self._plan.journal.close()  # the run was killed between its last result and its totals
+            self._finish(monotonic() - began)
+
+    def report(self) -> Report:
+        """Return the report of what was run."""
+        return self._report(self._counts.tally.totals(), monotonic() - self._began)
+
+    def _carry_out(self, stopping: Stopping) -> Iterator[None]:
         """Run the plan: every listener hears of every event."""
         progress = Progress(self._plan.total, self._plan.total - self._plan.waiting)
         listeners: list[Listener] = [self._plan.recordings, self._spans, ProgressListener(progress), self._counts]
         journal: JournalListener | None = None
         try:
-            with stdout_guard(), closing(self._events(stopping)) as events:
+            with closing(self._events(stopping)) as events:
                 for event in events:
                     if isinstance(event, runner.RunStarted):
                         journal = self._begin(progress)
@@ -103,6 +113,7 @@ class Running:
                         listener(event)
                     if isinstance(event, CaseJudged) and self._ends_with(event.result):
                         break
+                    yield
         finally:  # nothing of the agent is left by now
             progress.clear()
             self._spans.close()

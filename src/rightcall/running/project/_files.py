@@ -124,9 +124,12 @@ def _entries(folder: Path, budget: list[int]) -> Iterator[tuple[str, bool]]:
         return  # not allowed to look inside, or removed meanwhile
 
 
-def recording_path(evalset: str | Path) -> Path:
-    """Return the path of an eval set's recording: beside it, as `<name>.recording.jsonl`."""
-    return Path(evalset).with_suffix(".recording.jsonl")
+def recording_path(evalset: str | Path, variant: str | None = None) -> Path:
+    """Return the path of an eval set's recording: beside it, as `<name>.recording.jsonl`.
+
+    A variant has one of its own, because it asks another model, or the same one with another prompt.
+    """
+    return Path(evalset).with_suffix(".recording.jsonl" if variant is None else f".{variant}.recording.jsonl")
 
 
 def agent_folder(

@@ -154,6 +154,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Whether that is an error instead."""
     stood_in: Sequence[str] = ()
     """Names of tools that mocks or a recording stand in for: the run is refused if the agent has no such tool."""
+    environment: Mapping[str, str] = {}
+    """Variables for the agent, in addition to those of this process."""
     is_inspected: bool = False
     """Whether to return the tools of the agent when it is loaded."""
     agent_options: Mapping[str, Any] = {}

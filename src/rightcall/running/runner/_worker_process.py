@@ -8,7 +8,7 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -105,7 +105,7 @@ def _latest(seen: Iterable[Seen], turn: int | None) -> list[RawSpan]:
 class WorkerProcess:
     """A process that loads the agent and runs jobs. Nothing here waits for it, but `wait` and `close`."""
 
-    def __init__(self, setup: dict[str, Any], token: str, *, is_solo: bool) -> None:
+    def __init__(self, setup: dict[str, Any], variables: Mapping[str, str], *, is_solo: bool) -> None:
         self.is_solo = is_solo
         """Whether it is for one job at a time, of those that may be to blame for a death."""
         self.is_ready = False
@@ -121,10 +121,10 @@ class WorkerProcess:
         self.output = OutputTail()
         self._frames = FrameReader()
         self._unsent = bytearray()
-        self._start(token)
+        self._start(variables)
         self.send(setup)
 
-    def _start(self, token: str) -> None:
+    def _start(self, variables: Mapping[str, str]) -> None:
         inward, self.commands = os.pipe()
         self.replies, outward = os.pipe()
         self.printed, printing = os.pipe()
@@ -136,7 +136,7 @@ class WorkerProcess:
                 stderr=printing,
                 pass_fds=(inward, outward),
                 start_new_session=True,
-                env={**os.environ, RUN_VARIABLE: token},
+                env={**os.environ, **variables},
             )
         finally:
             for end in (inward, outward, printing):
@@ -277,6 +277,7 @@ class WorkerPool:
             "options": dict(options.agent_options),
         }
         self._token = secrets.token_hex(16)
+        self._variables = {**options.environment, RUN_VARIABLE: self._token}
         self._guard: Guard | None = None
         self._selector = selectors.DefaultSelector()
         self.workers: list[WorkerProcess] = []
@@ -285,7 +286,7 @@ class WorkerPool:
         """Start one more worker."""
         if self._guard is None:
             self._guard = Guard(self._token)
-        worker = WorkerProcess(self._setup, self._token, is_solo=is_solo)
+        worker = WorkerProcess(self._setup, self._variables, is_solo=is_solo)
         self.workers.append(worker)
         for end in (worker.replies, worker.printed, worker.death):
             if end is not None:

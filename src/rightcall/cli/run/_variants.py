@@ -1,0 +1,132 @@
+"""`rightcall run --variant A --variant B`: the same cases on each, beside one another, and one table of all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+import click
+import msgspec
+
+from rightcall.reporting.reports import Report
+from rightcall.running import runner
+from rightcall.values.results import CaseResult
+
+from .._live import Stopping
+from .._output import Output
+from .._terminal import Screen, stdout_guard
+from ._request import RunRequest
+from ._running import Running
+
+_INTERRUPTED = 130
+_MOST_NAMED = 20
+_HEAD = ("variant", "passed", "rate", "failed", "error", "not measured", "mean time", "mean tokens", "run")
+
+
+class _Unshown(Output):
+    """An output that shows nothing while variants run: results of several runs would be mixed."""
+
+    def show(self, result: CaseResult) -> None:
+        """Show nothing."""
+
+
+def run_variants(request: RunRequest, *, is_watching: bool) -> int:
+    """Run the cases on each variant, print the table, and return the gravest exit code.
+
+    Their trials take turns, so that an hour in which a provider is slow or broken is the same for all.
+
+    Raises:
+        RightcallError: what is asked cannot be run.
+    """
+    _check(request, is_watching=is_watching)
+    shared = _processes(request)
+    runs = {
+        name: Running(
+            msgspec.structs.replace(request, variant=name, variants=[], workers=shared),
+            _Unshown([], None, request.max_detail),
+        )
+        for name in dict.fromkeys(request.variants)
+    }
+    runner.hide_memory()
+    with Stopping() as stopping, stdout_guard():
+        _take_turns({name: run.steps(stopping) for name, run in runs.items()})
+    reports = {name: run.report() for name, run in runs.items()}
+    _print(reports)
+    if stopping.is_asked:
+        return _INTERRUPTED
+    return max([report.exit_code for report in reports.values()])
+
+
+def _check(request: RunRequest, *, is_watching: bool) -> None:
+    for is_given, option in (
+        (is_watching, "--watch"),
+        (request.resume is not None, "--resume"),
+        (request.is_gated, "--gate"),
+        (bool(request.formats or request.output_file), "--format"),
+    ):
+        if is_given and len(set(request.variants)) > 1:
+            raise click.UsageError(f"{option} is about one run, and each variant is one; use it with their runs")
+
+
+def _processes(request: RunRequest) -> int:
+    """Return how many processes each variant has, so that all of them together have one for each core."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return request.workers or max(1, cores // len(set(request.variants)))
+
+
+def _take_turns(left: dict[str, Iterator[None]]) -> None:
+    """Advance each run by one event in turn, until all are over."""
+    while left:
+        for name, steps in list(left.items()):
+            try:
+                next(steps)
+            except StopIteration:
+                del left[name]
+
+
+def _print(reports: Mapping[str, Report]) -> None:
+    screen = Screen()
+    rows = [_HEAD, *[_row(name, report) for name, report in reports.items()]]
+    widths = [max([len(row[place]) for row in rows]) for place in range(len(_HEAD))]
+    for row in rows:
+        screen.line("  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip())
+    first, *others = reports
+    verdicts = {name: _verdicts(report) for name, report in reports.items()}
+    for other in others:
+        changed = [case for case, verdict in verdicts[first].items() if verdicts[other].get(case) != verdict]
+        for case in changed[:_MOST_NAMED]:
+            screen.line(f"  {case}: {verdicts[first][case]} with {first}, {verdicts[other].get(case)} with {other}")
+        if len(changed) > _MOST_NAMED:
+            screen.line(f"  … and {len(changed) - _MOST_NAMED:,} more cases differ")
+        runs = f"{reports[first].run_id} {reports[other].run_id}"
+        screen.line(f"worse, or chance?  rightcall diff {runs} --gate   # {first} and {other}")
+
+
+def _row(name: str, report: Report) -> tuple[str, ...]:
+    totals = report.totals
+    count = totals.passed + totals.failed + totals.error + totals.not_measured
+    rate = f"{totals.passed / count:.0%}" if count else "-"
+    numbers = (str(totals.passed), rate, str(totals.failed), str(totals.error), str(totals.not_measured))
+    return (name, *numbers, *_means(report), report.run_id)
+
+
+def _means(report: Report) -> tuple[str, str]:
+    """Return the mean time and the mean number of tokens of all repeats, where they are known of all."""
+    results = list(report.results())
+    seconds = [result.outcome.seconds for result in results if result.outcome is not None]
+    usages = [result.trajectory.usage if result.trajectory is not None else None for result in results]
+    tokens = [usage.total_tokens if usage is not None else None for usage in usages]
+    known = [each for each in tokens if each is not None]
+    time = f"{sum(seconds) / len(seconds):.2f}s" if seconds else "-"
+    return time, f"{sum(known) / len(known):,.0f}" if known and len(known) == len(tokens) else "-"
+
+
+def _verdicts(report: Report) -> dict[str, str]:
+    """Return how each case ended; of repeats how many passed."""
+    found: dict[str, list[CaseResult]] = {}
+    for result in report.results():
+        found.setdefault(result.case_id, []).append(result)
+    return {
+        case: results[0].verdict if len(results) == 1 else f"{sum([one.passed for one in results])} of {len(results)}"
+        for case, results in found.items()
+    }
