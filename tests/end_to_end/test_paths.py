@@ -138,7 +138,7 @@ def test_a_folder_of_scores_has_its_paths(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("nowhere",), "nowhere: neither a file nor a run: no run"),
+        (("nowhere",), "nowhere: neither a file nor a run"),
         (("t.jsonl", "--fail-on-drift"), "needs --against"),
         (("t.jsonl", "--format", "xml"), "no format 'xml'"),
         (("t.jsonl", "--tool", "zzz"), "no runs that call 'zzz'"),
