@@ -73,13 +73,10 @@ class DocumentEditor:
             DocumentError: the value, or a part of it, has an anchor or a tag, so other places may share it.
         """
         node, old, place = self._located(path)
-        if equal(old, value):
-            return
-        if node.bracketed and not place.bracketed:
-            self._check(node)
-            self._replace(node, value, place)
-        else:
+        if equal(old, value) or not node.bracketed or place.bracketed:
             self.change(path, value)
+        else:
+            self._replace(node, value, place)
 
     def text(self) -> str:
         """Return the text with all changes."""
