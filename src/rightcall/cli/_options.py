@@ -1,8 +1,4 @@
-"""Options that several commands have, and what they become: how files are read, and what is asked of them.
-
-Nothing that reads, judges or reports is imported before a command runs: `--help` and shells that complete are not to
-wait for it.
-"""
+"""Options that several commands have, and what they become. `--help` is not to wait for what reads, judges or reports."""
 
 from __future__ import annotations
 

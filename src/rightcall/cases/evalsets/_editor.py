@@ -1,7 +1,4 @@
-"""Change values in a YAML or JSON text, and leave every other character as it is.
-
-Compare two objects or lists entry by entry: what is kept, removed and added.
-"""
+"""Change values in a YAML or JSON text, entry by entry, and leave every other character as it is."""
 
 from __future__ import annotations
 

@@ -22,11 +22,15 @@ _PLACES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.22, 0.8)
 
 
 class Point(NamedTuple):
+    """A place on the drawing."""
+
     x: float
     y: float
 
 
 class Rect(NamedTuple):
+    """The place of a box."""
+
     x: float
     y: float
     width: float

@@ -60,9 +60,8 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
     failure: Failure | None = None
     outputs: list[Any] = []
     usages: list[Usage | None] = []
-    tools = _Tools(job, options)
-    complaints = new_case_output()
     memory: dict[str, Any] = {}
+    tools, complaints = _Tools(job, options), new_case_output()
     spans = CaseSpans() if options.spans else None
     for turn, given in enumerate(job.turns):
         answer: AgentAnswer | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 import msgspec
 
@@ -37,7 +37,7 @@ from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, Run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
 from ._delivery import Problem, hide_internal_frames, problem_of, raise_or_keep
-from ._gate import GateOptions, check_share, gate_problem, gate_rule, skip, untold
+from ._gate import EvaluationGate, GateOptions, check_share, gate_problem, gate_rule, skip, untold
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -81,9 +81,7 @@ def evaluate(
     workers: int = 0,
     runs: str | Path | None = None,
     gate: str | None = None,
-    must: Sequence[str] = (),
-    min_rate: float | None = None,
-    **rule: Unpack[GateOptions],
+    **rule: Unpack[EvaluationGate],
 ) -> tuple[CaseResult, ...]:
     """Run an agent over an eval set, and raise unless every case passes or, with a `gate`, if it got worse.
 
@@ -99,9 +97,7 @@ def evaluate(
         workers: The number of processes; 0 for one per core.
         runs: A folder to keep the run of each eval set in; by default none is kept.
         gate: A baseline file, or a run or branch in `runs` or `.rightcall/runs`, to compare with.
-        must: Tags of cases that have to pass every time, whatever the gate says.
-        min_rate: The pass rate that has to be shown, at the confidence; what cannot be told fails by default.
-        rule: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
+        rule: What the gate asks: `must`, `min_rate`, `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
 
     Returns:
         The result of every case and repeat, in the order of the file.
@@ -112,20 +108,26 @@ def evaluate(
         RightcallError: the agent or the eval set cannot be loaded.
     """
     __tracebackhide__ = True
-    is_gated = gate is not None or min_rate is not None or bool(must)
+    is_gated = gate is not None or rule.get("min_rate") is not None or bool(rule.get("must"))
     least, most = _rounds(repeat, is_gated=is_gated)
     _check(agent, most, min_repeat_pass, is_gated=is_gated)
+    chosen = (tuple(cases), tuple(tags), timeout, workers, Path(runs) if runs is not None else None)
+    options = _with_rule(_Options(most, min_repeat_pass, *chosen, least=least, gate=gate), rule)
+    return _delivered([_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)])
+
+
+def _with_rule(options: _Options, given: EvaluationGate) -> _Options:
+    """Return the options with what a gate asks. Raises `CriteriaError`."""
+    asked: dict[str, Any] = dict(given)
+    must, min_rate = asked.pop("must", ()), asked.pop("min_rate", None)
     check_share("min_rate", min_rate)
-    where = Path(runs) if runs is not None else None
-    chosen = (tuple(cases), tuple(tags), timeout, workers, where)
-    options = _Options(most, min_repeat_pass, *chosen, least=least, gate=gate, rule=gate_rule(rule))
-    options = msgspec.structs.replace(
+    return msgspec.structs.replace(
         options,
+        rule=gate_rule(cast(GateOptions, asked)),
         must=(must,) if isinstance(must, str) else tuple(must),
         min_rate=min_rate,
-        floor_inconclusive=rule.get("inconclusive", "fail"),
+        floor_inconclusive=asked.get("inconclusive", "fail"),
     )
-    return _delivered([_Evaluation(agent, one, options).carry_out() for one in _eval_sets(eval_set)])
 
 
 def _delivered(done: Sequence[tuple[list[CaseResult], list[Problem], str]]) -> tuple[CaseResult, ...]:

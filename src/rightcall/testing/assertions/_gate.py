@@ -34,6 +34,15 @@ class GateOptions(TypedDict, total=False):
     """Whether what cannot be told passes, the default; pytest then skips the test."""
 
 
+class EvaluationGate(GateOptions, total=False):
+    """What a gate of `evaluate` asks."""
+
+    must: Sequence[str]
+    """Tags of cases that have to pass every time, whatever the gate says."""
+    min_rate: float | None
+    """The pass rate that has to be shown, at the confidence; what cannot be told fails by default."""
+
+
 @hide_internal_frames
 def gate(
     results: Sequence[CaseResult], base: str, *, runs: str | Path = RUNS, **rule: Unpack[GateOptions]
