@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they become. `--help` is not to wait for what reads, judges or reports."""
+"""Options that several commands have, and what they become. What reads or judges is imported when a command runs."""
 
 from __future__ import annotations
 

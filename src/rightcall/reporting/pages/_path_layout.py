@@ -218,6 +218,7 @@ class PathLayout:
 
 
 def ends_of(edge: Edge) -> tuple[str, str]:
+    """Return the boxes that a line begins and ends at."""
     return edge.before or START, edge.after or END
 
 
