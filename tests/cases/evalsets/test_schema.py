@@ -10,6 +10,7 @@ from tests.cases.evalsets import adk_files
 
 from rightcall.cases.evalsets import convert_eval_set, eval_set_schema
 from rightcall.judging import OTHER_NAMES, SHORTHANDS, STEP_WORDS
+from rightcall.matching.matchers import MATCHERS
 from rightcall.values.decoding import decode_document
 
 ROOT = Path(__file__).parents[3]
@@ -176,3 +177,12 @@ def test_an_editor_completes_and_explains_every_word_of_steps_and_every_setting(
     [_, whole, _] = definitions["call"]["anyOf"]
     assert {"name", "args", "output", "status", "agent", "turn", "nth"} <= whole["properties"].keys()
     assert all([part["description"] for part in whole["properties"].values()])
+
+
+def test_editors_complete_matchers_in_the_arguments_of_a_step() -> None:
+    definitions = eval_set_schema()["$defs"]
+
+    assert set(MATCHERS) <= set(definitions["value"]["anyOf"][0]["properties"])
+    whole, short = definitions["call"]["anyOf"][1:]
+    assert whole["properties"]["args"]["additionalProperties"] == {"$ref": "#/$defs/value"}
+    assert short["additionalProperties"]["additionalProperties"] == {"$ref": "#/$defs/value"}

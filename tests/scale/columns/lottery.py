@@ -46,6 +46,7 @@ class Lottery:
                 *(
                     self._never,
                     self._rules,
+                    self._groups,
                     self._actions,
                     self._quality,
                     self._steps,
@@ -120,6 +121,18 @@ class Lottery:
     def _outputs(self) -> dict[str, Any]:
         expected = [{"name": name, "output": self._chance.choice(VALUES)} for name in self.names(1, 3)]
         return {"outputs": self._spelt({"tool_outputs": expected})}
+
+    def _groups(self) -> dict[str, Any]:
+        return self._path(lambda: [self._group(2) for _ in range(self._chance.randint(1, 3))])
+
+    def _group(self, depth: int) -> Any:
+        word = self._chance.choice(("any_order", "one_of", "steps", "at_once", "optional", "repeat"))
+        if depth == 0 or self._is(0.3):
+            return self._chance.choice((*NAMES[:4], "a*", {"name": "b", "status": "ok"}))
+        if word in ("optional", "repeat"):
+            return {word: self._group(depth - 1)}
+        inner = 0 if word == "at_once" else depth - 1
+        return {word: [self._group(inner) for _ in range(self._chance.randint(1, 3))]}
 
     def _rules(self) -> dict[str, Any]:
         relation = self._chance.choice(("only_after", "never_after", "followed_by", "only_with", "never_with"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rightcall.judging import STEP_WORDS, camel
+from rightcall.matching.matchers import MATCHERS
 
 Schema = dict[str, Any]
 
@@ -25,13 +26,35 @@ _BESIDE: dict[str, tuple[Schema, str, str]] = {
 }
 _PARTS: dict[str, tuple[Schema, str]] = {
     "name": ({"type": "string", "minLength": 1}, "The tool; * stands for any characters."),
-    "args": ({"type": ["object", "null"]}, "The arguments, with matchers where a value may vary."),
-    "output": ({}, "What the tool gives back, with matchers where it may vary."),
+    "args": (
+        {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/value"}},
+        "The arguments, with matchers where a value may vary.",
+    ),
+    "output": ({"$ref": "#/$defs/value"}, "What the tool gives back, with matchers where it may vary."),
     "status": ({"enum": ["ok", "error"]}, "Whether the call succeeds or fails."),
     "agent": ({"type": "string"}, "The agent that makes the call."),
     "turn": ({"type": "integer", "minimum": 0}, "The turn of the conversation, from 0."),
     "nth": ({"type": "integer", "not": {"const": 0}}, "Which call of the tool: 1 for the first, -1 for the last."),
     "id": ({"type": "string"}, "The id of the tool, beside tool_names: uipath."),
+}
+
+
+_MATCHERS = {
+    "$from": "A value that the agent has seen: a tool, {call: …, output: $.path}, {input: $.path}, or anywhere.",
+    "$bind": "A name for the value at this place, which $ref stands for in another call.",
+    "$ref": "The value that $bind gave this name.",
+    "$sameWords": "Equal but for case, white space and punctuation.",
+    "$any": "Any value, as long as there is one.",
+    "$regex": "A text in which this pattern is found.",
+    "$in": "One of these values.",
+    "$contains": "A text or list that has this in it.",
+    "$anyOf": "At least one of these holds.",
+    "$allOf": "All of these hold.",
+    "$not": "This does not hold.",
+    "$gt": "Greater than this number.",
+    "$gte": "This number or greater.",
+    "$lt": "Less than this number.",
+    "$lte": "This number or less.",
 }
 
 
@@ -43,7 +66,14 @@ def step_definitions() -> dict[str, Schema]:
         "step": {"anyOf": [{"$ref": "#/$defs/call"}, sequence, {"$ref": "#/$defs/group"}]},
         "group": _group(),
         "call": {"anyOf": calls},
+        "value": _value(),
     }
+
+
+def _value() -> Schema:
+    """Any value. What an object in it may be is there for editors, which complete the names of matchers."""
+    matchers = {name: {"description": _MATCHERS.get(name, "A matcher; see the reference.")} for name in MATCHERS}
+    return {"anyOf": [{"type": "object", "properties": matchers}, {}]}
 
 
 def _group() -> Schema:
@@ -76,7 +106,11 @@ def _short_call() -> Schema:
         "minProperties": 1,
         "maxProperties": 1,
         "propertyNames": {"not": {"anyOf": [{"enum": sorted(words)}, {"pattern": r"^\$"}]}},
-        "additionalProperties": {"type": ["object", "null"], "description": "The arguments of the call."},
+        "additionalProperties": {
+            "type": ["object", "null"],
+            "additionalProperties": {"$ref": "#/$defs/value"},
+            "description": "The arguments of the call.",
+        },
     }
 
 
