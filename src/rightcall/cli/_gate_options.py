@@ -1,4 +1,4 @@
-"""The options of the gate, which several commands have."""
+"""Options about judging that several commands have: the gate, and which evaluators judge."""
 
 from __future__ import annotations
 
@@ -50,3 +50,29 @@ base_options = options(
     option("Gate", "--must", multiple=True, metavar="TAG", help="Cases with this tag must always pass; repeatable."),
 )
 """What `diff` has no need of: it names both of its runs."""
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    """Return names that are given one by one, or several with commas between."""
+    return [name.strip() for given in value for name in given.split(",") if name.strip()]
+
+
+evaluator_options = options(
+    option(
+        "What",
+        "--only",
+        multiple=True,
+        callback=_names,
+        metavar="NAMES",
+        help="Only these evaluators: order,args; by key of expect, type id, or judges.",
+    ),
+    option(
+        "What",
+        "--skip",
+        "skipped",
+        multiple=True,
+        callback=_names,
+        metavar="NAMES",
+        help="None of these evaluators; judges stands for all that ask a model.",
+    ),
+)

@@ -149,30 +149,6 @@ case_options = options(
 )
 
 
-def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    """Return names that are given one by one, or several with commas between."""
-    return [name.strip() for given in value for name in given.split(",") if name.strip()]
-
-
-evaluator_options = options(
-    option(
-        "What",
-        "--only",
-        multiple=True,
-        callback=_names,
-        metavar="NAMES",
-        help="Only these evaluators: order,args; by key of expect, type id, or judges.",
-    ),
-    option(
-        "What",
-        "--skip",
-        "skipped",
-        multiple=True,
-        callback=_names,
-        metavar="NAMES",
-        help="None of these evaluators; judges stands for all that ask a model.",
-    ),
-)
 joining_options = options(
     case_options,
     option(

@@ -9,13 +9,12 @@ import click
 
 from rightcall.errors import InputError, RightcallError
 
-from .._gate_options import RoundsType, base_options, gate_options
+from .._gate_options import RoundsType, base_options, evaluator_options, gate_options
 from .._options import (
     GroupedCommand,
     Number,
     case_options,
     configured,
-    evaluator_options,
     no_cache_option,
     option,
     options,

@@ -10,12 +10,11 @@ import click
 
 from rightcall.errors import InputError, MissingExtraError
 
-from .._gate_options import base_options, gate_options
+from .._gate_options import base_options, evaluator_options, gate_options
 from .._options import (
     STANDARD_INPUT,
     GroupedCommand,
     configured,
-    evaluator_options,
     joining_options,
     no_cache_option,
     option,

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import nearest, shown
-from rightcall.matching.matchers import NamePattern
 from rightcall.running.tracing import declared_parameters, marked_tools
 
 from ._adapters import Adapter, FoundTool, stand_in_for_frameworks
@@ -64,7 +63,7 @@ def unreached_names(inventory: ToolInventory, names: Iterable[str]) -> str | Non
     """
     tools = [tool for tool in inventory.tools if not tool.is_source]
     for name in names:
-        fits = NamePattern.of(name).matches if "*" in name else name.__eq__
+        fits = _pattern(name).matches if "*" in name else name.__eq__
         fitting = [tool for tool in tools if fits(tool.name)]
         reached = [tool for tool in fitting if not tool.problem]
         if fitting and not reached:
@@ -72,6 +71,12 @@ def unreached_names(inventory: ToolInventory, names: Iterable[str]) -> str | Non
         if not fitting and not inventory.is_open:
             return _unknown(name, [tool.name for tool in tools])
     return None
+
+
+def _pattern(name: str) -> Any:
+    from rightcall.matching.matchers import NamePattern  # most workers have no name with `*`, and need no matchers
+
+    return NamePattern.of(name)
 
 
 def _unknown(name: str, known: list[str]) -> str:
