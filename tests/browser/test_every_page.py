@@ -10,7 +10,10 @@ from playwright.sync_api import Page, expect
 from tests.browser.checks import sticking_out, violations
 from tests.browser.runs import project_runs
 
+from rightcall.cases.mutants import OPERATORS
 from rightcall.reporting.pages import case_key, key_of
+from rightcall.reporting.store import keep_mutation
+from rightcall.values.results import MutatedCase, MutationReport, Survivor
 
 Browse = Callable[..., Page]
 PAGES = {
@@ -19,6 +22,7 @@ PAGES = {
     "failing case": "/runs/{run}/cases/{failing}",
     "passing case": "/runs/{run}/cases/{passing}",
     "tool": "/runs/{run}/tools/{tool}",
+    "mutants": "/runs/{run}/mutants",
     "compare": "/compare?a={fixed}&b={run}",
     "paths": "/paths?run={run}&path=1",
     "paths of a case": "/paths?run={run}&case=reserve_two&args=1",
@@ -28,10 +32,21 @@ PAGES = {
 }
 
 
+_CALLS = ('search_products(query="laptop")', 'reserve_item(product_id="P001", quantity=1)')
+_GAP = Survivor(operator="drop", told="without `reserve_item`", line="counts: {reserve_item: 1}", calls=_CALLS[:1])
+_CELLS: dict[str, tuple[int, int]] = dict.fromkeys(OPERATORS, (1, 2))
+MUTANTS = MutationReport(
+    evalset="evals/shop.yaml",
+    operators=OPERATORS,
+    cases=(MutatedCase(case_id="reserve_one", expected=_CALLS, cells=_CELLS, survivors=(_GAP,), set_aside={"why": 1}),),
+)
+
+
 @pytest.fixture
 def address(examples: Path, serve: Callable[[Path], str]) -> Callable[[str], str]:
     """Where a page is, by its name."""
     fixed, first, run = project_runs(examples)
+    keep_mutation(run.folder, MUTANTS)
     names = {
         "run": run.folder.name,
         "first": first.folder.name,

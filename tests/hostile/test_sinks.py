@@ -34,8 +34,11 @@ from rightcall.values.results import (
     CaseRepeats,
     ClassFigures,
     Classification,
+    MutatedCase,
+    MutationReport,
     OverallResult,
     Source,
+    Survivor,
     Tally,
     Totals,
     measures_of,
@@ -130,6 +133,18 @@ def drifted(text: str) -> str:
     return plain(reports.drift_lines(changed, (text, text), {}, PAPER))
 
 
+def mutated(text: str) -> MutationReport:
+    """What became of faults, where cases, tools and values say nothing but the text."""
+    gap = Survivor(operator="drop", told=f"without `{text}`", line=text, calls=(text,))
+    case = MutatedCase(case_id=text, expected=(text,), cells={"drop": (0, 1)}, survivors=(gap,), set_aside={text: 1})
+    return MutationReport(evalset=text, operators=("drop",), cases=(case,), not_tried={text: (text,)}, run=text)
+
+
+def mutants(text: str) -> str:
+    page = pages.mutants_page(mutated(text))
+    return pages.mutants_html(page, pages.Links(is_one_file=True))
+
+
 def beside(text: str) -> str:
     """What a failing test of pytest says."""
     lines = [line for each in results_of(text) for line in reports.side_by_side(hostile_case(text), each, PAPER)]
@@ -153,6 +168,9 @@ SINKS: dict[str, Callable[[str], str]] = {
     "markdown_report": lambda text: "".join(reports.markdown_report(report_of(text))),
     "paths_file": lambda text: pages.paths_file(overview(counted(text)), text),
     "html_report": lambda text: "".join(pages.html_report(report_of(text))),
+    "mutation_lines": lambda text: plain(reports.mutation_lines(mutated(text), PAPER)),
+    "mutation_json": lambda text: reports.mutation_json(mutated(text)),
+    "mutants_html": mutants,
     "side_by_side": beside,
     "comparison_lines": comparison,
     "verdict_lines": verdicts,
@@ -187,7 +205,7 @@ TELLING = re.compile(r".*(_report|_summary|_lines|_html)|diagnosis|headline|endi
 
 
 def test_everything_that_tells_results_is_in_the_matrix() -> None:
-    known = (set(SINKS) - {"paths_file"}) | IN_A_BROWSER | GATED | EDITS | PARTS
+    known = (set(SINKS) - {"mutation_json", "paths_file"}) | IN_A_BROWSER | GATED | EDITS | PARTS
 
     assert {name for name in (*dir(reports), *dir(pages)) if TELLING.fullmatch(name)} == known
     assert {f"{name}_report" for name in FORMATS} <= set(SINKS)

@@ -24,9 +24,9 @@ from tests.reporting.viewer.viewing import (
 
 from rightcall import CaseResult
 from rightcall.reporting.pages import case_key, key_of
-from rightcall.reporting.store import RunFolder, Sample
+from rightcall.reporting.store import RunFolder, Sample, keep_mutation
 from rightcall.reporting.viewer import Hosts, Index, Library, make_app
-from rightcall.values.results import EvaluatorTotals, Totals
+from rightcall.values.results import EvaluatorTotals, MutatedCase, MutationReport, Survivor, Totals
 
 LAPTOP = case_key("laptop_search")
 
@@ -494,3 +494,19 @@ def test_secrets_are_shown_on_no_page_unless_they_are_wanted(tmp_path: Path, run
     assert "3 spans of this case were not kept" in shut[2].text
     assert KEY in opened.text
     assert {Browser(runs).get(unescape(link)).status for found in links for link in found} == {200}
+
+
+def test_the_page_of_mutants_says_how_to_make_them_and_shows_those_that_were_made(runs: Path, good: RunFolder) -> None:
+    browser = Browser(runs)
+    address = f"/runs/{good.folder.name}/mutants"
+
+    before = text_of(browser.get(address).text)
+    case = MutatedCase(
+        case_id="laptop_search", cells={"drop": (1, 2)}, survivors=(Survivor(operator="drop", told="x"),)
+    )
+    keep_mutation(good.folder, MutationReport(evalset="set.yaml", operators=("drop",), cases=(case,)))
+    after, run = text_of(browser.get(address).text), text_of(browser.get(f"/runs/{good.folder.name}").text)
+
+    assert f"rightcall mutate {good.short_id}" in before
+    assert "50 % · 1 case, 2 mutants: 1 noticed, 1 let pass" in after
+    assert "Mutants : 50 % noticed" in run

@@ -20,21 +20,21 @@ def mutation_lines(report: MutationReport, paper: Paper) -> Iterator[Line]:
     arrow = "->" if paper.plain else "→"
     let_pass = report.counted - report.noticed
     yield (
-        (report.evalset, "bold"),
+        (paper.text(report.evalset), "bold"),
         f"  {count_text(len(report.cases), 'case')}, {count_text(report.counted, 'mutant')}: ",
         f"{report.noticed:,} noticed ({share_noticed(report)}), {let_pass:,} let pass",
     )
     gaps = sorted([case for case in report.cases if case.survivors], key=lambda case: -len(case.survivors))
     for case in gaps[:_MOST_CASES]:
-        yield ("  ", (case.case_id, "bold"), f"  {case.noticed:,} of {case.counted:,}")
+        yield ("  ", (paper.text(case.case_id), "bold"), f"  {case.noticed:,} of {case.counted:,}")
         groups = grouped_survivors(case)
         for line, survivors in groups[:_MOST_LINES]:
-            yield from _group(line, survivors, arrow, paper.width)
+            yield from _group(paper.text(line), survivors, arrow, paper)
         if len(groups) > _MOST_LINES:
             yield (f"     … and {len(groups) - _MOST_LINES:,} more",)
     if len(gaps) > _MOST_CASES:
         yield (f"  … and {count_text(len(gaps) - _MOST_CASES, 'case')} more",)
-    yield from _footnotes(report)
+    yield from _footnotes(report, paper)
 
 
 def share_noticed(report: MutationReport) -> str:
@@ -53,24 +53,26 @@ def grouped_survivors(case: MutatedCase) -> list[tuple[str, list[Survivor]]]:
     return [(line, survivors) for (line, _), survivors in ordered]
 
 
-def _group(line: str, survivors: list[Survivor], arrow: str, width: int) -> Iterator[Line]:
+def _group(line: str, survivors: list[Survivor], arrow: str, paper: Paper) -> Iterator[Line]:
     more = f" (and {len(survivors) - 1} more)" if len(survivors) > 1 else ""
-    told = f"     {survivors[0].told}{more}"
+    told = f"     {paper.text(survivors[0].told)}{more}"
     if not line:
         yield (told,)
-    elif len(told) + len(line) + 4 <= width:
+    elif len(told) + len(line) + 4 <= paper.width:
         yield (told, f"  {arrow} ", (line, "cyan"))
     else:
         yield (told,)
         yield (f"       {arrow} ", (line, "cyan"))
 
 
-def _footnotes(report: MutationReport) -> Iterator[Line]:
+def _footnotes(report: MutationReport, paper: Paper) -> Iterator[Line]:
     for reason, number in sorted(report.set_aside.items(), key=lambda each: -each[1]):
-        yield (f"  set aside: {number:,}, because {reason}",)
+        yield (f"  set aside: {number:,}, because {paper.text(reason)}",)
     for reason, ids in report.not_tried.items():
-        named = ", ".join(ids[:_MOST_IDS]) + (" …" if len(ids) > _MOST_IDS else "")
-        yield (f"  not tried: {count_text(len(ids), 'case')}, because {_BECAUSE.get(reason, reason)}: {named}",)
+        named = ", ".join(map(paper.text, ids[:_MOST_IDS])) + (" …" if len(ids) > _MOST_IDS else "")
+        yield (
+            f"  not tried: {count_text(len(ids), 'case')}, because {paper.text(_BECAUSE.get(reason, reason))}: {named}",
+        )
     if unmeasured := sum([case.unmeasured for case in report.cases]):
         yield (f"  not measured: {count_text(unmeasured, 'mutant')}, neither noticed nor let pass",)
     if left_out := sum([case.left_out for case in report.cases]):
@@ -94,7 +96,7 @@ def mutation_json(report: MutationReport) -> str:
         "not_tried": {reason: list(ids) for reason, ids in report.not_tried.items()},
         "cases": [_plain_case(case) for case in report.cases],
     }
-    return json.dumps(plain, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(plain, indent=2) + "\n"
 
 
 def _plain_case(case: MutatedCase) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from rightcall.reporting.pages import (
     Crumb,
     HistoryEntry,
     Links,
+    MessagePage,
     Neighbours,
     Sibling,
     ToolPage,
@@ -25,6 +26,7 @@ from rightcall.reporting.pages import (
     case_page,
     facts_of,
     histogram,
+    message_html,
     moment,
     mutants_html,
     mutants_page,
@@ -74,13 +76,17 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
 
 
 def shown_mutants(library: Library, name: str, links: Links) -> str | None:
-    """Render what became of the faults that were put into a run; `None` if none were. Raises `StoreError`."""
+    """Render what became of the faults that were put into a run; `None` if it does not exist. Raises `StoreError`."""
     run = library.run(name)
-    report = kept_mutation(run.folder) if run is not None else None
-    if run is None or report is None:
+    if run is None:
         return None
     trail = (Crumb("Runs", links.runs()), Crumb(run.short_id, links.run(name)), Crumb("Mutants"))
-    return mutants_html(mutants_page(report, trail), links)
+    report = kept_mutation(run.folder)
+    if report is not None:
+        return mutants_html(mutants_page(report, trail), links)
+    sentence = "No faults have been put into the trajectories of this run yet. To do so:"
+    command = f"rightcall mutate {run.short_id}"
+    return message_html(MessagePage(title="Mutants", sentences=(sentence,), commands=(command,), trail=trail), links)
 
 
 def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
