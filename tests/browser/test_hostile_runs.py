@@ -43,7 +43,7 @@ def check_nothing_happened(page: Page) -> None:
 def test_a_case_shows_every_payload_as_it_is(page: Page, address: Callable[..., str], kind: str) -> None:
     page.goto(address(kind, f"/cases/{case_key(kind)}"))
 
-    names = page.locator("section.call h3 .mono").evaluate_all("all => all.map((each) => each.textContent)")
+    names = page.locator("section.tl-call h3 strong").evaluate_all("all => all.map((each) => each.textContent)")
     shown = [visible(redacted_text(tool_name(text))) for text in corpus.PAYLOADS[kind]]
     assert [squeezed(name) for name in names] == [squeezed(name) for name in shown]
     check_nothing_happened(page)
