@@ -23,6 +23,7 @@ PAGES = {
     "passing case": "/runs/{run}/cases/{passing}",
     "tool": "/runs/{run}/tools/{tool}",
     "mutants": "/runs/{run}/mutants",
+    "trends": "/trends",
     "compare": "/compare?a={fixed}&b={run}",
     "paths": "/paths?run={run}&path=1",
     "paths of a case": "/paths?run={run}&case=reserve_two&args=1",

@@ -64,11 +64,11 @@ def test_two_boxes_and_a_button_compare_two_runs(page: Page, examples: Path, ser
 
     expect(page.locator("h1")).to_contain_text(fixed.short_id)
     expect(page.locator("h1")).to_contain_text(last.short_id)
-    changed = page.get_by_role("row").filter(has=page.get_by_role("link", name="after"))
-    flip = changed.filter(has_text="reserve_two")
-    expect(flip).to_contain_text("quantity 2 → 1")
-    expect(page.get_by_role("row").filter(has_text="reserve_one")).to_have_count(0)
-    flip.get_by_role("link", name="after").click()
+    changed = page.locator(".cause", has=page.locator(".case-row", has_text="reserve_two"))
+    expect(changed).to_contain_text("quantity 2 → 1")
+    expect(page.locator(".case-row", has_text="reserve_one")).to_have_count(0)
+    expect(page.locator("#case h2")).to_contain_text("reserve_two")
+    page.get_by_role("link", name="Open after").click()
     expect(page.locator("h1")).to_contain_text("reserve_two")
 
 

@@ -10,6 +10,8 @@ from tests.walls import for_each
 from rightcall import ToolCall
 from rightcall.reporting.changes import compare, sides_of
 from rightcall.reporting.pages import (
+    ChangeLine,
+    ComparedCase,
     ComparePage,
     Crumb,
     Links,
@@ -17,14 +19,17 @@ from rightcall.reporting.pages import (
     RunsPage,
     ToolPage,
     VerdictsPage,
+    aligned,
     call_line,
     changes_of,
     compare_html,
+    groups_of,
     histogram,
     moment,
     picture,
     quantile,
     runs_html,
+    sentence_of_change,
     tool_html,
     verdict_rows,
     verdicts_html,
@@ -94,6 +99,11 @@ def pages(text: str) -> list[str]:
     call = ToolCall(text[:1_000] or "x", {text: text}, [text], error=text)
     sides = sides_of([])
     changes = changes_of(compare(sides, sides), sides, sides)
+    changed = ChangeLine(case_id=text, key="key", before="passed", after="failed", scores=(text,), path=(text or "x",))
+    lined, _ = aligned([call], [call, call])
+    compared = ComparedCase(
+        case_id=text, before="passed", after="failed", sentence=sentence_of_change(lined), calls=lined, scores=(text,)
+    )
     rows = tuple(verdict_rows([{text: "passed"}, {text: "failed"}, {}]))
     return [
         runs_html(
@@ -104,7 +114,12 @@ def pages(text: str) -> list[str]:
             links,
         ),
         compare_html(
-            ComparePage(before=lines[0], after=lines[1], changes=changes, lines=(), title=text, trail=trail), links
+            ComparePage(
+                before=lines[0], after=lines[1], changes=changes, tabs=(), shown="regressions", title=text, trail=trail,
+                groups=groups_of((changed,), "key", {text: (text, text)}, {"a": "a", "b": "b"}, links, only=text),
+                filtered=text, said=(text,), case=compared,
+            ),
+            links,
         ),
         verdicts_html(VerdictsPage(runs=(*lines, lines[0]), rows=rows, differing=1, same=0, trail=trail), links),
         tool_html(

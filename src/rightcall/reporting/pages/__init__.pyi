@@ -8,6 +8,19 @@ from ._case_page import (
     case_html as case_html,
     case_page as case_page,
 )
+from ._compare_list import (
+    AlignedCall as AlignedCall,
+    ComparedCase as ComparedCase,
+    ComparePage as ComparePage,
+    Shown as Shown,
+    aligned as aligned,
+    compare_html as compare_html,
+    groups_of as groups_of,
+    lines_of as lines_of,
+    sentence_of_change as sentence_of_change,
+    tabs_of as tabs_of,
+    words_of as words_of,
+)
 from ._gate_panel import GatePanel as GatePanel, gate_panel as gate_panel
 from ._html_report import check_installed as check_installed, html_report as html_report
 from ._mutants_page import MutantsPage as MutantsPage, mutants_html as mutants_html, mutants_page as mutants_page
@@ -32,6 +45,17 @@ from ._rows import (
     ToolTotal as ToolTotal,
     row_of as row_of,
 )
+from ._run_list import (
+    CauseView as CauseView,
+    ListedCase as ListedCase,
+    RunHead as RunHead,
+    RunListPage as RunListPage,
+    cause_views as cause_views,
+    pills as pills,
+    run_head as run_head,
+    run_list_html as run_list_html,
+    steadiness_of as steadiness_of,
+)
 from ._run_page import (
     ROWS_A_PAGE as ROWS_A_PAGE,
     CallLine as CallLine,
@@ -46,15 +70,14 @@ from ._run_page import (
     tool_html as tool_html,
 )
 from ._runs_page import (
+    ChangeLine as ChangeLine,
     Changes as Changes,
-    ComparePage as ComparePage,
     Moment as Moment,
     RunFacts as RunFacts,
     RunLine as RunLine,
     RunsPage as RunsPage,
     VerdictsPage as VerdictsPage,
     changes_of as changes_of,
-    compare_html as compare_html,
     facts_of as facts_of,
     moment as moment,
     picture as picture,
@@ -73,9 +96,16 @@ from ._templates import (
     message_html as message_html,
     policy as policy,
     render as render,
+    render_part as render_part,
     script as script,
     shown_text as shown_text,
     stylesheet as stylesheet,
     visible as visible,
 )
 from ._timeline import TimelineItem as TimelineItem
+from ._trends_page import (
+    TrendRun as TrendRun,
+    TrendsPage as TrendsPage,
+    trends_html as trends_html,
+    trends_page as trends_page,
+)

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from math import ceil
+
 import msgspec
 
 from rightcall.reporting.changes import Gate, GatedCase, GateSide
-from rightcall.reporting.reports import gate_notes, points_text, share_text
+from rightcall.reporting.reports import counts_text, gate_notes, points_text, share_text
+from rightcall.values.results import Verdict
 
-from ._templates import case_key
-
-_MOST_CASES = 20
-_WIDTH = 600.0
-"""The width of the scale, from −100 to +100 points, in units of its drawing."""
+_WIDTH = 520.0
+"""The width of the scale, in units of its drawing."""
+_LEAST_REACH = 0.2
 _WORDS = {"not told from chance": "could be chance"}
-_SIGNS = {"worse": "failed", "better": "passed", "no worse": "passed", "inconclusive": "not_measured"}
-
-
-class GateRow(msgspec.Struct, frozen=True):
-    """One case: its trials before and after, and what they tell."""
-
-    case_id: str
-    key: str
-    before: str
-    after: str
-    told: str
+_SIGNS: dict[str, Verdict] = {
+    "worse": "failed",
+    "better": "passed",
+    "no worse": "passed",
+    "inconclusive": "not_measured",
+}
 
 
 class GatePanel(msgspec.Struct, frozen=True, kw_only=True):
     """What the gate says of two runs."""
 
     word: str
-    sign: str
+    sign: Verdict
     """The verdict whose sign and colour it has."""
     before: str
     after: str
     points: str
+    confidence: str
     compared: int
+    reach: int
+    """The points at the ends of the scale."""
     low: float
     """Where the interval begins on the scale."""
     width: float
@@ -43,9 +44,13 @@ class GatePanel(msgspec.Struct, frozen=True, kw_only=True):
     """Where the difference is."""
     rule_out: float
     """Where the drop to rule out is."""
+    rule_out_points: str
+    counts: tuple[tuple[str, int], ...] = ()
+    """How many cases are told what."""
+    facts: tuple[tuple[str, str], ...] = ()
     zero: float = _WIDTH / 2
-    rows: tuple[GateRow, ...] = ()
-    more: int = 0
+    told: Mapping[str, tuple[str, str]] = {}
+    """For each case its trials before and after, and what they say."""
     notes: tuple[str, ...] = ()
 
 
@@ -53,41 +58,45 @@ def gate_panel(said: Gate) -> GatePanel | None:
     """Return the panel of a gate; nothing where there is nothing to compare."""
     if said.interval is None or said.difference is None:
         return None
-    changed = [case for case in said.cases if case.told != "not told from chance" or _rates(case)[0] != _rates(case)[1]]
-    changed.sort(key=lambda case: (case.adjusted, case.case_id))
+    reach = max(_LEAST_REACH, abs(said.interval.low), abs(said.interval.high), said.rule.rule_out)
+    reach = min(1.0, ceil(reach * 10) / 10)
+
+    def place(share: float) -> float:
+        return round((share / reach + 1.0) * _WIDTH / 2, 1)
+
+    words = Counter([_WORDS.get(case.told, case.told) for case in said.cases if _differs(case)])
+    left = said.left_out
+    without = (
+        f"{said.open_trials:,} trials" + (", they decide" if said.open_decides else "") if said.open_trials else "none"
+    )
     return GatePanel(
         word=said.verdict,
         sign=_SIGNS[said.verdict],
         before=share_text(said.before),
         after=share_text(said.after),
         points=points_text(said),
+        confidence=f"{said.rule.confidence * 100:g} %",
         compared=len(said.cases),
-        low=_place(said.interval.low),
-        width=round(_place(said.interval.high) - _place(said.interval.low), 1),
-        at=_place(said.difference),
-        rule_out=_place(-said.rule.rule_out),
-        rows=tuple([_row(case) for case in changed[:_MOST_CASES]]),
-        more=max(0, len(changed) - _MOST_CASES),
+        reach=round(reach * 100),
+        low=place(said.interval.low),
+        width=round(place(said.interval.high) - place(said.interval.low), 1),
+        at=place(said.difference),
+        rule_out=place(-said.rule.rule_out),
+        rule_out_points=f"−{said.rule.rule_out * 100:g}",
+        counts=tuple([(word, words[word]) for word in _ORDER if words[word]]),
+        facts=(
+            ("Compared", f"{len(said.cases):,} {'case' if len(said.cases) == 1 else 'cases'}"),
+            ("Changed", f"{len(left.changed):,}"),
+            ("Without an answer", without),
+        ),
+        told={case.case_id: (counts_text(case), _WORDS.get(case.told, case.told)) for case in said.cases},
         notes=tuple(gate_notes(said)),
     )
 
 
-def _row(case: GatedCase) -> GateRow:
+_ORDER = ("worse", "likely worse", "could be chance", "likely better", "better")
+
+
+def _differs(case: GatedCase) -> bool:
     before, after = [GateSide(side).measured for side in (case.before, case.after)]
-    return GateRow(
-        case.case_id,
-        case_key(case.case_id, 0),
-        f"{before.passed}/{before.measured}",
-        f"{after.passed}/{after.measured}",
-        _WORDS.get(case.told, case.told),
-    )
-
-
-def _rates(case: GatedCase) -> tuple[float, float]:
-    before, after = [GateSide(side).measured for side in (case.before, case.after)]
-    return before.passed / before.measured, after.passed / after.measured
-
-
-def _place(share: float) -> float:
-    """Return where a difference is on the scale."""
-    return round((share + 1.0) * _WIDTH / 2, 1)
+    return before.passed * after.measured != after.passed * before.measured

@@ -24,6 +24,7 @@ from ._templates import ShownText, case_key, shown_text
 
 _SENTENCE = 300
 _CASE_ID = 400
+_TITLE = 120
 _MOST_PROBLEMS = 20
 _MOST_TOOLS = 50
 _PROBLEM_SENTENCE = 1_000
@@ -70,6 +71,8 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     """The time the agent took; `None` if it was not run and its calls have no times."""
     tags: tuple[str, ...] = ()
+    title: str = ""
+    """What the user asked for, on one line; empty where that is not a text."""
 
 
 def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
@@ -88,7 +91,22 @@ def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
         calls=len(calls),
         seconds=result.outcome.seconds if result.outcome is not None else _seconds(result),
         tags=tuple(tags),
+        title=title_of(result),
     )
+
+
+_ASKED = ("query", "text", "question", "message", "prompt", "input", "content", "request")
+"""Keys under which the input of an agent is what its user said. A value under another key may be anything."""
+
+
+def title_of(result: CaseResult) -> str:
+    """Return what the user asked for, on one line; empty where the input is not a text."""
+    given = result.trajectory.input if result.trajectory is not None else None
+    if isinstance(given, (list, tuple)) and given:
+        given = given[0]
+    if isinstance(given, dict):
+        given = next((given[key] for key in _ASKED if isinstance(given.get(key), str)), None)
+    return " ".join(given[:_TITLE].split()) if isinstance(given, str) else ""
 
 
 def sentence_of(result: CaseResult) -> str:

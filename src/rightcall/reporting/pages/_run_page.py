@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from rightcall.reporting.reports import duration_text
 from rightcall.values.decoding import dump_json
@@ -13,6 +14,7 @@ from rightcall.values.trajectory import ToolCall
 
 from ._case_page import CALLS_A_PAGE
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
+from ._run_list import ListedCase
 from ._runs_page import PartOfList, RunFacts, RunLine
 from ._templates import Crumb, Links, ShownText, key_of, percent, render, shown_text
 
@@ -50,7 +52,31 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         if not self.q:
             return True
         wanted = self.q.casefold()
-        return any(wanted in text.casefold() for text in (row.case_id, row.why, *row.tools, *row.tags))
+        return any(wanted in text.casefold() for text in (row.case_id, row.why, row.title, *row.tools, *row.tags))
+
+    def takes(self, case: ListedCase) -> bool:
+        """Return whether to show a case in the list of the viewer, where it stands under its first problem."""
+        verdict, code, tool = case.cause
+        is_open = verdict not in ("passed", "quarantined")
+        if self.verdict and verdict != self.verdict and not (self.verdict == "open" and is_open):
+            return False
+        if self.rule and (code != self.rule or (self.tool and key_of(tool) != self.tool)):
+            return False
+        return not self.q or replace(self, verdict="", rule="", tool="").accepts(case.row)
+
+    @property
+    def is_one_group(self) -> bool:
+        """Whether it selects the cases of one cause, which are then listed page by page."""
+        return bool(self.rule) or self.verdict in ("passed", "quarantined")
+
+    def is_group(self, group: Group) -> bool:
+        """Return whether it selects the cases of a group."""
+        tool = key_of(group.tool) if group.tool else ""
+        return bool(self.rule) and (self.rule, self.tool) == (group.code, tool)
+
+    def kept(self) -> dict[str, str]:
+        """Return what an address keeps of it."""
+        return {"verdict": self.verdict, "rule": self.rule, "tool": self.tool, "q": self.q}
 
     def _is_about(self, code: str, tool: str) -> bool:
         return (not self.rule or code == self.rule) and (not self.tool or key_of(tool) == self.tool)

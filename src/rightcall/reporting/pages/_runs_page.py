@@ -234,25 +234,13 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     only_after: tuple[ChangeLine, ...]
     same: tuple[ChangeLine, ...]
     weight: int = 0
+    gate: GatePanel | None = None
+    """What the gate says; none where no case can be compared."""
 
     @property
     def changed(self) -> tuple[ChangeLine, ...]:
         """Cases that both have and that are not as they were, flips first."""
         return self.flips + self.drifted
-
-
-class ComparePage(PartOfList, frozen=True, kw_only=True):
-    """The page that compares two runs."""
-
-    before: RunLine
-    after: RunLine
-    changes: Changes
-    lines: tuple[ChangeLine, ...]
-    """The changed cases of this page."""
-    shows_same: bool = False
-    gate: GatePanel | None = None
-    """What the gate says; none where no case can be compared."""
-    title: str = "Compare"
 
 
 class VerdictRow(msgspec.Struct, frozen=True):
@@ -301,11 +289,6 @@ def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
         if len(set(found)) > 1:
             rows.append(VerdictRow(case_id[:_LONGEST_ID], case_key(case_id), found))
     return rows
-
-
-def compare_html(page: ComparePage, links: Links) -> str:
-    """Render the comparison of two runs. Raises `MissingExtraError`."""
-    return render("compare.html", page, links)
 
 
 def verdicts_html(page: VerdictsPage, links: Links) -> str:

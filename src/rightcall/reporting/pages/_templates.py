@@ -21,6 +21,7 @@ from rightcall.version import __version__
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _SLUG = 40
@@ -35,6 +36,15 @@ _PILE = re.compile(r"[^\w\s\x00-\x7f]{9}")
 MOST_WHOLE = 200_000
 """The longest text that a page holds whole, folded away, next to its shortened form."""
 _MOST_MARKED = 400
+
+
+_GLYPHS = {
+    "passed": "M3.5 8.5l3 3 6-7",
+    "failed": "M4.2 4.2l7.6 7.6M11.8 4.2l-7.6 7.6",
+    "error": "M8 3v6.2M8 12.6v.1",
+    "not_measured": "M5.7 6.1a2.35 2.35 0 1 1 3.5 2c-.8.45-1.2.9-1.2 1.7M8 12.7v.1",
+}
+"""The paths of the signs of verdicts, in a box of 16 by 16."""
 
 
 class Crumb(msgspec.Struct, frozen=True):
@@ -57,7 +67,7 @@ class Links(msgspec.Struct, frozen=True):
         return "" if self.is_one_file else f"/{_query(query)}"
 
     def run(self, run_id: str, **query: str | int) -> str:
-        """Return the address of a run, filtered: `verdict`, `rule`, `tool` (its key), `q` (a text), `page`."""
+        """Return the address of a run, filtered: `verdict`, `rule`, `tool` (its key), `q`, `case`, `k`, `page`."""
         return "#cases" if self.is_one_file else f"/runs/{_part(run_id)}{_query(query)}"
 
     def case(self, run_id: str, key: str, **query: str | int) -> str:
@@ -73,6 +83,10 @@ class Links(msgspec.Struct, frozen=True):
     def mutants(self, run_id: str) -> str:
         """Return the address of the faults that were put into the trajectories of a run."""
         return "" if self.is_one_file else f"/runs/{_part(run_id)}/mutants"
+
+    def trends(self, **query: str | int) -> str:
+        """Return the address of what changed over time, of one eval set and branch or of all."""
+        return "" if self.is_one_file else f"/trends{_query(query)}"
 
     def compare(self, before: str, after: str, **query: str | int) -> str:
         """Return the address of the comparison of two runs."""
@@ -112,6 +126,14 @@ def _part(text: str) -> str:
 def _query(query: dict[str, str | int]) -> str:
     given = {key: value for key, value in query.items() if value not in ("", 0)}
     return f"?{urlencode(given, errors='backslashreplace')}" if given else ""
+
+
+def render_part(template: str, page: Any, links: Links) -> Markup:
+    """Render what a page is about, without what is around it, to be part of another page. Raises as `render` does."""
+    from markupsafe import Markup
+
+    # It has escaped everything that needs it, as it does on a page of its own.
+    return Markup(render(template, page, links, layout="part.html"))  # noqa: S704
 
 
 def render(template: str, page: Any, links: Links, **more: Any) -> str:
@@ -170,7 +192,7 @@ def environment() -> Environment:
     made.filters |= {"score": score_text, "seconds": seconds_text}
     # The stylesheet and the script are files of this package: the only text that is not escaped.
     own = {"style": Markup(stylesheet()), "script": Markup(script()), "policy": policy()}  # noqa: S704
-    made.globals |= {"own": own, "signs": SIGNS, "version": __version__}
+    made.globals |= {"own": own, "signs": SIGNS, "glyphs": _GLYPHS, "version": __version__}
     return made
 
 

@@ -17,9 +17,66 @@ const step = (by, failing) => {
   const there = by > 0 ? stops[0] : stops[stops.length - 1];
   if (!there) return;
   if (failing && there.firstElementChild instanceof HTMLDetailsElement) there.firstElementChild.open = true;
-  there.querySelector("summary, a, [tabindex]").focus();
+  const stop = there.matches("a") ? there : there.querySelector("summary, a, [tabindex]");
+  const fold = there.closest("details");
+  if (fold) fold.open = true;
+  stop.focus();
   there.scrollIntoView({ block: "nearest" });
+  if (there.classList.contains("case-row")) choose_case(there);
 };
+
+// List and case side by side: a row that is chosen is fetched, and its case takes the place of the one before. The
+// address follows, so that a reload shows the same. On a small screen, where they are two pages, links are links.
+const isBeside = () => find(".sides") && matchMedia("(min-width: 60.01rem)").matches;
+let wanted_case = "";
+const choose_case = async (row) => {
+  if (!isBeside()) return;
+  wanted_case = row.href;
+  for (const each of document.querySelectorAll(".case-row[aria-current]")) each.removeAttribute("aria-current");
+  row.setAttribute("aria-current", "true");
+  history.replaceState(null, "", row.href);
+  const slow = setTimeout(() => document.body.classList.add("loading"), 150);
+  try {
+    const answer = await fetch(row.href, { cache: "no-store" });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = page.getElementById("case");
+    if (!answer.ok || !fresh || wanted_case !== row.href) return;
+    find("#case").replaceWith(fresh);
+    fresh.scrollTop = 0;
+    showCopyButtons();
+  } catch {
+    location.href = row.href; // the viewer was stopped: the browser says so better than we can
+  } finally {
+    clearTimeout(slow);
+    document.body.classList.remove("loading");
+  }
+};
+document.addEventListener("click", (event) => {
+  const row = event.target.closest(".case-row");
+  if (!row || !isBeside() || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  row.focus();
+  choose_case(row);
+});
+// The filter answers while one types: only the list is taken from the answer, and the address follows.
+let typing = 0;
+document.addEventListener("input", (event) => {
+  if (event.target.id !== "q" || !find(".sides")) return;
+  clearTimeout(typing);
+  const { form } = event.target;
+  typing = setTimeout(async () => {
+    const address = `${form.getAttribute("action")}?${new URLSearchParams([...new FormData(form)].filter(([, value]) => value))}`;
+    const answer = await fetch(address, { cache: "no-store" }).catch(() => null);
+    if (!answer?.ok || form !== find(".finding form")) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("list");
+    const [begin, end, text] = [find("#q").selectionStart, find("#q").selectionEnd, find("#q").value];
+    find("#list").replaceWith(fresh);
+    find("#q").value = text;
+    find("#q").focus();
+    find("#q").setSelectionRange(begin, end);
+    history.replaceState(null, "", address);
+  }, 150);
+});
 const steps = { j: [1, false], k: [-1, false], n: [1, true], p: [-1, true] };
 
 for (const button of document.querySelectorAll("[data-step]")) {
@@ -34,7 +91,11 @@ document.addEventListener("keydown", (event) => {
     find("#help").togglePopover();
   } else if (event.key === "/" && find("input[type=search]")) {
     find("input[type=search]").focus();
-  } else if (target) {
+  } else if (event.key === "f" && find(".finding input[type=search]")) {
+    find(".finding input[type=search]").focus();
+  } else if ((event.key === "Enter" || event.key === "o") && event.target.closest(".case-row")) {
+    location.href = event.target.closest(".case-row").dataset.open;
+  } else if (target && !(event.key in steps && find(".sides"))) {
     target.click();
   } else if (event.key in steps) {
     step(...steps[event.key]);

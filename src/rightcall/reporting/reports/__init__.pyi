@@ -20,6 +20,7 @@ from ._concise import (
 from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
 from ._gate_lines import (
+    counts_text as counts_text,
     gate_lines as gate_lines,
     gate_notes as gate_notes,
     gate_record as gate_record,

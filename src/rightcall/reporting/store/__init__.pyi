@@ -4,6 +4,7 @@ from ._baseline import (
     pooled as pooled,
     read_baseline as read_baseline,
 )
+from ._figures import RunFigures as RunFigures, read_figures as read_figures
 from ._gate_record import (
     FloorRecord as FloorRecord,
     GatedCaseRecord as GatedCaseRecord,

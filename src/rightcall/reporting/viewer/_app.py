@@ -20,9 +20,11 @@ from rightcall.reporting.reports import printable
 
 from ._library import Library
 from ._paths_view import shown_paths
-from ._run_view import shown_case, shown_mutants, shown_run, tool_page
+from ._run_view import shown_case, shown_mutants, shown_run
 from ._runs_view import MOST_RUNS, compare_page, runs_page
 from ._server import Hosts, Token
+from ._tool_view import tool_page
+from ._trends_view import shown_trends
 
 _LINKS = Links()
 _CANNOT_BE_READ = 422
@@ -72,6 +74,7 @@ def make_app(library: Library, hosts: Hosts, token: Token | None = None) -> Guar
         Route("/runs/{run}/mutants", site.page(site.mutants)),
         Route("/compare", site.page(site.compare)),
         Route("/paths", site.page(site.paths)),
+        Route("/trends", site.page(site.trends)),
         Route("/style.css", lambda request: Response(stylesheet(), media_type="text/css")),
         Route("/script.js", lambda request: Response(script(), media_type="text/javascript")),
     ]
@@ -121,6 +124,9 @@ class _Site:
 
     def paths(self, request: Request) -> str | None:
         return shown_paths(self._library, request.query_params, _LINKS)
+
+    def trends(self, request: Request) -> str:
+        return shown_trends(self._library, request.query_params, _LINKS)
 
     def compare(self, request: Request) -> str | Response | None:
         query = request.query_params

@@ -11,13 +11,27 @@ import msgspec
 from msgspec.structs import replace
 
 from rightcall.errors import StoreError
-from rightcall.reporting.pages import CaseRow, Choice, Group, RowCounter, RunCounts, ToolTotal, case_key, key_of, row_of
+from rightcall.reporting.changes import Steadiness
+from rightcall.reporting.pages import (
+    CaseRow,
+    Choice,
+    Group,
+    ListedCase,
+    RowCounter,
+    RunCounts,
+    ToolTotal,
+    case_key,
+    key_of,
+    row_of,
+    steadiness_of,
+)
 from rightcall.reporting.store import JournalLine, RunFolder, SpanIndex
 from rightcall.values.redaction import redacted, redacted_text, redacted_value
 from rightcall.values.results import (
     Aggregates,
     CaseResult,
     EvaluatorTotals,
+    Quarantine,
     Tally,
     Totals,
     Verdict,
@@ -133,6 +147,8 @@ class Index:
         self._spans = SpanIndex(run.folder)
         self._named: dict[str, str | None] = {}
         self._tools: tuple[ToolTotal, ...] | None = None
+        self._cases: list[ListedCase] | None = None
+        self._steadiness: Steadiness | None = None
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -151,7 +167,7 @@ class Index:
         self.run, self._stamp, self._was_over = run, stamp, run.header.finished is not None
         for line in self._reading.lines():
             self._take(line)
-            self._sorted = self._tools = None
+            self._sorted = self._tools = self._cases = self._steadiness = None
 
     def goes_on_with(self, run: RunFolder, stamp: tuple[int, ...]) -> bool:
         """Return whether the journal still begins with what was read, so that only the rest has to be read.
@@ -171,6 +187,25 @@ class Index:
         if self._sorted is None:
             self._sorted = sorted(self._entries.values(), key=_place)
         return self._sorted
+
+    def cases(self) -> list[ListedCase]:
+        """Return each case once, with the verdicts of its repeats, the worst first."""
+        if self._cases is None:
+            tally = Tally(self.run.needed, self.run.needed_of)
+            rows: dict[str, list[CaseRow]] = {}
+            for entry in self.entries():
+                rows.setdefault(entry.row.key.partition(".")[0], []).append(entry.row)
+                tally.count(entry.row.case_id, entry.row.verdict, entry.row.repeat)
+            apart = self.run.quarantined
+            self._cases = [_listed(found, tally.verdict(found[0].case_id), apart) for found in rows.values()]
+            self._cases.sort(key=lambda case: severity(case.verdict))
+        return self._cases
+
+    def steadiness(self) -> Steadiness:
+        """Return the trials of all cases."""
+        if self._steadiness is None:
+            self._steadiness = steadiness_of(self.cases())
+        return self._steadiness
 
     def entry(self, key: str) -> Entry | None:
         """Return the row with this key."""
@@ -255,6 +290,8 @@ class Index:
         # The row of a passed case shows names only, so the slow search for secrets in the whole result can be skipped.
         is_plain = result.passed and all([call.name is name for call, name in zip(calls, names, strict=True)])
         row = row_of(result if is_plain else self._shown(result))
+        if is_plain and self._redacts and row.title:
+            row = replace(row, title=redacted_text(row.title))
         before = self._entries.pop(row.key, None)
         if before is not None:
             del self._lines[before.number]
@@ -289,6 +326,17 @@ class _RedactedSpans(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._spans)
+
+
+def _listed(rows: list[CaseRow], verdict: Verdict, quarantined: Mapping[str, Quarantine]) -> ListedCase:
+    shown = next((row for row in rows if row.verdict == verdict), rows[0])
+    in_order = sorted(rows, key=lambda row: row.repeat)
+    return ListedCase(
+        row=shown,
+        verdict=verdict,
+        verdicts=tuple([row.verdict for row in in_order]),
+        quarantine=quarantined.get(shown.case_id),
+    )
 
 
 def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:

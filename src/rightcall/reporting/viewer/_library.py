@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import Changes
-from rightcall.reporting.store import RunFolder, list_runs, open_run, run_folder
+from rightcall.reporting.store import RunFigures, RunFolder, list_runs, open_run, read_figures, run_folder
 from rightcall.values.redaction import redacted_address, redacted_text, redacted_value
 from rightcall.values.results import Verdict
 
@@ -74,6 +74,15 @@ class _Paths(msgspec.Struct, frozen=True):
         return self.counted.weight
 
 
+class _Figures(msgspec.Struct, frozen=True):
+    figures: RunFigures
+    stamp: tuple[int, ...]
+
+    @property
+    def weight(self) -> int:
+        return self.figures.weight
+
+
 class Library:
     """A folder of runs, or one run's own folder.
 
@@ -90,6 +99,7 @@ class Library:
         self._verdicts: WeightedCache[_Verdicts] = WeightedCache(_VERDICTS)
         self._changes: WeightedCache[_Changes] = WeightedCache(_CHANGES)
         self._paths: WeightedCache[_Paths] = WeightedCache(_PATHS)
+        self._figures: WeightedCache[_Figures] = WeightedCache(_VERDICTS)
 
     @property
     def kept(self) -> dict[str, int]:
@@ -100,6 +110,7 @@ class Library:
             "verdicts": len(self._verdicts),
             "changes": len(self._changes),
             "paths": len(self._paths),
+            "figures": len(self._figures),
         }
 
     def names(self) -> list[str]:
@@ -144,6 +155,15 @@ class Library:
             kept = _Verdicts(run.verdicts(), stamp)
             self._verdicts.put(name, kept)
         return kept.verdicts
+
+    def figures(self, name: str, run: RunFolder) -> RunFigures:
+        """Return the figures of a finished run, without its cases in quarantine. Raises `StoreError`."""
+        stamp = _stamps(run.folder)
+        kept = self._figures.get(name)
+        if kept is None or kept.stamp != stamp:
+            kept = _Figures(read_figures(run.folder, run.quarantined), stamp)
+            self._figures.put(name, kept)
+        return kept.figures
 
     def changes(self, before: str, after: str, make: Callable[[], Changes]) -> Changes:
         """Return the changes between two runs, from the cache if both journals are unchanged."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -12,67 +13,153 @@ from msgspec.structs import replace
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import (
     ROWS_A_PAGE,
-    CallLine,
+    CasePage,
+    Choice,
     Crumb,
     HistoryEntry,
     Links,
+    ListedCase,
     MessagePage,
     Neighbours,
+    RunCounts,
+    RunHead,
+    RunLine,
+    RunListPage,
     Sibling,
-    ToolPage,
-    call_line,
     case_html,
     case_key,
     case_page,
+    cause_views,
     facts_of,
-    histogram,
     message_html,
     moment,
     mutants_html,
     mutants_page,
-    quantile,
-    run_html,
-    run_page,
-    tool_html,
+    pills,
+    render_part,
+    run_head,
+    run_list_html,
 )
 from rightcall.reporting.reports import overall_line, share_noticed
 from rightcall.reporting.store import RunFolder, kept_mutation
-from rightcall.values.results import CaseResult, Verdict
+from rightcall.values.results import CaseResult, Verdict, group_words, severity
 
-from ._index import CallPlace, Entry, Index
+from ._index import Entry, Index
 from ._library import Library
 from ._runs_view import choice_of, current_time, is_going_on, line_of, number_of, page_of, resume_command
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
 _SEARCHED = 200
+_LONGEST_KEY = 100
 _MOST_VERDICTS = 200_000
 """The number of runs, and of verdicts in them, that are searched: as much as a library keeps in memory."""
 _BEFORE, _AFTER = 20, 8
-_CALLS_A_PAGE = 50
-_Found = tuple[CallPlace, Entry]
 
 
 def shown_run(library: Library, name: str, query: Mapping[str, str], links: Links) -> str | None:
-    """Render a run and one page of its matching cases; `None` if it does not exist. Raises `StoreError`."""
+    """Render a run: its cases by cause, and the chosen one beside them; `None` if it does not exist.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
     run = library.run(name)
     if run is None:
         return None
     index = library.index(name, run)
-    choice = choice_of(query)
-    rows = index.selected(choice)
-    number, _ = page_of(query, len(rows), ROWS_A_PAGE)
     line = line_of(library, name, run, current_time())
-    facts = facts_of(run.header, name, is_running=line.state == "running")
-    page = run_page(
-        replace(facts, started=line.started, took=line.took or facts.took),
-        index.counts(),
-        links,
-        choice=replace(choice, page=number),
-        rows=rows[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE],
-        matched=len(rows),
-        notes=_notes(library, run, index, line.state),
-    )
+    facts = replace(facts_of(run.header, name, is_running=line.state == "running"), started=line.started)
+    choice = choice_of(query)
+    matching = [case for case in index.cases() if choice.takes(case)]
+    number, of = page_of(query, len(matching), ROWS_A_PAGE)
+    part = matching[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE] if choice.is_one_group else matching
+    kept = {key: value for key, value in choice.kept().items() if value}
+    asked = query.get("case", "")[:_LONGEST_KEY]
+    chosen = asked if index.entry(asked) is not None else next((case.row.key for case in _by_cause(part)), "")
+    counts = index.counts()
     tried = kept_mutation(run.folder)
-    return run_html(replace(page, mutants=share_noticed(tried) if tried is not None else ""), links)
+    page = RunListPage(
+        title=f"{facts.name} {facts.subject}".strip(),
+        trail=(Crumb("Runs", links.runs()), Crumb(facts.subject or facts.name), Crumb(facts.name)),
+        facts=facts,
+        head=_head(run, line, index, query, links, name),
+        pills=pills(index.cases(), choice.verdict, name, links, choice.q),
+        causes=cause_views(
+            part, chosen, name, links, kept, opens=len(part) if choice.q else 1, counted=_sampled(run, counts)
+        ),
+        q=choice.q,
+        kept=tuple([(key, value) for key, value in kept.items() if key != "q"]),
+        filtered=_filter_words(choice, counts),
+        matched=len(matching),
+        notes=tuple(_notes(library, run, index, line.state)),
+        evaluators=tuple([(each[:200], totals) for each, totals in list(counts.evaluators.items())[:100]]),
+        tools=counts.tools,
+        mutants=share_noticed(tried) if tried is not None else "",
+        detail=_detail(library, name, run, index, chosen, query, links) if chosen else None,
+        detail_href=links.case(name, chosen) if chosen else "",
+        is_case_asked=bool(asked),
+        number=number,
+        of=of if choice.is_one_group else 1,
+        before=links.run(name, **kept, page=number - 1) if choice.is_one_group and number > 1 else "",
+        after=links.run(name, **kept, page=number + 1) if choice.is_one_group and number < of else "",
+    )
+    return run_list_html(page, links)
+
+
+def _sampled(run: RunFolder, counts: RunCounts) -> dict[tuple[str, str], int] | None:
+    """Return how many cases each cause has where the journal keeps only examples of them."""
+    if run.header.sample is None:
+        return None
+    return {(group.code, group.tool): group.cases for group in counts.groups}
+
+
+def _by_cause(cases: Sequence[ListedCase]) -> list[ListedCase]:
+    """Return the cases of the commonest cause of the worst verdict, or any."""
+    counts = Counter([case.cause for case in cases])
+    open_cases = [case for case in cases if case.cause[0] not in ("passed", "quarantined")] or list(cases)
+    if not open_cases:
+        return []
+    gravest = min([severity(case.verdict) for case in open_cases])
+    among = [case for case in open_cases if severity(case.verdict) == gravest]
+    most = min({case.cause for case in among}, key=lambda cause: (-counts[cause], cause))
+    return [case for case in among if case.cause == most]
+
+
+def _head(run: RunFolder, line: RunLine, index: Index, query: Mapping[str, str], links: Links, name: str) -> RunHead:
+    """Return the result of a run in one line."""
+    counts, header = index.counts(), run.header
+    steady = index.steadiness()
+    most = steady.most_trials
+    facts = (
+        ("Agent", line.agent),
+        ("Branch", f"{line.branch} {line.commit}".strip()),
+        ("Calls a case", f"{counts.calls:.1f}" if counts.calls is not None else ""),
+        ("Rounds", f"{most:,}" if most > 1 else ""),
+        ("Took", line.took),
+    )
+    totals = header.totals if header.sample is not None and header.totals is not None else counts.totals
+    base = header.gate.before if header.gate is not None else None
+    k = number_of(query, "k") if query.get("k") else min(5, most)
+    return run_head(totals, steady, facts, base, k, [links.run(name, k=each) for each in (1, 3, 5, 10)])
+
+
+def _filter_words(choice: Choice, counts: RunCounts) -> str:
+    """Return what the list is filtered by, in words."""
+    group = next((each for each in counts.groups if choice.is_group(each)), None)
+    words = [f"{group.tool} {group_words(group.code, group.tool)}".strip()] if group is not None else []
+    words += [choice.rule] if choice.rule and group is None else []
+    words += [f"with “{choice.q}”"] if choice.q else []
+    return " ".join(words)
+
+
+def _detail(
+    library: Library, name: str, run: RunFolder, index: Index, key: str, query: Mapping[str, str], links: Links
+) -> Markup | None:
+    """Return the case that stands beside the list: the page of the case, without what is around it."""
+    page = _case_page(library, name, run, index, key, query, links)
+    # The page around it says whether the run goes on, and is followed as a whole.
+    return render_part("case.html", replace(page, is_running=False), links) if page is not None else None
 
 
 def shown_mutants(library: Library, name: str, links: Links) -> str | None:
@@ -92,14 +179,23 @@ def shown_mutants(library: Library, name: str, links: Links) -> str | None:
 def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
     """Render a case; `None` if the run or the case does not exist. Raises `StoreError`."""
     run = library.run(name)
-    is_running = run is not None and is_going_on(run)  # asked first: what is read afterwards may have more, never less
     index = library.index(name, run) if run is not None else None
-    entry = index.entry(key) if index is not None else None
-    if run is None or index is None or entry is None:
+    if run is None or index is None:
+        return None
+    page = _case_page(library, name, run, index, key, query, links)
+    return case_html(page, links) if page is not None else None
+
+
+def _case_page(
+    library: Library, name: str, run: RunFolder, index: Index, key: str, query: Mapping[str, str], links: Links
+) -> CasePage | None:
+    is_running = is_going_on(run)  # asked first: what is read afterwards may have more, never less
+    entry = index.entry(key)
+    if entry is None:
         return None
     result = index.result(entry)
     spans, trouble = _spans(index, result)
-    page = case_page(
+    return case_page(
         replace(result, warnings=(*trouble, *result.warnings)),
         name,
         links,
@@ -111,7 +207,6 @@ def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], 
         history=history_of(library, name, run, result.case_id, current_time(), links),
         is_running=is_running,
     )
-    return case_html(page, links)
 
 
 def history_of(
@@ -140,7 +235,7 @@ def _notes(library: Library, run: RunFolder, index: Index, state: str) -> list[s
     if state == "finished":
         sample = run.header.sample
         notes = [f"{sample.note(len(index))}."] if sample is not None else []
-        gate = run.header.gate.told if run.header.gate is not None else ()
+        gate = [" · ".join(run.header.gate.told)] if run.header.gate is not None else []
         return [*gate, *notes, *map(overall_line, run.header.overall)]
     planned = run.header.planned
     notes = [f"{len(index):,} of {planned:,} results so far."] if planned is not None else []
@@ -250,72 +345,3 @@ def _beginning(older: list[_Past]) -> int:
     while older[0].verdict != "passed" and failing + 1 < len(older) and older[failing + 1].verdict != "passed":
         failing += 1
     return failing
-
-
-def tool_page(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
-    """Render the calls of a tool; `None` if the run or the tool does not exist. Raises `StoreError`."""
-    run = library.run(name)
-    index = library.index(name, run) if run is not None else None
-    tool = index.tool(key) if index is not None else None
-    if run is None or index is None or tool is None:
-        return None
-    return tool_html(_tool_page(library, name, run, index, tool, query, links), links)
-
-
-def _tool_page(
-    library: Library, name: str, run: RunFolder, index: Index, tool: str, query: Mapping[str, str], links: Links
-) -> ToolPage:
-    found = _calls_of(index, tool)
-    only_errors, slowest = query.get("errors") == "1", query.get("slowest") == "1"
-    chosen = _chosen(found, only_errors, slowest)
-    number, of = page_of(query, len(chosen), _CALLS_A_PAGE)
-    times = sorted([place.nanoseconds for place, _ in found if place.nanoseconds is not None])
-    line = line_of(library, name, run, current_time())
-    asked = {"errors": int(only_errors), "slowest": int(slowest)}
-    return ToolPage(
-        run=line,
-        tool=tool,
-        lines=tuple(_call_lines(index, chosen[(number - 1) * _CALLS_A_PAGE : number * _CALLS_A_PAGE])),
-        calls=len(found),
-        cases=len({entry.row.case_id for _, entry in found}),
-        errors=sum(place.is_error for place, _ in found),
-        median=quantile(times, 0.5),
-        slow=quantile(times, 0.95),
-        bars=histogram(times),
-        only_errors=only_errors,
-        slowest_first=slowest,
-        number=number,
-        of=of,
-        previous=links.tool(name, tool, **asked, page=number - 1) if number > 1 else "",
-        next=links.tool(name, tool, **asked, page=number + 1) if number < of else "",
-        title=f"{tool[:80]} in {line.short_id}",
-        trail=(Crumb("Runs", links.runs()), Crumb(line.short_id, links.run(name)), Crumb(tool[:80])),
-        is_running=line.state == "running",
-    )
-
-
-def _calls_of(index: Index, tool: str) -> list[_Found]:
-    """Return the calls of a tool whose results still count, each with its row."""
-    found = [(place, index.entry_on(place.line)) for place in index.columns.of_tool(tool)]
-    return [(place, entry) for place, entry in found if entry is not None]
-
-
-def _chosen(found: list[_Found], only_errors: bool, slowest_first: bool) -> list[_Found]:
-    if only_errors:
-        found = [each for each in found if each[0].is_error]
-    if slowest_first:
-        found = sorted(found, key=lambda each: -1 if each[0].nanoseconds is None else each[0].nanoseconds, reverse=True)
-    return found
-
-
-def _call_lines(index: Index, found: Sequence[_Found]) -> list[CallLine]:
-    """Return the calls themselves, reading each result once."""
-    standing = {entry.number: entry for _, entry in found}
-    results = {number: index.result(entry) for number, entry in standing.items()}
-    lines = []
-    for place, entry in found:
-        trajectory, row = results[entry.number].trajectory, entry.row
-        if trajectory is not None and place.position < len(trajectory.calls):
-            call = trajectory.calls[place.position]
-            lines.append(call_line(call, place.position + 1, row.case_id, row.key, row.verdict))
-    return lines

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import get_args
+from typing import Any, get_args
+
+from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.reporting.changes import compare, gate, gate_sides_in, redacted_comparison, sides_of
 from rightcall.reporting.pages import (
+    ChangeLine,
     Changes,
     Choice,
+    ComparedCase,
     ComparePage,
     Crumb,
     Links,
     RunLine,
     RunsPage,
+    Shown,
     VerdictsPage,
+    aligned,
     changes_of,
     compare_html,
     gate_panel,
+    groups_of,
+    lines_of,
     moment,
     picture,
     runs_html,
+    sentence_of_change,
+    tabs_of,
     verdict_rows,
     verdicts_html,
+    words_of,
 )
 from rightcall.reporting.reports import seconds_text
 from rightcall.reporting.store import RUNS, RunFolder
@@ -41,6 +53,8 @@ _LONGEST = 200
 _LONGEST_QUERY = 200
 _MOST_DIGITS = 6
 _COMPARED = 100
+_LONGEST_CHANGE = 300
+_SHOWN: tuple[Shown, ...] = ("regressions", "fixes", "paths", "same")
 MOST_RUNS = 12
 
 
@@ -147,7 +161,7 @@ def choice_of(query: Mapping[str, str]) -> Choice:
     """Return which cases an address asks for; an unknown verdict means all."""
     verdict = query.get("verdict", "")
     return Choice(
-        verdict=verdict if verdict in get_args(Verdict) else "",
+        verdict=verdict if verdict in (*get_args(Verdict), "open", "quarantined") else "",
         rule=query.get("rule", "")[:_LONGEST_QUERY],
         tool=query.get("tool", "")[:_LONGEST_QUERY],
         q=query.get("q", "").strip()[:_LONGEST_QUERY],
@@ -177,22 +191,51 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
     trail = (Crumb("Runs", links.runs()), Crumb("Compare"))
     if len(runs) > 2:
         return _verdicts(library, runs, lines, trail, query, links)
+    return _two_runs(library, runs, lines, trail, query, links)
+
+
+def _two_runs(
+    library: Library,
+    runs: Sequence[tuple[str, RunFolder]],
+    lines: Sequence[RunLine],
+    trail: tuple[Crumb, ...],
+    query: Mapping[str, str],
+    links: Links,
+) -> str:
     (old_name, old), (new_name, new) = runs
     changes = library.changes(old_name, new_name, lambda: _changes(old, new, library.redacts))
-    number, of = page_of(query, len(changes.changed), _COMPARED)
-    same = "1" if query.get("same") == "1" else ""
+    asked = "same" if query.get("same") == "1" else query.get("show", "")
+    shown: Any = asked if asked in _SHOWN else next((each for each in _SHOWN if lines_of(changes, each)), "regressions")
+    only, key = query.get("change", "")[:_LONGEST_CHANGE], query.get("case", "")[:_LONGEST_QUERY]
+    cases = lines_of(changes, shown)
+    if only:
+        cases = tuple([line for line in cases if " ".join(words_of(line))[:_LONGEST_CHANGE] == only])
+    number, of = page_of(query, len(cases), _COMPARED) if shown == "same" else (1, 1)
+    part = cases[(number - 1) * _COMPARED : number * _COMPARED] if shown == "same" else cases
+    commonest = Counter([words_of(line) for line in part])
+    first = min(part, key=lambda line: (-commonest[words_of(line)], words_of(line)), default=None)
+    chosen = next((line for line in cases if line.key == key), first)
+    told = changes.gate.told if changes.gate is not None else {}
+    address = {"a": old_name, "b": new_name, "show": shown, "change": only}
     return compare_html(
         ComparePage(
             before=lines[0],
             after=lines[1],
             changes=changes,
-            lines=changes.changed[(number - 1) * _COMPARED : number * _COMPARED],
-            shows_same=bool(same),
-            gate=gate_panel(gate(gate_sides_in(old), gate_sides_in(new))) if number == 1 else None,
+            tabs=tabs_of(changes, shown, (old_name, new_name), links),
+            groups=groups_of(part, chosen.key if chosen is not None else "", told, address, links, only=only),
+            shown=shown,
+            filtered=only,
+            gate=changes.gate,
+            said=tuple(
+                [f"{run.short_id}: {run.header.gate.reason}" for run in (old, new) if run.header.gate is not None]
+            ),
+            case=_compared_case(library, runs, chosen, links) if chosen is not None else None,
+            is_case_asked=bool(key),
             number=number,
             of=of,
-            previous=links.compare(old_name, new_name, same=same, page=number - 1) if number > 1 else "",
-            next=links.compare(old_name, new_name, same=same, page=number + 1) if number < of else "",
+            previous=links.compare(old_name, new_name, show=shown, page=number - 1) if number > 1 else "",
+            next=links.compare(old_name, new_name, show=shown, page=number + 1) if number < of else "",
             title=f"{lines[0].short_id} → {lines[1].short_id}",
             trail=trail,
         ),
@@ -200,10 +243,43 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
     )
 
 
+def _compared_case(
+    library: Library, runs: Sequence[tuple[str, RunFolder]], line: ChangeLine, links: Links
+) -> ComparedCase:
+    """Return a case as it was in both runs, its paths lined up."""
+    paths = []
+    for name, run in runs:
+        index = library.index(name, run)
+        entry = next(
+            (each for each in index.repeats(line.case_id) if each.row.verdict == _verdict_in(line, run is runs[0][1])),
+            None,
+        )
+        entry = entry or index.entry(line.key)
+        trajectory = index.result(entry).trajectory if entry is not None else None
+        paths.append(trajectory.calls if trajectory is not None else ())
+    calls, left_out = aligned(*paths)
+    return ComparedCase(
+        case_id=line.case_id,
+        before=line.before,
+        after=line.after,
+        sentence=sentence_of_change(calls),
+        calls=calls,
+        left_out=left_out,
+        before_href=links.case(runs[0][0], line.key) if line.before is not None else "",
+        after_href=links.case(runs[1][0], line.key) if line.after is not None else "",
+        scores=line.scores,
+    )
+
+
+def _verdict_in(line: ChangeLine, is_before: bool) -> Verdict | None:
+    return line.before if is_before else line.after
+
+
 def _changes(old: RunFolder, new: RunFolder, redacts: bool) -> Changes:
     before, after = (sides_of(run.results(), run.needed, run.needed_of, run.quarantined) for run in (old, new))
     comparison = compare(before, after)
-    return changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
+    made = changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
+    return replace(made, gate=gate_panel(gate(gate_sides_in(old), gate_sides_in(new))))
 
 
 def _verdicts(

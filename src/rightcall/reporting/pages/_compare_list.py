@@ -1,0 +1,219 @@
+"""The page that compares two runs: regressions, fixes and other paths, grouped by change, and one case in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Literal
+
+import msgspec
+
+from rightcall.values.results import Verdict, call_text
+from rightcall.values.trajectory import ToolCall
+
+from ._gate_panel import GatePanel
+from ._runs_page import ChangeLine, Changes, PartOfList, RunLine
+from ._templates import Links, render
+
+Shown = Literal["regressions", "fixes", "paths", "same"]
+ROWS_A_CHANGE = 6
+_MOST_GROUPS = 60
+_MOST_CALLS = 400
+_CALL = 200
+_MOST_WORDS = 4
+_TABS: tuple[tuple[Shown, str], ...] = (
+    ("regressions", "Regressions"),
+    ("fixes", "Fixes"),
+    ("paths", "Other paths"),
+    ("same", "Unchanged"),
+)
+
+
+class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One case in the list of changes."""
+
+    line: ChangeLine
+    href: str
+    trials: str = ""
+    """How many trials passed before and after: `20/20 → 0/5`; empty where they were not compared."""
+    told: str = ""
+    """What the trials say of this case alone."""
+    is_chosen: bool = False
+
+
+class ChangeGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """Cases whose path changed in the same way."""
+
+    words: tuple[str, ...]
+    count: int
+    rows: tuple[ChangeRow, ...]
+    more: int = 0
+    href: str = ""
+    is_open: bool = False
+
+
+class Tab(msgspec.Struct, frozen=True):
+    """A kind of change, with how many cases it has."""
+
+    name: Shown
+    label: str
+    count: int
+    href: str
+    is_chosen: bool
+
+
+class AlignedCall(msgspec.Struct, frozen=True):
+    """A call before and after; a side is empty where it was not made."""
+
+    kind: Literal["same", "changed", "gone", "new"]
+    before: str = ""
+    after: str = ""
+
+
+class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
+    """One case in both runs: its verdicts, a sentence, and both paths lined up."""
+
+    case_id: str
+    before: Verdict | None
+    after: Verdict | None
+    sentence: str
+    calls: tuple[AlignedCall, ...]
+    left_out: int = 0
+    before_href: str = ""
+    after_href: str = ""
+    scores: tuple[str, ...] = ()
+
+
+class ComparePage(PartOfList, frozen=True, kw_only=True):
+    """The page that compares two runs."""
+
+    before: RunLine
+    after: RunLine
+    changes: Changes
+    tabs: tuple[Tab, ...]
+    groups: tuple[ChangeGroup, ...]
+    shown: Shown
+    filtered: str = ""
+    gate: GatePanel | None = None
+    """What the gate says; none where no case can be compared."""
+    said: tuple[str, ...] = ()
+    """What gates said of these runs when they were run."""
+    case: ComparedCase | None = None
+    is_case_asked: bool = False
+    is_wide: bool = True
+    title: str = "Compare"
+
+
+def compare_html(page: ComparePage, links: Links) -> str:
+    """Render the comparison of two runs. Raises `MissingExtraError`."""
+    return render("compare.html", page, links)
+
+
+def lines_of(changes: Changes, shown: Shown) -> tuple[ChangeLine, ...]:
+    """Return the cases of a kind of change."""
+    if shown == "same":
+        return changes.same
+    if shown == "paths":
+        return changes.drifted
+    fixes = tuple([line for line in changes.flips if line.after == "passed"])
+    return fixes if shown == "fixes" else tuple([line for line in changes.flips if line.after != "passed"])
+
+
+def tabs_of(changes: Changes, chosen: Shown, names: tuple[str, str], links: Links) -> tuple[Tab, ...]:
+    """Return the kinds of change, each with its number."""
+    return tuple(
+        [
+            Tab(name, label, len(lines_of(changes, name)), links.compare(*names, show=name), name == chosen)
+            for name, label in _TABS
+        ]
+    )
+
+
+def words_of(line: ChangeLine) -> tuple[str, ...]:
+    """Return the change that a case is grouped by."""
+    return line.path[:_MOST_WORDS] if line.path else (line.summary,) if line.summary else ("the same calls",)
+
+
+def groups_of(
+    lines: Sequence[ChangeLine],
+    chosen: str,
+    told: Mapping[str, tuple[str, str]],
+    address: Mapping[str, str],
+    links: Links,
+    *,
+    only: str = "",
+) -> tuple[ChangeGroup, ...]:
+    """Return cases by change, the commonest first. `only` is the change whose cases are all listed."""
+    found: dict[tuple[str, ...], list[ChangeLine]] = {}
+    for line in lines:
+        found.setdefault(words_of(line), []).append(line)
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+    groups = []
+    for place, (words, cases) in enumerate(ordered[:_MOST_GROUPS]):
+        key = " ".join(words)
+        shown = cases if key == only else cases[:ROWS_A_CHANGE]
+        shown = [*shown, *[line for line in cases[len(shown) :] if line.key == chosen]]
+        rows = [
+            ChangeRow(
+                line=line,
+                href=f"{links.compare(address['a'], address['b'], **{**_rest(address), 'case': line.key})}#case",
+                trials=told.get(line.case_id, ("", ""))[0],
+                told=told.get(line.case_id, ("", ""))[1],
+                is_chosen=line.key == chosen,
+            )
+            for line in shown[:500]
+        ]
+        href = links.compare(address["a"], address["b"], show=address.get("show", ""), change=key[:300])
+        groups.append(
+            ChangeGroup(
+                words=words,
+                count=len(cases),
+                rows=tuple(rows),
+                more=len(cases) - len(rows),
+                href=href,
+                is_open=place == 0 or key == only or any([row.is_chosen for row in rows]),
+            )
+        )
+    return tuple(groups)
+
+
+def aligned(before: Sequence[ToolCall], after: Sequence[ToolCall]) -> tuple[tuple[AlignedCall, ...], int]:
+    """Return two paths lined up by the names of their calls, and how many calls at their ends are left out."""
+    old, new = before[:_MOST_CALLS], after[:_MOST_CALLS]
+    texts = [[call_text(call.name, call.args or {}, value_width=60)[:_CALL] for call in calls] for calls in (old, new)]
+    found: list[AlignedCall] = []
+    names = [[call.name for call in calls] for calls in (old, new)]
+    for kind, a, b, c, d in SequenceMatcher(None, names[0], names[1], autojunk=False).get_opcodes():
+        if kind == "equal":
+            for left, right in zip(texts[0][a:b], texts[1][c:d], strict=True):
+                found.append(AlignedCall("same" if left == right else "changed", left, right))
+            continue
+        found += [AlignedCall("gone", text) for text in texts[0][a:b]]
+        found += [AlignedCall("new", "", text) for text in texts[1][c:d]]
+    return tuple(found), max(0, len(before) - _MOST_CALLS) + max(0, len(after) - _MOST_CALLS)
+
+
+def sentence_of_change(calls: Sequence[AlignedCall]) -> str:
+    """Return in one sentence what changed in a path, made from the alignment."""
+    gone = list(dict.fromkeys([_name(call.before) for call in calls if call.kind == "gone"]))
+    new = list(dict.fromkeys([_name(call.after) for call in calls if call.kind == "new"]))
+    changed = list(dict.fromkeys([_name(call.after) for call in calls if call.kind == "changed"]))
+    parts = [f"{_listed(gone)} {'is' if len(gone) == 1 else 'are'} no longer called"] if gone else []
+    parts += [f"{_listed(new)} {'is' if len(new) == 1 else 'are'} new"] if new else []
+    parts += [f"{_listed(changed)} {'has' if len(changed) == 1 else 'have'} other arguments"] if changed else []
+    return "; ".join(parts) or "The calls are the same."
+
+
+def _name(text: str) -> str:
+    return text.partition("(")[0]
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f"`{name[:60]}`" for name in names[:5]]
+    more = [f"{len(names) - 5} more"] if len(names) > 5 else []
+    texts = [*quoted, *more]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _rest(address: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in address.items() if key not in ("a", "b", "case") and value}

@@ -1,0 +1,308 @@
+"""The page of a run in the viewer: its cases by cause on the left, the chosen one on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rightcall.reporting.changes import CaseTrials, Steadiness
+from rightcall.reporting.reports import interval_text, share_text
+from rightcall.values.results import EvaluatorTotals, Quarantine, Totals, Verdict, group_words, severity
+from rightcall.values.statistics import Interval
+
+from ._rows import CaseRow, ToolTotal
+from ._runs_page import RunFacts
+from ._templates import Crumb, Links, key_of, percent, render
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+ROWS_A_GROUP = 6
+"""Rows that a group has at first; a link opens the others."""
+MOST_DOTS = 10
+_MOST_GROUPS = 60
+_BAR = 320.0
+_TRACK = 48.0
+_TRIES = (1, 3, 5, 10)
+_PILLS: tuple[tuple[str, str], ...] = (
+    ("", "All"),
+    ("open", "Not passed"),
+    ("failed", "Failed"),
+    ("error", "Errors"),
+    ("not_measured", "Not measured"),
+)
+
+
+class ListedCase(msgspec.Struct, frozen=True, kw_only=True):
+    """One case: the result that is shown of it, and the verdicts of all of its repeats."""
+
+    row: CaseRow
+    verdict: Verdict
+    verdicts: tuple[Verdict, ...]
+    quarantine: Quarantine | None = None
+
+    @property
+    def cause(self) -> tuple[str, str, str]:
+        """What the case is listed under: its verdict, and the code and tool of its first problem."""
+        if self.quarantine is not None:
+            return "quarantined", "", ""
+        if self.verdict == "passed":
+            return "passed", "", ""
+        code, tool = self.row.problems[0] if self.row.problems else ("", "")
+        return self.verdict, code, tool
+
+
+class RowView(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of the list."""
+
+    case_id: str
+    title: str
+    href: str
+    open: str
+    """The address of the case's own page."""
+    verdict: Verdict
+    dots: tuple[Verdict, ...] = ()
+    """The verdicts of its repeats, where they are few enough for a dot each."""
+    share: str = ""
+    """How many of its repeats passed, where there are more."""
+    low: float = 0.0
+    width: float = 0.0
+    at: float | None = None
+    """Where the rate is on its track; `None` for a case that was not repeated."""
+    rate: str = ""
+    calls: int = 0
+    seconds: float | None = None
+    is_chosen: bool = False
+
+
+class CauseView(msgspec.Struct, frozen=True, kw_only=True):
+    """Cases with the same first problem: how many, what it is, and the first of them."""
+
+    verdict: str
+    code: str
+    tool: str
+    words: str
+    count: int
+    rows: tuple[RowView, ...]
+    more: int = 0
+    href: str = ""
+    """The address of all of them."""
+    is_open: bool = False
+
+
+class Pill(msgspec.Struct, frozen=True):
+    """A filter by verdict, with how many cases it has."""
+
+    label: str
+    verdict: str
+    count: int
+    href: str
+    is_chosen: bool
+
+
+class RunHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a run in one line: how many passed, the rate with its interval, and the parts of its bar."""
+
+    passed: int
+    cases: int
+    rate: str
+    interval: str
+    interval_of: str
+    parts: tuple[tuple[str, float, float], ...] = ()
+    """The verdict, the beginning and the width of each part of the bar."""
+    low: float | None = None
+    high: float | None = None
+    base: float | None = None
+    """Where the rate of the base of its gate is on the bar."""
+    base_text: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    all_of: tuple[tuple[int, str, str, bool], ...] = ()
+    """For each number of tries the chance that all pass, the address that chooses it, and whether it is chosen."""
+
+
+class RunListPage(msgspec.Struct, frozen=True, kw_only=True):
+    """The page of a run: its result, its cases by cause, and the case that is chosen."""
+
+    title: str
+    trail: tuple[Crumb, ...]
+    facts: RunFacts
+    head: RunHead
+    pills: tuple[Pill, ...]
+    causes: tuple[CauseView, ...]
+    q: str = ""
+    kept: tuple[tuple[str, str], ...] = ()
+    """What a search keeps of the address: names and values."""
+    filtered: str = ""
+    """What is filtered by, in words; empty where nothing is."""
+    matched: int = 0
+    notes: tuple[str, ...] = ()
+    evaluators: tuple[tuple[str, EvaluatorTotals], ...] = ()
+    tools: tuple[ToolTotal, ...] = ()
+    mutants: str = ""
+    detail: Markup | None = None
+    detail_href: str = ""
+    is_case_asked: bool = False
+    """Whether the address names the case, so that a small screen shows it instead of the list."""
+    number: int = 1
+    of: int = 1
+    before: str = ""
+    after: str = ""
+    is_wide: bool = True
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the run is not over yet."""
+        return self.facts.is_running
+
+
+def run_list_html(page: RunListPage, links: Links) -> str:
+    """Render the page of a run. Raises `MissingExtraError`."""
+    return render("run.html", page, links)
+
+
+def run_head(
+    totals: Totals,
+    steady: Steadiness,
+    facts: Sequence[tuple[str, str]],
+    base: float | None,
+    k: int,
+    hrefs: Sequence[str],
+) -> RunHead:
+    """Return the line that says how a run came out; `hrefs` are the addresses for 1, 3, 5 and 10 tries."""
+    counts = {name: getattr(totals, name) for name in ("passed", "not_measured", "error", "failed")}
+    cases = sum(counts.values())
+    is_repeated = steady.most_trials > 1
+    interval, words = steady.like_these, "for cases like these"
+    if interval is None:
+        interval, words = steady.again, "if these cases run again"
+    rate = steady.rate if is_repeated else (totals.passed / cases if cases else None)
+    tries = [each for each in _TRIES if each <= steady.most_trials] if is_repeated else []
+    parts, begin = [], 0.0
+    for name, count in counts.items():
+        width = _BAR * count / cases if cases else 0.0
+        if width:
+            parts.append((name, round(begin, 2), round(width, 2)))
+        begin += width
+    return RunHead(
+        passed=totals.passed,
+        cases=cases,
+        rate=share_text(rate) if is_repeated else percent(totals.passed, cases),
+        interval=interval_text(interval) if interval is not None else "",
+        interval_of=words,
+        parts=tuple(parts),
+        low=None if interval is None else round(_BAR * interval.low, 2),
+        high=None if interval is None else round(_BAR * interval.high, 2),
+        base=None if base is None else round(_BAR * base, 2),
+        base_text="" if base is None else share_text(base),
+        facts=tuple([(name, value[:80]) for name, value in facts if value]),
+        all_of=tuple(
+            [
+                (each, share_text(steady.all_of(each)[0]), href, each == k)
+                for each, href in zip(_TRIES, hrefs, strict=True)
+                if each in tries
+            ]
+        ),
+    )
+
+
+def cause_views(
+    cases: Sequence[ListedCase],
+    chosen: str,
+    run_id: str,
+    links: Links,
+    query: Mapping[str, str],
+    *,
+    opens: int = 1,
+    counted: Mapping[tuple[str, str], int] | None = None,
+) -> tuple[CauseView, ...]:
+    """Return cases by cause: what failed before what is in error or was not measured, the commonest cause first.
+
+    `chosen` is the key of the chosen case, and `query` what its rows keep of the address. The first `opens` groups are
+    open, and the one with the chosen case. `counted` has the numbers of causes where only examples are kept.
+    """
+    groups: dict[tuple[str, str, str], list[ListedCase]] = {}
+    for case in cases:
+        groups.setdefault(case.cause, []).append(case)
+    ordered = sorted(groups.items(), key=lambda item: (_rank(item[0][0]), -len(item[1]), item[0]))
+    is_alone = bool(query.get("rule") or query.get("verdict") in ("passed", "quarantined"))
+    views = []
+    for place, ((verdict, code, tool), found) in enumerate(ordered[:_MOST_GROUPS]):
+        most = len(found) if is_alone else ROWS_A_GROUP
+        shown = list(found[:most])
+        hidden = [case for case in found[most:] if case.row.key == chosen]
+        rows = [_row(case, run_id, links, query, is_chosen=case.row.key == chosen) for case in [*shown, *hidden]]
+        asked = {"rule": code, "tool": key_of(tool) if tool else ""} if code else {"verdict": verdict}
+        views.append(
+            CauseView(
+                verdict=verdict,
+                code=code[:40],
+                tool=tool,
+                words=_words(verdict, code, tool),
+                count=(counted or {}).get((code, tool), len(found)),
+                rows=tuple(rows),
+                more=len(found) - len(rows),
+                href=links.run(run_id, **asked, q=query.get("q", "")),
+                is_open=place < opens or any([row.is_chosen for row in rows]),
+            )
+        )
+    return tuple(views)
+
+
+def pills(cases: Sequence[ListedCase], chosen: str, run_id: str, links: Links, q: str) -> tuple[Pill, ...]:
+    """Return the filters by verdict, with their numbers."""
+    counted = [case for case in cases if case.quarantine is None]
+    by_verdict = Totals.of([case.verdict for case in counted])
+    numbers = {"": len(cases), "open": len(counted) - by_verdict.passed}
+    found = []
+    for verdict, label in _PILLS:
+        count: int = numbers[verdict] if verdict in numbers else getattr(by_verdict, verdict)
+        if count or verdict in ("", "open"):
+            href = links.run(run_id, verdict=verdict, q=q)
+            found.append(Pill(label, verdict, count, href, verdict == chosen))
+    return tuple(found)
+
+
+def steadiness_of(cases: Sequence[ListedCase]) -> Steadiness:
+    """Return the trials of listed cases."""
+    apart = frozenset([case.row.case_id for case in cases if case.quarantine is not None])
+    return Steadiness(tuple([CaseTrials(case.row.case_id, case.verdicts) for case in cases]), apart)
+
+
+def _rank(verdict: str) -> int:
+    if verdict == "quarantined":
+        return 9
+    return 8 if verdict == "passed" else severity(verdict)  # type: ignore[arg-type]
+
+
+def _words(verdict: str, code: str, tool: str) -> str:
+    if verdict == "quarantined":
+        return "In quarantine, counted in nothing"
+    if verdict == "passed":
+        return "Passed"
+    return group_words(code, tool) if code else "no reason given"
+
+
+def _row(case: ListedCase, run_id: str, links: Links, query: Mapping[str, str], *, is_chosen: bool) -> RowView:
+    row, trials = case.row, CaseTrials(case.row.case_id, case.verdicts)
+    is_repeated = len(case.verdicts) > 1
+    interval = (trials.interval or Interval(0.0, 1.0)) if is_repeated else None
+    passed, measured = trials.measured
+    few = len(case.verdicts) <= MOST_DOTS
+    return RowView(
+        case_id=row.case_id,
+        title=row.title or row.why,
+        href=f"{links.run(run_id, **{**query, 'case': row.key})}#case",
+        open=links.case(run_id, row.key),
+        verdict=row.verdict,
+        dots=case.verdicts if is_repeated and few else (),
+        share=f"{passed}/{len(case.verdicts)}" if is_repeated and not few else "",
+        low=round(_TRACK * interval.low, 2) if interval is not None else 0.0,
+        width=round(_TRACK * (interval.high - interval.low), 2) if interval is not None else 0.0,
+        at=round(_TRACK * passed / measured, 2) if is_repeated and measured else None,
+        rate=f"{passed} of {measured} passed, {interval_text(trials.interval)}" if is_repeated else "",
+        calls=row.calls,
+        seconds=row.seconds,
+        is_chosen=is_chosen,
+    )
