@@ -51,8 +51,8 @@ def test_kept_scores_are_a_run_that_is_shown_reported_and_compared(traces: Path)
     assert "  run " in first.stdout.splitlines()[-1]
     [one, two] = sorted((traces / ".rightcall" / "runs").iterdir())
     compared = rightcall("diff", one.name, two.name, cwd=traces)
-    assert compared.stdout.startswith("passed  1/2 → 2/2")
-    assert "✗→✓ laptop" in compared.stdout
+    assert compared.stdout.startswith("1 fix\n  ✗→✓ laptop")
+    assert "\npassed  1/2 → 2/2" in compared.stdout
     assert "pay(amount=2)" in rightcall("show", "last", "--case", "laptop", cwd=traces).stdout
     assert "2 passed" in rightcall("report", "last", cwd=traces).stdout
     header = json.loads((two / "run.json").read_text())

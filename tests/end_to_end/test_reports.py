@@ -144,9 +144,12 @@ def test_two_runs_are_compared_flips_first(shop: Path, first: str) -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        "passed  2/2 → 1/2     calls  1.000 → 0.000     calls/case  2.0 → 2.0\n"
+        "1 regression\n"
         "  ✓→✗ laptop   calls 1.00 → 0.00   pay amount 2 → 1\n"
+        "1 other path\n"
         "  ≈   phone    passes on both, path differs: pay amount 2 → 1\n"
+        "passed  2/2 → 1/2     calls  1.000 → 0.000     calls/case  2.0 → 2.0\n"
+        "1 regression · 1 other path · 0 unchanged\n"
     )
 
 
@@ -158,6 +161,9 @@ def test_three_runs_are_a_table(shop: Path, first: str) -> None:
         ["|", "passed", "2/2", "1/2", "2/2"],
         ["|", "calls", "1.000", "0.000", "1.000"],
         ["|", "calls/case", "2.0", "2.0", "2.0"],
+        ["|", "rate", "100", "%", "50", "%", "100", "%"],
+        ["|", "95", "%", "34-100", "%", "9-91", "%", "34-100", "%"],
+        ["|", "against", first[-6:-2], "not", "told", "apart", "not", "told", "apart"],
         ["|", "laptop", "ok", "x", "ok"],
     ]
 

@@ -109,6 +109,7 @@ def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder],
 @click.argument("names", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--fail-on-flip", is_flag=True, help="Exit with 1 if a case passed in the first run and not in the last.")
+@click.option("--max", "most", type=click.IntRange(min=0), default=50, show_default=True, help="Changes of each kind.")
 @click.option("--gate", "is_gate", is_flag=True, help="Say whether the last run is worse, or whether it is chance.")
 @gate_options
 @no_redact_option
@@ -119,6 +120,7 @@ def diff(
     names: tuple[str, ...],
     runs: str | None,
     fail_on_flip: bool,
+    most: int,
     is_gate: bool,
     no_redact: bool,
     **rule: Any,
@@ -145,7 +147,7 @@ def diff(
     screen = Screen()
     comparison = compared(sides[0], sides[-1], redacts=not no_redact)
     if len(found) == 2:
-        lines = comparison_lines(comparison, screen.paper(), (called[0], called[1]))
+        lines = comparison_lines(comparison, screen.paper(), (called[0], called[1]), most)
     else:
         lines = verdict_lines(sides, called, screen.paper(), [gate_sides_in(run) for run in found])
     for line in lines:

@@ -12,15 +12,21 @@ from rightcall.reporting.pages import (
     CaseRow,
     Choice,
     Links,
+    ListedCase,
     RowCounter,
     RunCounts,
     RunFacts,
+    RunListPage,
     RunPage,
+    cause_views,
     facts_of,
     key_of,
+    pills,
     row_of,
-    run_html,
+    run_head,
+    run_list_html,
     run_page,
+    steadiness_of,
 )
 from rightcall.reporting.store import Header
 from rightcall.values.results import EvaluatorTotals, Finding, NamedCall, PlacedFinding, Source, Totals
@@ -57,6 +63,30 @@ def page_of(rows: list[CaseRow], choice: Choice | None = None) -> RunPage:
     choice = choice or Choice()
     chosen = [row for row in rows if choice.accepts(row)]
     return run_page(FACTS, counted(rows), Links(), choice=choice, rows=chosen[:ROWS_A_PAGE], matched=len(chosen))
+
+
+def listed(
+    rows: list[CaseRow], choice: Choice | None = None, facts: RunFacts = FACTS, notes: tuple[str, ...] = ()
+) -> str:
+    """The page of a run in the viewer, without a case beside the list."""
+    asked, links = choice or Choice(), Links()
+    cases = [ListedCase(row=row, verdict=row.verdict, verdicts=(row.verdict,) * 2) for row in rows]
+    matching = [case for case in cases if asked.takes(case)]
+    kept = {key: value for key, value in asked.kept().items() if value}
+    page = RunListPage(
+        title=facts.name,
+        trail=(),
+        facts=facts,
+        head=run_head(Totals.of([row.verdict for row in rows]), steadiness_of(cases), facts.known, 0.5, 1, ["/"] * 4),
+        pills=pills(cases, asked.verdict, facts.id, links, asked.q),
+        causes=cause_views(matching, "", facts.id, links, kept),
+        q=asked.q,
+        kept=tuple([(key, value) for key, value in kept.items() if key != "q"]),
+        filtered=asked.q,
+        matched=len(matching),
+        notes=notes,
+    )
+    return run_list_html(page, links)
 
 
 def test_tiles_tell_what_the_run_comes_to() -> None:
@@ -121,23 +151,35 @@ def test_a_choice_accepts_by_verdict_rule_tool_and_text(choice: Choice, found: l
 
 
 def test_cases_are_rows_with_links_and_the_sentence_that_says_why() -> None:
-    page = page_of(ROWS, Choice(rule="RC101", tool=key_of("apply_code")))
+    seen = Seen(listed(ROWS, Choice(rule="RC101", tool=key_of("apply_code"))))
 
-    seen = Seen(run_html(page, Links()))
-
-    assert f"/runs/8f2c11/cases/{ROWS[2].key}" in seen.addresses()
-    assert "apply_code was never called" in seen.text
+    address = f"/runs/8f2c11?rule=RC101&tool={key_of('apply_code')}&case={ROWS[2].key}#case"
+    assert address in seen.addresses()
+    assert "apply_code never called" in seen.text
     assert "laptop" not in seen.text
-    assert "apply_code never called" in page.chosen
+
+
+def test_each_case_is_listed_once_under_its_first_problem() -> None:
+    cases = [ListedCase(row=row, verdict=row.verdict, verdicts=(row.verdict,)) for row in ROWS]
+
+    causes = cause_views(cases, ROWS[2].key, "8f2c11", Links(), {})
+
+    found = [(cause.verdict, cause.tool, cause.count, cause.is_open) for cause in causes]
+    assert found == [
+        ("failed", "reserve_item", 2, True),
+        ("failed", "apply_code", 1, True),
+        ("error", "", 1, False),
+        ("passed", "", 1, False),
+    ]
 
 
 def test_searching_works_without_a_script_and_keeps_the_filter() -> None:
-    seen = Seen(run_html(page_of(ROWS, Choice(verdict="failed", q='a"b')), Links()))
+    seen = Seen(listed(ROWS, Choice(verdict="failed", q='a"b')))
 
     assert ("input", {"type": "hidden", "name": "verdict", "value": "failed"}) in seen.elements
     [search] = [attrs for tag, attrs in seen.elements if tag == "input" and attrs["type"] == "search"]
     assert (search["name"], search["value"]) == ("q", 'a"b')
-    assert "No cases." in seen.text
+    assert 'No case a"b.' in seen.text
 
 
 def test_pages_lead_to_one_another_with_the_filter_kept() -> None:
@@ -154,7 +196,7 @@ def test_a_run_that_is_not_over_is_followed_and_one_that_broke_off_says_so() -> 
     running = msgspec.structs.replace(FACTS, is_running=True, is_finished=False)
     broken = msgspec.structs.replace(FACTS, is_finished=False)
 
-    followed, left = [run_html(run_page(each, counted(ROWS), Links()), Links()) for each in (running, broken)]
+    followed, left = [listed(ROWS, facts=each) for each in (running, broken)]
 
     assert '<html lang="en" data-running>' in followed
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in followed
@@ -191,12 +233,13 @@ def test_a_header_is_told_by_name_without_what_says_nothing() -> None:
 def test_nothing_that_strangers_wrote_becomes_more_than_text(text: str) -> None:
     facts = RunFacts(id=text, name=text, subject=text, known=((text, text),))
     row = msgspec.structs.replace(
-        ROWS[0], case_id=text, why=text, tools=(text,), problems=((text, text),), tags=(text,)
+        ROWS[0], case_id=text, why=text, tools=(text,), problems=((text, text),), tags=(text,), title=text
     )
 
-    seen = Seen(run_html(run_page(facts, counted([row]), Links(), rows=[row], matched=1, notes=[text]), Links()))
+    seen = Seen(listed([row], Choice(q=text[:200]), facts, (text,)))
 
-    assert not {"img", "details", "iframe"} & {tag for tag, _ in seen.elements}
+    assert not {"img", "iframe"} & {tag for tag, _ in seen.elements}
+    assert seen.count("details") == 2
     assert seen.count("script") == 1
     assert all(address.startswith(("/", "#")) for address in seen.addresses())
     assert not harmful(seen.text)

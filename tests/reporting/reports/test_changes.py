@@ -42,34 +42,57 @@ AFTER = [
 ]
 
 
-def test_flips_come_first_in_words_and_what_is_the_same_is_not_shown() -> None:
+def test_regressions_come_first_then_fixes_and_other_paths_and_last_the_totals() -> None:
     assert shown(BEFORE, AFTER) == [
-        "passed  5/6 → 5/6     calls/case  1.3 → 1.7",
+        "1 regression",
         "  ✓→✗ laptop_search   calls 1.00 → 0.50",
         "      │ get_product_details ⇄ check_inventory · −reserve_item · +add_to_cart",
+        "1 fix",
         "  ✗→✓ gift_card       calls 0.50 → 1.00   +apply_code",
+        "2 other paths",
         "  ≈   order_status    passes on both, path differs: +get_user",
         "  ≈   reserve         passes on both, path differs: reserve_item quantity 2 → 1",
         "  only in main: old",
         "  only in 8f2c: new",
+        "passed  5/6 → 5/6     calls/case  1.3 → 1.7",
+        "1 regression · 1 fix · 2 other paths · 1 unchanged",
     ]
+
+
+def test_cases_that_changed_alike_are_told_together_the_commonest_change_first() -> None:
+    before = [result(name, calls=["a", "b"]) for name in ("one", "two", "three", "four")]
+    paths = {"one": ["a"], "two": ["b"], "three": ["b"], "four": ["b"]}
+    after = [result(name, "failed", "no", calls=calls) for name, calls in paths.items()]
+    comparison = compare(sides_of(before), sides_of(after))
+
+    whole = [text_of(line) for line in comparison_lines(comparison, Paper(width=100))]
+    short = [text_of(line) for line in comparison_lines(comparison, Paper(width=100), most=1)]
+
+    assert whole[:4] == [
+        "4 regressions",
+        "  ✓→✗ two     calls 1.00 → 0.50   −a",
+        "      │ and 2 more: three, four",
+        "  ✓→✗ one     calls 1.00 → 0.50   −b",
+    ]
+    assert short[3] == "  … 1 more case; --max 2 shows all"
 
 
 def test_everything_fits_a_narrow_screen_without_unicode() -> None:
     lines = shown(BEFORE, AFTER, Paper(width=44, plain=True))
 
     assert all(line.isascii() and cell_count(line) <= 44 for line in lines)
-    assert lines[2:7] == [
+    assert lines[1:7] == [
         "  ok->x laptop_search   calls 1.00 -> 0.50",
         "      | get_product_details <->",
         "      | check_inventory",
         "      | -reserve_item ; +add_to_cart",
+        "1 fix",
         "  x->ok gift_card       calls 0.50 -> 1.00",
     ]
 
 
 def test_runs_that_are_alike_say_so() -> None:
-    assert shown(BEFORE, BEFORE)[1:] == ["  no change in 6 cases"]
+    assert shown(BEFORE, BEFORE)[0] == "  no change in 6 cases"
 
 
 @pytest.mark.parametrize(

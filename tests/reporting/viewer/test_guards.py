@@ -141,9 +141,11 @@ def test_every_route_wants_the_token_where_there_is_one(runs: Path, method: str)
 
 def test_a_header_with_the_token_opens_every_page(runs: Path) -> None:
     browser = Browser(runs, Token(SECRET))
-    opened = [address for address in addresses(browser) if address not in ("/login", "/nothing/here", "/compare")]
+    closed = ("/login", "/nothing/here", "/compare", "/paths")  # pages of nothing, or of what was not asked
+    opened = [each for each in addresses(browser) if each not in closed and not each.endswith("/mutants")]
 
-    assert {browser.get(address, authorization=f"Bearer {SECRET}").status for address in opened} == {200}
+    answers = {address: browser.get(address, authorization=f"Bearer {SECRET}").status for address in opened}
+    assert {address: status for address, status in answers.items() if status != 200} == {}
 
 
 def test_a_form_with_the_token_gives_a_cookie_that_is_not_the_token(runs: Path) -> None:

@@ -144,7 +144,7 @@ def test_what_is_kept_of_runs_has_bounds_whatever_their_number(tmp_path: Path, r
         assert run is not None
         library.index(name, run)
 
-    assert library.kept == {"headers": 4, "indices": 3, "verdicts": 0, "changes": 0, "paths": 0}
+    assert library.kept == {"headers": 4, "indices": 3, "verdicts": 0, "changes": 0, "paths": 0, "figures": 0}
 
 
 def test_lines_that_were_never_sealed_are_shown_while_a_run_lasts_and_not_when_it_was_killed(

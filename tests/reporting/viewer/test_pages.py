@@ -86,7 +86,7 @@ def test_the_picture_says_in_words_what_it_shows_and_leads_to_each_run(
     runs: Path, good: RunFolder, bad: RunFolder
 ) -> None:
     page = Browser(runs).get("/").text
-    picture = page[page.index("<svg") : page.index("</svg>")]
+    picture = page[page.index('<svg class="rate-picture"') :]
 
     assert re.search(rf'href="/runs/{good.folder.name}" aria-label="run {good.short_id}, [^"]*: 100 % passed', picture)
     assert re.search(rf'href="/runs/{bad.folder.name}" aria-label="run {bad.short_id}, [^"]*: 50 % passed', picture)

@@ -65,7 +65,6 @@ from ._run_page import (
     call_line as call_line,
     histogram as histogram,
     quantile as quantile,
-    run_html as run_html,
     run_page as run_page,
     tool_html as tool_html,
 )

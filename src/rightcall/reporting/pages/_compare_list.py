@@ -209,7 +209,8 @@ def _name(text: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    quoted = [f"`{name[:60]}`" for name in names[:5]]
+    # A backtick in a name would end the code that it stands in.
+    quoted = [f"`{name[:60].replace(chr(96), chr(39))}`" for name in names[:5]]
     more = [f"{len(names) - 5} more"] if len(names) > 5 else []
     texts = [*quoted, *more]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"

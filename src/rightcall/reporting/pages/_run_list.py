@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -247,7 +247,27 @@ def cause_views(
                 is_open=place < opens or any([row.is_chosen for row in rows]),
             )
         )
-    return tuple(views)
+    return (*views, *_without_examples(counted or {}, groups.keys(), run_id, links))
+
+
+def _without_examples(
+    counted: Mapping[tuple[str, str], int], known: Collection[tuple[str, str, str]], run_id: str, links: Links
+) -> list[CauseView]:
+    """Return the causes of which no example is kept, with their numbers."""
+    seen = {(code, tool) for _, code, tool in known}
+    return [
+        CauseView(
+            verdict="failed",
+            code=code[:40],
+            tool=tool,
+            words=_words("failed", code, tool),
+            count=count,
+            rows=(),
+            href=links.run(run_id, rule=code, tool=key_of(tool) if tool else ""),
+        )
+        for (code, tool), count in list(counted.items())[:_MOST_GROUPS]
+        if (code, tool) not in seen
+    ]
 
 
 def pills(cases: Sequence[ListedCase], chosen: str, run_id: str, links: Links, q: str) -> tuple[Pill, ...]:

@@ -209,11 +209,6 @@ def problem_key(code: str, tool: str) -> str:
     return key_of(f"{code} {tool}")
 
 
-def run_html(page: RunPage, links: Links) -> str:
-    """Render the page of a run. Raises `MissingExtraError`."""
-    return render("run.html", page, links)
-
-
 def _pages(matched: int) -> int:
     return max(1, -(-matched // ROWS_A_PAGE))
 

@@ -17,7 +17,7 @@ from rightcall.reporting.changes import (
     overview,
 )
 from rightcall.values.decoding import Edit, apply_edits
-from rightcall.values.results import SIGNS, Difference, Verdict
+from rightcall.values.results import SIGNS, Difference, Verdict, count_text
 from rightcall.values.statistics import run_rate, these_cases_again
 
 from ._paper import NARROWEST, Line, Paper, Part, cell_count, fit, line_length, wrap
@@ -43,23 +43,82 @@ _AROUND = 3
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
-def comparison_lines(comparison: Comparison, paper: Paper, names: tuple[str, str] = ("", "")) -> Iterator[Line]:
-    """Yield two runs: totals, flips, then cases with the same verdict by another path. Unchanged cases are left out.
+_SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("regression", "regressions", ("worse",)),
+    ("fix", "fixes", ("better",)),
+    ("other verdict", "other verdicts", ("other",)),
+    ("other path", "other paths", ("drifted",)),
+)
+"""The kinds of change in the order of their weight: one of them, several, and what comparisons call them."""
 
-    `names` are the names of the runs, for cases that are in one run only.
+
+def comparison_lines(
+    comparison: Comparison, paper: Paper, names: tuple[str, str] = ("", ""), most: int | None = None
+) -> Iterator[Line]:
+    """Yield two runs: regressions, fixes, cases with the same verdict by another path, and last the totals.
+
+    Cases that changed in the same way are told together. Unchanged cases are counted only.
+
+    Args:
+        comparison: The changes.
+        paper: What they are written on.
+        names: The names of the runs, for cases that are in one run only.
+        most: How many changes of each kind are told; all by default.
     """
-    yield _columns([f"{paper.text(what)}  {change}" for what, change in totals_words(comparison, paper)], paper)
     shared = [change for change in comparison.cases if change.before is not None and change.after is not None]
     width = max([cell_count(_case(change.case_id, paper)) for change in shared], default=0)
-    for change in shared:
-        yield from _change_lines(change, width, paper)
-    for kind, name in zip(("only_before", "only_after"), names, strict=True):
-        found = [_case(change.case_id, paper) for change in comparison.cases if change.kind == kind]
+    counts = []
+    for one, several, kinds in _SECTIONS:
+        found = [change for change in shared if change.kind in kinds]
         if found:
-            more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
-            yield (f"  only in {paper.text(name) or 'one run'}: {', '.join(found[:_MOST_NAMED])}{more}",)
+            counts.append(f"{len(found):,} {one if len(found) == 1 else several}")
+            yield ((counts[-1], "bold"),)
+            yield from _section(found, width, paper, most)
+    for kind, name in zip(("only_before", "only_after"), names, strict=True):
+        ids = [_case(change.case_id, paper) for change in comparison.cases if change.kind == kind]
+        if ids:
+            more = f" and {len(ids) - _MOST_NAMED:,} more" if len(ids) > _MOST_NAMED else ""
+            yield (f"  only in {paper.text(name) or 'one run'}: {', '.join(ids[:_MOST_NAMED])}{more}",)
     if not comparison.cases:
-        yield (f"  no change in {comparison.same:,} case{'s' if comparison.same != 1 else ''}",)
+        yield (f"  no change in {count_text(comparison.same, 'case')}",)
+    yield _columns([f"{paper.text(what)}  {change}" for what, change in totals_words(comparison, paper)], paper)
+    if comparison.cases:
+        dot = f" {paper.glyph(_DOT)} "
+        yield from ((piece,) for piece in wrap(dot.join([*counts, f"{comparison.same:,} unchanged"]), paper.width))
+
+
+def _section(changes: Sequence[CaseChange], width: int, paper: Paper, most: int | None) -> Iterator[Line]:
+    """Yield the changes of one kind, each once: the first case of it, and which others it is the same in."""
+    groups: dict[tuple[str, ...], list[CaseChange]] = {}
+    for change in changes:
+        words = tuple(change_words(change)) if change.path else (change.case_id,)
+        verdicts = (change.before.verdict, change.after.verdict) if change.before and change.after else ()
+        groups.setdefault((*verdicts, *words), []).append(change)
+    # The commonest first; of equals the one that comes first in the eval set, which is the order they have.
+    ordered = sorted(groups.values(), key=len, reverse=True)
+    for found in ordered[:most]:
+        yield from _change_lines(found[0], width, paper)
+        if len(found) > 1:
+            lead = f"{_INDENT}{paper.glyph(_BAR)} and {len(found) - 1:,} more: "
+            room = max(NARROWEST, paper.width) - cell_count(lead)
+            yield (lead + _as_many([_case(change.case_id, paper) for change in found[1:]], room, paper),)
+    hidden = ordered[most:] if most is not None else []
+    if hidden:
+        cases = sum(map(len, hidden))
+        yield (
+            (f"  {paper.glyph(('…', '...'))} {count_text(cases, 'more case')}; --max {len(ordered)} shows all", "dim"),
+        )
+
+
+def _as_many(ids: Sequence[str], room: int, paper: Paper) -> str:
+    """Return as many ids as fit, and a sign that there are others."""
+    text, rest = ids[0], paper.glyph(("…", "..."))
+    for each in ids[1:_MOST_NAMED]:
+        if cell_count(f"{text}, {each}, {rest}") > room:
+            break
+        text = f"{text}, {each}"
+    is_whole = text.count(", ") == len(ids) - 1
+    return fit(text if is_whole else f"{text}, {rest}", room, plain=paper.plain)
 
 
 def verdict_lines(

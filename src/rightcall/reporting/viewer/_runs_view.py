@@ -205,7 +205,9 @@ def _two_runs(
     (old_name, old), (new_name, new) = runs
     changes = library.changes(old_name, new_name, lambda: _changes(old, new, library.redacts))
     asked = "same" if query.get("same") == "1" else query.get("show", "")
-    shown: Any = asked if asked in _SHOWN else next((each for each in _SHOWN if lines_of(changes, each)), "regressions")
+    shown: Any = (
+        asked if asked in _SHOWN else next((each for each in _SHOWN[:3] if lines_of(changes, each)), "regressions")
+    )
     only, key = query.get("change", "")[:_LONGEST_CHANGE], query.get("case", "")[:_LONGEST_QUERY]
     cases = lines_of(changes, shown)
     if only:
