@@ -9,7 +9,7 @@ import msgspec
 from rightcall.reporting.reports import interval_text, share_text
 from rightcall.reporting.store import GateRecord, RunFigures
 from rightcall.values.results import Verdict, worst
-from rightcall.values.statistics import Interval, Trials, cases_like_these, run_rate, these_cases_again, wilson
+from rightcall.values.statistics import Interval, Trials, wilson
 
 from ._templates import Crumb, Links, case_key, render, seconds_text
 
@@ -39,19 +39,14 @@ class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
     """Whether only some cases of the eval set were chosen: such a run has gates, and is not drawn beside whole ones."""
 
     @property
-    def trials(self) -> list[Trials]:
-        """The trials of each case that have an answer."""
-        return [Trials(each.passed, each.passed + each.failed) for each in self.figures.trials.values()]
-
-    @property
     def rate(self) -> float | None:
         """The mean rate of its cases."""
-        return run_rate(self.trials)
+        return self.figures.rate
 
     @property
     def interval(self) -> Interval | None:
-        """The interval of the rate for cases like these, or for these cases where there is only one."""
-        return cases_like_these(self.trials) or these_cases_again(self.trials)
+        """The interval of the rate."""
+        return self.figures.interval
 
     @property
     def says(self) -> str:
@@ -305,8 +300,9 @@ def _figures(runs: Sequence[TrendRun]) -> list[Figure]:
 def _flaky(runs: Sequence[TrendRun], links: Links) -> list[FlakyCase]:
     """Return the cases whose trials or verdicts differ among runs, those nearest to a coin first."""
     seen: dict[str, list[Verdict | None]] = {}
+    failing = {case_id for run in runs for case_id in run.figures.failing}
     for place, run in enumerate(runs):
-        for case_id, totals in run.figures.trials.items():
+        for case_id, totals in [(each, run.figures.trials[each]) for each in failing if each in run.figures.trials]:
             names: Mapping[Verdict, int] = {
                 "passed": totals.passed,
                 "failed": totals.failed,
