@@ -27,7 +27,7 @@ const step = (by, failing) => {
 
 // List and case side by side: a row that is chosen is fetched, and its case takes the place of the one before. The
 // address follows, so that a reload shows the same. On a small screen, where they are two pages, links are links.
-const isBeside = () => find(".sides") && matchMedia("(min-width: 60.01rem)").matches;
+const isBeside = () => find(".panes") && matchMedia("(min-width: 60.01rem)").matches;
 let wanted_case = "";
 const choose_case = async (row) => {
   if (!isBeside()) return;
@@ -61,7 +61,7 @@ document.addEventListener("click", (event) => {
 // The filter answers while one types: only the list is taken from the answer, and the address follows.
 let typing = 0;
 document.addEventListener("input", (event) => {
-  if (event.target.id !== "q" || !find(".sides")) return;
+  if (event.target.id !== "q" || !find(".panes")) return;
   clearTimeout(typing);
   const { form } = event.target;
   typing = setTimeout(async () => {
@@ -95,7 +95,7 @@ document.addEventListener("keydown", (event) => {
     find(".finding input[type=search]").focus();
   } else if ((event.key === "Enter" || event.key === "o") && event.target.closest(".case-row")) {
     location.href = event.target.closest(".case-row").dataset.open;
-  } else if (target && !(event.key in steps && find(".sides"))) {
+  } else if (target && !(event.key in steps && find(".panes"))) {
     target.click();
   } else if (event.key in steps) {
     step(...steps[event.key]);
@@ -224,6 +224,7 @@ if (document.querySelector(".timeline")) {
   addEventListener("hashchange", () => unfold()?.scrollIntoView());
   const target = unfold();
   const problem = document.querySelector(".timeline .wrong, .timeline .tl-missing");
-  if (target) target.scrollIntoView();
-  else if (problem && problem.getBoundingClientRect().bottom > innerHeight) problem.scrollIntoView();
+  const isInPane = Boolean(document.querySelector(".panes"));
+  if (target && !isInPane) target.scrollIntoView();
+  else if (problem && !isInPane && problem.getBoundingClientRect().bottom > innerHeight) problem.scrollIntoView();
 }
