@@ -53,7 +53,7 @@ servers: $(VENV)/.tested ## Send recordings to a real Phoenix and a real MLflow 
 	$(BIN)/python -m tests.servers
 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 package: $(VENV)/.packaged ## Build the wheel and the source archive into dist/, and check what an index would show
 	rm -rf dist
