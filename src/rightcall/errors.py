@@ -114,7 +114,8 @@ class MissingExtraError(RightcallError):
 class NotMeasuredError(RightcallError):
     """An assertion can be neither confirmed nor refuted: something was not recorded, or judging broke.
 
-    It is no `AssertionError`, because nobody knows that the agent did badly. `results` has the results behind it.
+    It is not an `AssertionError`, because it is not known whether the agent did badly. `results` has the results
+    behind it.
     """
 
     def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:

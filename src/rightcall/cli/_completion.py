@@ -63,7 +63,7 @@ def complete(group: click.Command, commands: Mapping[str, tuple[str, str]]) -> i
         if items is None:
             items = asking.get_completions(arguments, begun)
         told = [asking.format_completion(item) for item in items]
-    except Exception:  # noqa: BLE001 - a half-written line can be anything, and nobody could read a complaint
+    except Exception:  # noqa: BLE001 - a half-written line can be anything, and there is no place for a message
         return 0
     click.echo("\n".join(told))
     return 0

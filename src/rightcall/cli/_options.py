@@ -300,7 +300,6 @@ def trace_files(traces: Sequence[str]) -> Iterator[str]:
         if os.path.isdir(trace):
             from pathlib import Path
 
-            # File systems list folders in orders of their own, and `--join order` goes by the order of files.
             yield from sorted(str(path) for path in Path(trace).rglob("*") if path.is_file())
         elif not os.path.exists(trace) and any(mark in trace for mark in "*?["):
             from glob import glob

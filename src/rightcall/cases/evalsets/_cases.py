@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -12,7 +12,8 @@ from rightcall.errors import InputError, nearest
 from rightcall.judging import Criteria, Evaluator, OverallEvaluator
 from rightcall.values.results import Quarantine, Source
 
-from ._when import When
+if TYPE_CHECKING:
+    from ._when import When
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import CriteriaError, DocumentError, UnknownNameError, nearest, shown
@@ -34,8 +34,10 @@ from ._shorthands import (
     resolve_expectation,
 )
 from ._source import EvalSetDocument, path_of
-from ._turns import TurnsExpected, turn_expectations, turn_label
-from ._when import When, compile_when
+
+if TYPE_CHECKING:
+    from ._turns import TurnsExpected
+    from ._when import When
 
 _STEP = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _CLASSIFICATION = "classification"
@@ -180,6 +182,8 @@ class Compiler:
             check_mocks(written.mocks, (*place, "mocks"), self._document, wildcards=bool(self._defaults.wildcards))
         checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
         if written.turns:
+            from ._turns import turn_expectations  # most cases have one turn
+
             for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
                 checks += self._turn_checks(turns, place)
         checks = self._with_shared(checks)
@@ -219,6 +223,8 @@ class Compiler:
     def _when(self, written: WrittenCase, place: Path) -> When | None:
         if written.when is None:
             return None
+        from ._when import compile_when  # most eval sets name the trace of each case
+
         at: Path = (*place, "when")
 
         def has_calls(value: Any) -> Callable[[Trajectory], bool | str]:
@@ -301,6 +307,8 @@ class Compiler:
         """Compile what the turns of a conversation expect under one key: into one check, or one for each of them."""
         if turns.is_joint:
             return [self._compiled(turns.key, turns.together(), partial(turns.place, place))]
+        from ._turns import turn_label
+
         apart = turns.apart(self._defaults)
         return [
             self._compiled(turn_label(turns.key, number), each, partial(turns.turn_place, place, number))

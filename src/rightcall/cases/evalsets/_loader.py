@@ -11,7 +11,6 @@ from typing import Any
 from rightcall.errors import CriteriaError, InputError, shown
 from rightcall.judging import EVALUATORS, unavailable
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.matching.matchers import equal
 from rightcall.values.decoding import decode_document, dump_json
 from rightcall.values.results import Source
 
@@ -201,6 +200,8 @@ def _ordered(value: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _says(text: str, value: Any, limits: Limits) -> bool:
+    from rightcall.matching.matchers import equal
+
     try:
         return equal(decode_document(text.encode(), limits).value, value)
     except (InputError, UnicodeError):

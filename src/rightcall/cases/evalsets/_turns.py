@@ -65,7 +65,7 @@ class TurnsExpected(msgspec.Struct, frozen=True):
         is_answer = not EVALUATORS[self.type_id].reads_calls
         turn: int | str = "last" if is_answer and number == self.count - 1 else number
         criteria = default_criteria(expected.config) if expected.criteria is None else expected.criteria
-        # What is no object is a mistake, which the evaluator tells.
+        # A value that is not an object is a mistake, which the evaluator reports.
         narrowed = {**criteria, "turn": turn} if isinstance(criteria, dict) else criteria
         return msgspec.structs.replace(expected, criteria=narrowed)
 

@@ -137,7 +137,7 @@ def _with_argument(steps: list[Any], tool: str, nth: int, key: str, value: Any) 
         changed: Any = {item: {key: value}}
     elif isinstance(item.get("name"), str):
         if key in (item.get("args") or {}):
-            return None  # what somebody wrote about it is not made stricter
+            return None  # what the user wrote about it is not made stricter
         changed = {**item, "args": {**(item.get("args") or {}), key: value}}
     elif not isinstance(item[tool] or {}, dict) or key in (item[tool] or {}):
         return None

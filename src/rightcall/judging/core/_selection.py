@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rightcall.limits import Limits
-from rightcall.matching.alignment import Row, arrange, related_subsequence
+from rightcall.matching import alignment
 from rightcall.matching.matchers import CallMoment
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage
 
 from ._criteria import Criteria, Parallel
 from ._doubts import Doubts, Range, arrangements, membership, narrowed, outcome_counts, reasons_for, wide
 from ._parallel import free_ranges, widest_ranges
+
+# `alignment` itself is loaded when calls are arranged: most runs are in the expected order as they were recorded.
+if TYPE_CHECKING:
+    from rightcall.matching.alignment import Row
 
 _MOST_WORLDS = 256
 """Ways to fill in what a trace leaves open, up to which every one of them is judged."""
@@ -116,10 +120,10 @@ class Selection(msgspec.Struct, frozen=True):
         """Return how many expected calls can be met in order, in the best order that may be theirs."""
         places = {index: place for place, index in enumerate(self._best_order(rows, limits))}
         moved = [sorted([places[index] for index in row]) for row in rows]
-        return len(related_subsequence(moved, len(self.calls)))
+        return len(alignment.related_subsequence(moved, len(self.calls)))
 
     def _best_order(self, rows: Sequence[Row], limits: Limits) -> list[int]:
-        return arrange(rows, len(self.calls), self.loose, limits.comparisons // 100)
+        return alignment.arrange(rows, len(self.calls), self.loose, limits.comparisons // 100)
 
     def arranged_by_name(self, expected: Sequence[str], limits: Limits) -> Selection:
         """The same calls in the order whose names suit the expected names best, as far as that may be theirs."""

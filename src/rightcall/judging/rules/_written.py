@@ -150,7 +150,7 @@ class CallRule(UserModel):
 
     @property
     def partner(self) -> AnyCall:
-        """The calls that those are held against."""
+        """The calls that those are compared with."""
         found = getattr(self, self.window) if self.window else getattr(self, self.relation)
         return found if isinstance(found, AnyCall) and self.relation not in ("first", "last") else AnyCall()
 

@@ -82,7 +82,7 @@ def _is_met(expected: Any, actual: Any, moment: CallMoment | None) -> bool:
 
 def _compiled(expected: Any) -> Expectation:
     spend(_COMPILING * size_of(expected))
-    # The expectation was checked when it was compiled, so all that stands in it may stand there.
+    # The expectation was checked when it was compiled, so everything in it is allowed there.
     return Compiler(DEFAULT_LIMITS, BEYOND).compile(expected, "$")
 
 

@@ -80,7 +80,7 @@ class Shelf:
             _note(self._texts, texts[0] if len(texts) == 1 else _BETWEEN.join(texts), number)
 
     def _standing(self, needle: str) -> list[int]:
-        """Where a text stands as a whole word."""
+        """Where a text occurs as a whole word."""
         if needle not in self._found:
             self._found[needle] = self._search(needle)
         return self._found[needle]
@@ -94,7 +94,7 @@ class Shelf:
         if self._words is not None and words:
             places = min([self._words.get(word, []) for word in words], key=len)
         self._scans += 1
-        # Texts are joined, so what stands across two of them stands in neither.
+        # Texts are joined, so a match that extends over two of them is in neither.
         apart = _BETWEEN in needle
         spend(1 + len(places) // _TRIED + len(needle) // _SCANNED)
         found: set[int] = set()

@@ -171,6 +171,6 @@ def with_success(key: str, results: Iterable[CaseResult]) -> list[CaseResult]:
 
 
 def success(value: Any) -> Verdict:
-    """Return what a value that a source calls success comes to as a verdict."""
+    """Return the verdict for a value that a source calls success."""
     found = success_of(value)
     return "not_measured" if found is None else "passed" if found else "failed"

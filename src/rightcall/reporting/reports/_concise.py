@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from rightcall.values.results import (
-    CODES,
     OTHER,
     SIGNS,
     CaseResult,
@@ -212,6 +211,8 @@ def _shown_parts(result: CaseResult) -> Iterator[str]:
     if result.outcome is not None and result.outcome.cause:
         yield _CAUSES.get(result.outcome.cause, "error")
     elif not result.results:
+        from rightcall.values.results import CODES
+
         yield from [CODES[each.finding.code].name for each in result.findings[:1] if each.finding.code in CODES]
     for one in result.results:
         if not one.passed:

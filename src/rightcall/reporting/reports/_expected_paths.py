@@ -68,7 +68,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         return sum(each.line == source.line for each in self.sources) == 1
 
     def rows(self) -> list[PathRow]:
-        """Return the rows that matter: all but the extra calls that nobody asked about."""
+        """Return the rows that matter: all but the extra calls that the expectation allows."""
         every = self.alignment.steps
         steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_reported(step)]
         return path_rows(steps, self.alignment.groups)

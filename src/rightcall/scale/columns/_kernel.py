@@ -146,7 +146,7 @@ class _Scoring:
     def _submitted(
         self, row: dict[str, Any], scope: CaseScope, judging: JudgingExecutor, known: dict[bytes, Scored]
     ) -> Scored | Future[CaseResult]:
-        """What comes of a row, or who will have its result where somebody has to be waited for."""
+        """The result of a row, or the future that will have it where an evaluator waits."""
         try:
             trajectory = trajectory_of(row)
         except InputError as problem:

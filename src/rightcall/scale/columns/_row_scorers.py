@@ -55,7 +55,7 @@ class NamesScorer:
         return scored
 
     def _with_extras(self, begin: int, end: int) -> Scored:
-        """What is said of a row in which calls are at fault that nobody expects."""
+        """The result of a row in which unexpected calls are at fault."""
         codes = self._calls.codes[begin:end]
         key = codes.translate(None, self._unexpected)
         if end - begin + len(self._expected) > _MOST_CAUSES:
@@ -141,7 +141,7 @@ class _Faults:
         return packed([*missing, *extra, *[self._moved[code] for code in moved]])
 
     def with_strangers(self, faults: Causes, places: Sequence[int]) -> Causes:
-        """Those faults, and calls of names that nobody expects, given by their places in the vocabulary."""
+        """Those faults, and calls of unexpected names, given by their places in the vocabulary."""
         stranger = self._stranger
         return packed(sorted([*faults, *[stranger[place] for place in set(places) if place in stranger]]))
 

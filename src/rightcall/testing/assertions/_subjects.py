@@ -75,7 +75,7 @@ def written_step(item: Any) -> Any:
 
 
 def _inside(value: Any) -> Any:
-    """What stands under a word: steps, unless the word is the name of a tool and these are its arguments."""
+    """The value of a key: steps, unless the word is the name of a tool and these are its arguments."""
     is_group = isinstance(value, Mapping) and bool(value.keys() & {*STEP_WORDS})
     return written_step(value) if is_group or isinstance(value, (list, tuple, ToolCall)) else value
 
