@@ -696,3 +696,14 @@ def test_accepting_a_run_of_some_cases_does_not_complain_of_the_others(shop: Pat
     done = rightcall("accept", "last", "--dry-run", cwd=shop)
 
     assert "no trace belongs" not in done.stdout + done.stderr
+
+
+def test_the_only_eval_set_of_a_folder_need_not_be_named(shop: Path) -> None:
+    evalset(shop, "{id: a, input: {query: x}, expect: {calls: [search]}}")
+    (shop / "evals").mkdir()
+    (shop / "shop.yaml").rename(shop / "evals" / "shop.yaml")
+
+    done = rightcall("run", "agent.py:answer", cwd=shop)
+
+    assert "an eval set is missing" not in done.stderr
+    assert "run " in done.stdout

@@ -39,6 +39,7 @@ from rightcall.running.project import (
     agent_files,
     agent_folder,
     current_project,
+    eval_sets_in,
     is_external,
     recorded_agent_folder,
 )
@@ -341,6 +342,9 @@ def _is_eval_set(name: str) -> bool:
 def _configured(configuration: Configuration, key: str) -> str:
     value = configuration.values.get(key)
     if not isinstance(value, str):
+        there = eval_sets_in(Path.cwd()) if key == "evalset" else []
+        if len(there) == 1:
+            return there[0]
         what = "an eval set" if key == "evalset" else "an agent"
         raise click.UsageError(f"{what} is missing: name it on the command line, or as {key!r} in {OWN_FILE}")
     return os.path.relpath(configuration.folder / value) if key == "evalset" else value

@@ -70,15 +70,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         log: list[DispatchedCall] = []
         with _watched(tools, log, witness) as captured, listen_to_errors(complaints.add):
             try:
-                answer = yield AgentRequest(
-                    input=given,
-                    case_id=job.case_id,
-                    turn=turn,
-                    turns=len(job.turns),
-                    session=job.session,
-                    memory=memory,
-                    run=f"{job.case_id}#{number}",
-                )
+                answer = yield _request(job, number, turn, memory)
             except BaseException as raised:  # noqa: BLE001 - anything an agent raises costs its case, not the worker
                 failure = "raised", f"the agent raised {_one_line(raised)}", _lines_of(raised)
         seconds = monotonic() - began
@@ -100,6 +92,18 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
     kept = None if spans is None else spans.kept(whole)
     done = _done(failure, number=number, seconds=seconds, trajectory=whole, recorded=tools.recorded(), spans=kept)
     return msgspec.structs.replace(done, complaints=complaints.text())
+
+
+def _request(job: CaseJob, number: int, turn: int, memory: dict[str, Any]) -> AgentRequest:
+    return AgentRequest(
+        input=job.turns[turn],
+        case_id=job.case_id,
+        turn=turn,
+        turns=len(job.turns),
+        session=job.session,
+        memory=memory,
+        run=f"{job.case_id}#{number}",
+    )
 
 
 @contextmanager
