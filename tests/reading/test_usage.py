@@ -93,7 +93,8 @@ def test_calls_of_models_that_several_instrumentations_saw_beside_one_another_ar
 
 
 def test_equal_calls_at_once_are_told_apart_by_who_recorded_them_and_by_their_responses() -> None:
-    at_once = seen_by(("a", lasting(1, 9)), ("a", lasting(2, 9)), ("b", lasting(3, 9)), ("b", lasting(4, 9)))
+    beside = [(by, lasting(number, 9, parent=20)) for number, by in enumerate("aabb", 1)]
+    at_once = seen_by(*beside, ("a", span(20)))
     others = seen_by(("a", lasting(1, 9, response="r1")), ("b", lasting(2, 9, response="r2")))
     the_same = seen_by(("a", lasting(1, 2, response="r1")), ("b", lasting(3, 4, response="r1")))
     # A scripted model gives each of its responses one id.
@@ -159,6 +160,19 @@ def test_the_sum_of_an_agent_is_compared_with_what_is_inside(
     assert usage_of(agent(1, 30, 12), *inside).input_tokens == expected
 
 
+def test_counts_of_one_kind_leave_those_of_the_other_unknown() -> None:
+    used = usage_of(span(1, {"gen_ai.operation.name": "invoke_agent", "gen_ai.usage.input_tokens": 3}))
+
+    assert (used.input_tokens, used.output_tokens) == (3, None)
+
+
+def test_a_count_that_one_of_two_instrumentations_lost_leaves_the_sums_unknown() -> None:
+    [trajectory] = read(seen_by(("a", lasting(1, 9)), ("b", lasting(2, 8, 10, None))), grouping="file")
+
+    assert trajectory.usage is not None
+    assert trajectory.usage.total_tokens is None
+
+
 def test_a_model_around_the_tool_it_asked_for_counts_beside_the_agent_in_the_tool() -> None:
     assert usage_of(model(1, 10), call(2, parent=1), model(3, 7, parent=2)).input_tokens == 17
     assert usage_in(recordings()["vercel-ai/nested-v7-legacy"]["otlp.json"]).input_tokens == 6
@@ -173,6 +187,8 @@ def test_a_span_whose_parent_was_lost_may_be_part_of_an_agents_sum() -> None:
     assert trajectory.usage is not None
     assert trajectory.usage.input_tokens is None
     assert usage_of(around, model(10, 10)).input_tokens == 40
+    whole = model(1, 30, 12, endTimeUnixNano="9000")
+    assert usage_of(whole, lost, span(2)).input_tokens is None
 
 
 @drawn(

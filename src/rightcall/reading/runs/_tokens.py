@@ -93,16 +93,16 @@ def _sum(
     spans: Sequence[ReadSpan], roles: Mapping[int, Role], stated: Mapping[int, _Figures], which: int
 ) -> int | None:
     counts = {key: count for key, figures in stated.items() if (count := figures[which]) is not None}
-    parts = _parts(spans, roles, counts)
+    parts = _parts(spans, roles, counts) if counts else None
     if parts is None or any([part.is_doubtful for part, _ in parts]):
         return None
     counted = [(span, top) for part, top in parts for span in part.counted]
-    if _may_repeat(counted, roles):
+    if _may_repeat(counted, roles, counts):
         return None
     uncounted = [span for part, _ in parts for span in part.uncounted]
     found = _once_each([span for span, _ in counted], uncounted, stated, which)
     # A span that states more than all that was found tells of a call that was not recorded.
-    return None if found is None or found < max(counts.values(), default=0) else found
+    return None if found is None or found < max(counts.values()) else found
 
 
 class _Part(msgspec.Struct):
@@ -142,7 +142,7 @@ def _parts(
         for span in reversed(below):
             inner = _joined([known.pop(id(child)) for child in children.get(id(span), ())])
             part = _closed(span, inner, roles.get(id(span)), counts.get(id(span)))
-            if isinstance(span.kind, CallShape):
+            if isinstance(span.kind, CallShape) or span.call is not None:  # the latter may be a call
                 parts.append((part, top))
                 part = _Part(in_tools=part.total + part.in_tools)
             known[id(span)] = part
@@ -186,16 +186,26 @@ def _closed(span: ReadSpan, inner: _Part, role: Role | None, count: int | None) 
     return inner
 
 
-def _may_repeat(counted: Sequence[tuple[ReadSpan, ReadSpan]], roles: Mapping[int, Role]) -> bool:
-    """Whether a span may be inside an agent that states a sum: its parent was lost, and the times would fit."""
-    agents = [(span, top) for span, top in counted if roles.get(id(span)) == "agent"]
-    if len(agents) * len(counted) > _MOST_COMPARISONS:
+def _may_repeat(
+    counted: Sequence[tuple[ReadSpan, ReadSpan]], roles: Mapping[int, Role], counts: Mapping[int, int]
+) -> bool:
+    """Whether a span may be inside one that states a sum: its parent was lost, and the times would fit."""
+    places: dict[str, list[tuple[ReadSpan, ReadSpan]]] = defaultdict(list)
+    for span, top in counted:
+        places[top.trace_id].append((span, top))
+    several = [group for group in places.values() if len({id(top) for _, top in group}) > 1]
+    if sum([len(group) ** 2 for group in several]) > _MOST_COMPARISONS:
         return True
+    # Another instrumentation's model is told from this one's by its counts, further below.
     return any(
         [
-            above is not top and above.trace_id == top.trace_id and _is_within(span, agent)
-            for agent, top in agents
-            for span, above in counted
+            above is not top
+            and (roles.get(id(around)) == "agent" or around.scope == span.scope)
+            and counts[id(around)] >= counts[id(span)]
+            and _is_within(span, around)
+            for group in several
+            for around, top in group
+            for span, above in group
         ]
     )
 
@@ -229,7 +239,7 @@ def _once_each(
             return None  # no count, or two that differ
         starts, ends = [span.start_ns for span in group], [span.end_ns for span in group]
         calls.append(_Call(told[0], {_instrumentation(span) for span in group}, _least(starts), _least(ends), has_id))
-    merged = _merged(calls)
+    merged = _merged(calls, which)
     return None if merged is None else sum([call.figures[which] or 0 for call in merged])
 
 
@@ -264,22 +274,22 @@ def _least(times: Iterable[int | None]) -> int | None:
     return min([time for time in times if time is not None], default=None)
 
 
-def _merged(calls: list[_Call]) -> list[_Call] | None:
-    """Return each call once: several may be records of one, if their counts are equal and they overlap in time.
+def _merged(calls: list[_Call], which: int) -> list[_Call] | None:
+    """Return each call once: several are records of one, if their counts are equal and they overlap in time.
 
-    None if that cannot be told, because times are missing or there are too many to compare.
+    None if that cannot be told, because something is missing or there are too many to compare.
     """
     kept: list[_Call] = []
-    running: dict[_Figures, list[_Call]] = defaultdict(list)
+    running: dict[int | None, list[_Call]] = defaultdict(list)
     budget = _MOST_COMPARISONS
     for call in sorted(calls, key=lambda call: call.start or 0):
-        others = [other for other in running[call.figures] if other.end is None or other.end > (call.start or 0)]
+        others = [other for other in running[call.figures[which]] if other.end is None or other.end > (call.start or 0)]
         budget -= len(others)
         alike = [other for other in others if _may_be_one(other, call)]
         doubts = [each for each in (*alike, call) if alike and None in (each.start, each.end)]
-        if budget < 0 or doubts or any([not other.by.isdisjoint(call.by) for other in alike]):
+        if budget < 0 or doubts or any([_is_unsure(other, call) for other in alike]):
             return None
-        running[call.figures] = others
+        running[call.figures[which]] = others
         if alike:
             alike[0].by |= call.by
             alike[0].has_id |= call.has_id
@@ -291,5 +301,11 @@ def _merged(calls: list[_Call]) -> list[_Call] | None:
 
 def _may_be_one(other: _Call, call: _Call) -> bool:
     """Whether two may be records of one call: each instrumentation records a call once, and its response has one id."""
+    differ = [a != b for a, b in zip(other.figures, call.figures, strict=True) if None not in (a, b)]
     common = other.by & call.by
-    return all([by.startswith(_NOT_KNOWN) for by in common]) and not (other.has_id and call.has_id)
+    return not any(differ) and all([by.startswith(_NOT_KNOWN) for by in common]) and not (other.has_id and call.has_id)
+
+
+def _is_unsure(other: _Call, call: _Call) -> bool:
+    """Whether too little is known of two that may be one: who recorded them, or one of the counts."""
+    return not other.by.isdisjoint(call.by) or other.figures != call.figures
