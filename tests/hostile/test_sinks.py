@@ -145,6 +145,12 @@ def mutants(text: str) -> str:
     return pages.mutants_html(page, pages.Links(is_one_file=True))
 
 
+@lru_cache(maxsize=512)
+def page_of(text: str) -> str:
+    """The page of a report. It takes the longest of all, and two tests look at it."""
+    return "".join(pages.html_report(report_of(text)))
+
+
 def beside(text: str) -> str:
     """What a failing test of pytest says."""
     lines = [line for each in results_of(text) for line in reports.side_by_side(hostile_case(text), each, PAPER)]
@@ -167,7 +173,7 @@ SINKS: dict[str, Callable[[str], str]] = {
     "github_summary": lambda text: "".join(reports.github_summary(report_of(text))),
     "markdown_report": lambda text: "".join(reports.markdown_report(report_of(text))),
     "paths_file": lambda text: pages.paths_file(overview(counted(text)), text),
-    "html_report": lambda text: "".join(pages.html_report(report_of(text))),
+    "html_report": lambda text: page_of(text),
     "mutation_lines": lambda text: plain(reports.mutation_lines(mutated(text), PAPER)),
     "mutation_json": lambda text: reports.mutation_json(mutated(text)),
     "mutants_html": mutants,
