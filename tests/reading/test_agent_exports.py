@@ -457,6 +457,30 @@ def test_calls_in_text_are_not_a_chat_without_calls(name: str) -> None:
     assert not made.calls_recorded
 
 
+_ASKS_MORE = {"role": "assistant", "tool_calls": [{"id": "c9", "function": {"name": "cancel", "arguments": "{}"}}]}
+BESIDE: dict[str, Any] = {
+    "an answer": {"messages": refund()[:3], "response_message": _ASKS_MORE},
+    "an answer to messages under a key of their own": {"request": refund(), "reply": _ASKS_MORE},
+    "another conversation": {"main": refund(), "helper": {"messages": [ASKED, _ASKS_MORE]}},
+    "prompts alone": [{"sessionId": "s", "messageId": 0, "type": "user", "message": "Refund order 7."}],
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_call_beside_the_messages_is_not_dropped_without_a_word(name: str) -> None:
+    [made] = read(json.dumps(BESIDE[name]).encode())
+
+    assert not made.calls_recorded
+
+
+def test_an_answer_that_repeats_a_call_of_the_messages_hides_none() -> None:
+    talk = refund()
+    [made] = read(json.dumps({"messages": talk, "last_request": talk[1]}).encode())
+
+    assert made.calls_recorded
+    assert made.names == ("refund",)
+
+
 def test_a_chat_is_still_a_chat_without_calls() -> None:
     [made] = read(json.dumps([ASKED, ANSWERED]).encode())
 

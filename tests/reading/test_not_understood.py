@@ -181,7 +181,6 @@ def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
         {"tools_called": [{"name": "look", "input_parameters": {}}]},
         {"intermediate_steps": [[{"tool": "look", "tool_input": {}}, "x"]]},
         {"tools": [{"tool_name": "look", "tool_args": {}, "result": "x"}]},
-        {"final_response": asks(("look", "c", "{}"))},
         {"outputs": ["[[ ## next_tool_name ## ]]\nlook"]},
     ],
     ids=str,
@@ -191,6 +190,13 @@ def test_steps_beside_the_messages_are_a_sign_unless_the_messages_have_calls(bes
     [called] = read({"history": refund(), **beside})
 
     assert (spoken.calls_recorded, called.calls_recorded) == (False, True)
+
+
+def test_a_message_of_the_model_beside_the_messages_is_a_sign_if_its_call_is_not_among_theirs() -> None:
+    beside = {"final_response": asks(("look", "c", "{}"))}
+
+    assert not next(read({"history": [ASKED, ANSWERED], **beside})).calls_recorded
+    assert not next(read({"history": refund(), **beside})).calls_recorded
 
 
 def test_an_answer_beside_the_messages_that_asks_for_a_call_is_a_sign() -> None:

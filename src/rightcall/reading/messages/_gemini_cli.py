@@ -71,6 +71,18 @@ def _of_call(call: dict[str, Any]) -> list[Any]:
     return [made, returned(call_id, output, status in _FAILED)]
 
 
+def is_prompt_line(line: Any) -> bool:
+    """Whether a line is one of the prompts that Gemini CLI keeps beside its chats."""
+    held = plain(line)
+    return {"sessionId", "messageId", "type"} <= held.keys() and isinstance(held.get("message"), str)
+
+
+def prompt_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of prompts, which does not show what the agent did."""
+    said_alone = "the prompts of the user alone; Gemini CLI keeps its chats in other files"
+    return [Log([said("user", plain(line).get("message")) for line in lines], nested=said_alone)]
+
+
 def is_stream_event(event: Any) -> bool:
     """Whether an event is one of the output format `stream-json`."""
     return isinstance(event, dict) and word(event.get("type")) in ("tool_use", "tool_result") and "tool_id" in event

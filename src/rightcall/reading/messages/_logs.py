@@ -9,7 +9,7 @@ import msgspec
 
 from ._conversation_lists import identity
 from ._log import Log, unused_in
-from ._message_exchange import has_messages, messages_of
+from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of
 from ._parts import is_step, part_of, writer_of
 from ._transcripts import transcript_logs
 from ._unknown_calls import DEFINITIONS, acts_by_text, hidden_call, is_wanted, steps_beside
@@ -147,7 +147,26 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
     if nested:
         return steps, f"beside the messages there are conversations in `{nested[0]}`"
-    return steps, f"beside the messages there is {answer}" if answer else ""
+    return steps, f"beside the messages there is {answer}" if answer else _other_message(document, messages)
+
+
+def _other_message(document: Mapping[str, Any], messages: list[Any]) -> str:
+    """Describe a message of the model beside the messages that asks for a call which they do not have."""
+    known: set[tuple[str | None, str]] | None = None
+    for key, held in document.items():
+        if held is messages or key in DEFINITIONS or is_wanted(key):
+            continue
+        inner = held.get("messages") if isinstance(held, dict) else None
+        others = inner if isinstance(inner, list) else held if isinstance(held, list) else [held]
+        for message in others[:_MOST_LOOKED_AT]:
+            if not isinstance(message, dict) or "role" not in message or writer_of(message) != "model":
+                continue
+            asked = {(call.call_id, call.name) for call in exchange_of(message).calls}
+            if asked and known is None:
+                known = {(call.call_id, call.name) for each in exchanges_of(messages) for call in each.calls}
+            if asked - (known or set()):
+                return f"beside the messages there is `{str(key)[:40]}`, a message that asks for a call"
+    return ""
 
 
 def _text_that_acts(answers: Mapping[str, Any]) -> str:

@@ -59,7 +59,16 @@ from ._event_lines import (
     langchain_logs,
     opencode_logs,
 )
-from ._gemini_cli import chat_logs, is_chat, is_chat_line, is_stream_event, line_logs, stream_logs
+from ._gemini_cli import (
+    chat_logs,
+    is_chat,
+    is_chat_line,
+    is_prompt_line,
+    is_stream_event,
+    line_logs,
+    prompt_logs,
+    stream_logs,
+)
 from ._log import Log, unused_in
 from ._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
 
@@ -171,6 +180,7 @@ LINES = (
     Transcript("Codex CLI, session", is_session_line, session_logs, "`payload`; `type` = `session_meta` and others"),
     Transcript("Codex CLI, `exec --json`", is_event, event_logs, "`type` = `thread.started`; `item`"),
     Transcript("Gemini CLI, lines", is_chat_line, line_logs, "`type` = `gemini`"),
+    Transcript("Gemini CLI, prompts", is_prompt_line, prompt_logs, "`messageId`, and a text under `message`"),
     Transcript("Gemini CLI, `stream-json`", is_stream_event, stream_logs, "`type` = `tool_use`, `tool_id`"),
     Transcript(
         "OpenHands", is_openhands, openhands_logs, "`source`, and a text under `action` or `observation`, or a `kind`"
