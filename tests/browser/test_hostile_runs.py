@@ -71,6 +71,13 @@ def test_runs_whose_headers_are_hostile_are_listed(page: Page, address: Callable
     check_nothing_happened(page)
 
 
+def test_trends_of_runs_whose_headers_are_hostile_are_shown(page: Page, address: Callable[..., str]) -> None:
+    page.goto(f"{address().partition('/runs/')[0]}/trends")
+
+    expect(page.locator("h1")).to_be_visible()
+    check_nothing_happened(page)
+
+
 def test_a_run_of_all_payloads_can_be_paged_through(page: Page, address: Callable[..., str]) -> None:
     page.goto(address())
     rows = "each => each.dataset.open"

@@ -194,9 +194,10 @@ IN_A_BROWSER = {
     "compare_html",
     "message_html",
     "paths_html",
-    "run_html",
+    "run_list_html",
     "runs_html",
     "tool_html",
+    "trends_html",
     "verdicts_html",
 }
 """Pages of the viewer."""
