@@ -126,7 +126,7 @@ class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
     """Drawings, each with a heading; two where two sets of runs are compared."""
     all_edges: str = ""
     """The address that draws weaker edges too."""
-    is_wide: bool = False
+    needs_width: bool = False
     """Whether a drawing needs the whole width."""
     tools: tuple[TableRow, ...] = ()
     edges: tuple[TableRow, ...] = ()
@@ -189,7 +189,7 @@ def paths_page(
         differ=tuple([shift_line(each, paths.labels, judged) for each in paths.differ]),
         partings=(parting_view(paths.parting, paths.labels),) if paths.parting is not None else (),
         graphs=(("How calls follow each other", graph),) if graph is not None else (),
-        is_wide=graph is not None and graph.width > _NARROW,
+        needs_width=graph is not None and graph.width > _NARROW,
         tools=_tools(paths),
         edges=_edges(paths),
     )

@@ -37,7 +37,7 @@ from rightcall.values.redaction import redacted
 from rightcall.values.results import CaseResult, Verdict
 
 from ._library import Library
-from ._runs_view import is_going_on, number_of
+from ._runs_view import is_going_on, number_of, runs_page
 
 _MOST_RUNS = 200
 _MOST_LISTED = 500
@@ -75,6 +75,8 @@ class CountedPaths(msgspec.Struct, frozen=True):
 def shown_paths(library: Library, query: Mapping[str, str], links: Links) -> str | None:
     """Render the paths of a run, or of two compared; `None` if one does not exist. Raises `StoreError`."""
     before, after = query.get("a", ""), query.get("b", "") or query.get("run", "") or _newest(library)
+    if not after:  # no run yet: the page of all runs says how to make one
+        return runs_page(library, {}, links)
     run = library.run(after)
     if run is None:
         return None
@@ -240,4 +242,4 @@ def _compared(
     drawn = [(name, path_graph(side.paths, marked=changed)) for name, side in zip(names, counted, strict=True)]
     graphs = tuple([(name, graph) for name, graph in drawn if graph is not None])
     told = with_drift(page, changes, counted[1].paths.labels, (names[0], names[1]))
-    return replace(told, graphs=graphs, is_wide=True)
+    return replace(told, graphs=graphs, needs_width=True)
