@@ -59,11 +59,7 @@ _BEFORE, _AFTER = 20, 8
 
 
 def shown_run(library: Library, name: str, query: Mapping[str, str], links: Links) -> str | None:
-    """Render a run: its cases by cause, and the chosen one beside them; `None` if it does not exist.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
+    """Render a run with the chosen case beside its list; `None` if it does not exist. Raises `StoreError`."""
     run = library.run(name)
     if run is None:
         return None
@@ -72,7 +68,7 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
     facts = replace(facts_of(run.header, name, is_running=line.state == "running"), started=line.started)
     choice = choice_of(query)
     matching = [case for case in index.cases() if choice.takes(case)]
-    number, of = page_of(query, len(matching), ROWS_A_PAGE)
+    number, of = page_of(query, len(matching), ROWS_A_PAGE) if choice.is_one_group else (1, 1)
     part = matching[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE] if choice.is_one_group else matching
     kept = {key: value for key, value in choice.kept().items() if value}
     asked = query.get("case", "")[:_LONGEST_KEY]
@@ -100,9 +96,9 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
         detail_href=links.case(name, chosen) if chosen else "",
         is_case_asked=bool(asked),
         number=number,
-        of=of if choice.is_one_group else 1,
-        before=links.run(name, **kept, page=number - 1) if choice.is_one_group and number > 1 else "",
-        after=links.run(name, **kept, page=number + 1) if choice.is_one_group and number < of else "",
+        of=of,
+        before=links.run(name, **kept, page=number - 1) if number > 1 else "",
+        after=links.run(name, **kept, page=number + 1) if number < of else "",
     )
     return run_list_html(page, links)
 

@@ -214,9 +214,7 @@ def _two_runs(
         cases = tuple([line for line in cases if " ".join(words_of(line))[:_LONGEST_CHANGE] == only])
     number, of = page_of(query, len(cases), _COMPARED) if shown == "same" else (1, 1)
     part = cases[(number - 1) * _COMPARED : number * _COMPARED] if shown == "same" else cases
-    commonest = Counter([words_of(line) for line in part])
-    first = min(part, key=lambda line: (-commonest[words_of(line)], words_of(line)), default=None)
-    chosen = next((line for line in cases if line.key == key), first)
+    chosen = next((line for line in cases if line.key == key), None) or _first_shown(part)
     told = changes.gate.told if changes.gate is not None else {}
     address = {"a": old_name, "b": new_name, "show": shown, "change": only}
     return compare_html(
@@ -229,9 +227,7 @@ def _two_runs(
             shown=shown,
             filtered=only,
             gate=changes.gate,
-            said=tuple(
-                [f"{run.short_id}: {run.header.gate.reason}" for run in (old, new) if run.header.gate is not None]
-            ),
+            said=_gates_said(runs),
             case=_compared_case(library, runs, chosen, links) if chosen is not None else None,
             is_case_asked=bool(key),
             number=number,
@@ -243,6 +239,18 @@ def _two_runs(
         ),
         links,
     )
+
+
+def _first_shown(lines: Sequence[ChangeLine]) -> ChangeLine | None:
+    """Return the first case of the commonest change, which is open at first."""
+    commonest = Counter([words_of(line) for line in lines])
+    return min(lines, key=lambda line: (-commonest[words_of(line)], words_of(line)), default=None)
+
+
+def _gates_said(runs: Sequence[tuple[str, RunFolder]]) -> tuple[str, ...]:
+    """Return what the gates of runs said when they were run."""
+    found = [(run.short_id, run.header.gate) for _, run in runs]
+    return tuple([f"{short_id}: {gate.reason}" for short_id, gate in found if gate is not None])
 
 
 def _compared_case(
