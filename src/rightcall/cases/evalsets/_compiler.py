@@ -254,6 +254,7 @@ class Compiler:
             made = self._compile(key, value, place)
             if made.evaluator.type_id in EVALUATORS and len(written[1]) <= _LONGEST_SHARED:
                 self._checks_made[written] = made
+        # The position is not shared: each case points at its own line.
         source = self._sources(key, place, made.expected)
         return Check(key, made.evaluator, made.criteria, source, made.expected.weight)
 

@@ -53,6 +53,7 @@ class Likeness:
             return [score for key, item in expected.items() for score in self._scores(item, given.get(key, _ABSENT))]
         if isinstance(expected, list):
             items = actual if isinstance(actual, list) else []
+            # Equal lists need no pairing, which takes the cube of their length.
             if self._any_order and items and not equal(expected, items):
                 return self._paired(expected, items)
             partners = [items[index] if index < len(items) else _ABSENT for index in range(len(expected))]

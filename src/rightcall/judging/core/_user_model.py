@@ -110,6 +110,7 @@ class UserModel:
         if state is None:
             return None
         made = object.__new__(cls)
+        # One assignment for all fields: models are frozen, and `__setattr__` for each would refuse.
         object.__setattr__(made, "__dict__", state)
         if layout.has_check:
             _checked(made, place, mistakes)

@@ -40,6 +40,7 @@ def read_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
     mistakes: list[Mistake] = []
     made: ModelT = _read(model, value, CriteriaError, subject, mistakes)
     if mistakes:
+        # An unknown key is often the missing one, misspelt, so it is the better one to report.
         first = min(mistakes, key=lambda mistake: not mistake[1].startswith("unknown key"))
         raise CriteriaError(f"{subject}: {_joined(mistakes)}", first[0])
     return made

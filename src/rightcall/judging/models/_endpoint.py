@@ -151,6 +151,7 @@ class EndpointJudge:
 
 def delay_before(attempt: int, asked: float | None, backoff: float) -> float:
     """Seconds to wait before an attempt, the second or a later one: what was asked for, or twice as long each time."""
+    # Twice as long each time: an endpoint that is overloaded recovers sooner if asked less often.
     doubled: float = min(backoff * 2 ** (attempt - 2), LONGEST_WAIT)
     return doubled if asked is None else max(asked, 0.0)
 

@@ -145,6 +145,7 @@ class RunBuilder:
             for record in records:
                 record.turn = turns.of(record.span) if record.span else None
         said = self._all_logs()
+        # Nothing but calls was recorded, so there are no messages to read.
         if not said and not self.logs and len(records) == len(spans):
             return []
         conversations.add_to(self._requests, turns, tree, self._not_understood)

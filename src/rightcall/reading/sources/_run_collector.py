@@ -36,6 +36,7 @@ from ._document_reader import LOOKED_FOR, Budget
 _PARTS = 64
 # A part is read into memory whole, so 64 parts bring a file of some GB down to tens of MB, and stay well below the
 # usual limit of 256 open files (macOS).
+# Two lengths before each span: reading one back needs no search for its end.
 _SIZES = struct.Struct(">II")
 
 

@@ -161,6 +161,7 @@ class Replay(MockLog):
         self._lock = threading.Lock()
         self._left: dict[Hashable, deque[RecordedCall]] = {}
         for entry in entries:
+            # By key, because looking through all entries for each call would take the square of their number.
             self._left.setdefault((entry.tool, equality_key(entry.args)), deque()).append(entry)
 
     def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer:
@@ -178,6 +179,7 @@ class Replay(MockLog):
     def _answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer:
         left = self._left.get((tool, equality_key(args)))
         with self._lock:
+            # Under the lock: tools that run at once in threads must not get the same entry.
             entry = left.popleft() if left else None
         if entry is None:
             often = "is not in the recording" if left is None else "was not recorded as often"

@@ -301,6 +301,7 @@ class Scoring:
     def _hold(self, trajectory: Trajectory | None) -> None:
         """Keep a trajectory that may turn out to belong to a case by its order: while none names a case."""
         if self._times or self._request.join != "auto":
+            # One trajectory that names its case shows that the order is not what joins them.
             self._held.clear()
         elif trajectory is not None and len(self._held) < _HELD:
             self._held.append(trajectory)

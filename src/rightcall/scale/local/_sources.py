@@ -50,6 +50,7 @@ class Sources:
     @property
     def size_apart(self) -> int:
         """The bytes of the files that can be read apart."""
+        # Files that are read as one cannot be shared out among processes, so they do not count.
         return sum(map(_size, self.files))
 
     def trajectories(self) -> Iterator[tuple[str, Trajectory]]:

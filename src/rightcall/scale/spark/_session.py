@@ -172,6 +172,7 @@ def spark_session() -> Iterator[SparkSession]:
     _check_packages()
     from pyspark.sql import SparkSession
 
+    # A notebook has a session, and stopping it would end what else runs there.
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
