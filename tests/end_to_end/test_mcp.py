@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.processes import rightcall
 from tests.sampling import examples
+from tests.waiting import PATIENCE
 
 from rightcall import InputError
 from rightcall.cli._mcp import MOST_BYTES, Answers, offered, page
@@ -115,7 +116,6 @@ def test_the_agent_is_run_where_that_is_allowed(answers: Answers) -> None:
     assert "1 failed" in said
 
 
-@pytest.mark.skipif(find_spec("mcp") is None, reason="the package mcp is not installed")
 def test_a_client_finds_the_wrong_argument_by_the_protocol(project: Path) -> None:
     told, tools = asyncio.run(_asked(project))
 
@@ -134,8 +134,9 @@ async def _asked(project: Path) -> tuple[str, list[str]]:
         return answer.content[0].text, [tool.name for tool in tools.tools]
 
 
-@pytest.mark.skipif(find_spec("mcp") is not None, reason="the package mcp is installed")
 def test_without_the_package_it_says_what_to_install(project: Path) -> None:
-    done = rightcall("mcp", cwd=project)
+    code = "import sys; sys.modules['mcp'] = None; sys.argv = ['rightcall', 'mcp']\nimport rightcall.cli\nrightcall.cli.main()"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, cwd=project)
 
     assert (done.returncode, "pip install 'rightcall[mcp]'" in done.stderr) == (2, True)
