@@ -135,7 +135,8 @@ async def _asked(project: Path) -> tuple[str, list[str]]:
 
 
 def test_without_the_package_it_says_what_to_install(project: Path) -> None:
-    code = "import sys; sys.modules['mcp'] = None; sys.argv = ['rightcall', 'mcp']\nimport rightcall.cli\nrightcall.cli.main()"
+    hidden = "import sys; sys.modules['mcp'] = None; sys.argv = ['rightcall', 'mcp']"
+    code = f"{hidden}\nimport rightcall.cli\nrightcall.cli.main()"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, cwd=project)
 
