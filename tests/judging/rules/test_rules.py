@@ -263,3 +263,12 @@ def test_an_order_that_is_not_known_decides_nothing() -> None:
 
     assert statuses(ruled(REFUND, made_at_once)) == ["open"]
     assert ruled(REFUND, made_at_once).verdict == "not_measured"
+
+
+@pytest.mark.parametrize(("end", "status"), [(3, "broken"), (9, "holds"), (None, "open")], ids=str)
+def test_a_call_whose_end_was_not_recorded_may_have_run_on(end: int | None, status: str) -> None:
+    calls = [made("cancel", start=1, end=end), made("refund", start=5, end=6), made("cancel", start=8, end=9)]
+
+    result = judge("call-rules", Trajectory.of(calls), {"rules": [REFUND]})
+
+    assert statuses(result) == [status]

@@ -136,7 +136,7 @@ def timeline_of(
         LimitError: calls are nested too deeply: all their makers together are more than `most`.
     """
     parents = _parents(calls, makers, most)
-    if any([call.start_ns is None or (call.end_ns is None and not started) for call in calls]):
+    if any([call.start_ns is None for call in calls]):
         at_once = [] if started else _asked_at_once(calls, parents)
         sure, possible = _times_of_positions(len(calls), at_once, unordered)
     else:
@@ -154,13 +154,18 @@ def _times(calls: Sequence[ToolCall], unordered: Sequence[Range], started: bool)
         sure = Times(starts, [start + 1 for start in starts])
     else:
         sure = Times(starts, [max(start + 1, end or 0) for start, end in zip(starts, ends, strict=True)])
-    if not unordered:
+    shortest = list(sure.end)
+    if None in ends and not started:
+        # A call whose end was not recorded may have run on to the end of the run.
+        last = max(sure.end)
+        longest = [last if end is None else known for end, known in zip(ends, sure.end, strict=True)]
+        sure = Times(starts, longest)
+    elif not unordered:
         return sure, sure
     # Where nothing shows the order of calls that began together, one that took no time may have ended before.
-    shortest = list(sure.end)
     for first, end in unordered:
         for call in range(first, end):
-            if sure.end[call] == sure.begin[call] + 1:
+            if shortest[call] == starts[call] + 1:
                 shortest[call] -= 1
     return sure, Times(starts, shortest)
 
