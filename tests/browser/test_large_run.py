@@ -73,7 +73,7 @@ def test_search_works_without_the_script(browse: Callable[..., Page], run_page: 
 
     expect(plain.locator(".case-row")).to_have_count(1)
     follow(plain.locator(".case-row"))
-    expect(plain.locator("#case h1")).to_contain_text("case_07342")
+    expect(plain.locator("#case .case-top")).to_contain_text("case_07342")
 
 
 def test_what_is_searched_in_vain_is_told(run_page: Page) -> None:
@@ -101,17 +101,17 @@ def test_pages_follow_one_another_within_a_cause(run_page: Page) -> None:
 
 def test_j_and_k_move_in_the_list_and_the_case_beside_it_follows(run_page: Page) -> None:
     first = rows(run_page)[0]
-    expect(run_page.locator("#case h1")).to_contain_text(first)
+    expect(run_page.locator("#case .case-top")).to_contain_text(first)
 
     run_page.keyboard.press("j")
     run_page.keyboard.press("j")
 
     second = rows(run_page)[1]
-    expect(run_page.locator("#case h1")).to_contain_text(second)
+    expect(run_page.locator("#case .case-top")).to_contain_text(second)
     expect(run_page.locator(".case-row[aria-current] > code")).to_have_text(second)
     expect(run_page).to_have_url(re.compile(f"case={second}"))
     run_page.reload()
-    expect(run_page.locator("#case h1")).to_contain_text(second)
+    expect(run_page.locator("#case .case-top")).to_contain_text(second)
 
 
 def test_on_a_phone_the_list_and_the_case_are_two_pages(browse: Callable[..., Page], run_page: Page) -> None:

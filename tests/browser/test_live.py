@@ -25,7 +25,7 @@ def test_a_running_run_shows_its_progress_and_its_end(page: Page, tmp_path: Path
         gates[0].touch()
         expect(page.locator(".case-row", has_text="case0")).to_be_visible()
         expect(page.locator("main")).to_contain_text("1 of 3")
-        expect(page.locator("#case h1")).to_contain_text("case0")
+        expect(page.locator("#case .case-top")).to_contain_text("case0")
         for gate in gates[1:]:
             gate.touch()
 
