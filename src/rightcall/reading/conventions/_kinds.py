@@ -71,7 +71,8 @@ _KEYS = frozenset({*_VALUES, *_PRESENT})
 def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
     """Return the role that attributes give a span. `agent` wins: agents often have attributes of their model."""
     found: Role | None = None
-    marks = {} if attributes.get("gen_ai.operation.name") in _NOT_ASKING else _PRESENT
+    operation = attributes.get("gen_ai.operation.name")  # of any type in a row of a stranger's table
+    marks = {} if isinstance(operation, str) and operation in _NOT_ASKING else _PRESENT
     for key in attributes:
         if key in _KEYS:
             value = attributes.get(key)
