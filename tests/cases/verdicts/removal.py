@@ -132,6 +132,8 @@ def _by_figures(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[st
     yield from (
         (kind, {"at_most": seconds}, {}) for kind in ("call-latency", "latency") for seconds in (0.0, 0.001, 60.0)
     )
+    used = made.usage.total_tokens if made.usage else None
+    yield from (("token-usage", {"total_tokens": limit}, {}) for limit in (0, (used or 7) - 1, used or 7, 10**9))
 
 
 def _of_the_answer(made: Trajectory) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
@@ -235,6 +237,7 @@ ATTRIBUTES: dict[str, str] = {
     "agents": r"agent",
     "ids of calls": r"call[._]id|toolCall\.id|tool_calls?\.\d+\.id",
     "ids of conversations": r"session|conversation|thread",
+    "counts of tokens": r"usage|token_count",
     "kinds": r"span\.?kind|spanType|operation\.name|operation\.type|observation\.type",
 }
 """Kinds of information in attributes, each as a pattern of keys."""
