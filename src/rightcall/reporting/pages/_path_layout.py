@@ -227,6 +227,7 @@ def _name(key: str, labels: Mapping[str, str]) -> str:
 
 
 def shortened(name: str) -> str:
+    """Return a name that fits into a box: its beginning and its end."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 10]}…{name[-9:]}"
 
 
