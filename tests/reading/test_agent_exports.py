@@ -71,6 +71,18 @@ _INVOKED = {
 }
 _OBSERVED = {"type": "ACTION_GROUP", "traceId": "t-0", "actionGroupInvocationOutput": {"text": "ok"}}
 _HEADER = {"id": "s", "timestamp": START, "instructions": None}
+_ACTION = {"tool": "refund", "tool_input": ARGS, "log": "Invoking refund", "type": "AgentAction"}
+_TOOL_STEP = {
+    "step_number": 1,
+    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "refund", "arguments": ARGS}}],
+    "observations": "ok",
+    "error": None,
+}
+
+
+def _executed(*steps: Any, key: str = "intermediate_steps") -> dict[str, Any]:
+    return {"input": "Refund order 7.", "output": "Done.", key: list(steps)}
+
 
 LOGS: dict[str, Any] = {
     "Vercel, chat": _answers(
@@ -334,6 +346,41 @@ SPANS: dict[str, Any] = {
     ],
 }
 
+LOGS |= {
+    "AgentExecutor": _executed([_ACTION, "ok"]),
+    "AgentExecutor, dumped": _executed([{"lc": 1, "type": "constructor", "kwargs": _ACTION}, "ok"]),
+    "AgentExecutor, JavaScript": _executed(
+        {"action": {"tool": "refund", "toolInput": ARGS, "log": ""}, "observation": "ok"}, key="intermediateSteps"
+    ),
+    "open deep research": {
+        "question": "Refund order 7.",
+        "prediction": "Done.",
+        "intermediate_steps": [{"task": "Refund order 7."}, _TOOL_STEP],
+        "agent_error": None,
+        "true_answer": "Done.",
+    },
+    "DeepEval": {
+        "input": "Refund order 7.",
+        "actual_output": "Done.",
+        "tools_called": [{"name": "refund", "input_parameters": ARGS, "output": "ok"}],
+        "expected_tools": [{"name": "other"}],
+    },
+    "DeepEval, test run": {
+        "testCases": [
+            {"input": "x", "toolsCalled": [{"name": "refund", "inputParameters": ARGS, "output": "ok"}]},
+        ]
+    },
+    "ragas": {
+        "user_input": [
+            {"type": "human", "content": "Refund order 7."},
+            {"type": "ai", "content": "", "tool_calls": [{"name": "refund", "args": ARGS}]},
+            {"type": "tool", "content": "ok"},
+            {"type": "ai", "content": "Done."},
+        ],
+        "reference_tool_calls": [{"name": "other", "args": {}}],
+    },
+}
+
 
 def _with_own_ids(number: int, document: Any) -> Any:
     """Two documents in one file are two runs only if they share no id."""
@@ -437,6 +484,45 @@ def test_the_reader_takes_the_answers_of_a_batch_one_by_one() -> None:
 
     assert [each.metadata["rightcall.case.id"] for each in made] == ["case-0", "case-1"]
     assert [each.names for each in made] == [("refund",), ("refund",)]
+
+
+ONLY_ASKED: dict[str, Any] = {
+    "xLAM": {"id": 0, "query": "x", "tools": "[]", "answers": json.dumps([{"name": "refund", "arguments": ARGS}])},
+    "BFCL": {"id": "simple_0", "result": [{"refund": TEXT}]},
+}
+
+
+@pytest.mark.parametrize("name", ONLY_ASKED)
+def test_rows_of_data_sets_have_calls_without_outputs(name: str) -> None:
+    [made] = read(json.dumps(ONLY_ASKED[name]).encode())
+
+    assert [(call.name, call.args, call.output) for call in made.calls] == [("refund", ARGS, None)]
+    assert made.calls_recorded
+    assert made.warnings == ("arguments or outputs of 1 call were not recorded",)
+
+
+UNTOLD: dict[str, Any] = {
+    "a step in text beside others": _executed([_ACTION, "ok"], "(AgentAction(tool='refund'), 'ok')"),
+    "steps in text": {"question": "x", "prediction": "y", "intermediate_steps": ["ActionStep(refund)"]},
+    "an agent that broke off": {"question": "x", "prediction": None, "intermediate_steps": [], "agent_error": "no"},
+    "a test case that does not say": {"testCases": [{"input": "x"}, LOGS["DeepEval"]]},
+    "an answer that was cut off": {**ONLY_ASKED["xLAM"], "answers": '[{"name": "refund"'},
+    "a result in text": {"id": "simple_0", "result": "[refund(order=7)]", "latency": 1.0},
+    "a result of several turns": {"id": "multi_turn_0", "result": [[[{"refund": TEXT}]]], "latency": [[1.0]]},
+}
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_a_result_that_does_not_tell_its_calls_says_so(name: str) -> None:
+    made = next(iter(read(json.dumps(UNTOLD[name]).encode())))
+
+    assert not made.calls_recorded
+
+
+def test_an_answer_that_langchain_could_not_parse_is_not_a_call() -> None:
+    [made] = read(json.dumps(_executed([{**_ACTION, "tool": "_Exception"}, "Invalid"], [_ACTION, "ok"])).encode())
+
+    assert made.names == ("refund",)
 
 
 BY_TEXT = {

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, strategies as st
 from tests.reading import test_codex as codex, test_transcripts as others
-from tests.reading.test_agent_exports import EXPORTS
+from tests.reading.test_agent_exports import EXPORTS, ONLY_ASKED
 from tests.reading.test_langfuse import ROOT, TOOL, trace
 from tests.reading.test_langsmith import RUNS
 from tests.reading.test_rows import row
@@ -59,6 +59,7 @@ DOCUMENTS: dict[str, Any] = {
     "LangSmith": RUNS,
     "rows": [row(1, name="agent", attributes={"gen_ai.operation.name": "invoke_agent"}), row(2)],
     **EXPORTS,
+    **ONLY_ASKED,
 }
 ABSENT = object()
 WRONG = [ABSENT, None, 0, 7, "x", [], {}, True, [{}], [[]], {"a": 1}, [None], -1.5, "[{", '{"a": 1}']
@@ -67,6 +68,12 @@ WRONG = [ABSENT, None, 0, 7, "x", [], {}, True, [{}], [[]], {"a": 1}, [None], -1
 _FREE = [
     *[("Gemini CLI", ("messages", 1, "toolCalls"), each) for each in (ABSENT, None, [])],
     *[("ATIF", ("steps", 0, "tool_calls"), each) for each in (ABSENT, None, [], 0, {}, True)],
+    # An empty list of steps or of called tools says that there were none.
+    *[(name, ("intermediate_steps",), []) for name in ("AgentExecutor", "AgentExecutor, dumped")],
+    ("AgentExecutor, JavaScript", ("intermediateSteps",), []),
+    ("DeepEval", ("tools_called",), []),
+    ("DeepEval, test run", ("testCases", 0, "toolsCalled"), []),
+    ("xLAM", ("answers",), []),
 ]
 _IN_ONE_PART = ("Vercel, chat", "Vercel, chat of 4", "OpenCode", "LibreChat")
 """Chats in which one part holds a call and its result: without the part, or with another value, they are chats."""

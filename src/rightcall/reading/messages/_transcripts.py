@@ -11,6 +11,20 @@ from typing import Any
 
 import msgspec
 
+from ._agent_results import (
+    answer_logs,
+    bfcl_logs,
+    deepeval_logs,
+    executor_logs,
+    gaia_logs,
+    is_bfcl_result,
+    is_deepeval,
+    is_executor_result,
+    is_gaia_row,
+    is_query_and_answers,
+    is_ragas_sample,
+    ragas_logs,
+)
 from ._atif import atif_logs, is_atif
 from ._benchmarks import (
     inspect_logs,
@@ -172,6 +186,54 @@ DOCUMENTS = (
         "`conversations` of `from` and `value`",
         "a document or line",
         ("conversations", "tools", "system"),
+    ),
+    Transcript(
+        "LangChain, `AgentExecutor`",
+        is_executor_result,
+        executor_logs,
+        "`output` and `intermediate_steps` of actions and observations",
+        "a document or line",
+        ("input", "output", "intermediate_steps", "intermediateSteps"),
+    ),
+    Transcript(
+        "smolagents, open deep research",
+        is_gaia_row,
+        gaia_logs,
+        "`question`, `prediction`, and `intermediate_steps` or `agent_memory`",
+        "a line",
+        ("question", "prediction", "intermediate_steps", "agent_memory"),
+    ),
+    Transcript(
+        "DeepEval",
+        is_deepeval,
+        deepeval_logs,
+        "`input` and `tools_called`; `testCases` of these",
+        "a test case",
+        ("input", "actual_output", "actualOutput", "tools_called", "toolsCalled", "testCases", "test_cases"),
+    ),
+    Transcript(
+        "xLAM",
+        is_query_and_answers,
+        answer_logs,
+        "`query`, `tools` and `answers`; no call was carried out",
+        "a row",
+        ("query", "tools", "answers"),
+    ),
+    Transcript(
+        "BFCL, results",
+        is_bfcl_result,
+        bfcl_logs,
+        "`id` and `result` of calls by name; no call was carried out",
+        "a line",
+        ("result",),
+    ),
+    Transcript(
+        "ragas, multi-turn",
+        is_ragas_sample,
+        ragas_logs,
+        "messages in `user_input`",
+        "a sample",
+        ("user_input",),
     ),
 )
 """Transcripts of which a document, or a line, holds whole conversations."""

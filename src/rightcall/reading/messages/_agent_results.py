@@ -1,0 +1,216 @@
+"""Results of agents and rows of data sets that list calls without messages: LangChain, smolagents, DeepEval, BFCL.
+
+Each call is written as a message, and its result after it. A step of no known shape is passed on as a call that
+cannot be read, so that the log says that it does not show which calls were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rightcall.errors import InputError
+from rightcall.values.decoding import decode_json
+
+from ._log import Log, called, listed, plain, returned, said, word
+
+_NOT_GIVEN = object()
+
+
+def _found(held: Mapping[str, Any], *keys: str, default: Any = None) -> Any:
+    """Return the value at the first of the keys that is there: Python's spelling and JavaScript's."""
+    return next((held[key] for key in keys if key in held), default)
+
+
+def _unreadable(step: Any) -> dict[str, Any]:
+    return {"tool_calls": [step or "an empty step"]}
+
+
+_STEPS = ("intermediate_steps", "intermediateSteps")
+
+
+def is_executor_result(document: Any) -> bool:
+    """Whether a document is what LangChain's `AgentExecutor` returns together with its intermediate steps."""
+    held = plain(document)
+    steps = _found(held, *_STEPS)
+    if not isinstance(steps, list) or "output" not in held or "messages" in held or "question" in held:
+        return False
+    return not steps or any([_action_and_observation(step) is not None for step in steps])
+
+
+def executor_logs(result: dict[str, Any]) -> list[Log]:
+    """Return the log of a result: its input, a call and an observation for each step, its output."""
+    messages: list[Any] = [said("user", result["input"])] if isinstance(result.get("input"), str) else []
+    for number, step in enumerate(_found(result, *_STEPS)):
+        messages += _executed(step, f"step-{number}")
+    if isinstance(result["output"], str):
+        messages.append(said("assistant", result["output"]))
+    return [Log(messages, about=result)]
+
+
+def _executed(step: Any, name: str) -> list[Any]:
+    pair = _action_and_observation(step)
+    if pair is None:
+        return [_unreadable(step)]
+    action, observation = pair
+    if action["tool"] == "_Exception":
+        # LangChain's stand-in for an answer of the model that it could not parse: no tool was called.
+        return [said("assistant", action.get("log"))]
+    call_id = word(_found(action, "tool_call_id", "toolCallId")) or name
+    made = called(call_id, action["tool"], _found(action, "tool_input", "toolInput"))
+    return [made] if observation is _NOT_GIVEN else [made, returned(call_id, observation)]
+
+
+def _action_and_observation(step: Any) -> tuple[dict[str, Any], Any] | None:
+    """Return the two halves of a step: a pair in Python, an object in JavaScript and in streams; None if not one."""
+    if isinstance(step, list):
+        action, observation = (step[0], step[1]) if len(step) == 2 else (None, None)
+    else:
+        held = plain(step)
+        action, observation = held.get("action"), held.get("observation", _NOT_GIVEN)
+    action = plain(action)
+    if action.get("type") == "constructor" and "lc" in action:  # what `langchain_core.load.dumpd` writes
+        action = plain(action.get("kwargs"))
+    is_known = bool(word(action.get("tool"))) and ("tool_input" in action or "toolInput" in action)
+    return (action, observation) if is_known else None
+
+
+def is_gaia_row(document: Any) -> bool:
+    """Whether a document is a row of answers of smolagents' open deep research: a question and the agent's steps."""
+    held = plain(document)
+    steps = _found(held, "intermediate_steps", "agent_memory")
+    return {"question", "prediction"} <= held.keys() and isinstance(steps, list)
+
+
+def gaia_logs(row: dict[str, Any]) -> list[Log]:
+    """Return the log of a row. Its steps are those of an agent's memory; early versions wrote them as text."""
+    steps = _found(row, "intermediate_steps", "agent_memory")
+    unread = ""
+    if not steps or row.get("agent_error"):
+        unread = "the steps of the agent, which the row does not have: the agent broke off"
+    elif not all([isinstance(step, dict) for step in steps]):
+        unread = "the steps of the agent, which are text"
+    asks = [] if any(["task" in plain(step) for step in steps]) else [said("user", row["question"])]
+    messages = [*asks, *[step for step in steps if isinstance(step, dict)]]
+    if isinstance(row["prediction"], str):
+        messages.append(said("assistant", row["prediction"]))
+    return [Log(messages, about=row, nested=unread)]
+
+
+_CALLED = ("tools_called", "toolsCalled")
+_TEST_CASES = ("testCases", "test_cases")
+
+
+def is_deepeval(document: Any) -> bool:
+    """Whether a document is a test case of DeepEval that tells the called tools, or a test run of such cases."""
+    cases = _found(plain(document), *_TEST_CASES)
+    return _is_test_case(document) or (isinstance(cases, list) and any([_is_test_case(case) for case in cases]))
+
+
+def _is_test_case(document: Any) -> bool:
+    held = plain(document)
+    return "input" in held and isinstance(_found(held, *_CALLED), list) and "messages" not in held
+
+
+def deepeval_logs(document: dict[str, Any]) -> list[Log]:
+    """Return a log for each test case."""
+    if _is_test_case(document):
+        return [_test_case_log(document)]
+    return [_test_case_log(plain(case)) for case in _found(document, *_TEST_CASES)]
+
+
+def _test_case_log(case: dict[str, Any]) -> Log:
+    tools = _found(case, *_CALLED)
+    messages: list[Any] = [said("user", case["input"])] if isinstance(case.get("input"), str) else []
+    for number, tool in enumerate(listed(tools)):
+        messages += _told_call(tool, f"call-{number}")
+    answer = _found(case, "actual_output", "actualOutput")
+    if isinstance(answer, str):
+        messages.append(said("assistant", answer))
+    unread = "" if isinstance(tools, list) else "the called tools, which the test case does not tell"
+    return Log(messages, about=case, nested=unread)
+
+
+def _told_call(tool: Any, call_id: str) -> list[Any]:
+    held = plain(tool)
+    if not word(held.get("name")):
+        return [_unreadable(tool)]
+    made = called(call_id, held["name"], _found(held, "input_parameters", "inputParameters"))
+    return [made] if held.get("output") is None else [made, returned(call_id, held["output"])]
+
+
+def is_query_and_answers(document: Any) -> bool:
+    """Whether a document is a row of xLAM's data sets: a query, the tools, and the calls that answer it."""
+    held = plain(document)
+    return {"query", "tools", "answers"} <= held.keys() and "messages" not in held
+
+
+def answer_logs(row: dict[str, Any]) -> list[Log]:
+    """Return the log of a row: the calls that were asked for. None was carried out."""
+    answers = _decoded(row["answers"])
+    messages: list[Any] = [said("user", row["query"])]
+    for number, answer in enumerate(answers if isinstance(answers, list) else [answers]):
+        held = plain(answer)
+        is_call = bool(word(held.get("name"))) and "arguments" in held
+        messages.append(called(f"call-{number}", held["name"], held["arguments"]) if is_call else _unreadable(answer))
+    return [Log(messages, about=row)]
+
+
+def is_bfcl_result(document: Any) -> bool:
+    """Whether a document is a row of results of the Berkeley function calling leaderboard."""
+    held = plain(document)
+    if not {"id", "result"} <= held.keys() or "jsonrpc" in held:
+        return False
+    told = {"latency", "input_token_count", "output_token_count"} & held.keys()
+    return bool(told) or bool(_named_calls(held["result"]))
+
+
+def bfcl_logs(row: dict[str, Any]) -> list[Log]:
+    """Return the log of a row. A result in text, or one of several turns, does not show which calls were made."""
+    calls = _named_calls(row["result"])
+    about = {"case_id": row["id"], **row}
+    if calls is None:
+        return [Log([said("assistant", row["result"])], about=about, nested="a result that is not a list of calls")]
+    made = [called(f"call-{number}", name, args) for number, (name, args) in enumerate(calls)]
+    return [Log([{"role": "assistant", "content": made}], about=about)]
+
+
+def _named_calls(result: Any) -> list[tuple[str, Any]] | None:
+    """Return the calls of a result that names each by its only key; None if it is not such a list."""
+    items = [each for each in listed(result) if isinstance(each, dict) and len(each) == 1]
+    if not items or len(items) != len(result):
+        return None
+    calls = [(name, _decoded(args)) for item in items for name, args in item.items()]
+    return calls if all([name and isinstance(args, dict) for name, args in calls]) else None
+
+
+def _decoded(value: Any) -> Any:
+    try:
+        return decode_json(value) if isinstance(value, str) else value
+    except InputError:
+        return None
+
+
+def is_ragas_sample(document: Any) -> bool:
+    """Whether a document is a multi-turn sample of ragas: the messages of a conversation under `user_input`."""
+    held = plain(document).get("user_input")
+    return isinstance(held, list) and any([word(plain(each).get("type")) in ("human", "ai", "tool") for each in held])
+
+
+def ragas_logs(sample: dict[str, Any]) -> list[Log]:
+    """Return the log of a sample. Its calls have no ids: results answer the calls before them in order."""
+    messages: list[Any] = []
+    waiting: list[str] = []
+    for number, message in enumerate(sample["user_input"]):
+        held = plain(message)
+        calls, kind = held.get("tool_calls"), held.get("type")
+        if kind == "tool" and waiting and "content" in held and not held.get("tool_call_id"):
+            messages.append(returned(waiting.pop(0), held["content"]))
+        elif kind == "ai" and isinstance(calls, list) and calls and not any([plain(call).get("id") for call in calls]):
+            named = {f"{number}.{place}": call for place, call in enumerate(calls)}
+            waiting += named
+            asked = [{**call, "id": key} if isinstance(call, dict) else call for key, call in named.items()]
+            messages.append({**held, "tool_calls": asked})
+        else:
+            messages.append(message)
+    return [Log(messages, about=sample)]
