@@ -171,8 +171,11 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 """What can be taken out of calls, and the fields that hold it."""
 
-_MARKED = {"args", "output", "parent_id"}
-"""Fields whose absence says something unless it is noted that they were not recorded."""
+_MARKED = {"args", "output", "parent_id", "group"}
+"""Fields whose absence says something unless it is noted that they were not recorded.
+
+A call without a group was asked for alone: a run without any groups and times is a list of calls in their order.
+"""
 
 
 def without(made: Trajectory, kind: str, chosen: Callable[[int], bool] = lambda place: True) -> Trajectory:

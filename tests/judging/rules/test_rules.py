@@ -272,3 +272,40 @@ def test_a_call_whose_end_was_not_recorded_may_have_run_on(end: int | None, stat
     result = judge("call-rules", Trajectory.of(calls), {"rules": [REFUND]})
 
     assert statuses(result) == [status]
+
+
+UNKNOWN = {"unrecorded": frozenset({"group"})}
+
+
+@pytest.mark.parametrize(
+    ("calls", "criteria", "status"),
+    [
+        pytest.param([{"group": "1"}, {"group": "1"}], {}, "open", id="one group"),
+        pytest.param([{"group": "1"}, {"group": "2"}], {}, "holds", id="two groups"),
+        pytest.param([{"group": "1"}, {}], {}, "open", id="a group that is missing among others"),
+        pytest.param([UNKNOWN, UNKNOWN], {}, "open", id="groups that were not recorded"),
+        pytest.param([UNKNOWN, UNKNOWN], {"order": "started"}, "holds", id="the order of starts"),
+        pytest.param([UNKNOWN | {"turn": 0}, UNKNOWN | {"turn": 1}], {}, "holds", id="two turns"),
+        pytest.param([{}, {}], {}, "holds", id="no groups"),
+        pytest.param([{}, {}], {"parallel": "any_order"}, "open", id="no groups, where they count"),
+    ],
+)
+@pytest.mark.parametrize("directly", [False, True])
+def test_calls_whose_group_is_not_known_may_have_run_at_once(
+    calls: list[dict[str, Any]], criteria: dict[str, Any], status: str, directly: bool
+) -> None:
+    run = [made(name, **more) for name, more in zip(("search", "book"), calls, strict=True)]
+
+    result = ruled({"call": "search", "followed_by": "book", "directly": directly}, run, **criteria)
+
+    assert statuses(result) == [status]
+
+
+def test_a_call_without_a_group_may_be_of_the_message_whose_other_call_made_more() -> None:
+    run = [
+        made("search", span_id="1", group="1"),
+        made("fetch", span_id="2", parent_id="1", group="2"),
+        made("book", span_id="3"),
+    ]
+
+    assert statuses(ruled({"call": "search", "followed_by": "book"}, run)) == ["open"]

@@ -38,7 +38,7 @@ def widest_ranges(
     def together(one: ToolCall, other: ToolCall) -> bool:
         if id(one) in doubtful or id(other) in doubtful:
             return True
-        return _may_be_asked_together(one, other) if parallel == "any_order" else _have_one_group(one, other)
+        return may_be_asked_together(one, other) if parallel == "any_order" else _have_one_group(one, other)
 
     if parallel == "overlap":
         is_known = not members and all([call.start_ns is not None and call.end_ns is not None for call in calls])
@@ -55,7 +55,8 @@ def _have_one_group(one: ToolCall, other: ToolCall) -> bool:
     return one.group is not None and one.group == other.group
 
 
-def _may_be_asked_together(one: ToolCall, other: ToolCall) -> bool:
+def may_be_asked_together(one: ToolCall, other: ToolCall) -> bool:
+    """Return whether the model may have asked for two calls in one message, as far as their groups are known."""
     if one.group is not None and other.group is not None:
         return one.group == other.group
     # A model asks for calls in one message, and that belongs to one turn and one agent.

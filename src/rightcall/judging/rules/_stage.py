@@ -62,6 +62,7 @@ class Stage:
             self.doubts.unordered,
             self.doubts.members,
             started=self._plan.order == "started",
+            are_groups_open=self.selection.parallel == "any_order" or any(_has_group(call) for call in calls),
             most=self._limits.comparisons // 10,
         )
 
@@ -209,6 +210,14 @@ class Stage:
             if index not in known:
                 known[index] = _key(self.selection.calls[index], names, budget)
         return {index: known[index] for index in calls}
+
+
+def _has_group(call: ToolCall) -> bool:
+    """Whether a run has groups, by one of its calls: then a call without one is of a group that is not known.
+
+    Where no call says anything about groups, as in a list of names, calls come one after the other as they are given.
+    """
+    return call.group is not None or "group" in call.unrecorded
 
 
 def _key(call: ToolCall, names: Sequence[str], budget: Budget) -> Hashable:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from rightcall.errors import LimitError
-from rightcall.judging.core import Range
+from rightcall.judging.core import Range, may_be_asked_together
 from rightcall.values.trajectory import ToolCall
 
 _MOST_NEIGHBOURS = 64
@@ -125,19 +125,21 @@ def timeline_of(
     members: frozenset[int],
     *,
     started: bool = False,
+    are_groups_open: bool = False,
     most: int,
 ) -> Timeline:
     """Return the timeline of selected calls.
 
     `makers` has the span of the call that made each call, by the call's own span, over the whole run: a call that is
-    not selected may have passed on what one that is selected began. With `started`, starts alone count.
+    not selected may have passed on what one that is selected began. With `started`, starts alone count. With
+    `are_groups_open`, a call without a group may have been asked for at once with its neighbours.
 
     Raises:
         LimitError: calls are nested too deeply: all their makers together are more than `most`.
     """
     parents = _parents(calls, makers, most)
     if any([call.start_ns is None for call in calls]):
-        at_once = [] if started else _asked_at_once(calls, parents)
+        at_once = [] if started else _asked_at_once(calls, parents, are_groups_open)
         sure, possible = _times_of_positions(len(calls), at_once, unordered)
     else:
         sure, possible = _times(calls, unordered, started)
@@ -197,7 +199,7 @@ def _times_of_positions(size: int, at_once: Sequence[Range], unordered: Sequence
     return Times(*longest), Times(*shortest)
 
 
-def _asked_at_once(calls: Sequence[ToolCall], parents: Parents) -> list[Range]:
+def _asked_at_once(calls: Sequence[ToolCall], parents: Parents, are_groups_open: bool) -> list[Range]:
     """The ranges of calls of one group, with the calls that these made: between families nothing shows an order."""
     last = _last_made(parents, len(calls))
     ranges: dict[str, tuple[int, int, int]] = {}
@@ -205,7 +207,20 @@ def _asked_at_once(calls: Sequence[ToolCall], parents: Parents) -> list[Range]:
         if call.group is not None:
             first, end, members = ranges.get(call.group, (place, place, 0))
             ranges[call.group] = first, max(end, last[place] + 1), members + 1
-    return _merged([(first, end) for first, end, members in ranges.values() if members > 1])
+    found = [(first, end) for first, end, members in ranges.values() if members > 1]
+    return _merged([*found, *_maybe_at_once(calls, parents, last)] if are_groups_open else found)
+
+
+def _maybe_at_once(calls: Sequence[ToolCall], parents: Parents, last: Sequence[int]) -> Iterator[Range]:
+    """The ranges from a call to the next that the same one made, where both may be of one group."""
+    # What a call made comes between it and the next one of its message, and belongs to messages of its own.
+    before: dict[int, int] = {}
+    for place, call in enumerate(calls):
+        maker = -1 if parents is None else parents[place]
+        one = before.get(maker)
+        if one is not None and may_be_asked_together(calls[one], call):
+            yield one, max(last[one], last[place]) + 1
+        before[maker] = place
 
 
 def _last_made(parents: Parents, size: int) -> list[int]:
