@@ -228,7 +228,7 @@ def test_an_answer_that_was_not_recorded_is_not_measured(type_id: str) -> None:
     result = judged(type_id, "x", None)
 
     assert result.verdict == "not_measured"
-    assert [finding.code for finding in result.findings] == ["RC301", "RC301"]
+    assert [(each.code, each.message) for each in result.findings] == [("RC301", "the final output was not recorded")]
 
 
 @pytest.mark.parametrize("type_id", CRITERIA_KEYS)

@@ -66,7 +66,9 @@ def test_what_was_not_recorded_is_not_measured() -> None:
     assert result.verdict == "not_measured"
     assert result.score is None
     assert not result.passed
-    assert [finding.code for finding in result.findings] == ["RC301", "RC301"]
+    assert [(each.code, each.message) for each in result.findings] == [
+        ("RC301", "`a`: its arguments were not recorded")
+    ]
 
 
 def test_what_was_not_recorded_is_no_excuse_for_a_call_that_was_never_made() -> None:

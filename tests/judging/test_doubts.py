@@ -21,7 +21,7 @@ def test_each_kind_of_doubt_is_a_reason_of_its_own() -> None:
     made = Trajectory.of([ToolCall("b", group="g"), ToolCall("a")])
     criteria = {"tool_calls_order": ["a", "b"], "parallel": "any_order", "agent": "boss"}
 
-    [_, *reasons] = judge("tool-call-order", made, criteria).findings
+    reasons = judge("tool-call-order", made, criteria).findings
 
     assert [each.message for each in reasons] == [
         "which agent made `b` and `a` was not recorded",

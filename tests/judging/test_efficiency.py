@@ -148,7 +148,7 @@ def test_calls_without_arguments_or_outputs_leave_it_open() -> None:
     result = judge("redundant-calls", ["a", "a"], {"at_most": 0})
 
     assert result.verdict == "not_measured"
-    assert [each.code for each in result.findings] == ["RC301", "RC301", "RC301"]
+    assert [each.code for each in result.findings] == ["RC301", "RC301"]
     assert "only repeats call 1" in result.findings[-1].message
     assert judge("redundant-calls", ["a", "b"], {"at_most": 0}).passed
 

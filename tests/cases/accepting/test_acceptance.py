@@ -152,7 +152,7 @@ def test_the_turns_of_a_conversation_get_the_calls_of_each() -> None:
     ("expect", "trajectories", "code", "reason"),
     [
         ("never: [a]", [Trajectory.of(["a"])], "RC107", "'never' cannot be updated"),
-        ("calls: [{a: {x: 1}}]", [Trajectory.of(["a"])], "RC301", "not measured"),
+        ("calls: [{a: {x: 1}}]", [Trajectory.of(["a"])], "RC301", "its arguments were not recorded"),
         ("calls: [a]", [Trajectory.of(["b"]), Trajectory.of(["c"])], "RC10", "its 2 traces disagree"),
         ("calls: [a]", [], "RC303", "no trace"),
         ("order: [a]", [Trajectory.of([])], "RC101", "no calls were made"),

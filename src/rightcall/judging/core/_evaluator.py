@@ -354,7 +354,7 @@ class _InDoubt(msgspec.Struct, frozen=True):
 
 
 class _Unmeasured(msgspec.Struct, frozen=True):
-    """The account of a result without a score: first of all, why there is none."""
+    """The account of a result without a score: it always has a finding that says why there is none."""
 
     account: Explainer
     reason: str
@@ -364,6 +364,6 @@ class _Unmeasured(msgspec.Struct, frozen=True):
 
     def find(self) -> tuple[Finding, ...]:
         found = self.account.find()
-        # RC304 already says why nothing was measured.
-        is_told = any([finding.code == "RC304" for finding in found])
+        # What was not recorded (RC301) or not understood (RC304) says more than the bounds of the score.
+        is_told = any([finding.code in {"RC301", "RC304"} for finding in found])
         return found if is_told else (Finding("RC301", self.reason), *found)
