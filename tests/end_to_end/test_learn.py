@@ -47,7 +47,24 @@ def test_a_case_that_no_run_passes_is_left_alone_with_exit_code_1(tmp_path: Path
     done = rightcall("accept", GOLDEN, "--evalset", "set.yaml", "--learn", cwd=tmp_path)
 
     assert done.returncode == 1
-    assert "left alone: none of its 6 runs passes; with --golden all they are all taken as good" in done.stdout
+    assert "left alone: none of its 6 runs passes; --golden all takes every run as good" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("expected", "sentence"),
+    [
+        ("a", "! only 1 good run: what it did may be luck"),
+        ("b", "left alone: its only run does not pass; --golden all takes every run as good"),
+    ],
+)
+def test_a_single_run_is_counted_as_one(tmp_path: Path, expected: str, sentence: str) -> None:
+    (tmp_path / "set.yaml").write_text(f"cases:\n  - id: one\n    input: Hello\n    expect: {{calls: [{expected}]}}\n")
+    row = {"case": "one", "input": "Hello", "calls": [{"name": "a", "args": {}}]}
+    (tmp_path / "t.jsonl").write_text(json.dumps(row) + "\n")
+
+    done = rightcall("accept", "t.jsonl", "--evalset", "set.yaml", "--learn", "--join", "order", cwd=tmp_path)
+
+    assert sentence in done.stdout
 
 
 @pytest.mark.parametrize("strict", ["0", "1", "2"])

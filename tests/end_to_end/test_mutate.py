@@ -39,7 +39,7 @@ def test_it_says_what_would_not_be_noticed_and_the_line_that_would(project: Path
     assert done.returncode == 0
     assert "set.yaml  1 case, 15 mutants: 6 noticed (40 %), 9 let pass" in done.stdout
     assert "     `reserve` made twice  → counts: {reserve: 1}" in done.stdout
-    assert "not tried: 1 case, because there is no trace of them: other" in done.stdout
+    assert "not tried: 1 case, because no trace was recorded: other" in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
 
 

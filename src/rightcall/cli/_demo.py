@@ -174,4 +174,5 @@ def _tell_next(screen: Screen, folder: Path) -> None:
     screen.line(".rightcall/runs the results. `rightcall explain RC104` says what the code means;")
     screen.line("in that folder `rightcall view` shows the run in the browser.")
     screen.line("\nNext, a project like it, to be fixed and changed:")
-    screen.line("  rightcall init shop && cd shop && rightcall run")
+    name = "my-shop" if Path("shop").exists() else "shop"
+    screen.line(f"  rightcall init {name} && cd {name} && rightcall run")

@@ -26,7 +26,7 @@ _FORMATS = {"native": "", "uipath": " (UiPath)", "adk": " (ADK)"}
 def check(files: tuple[str, ...]) -> int:
     """Check eval sets: every key, every expectation, every id. Nothing is scored and nothing is imported.
 
-    FILES may be in the native format, in UiPath's or in ADK's.
+    FILE may be in the native format, in UiPath's or in ADK's.
     """
     screen, wrong = Screen(), 0
     for file in files:

@@ -112,7 +112,9 @@ def _sureness(lesson: Lesson) -> list[str]:
     for level, accepted, left_out in lesson.weaker_than:
         lines.append(f"not {_SHORT[level]}: {accepted} of {left_out} would be accepted")
     if lesson.learned.runs < _FEW:
-        lines.append(f"! {_runs(lesson.learned.runs)} are few: what all of them did may be luck; record some more")
+        number = lesson.learned.runs
+        few = "only 1 good run: what it did" if number == 1 else f"only {_runs(number)}: what all of them did"
+        lines.append(f"! {few} may be luck; record some more")
     return lines
 
 

@@ -109,7 +109,14 @@ def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder],
 @click.argument("names", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @click.option("--fail-on-flip", is_flag=True, help="Exit with 1 if a case passed in the first run and not in the last.")
-@click.option("--max", "most", type=click.IntRange(min=0), default=50, show_default=True, help="Changes of each kind.")
+@click.option(
+    "--max",
+    "most",
+    type=click.IntRange(min=0),
+    default=50,
+    show_default=True,
+    help="The most changes of each kind that are listed.",
+)
 @click.option("--gate", "is_gate", is_flag=True, help="Say whether the last run is worse, or whether it is chance.")
 @gate_options
 @no_redact_option

@@ -25,7 +25,7 @@ _TRIES = 5
 
 
 @click.command(name="stats", cls=GroupedCommand)
-@click.argument("run", metavar="RUN|TRACES", default="last")
+@click.argument("run", metavar="[RUN|TRACES]", default="last")
 @option("What", "--case", "case_id", metavar="ID", help="Say where the runs of this case part.")
 @option("What", "--by", metavar="KEY", help="Count what the traces call success: a key of metadata, such as reward.")
 @option("What", "--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")

@@ -112,7 +112,8 @@ def _learned(
     if case.checks and golden == "passed":
         runs = [run for run in whole if judge(case, run).passed]
         if not runs:
-            reason = f"none of its {len(whole)} runs passes; with --golden all they are all taken as good"
+            of_all = "its only run does not pass" if len(whole) == 1 else f"none of its {len(whole)} runs passes"
+            reason = f"{of_all}; --golden all takes every run as good"
             return LearnedCase(case_id=case.id, kind="left", reason=reason, is_failed=True)
     if any([isinstance(turn, dict) and turn.get("expect") for turn in written.get("turns") or ()]):
         return LearnedCase(case_id=case.id, kind="left", reason="it expects calls in its turns", is_failed=True)

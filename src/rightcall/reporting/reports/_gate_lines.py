@@ -226,6 +226,6 @@ def _hint(decision: Decision, said: Gate) -> Iterator[str]:
     spread = _COIN if variance is None else variance
     needed = repeats_needed_against(len(said.cases), plan.rule.rule_out, before, spread)
     if needed is None:
-        yield f"      no number of repeats settles it: {before} trials of {plan.base_name} are too few"
+        yield f"      no number of repeats settles it: {plan.base_name} has too few, {count_text(before, 'trial')}"
     elif needed > plan.most:
         yield f"      a plan that would settle it: --repeat {plan.least}..{needed} --gate {plan.base_name}"

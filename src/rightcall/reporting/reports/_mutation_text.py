@@ -79,7 +79,7 @@ def _footnotes(report: MutationReport, paper: Paper) -> Iterator[Line]:
         yield (f"  not tried: {count_text(left_out, 'mutant')} of cases that have more than 200; 200 were drawn",)
 
 
-_BECAUSE = {"no trace": "there is no trace of them"}
+_BECAUSE = {"no trace": "no trace was recorded"}
 
 
 def mutation_json(report: MutationReport) -> str:

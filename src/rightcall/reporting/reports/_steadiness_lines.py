@@ -122,7 +122,7 @@ def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
         shown = ["never" if each is None else f"{each:,}" for each in against]
         yield (f"repeats, base has {before}".ljust(20) + "".join([f"{each:>13}" for each in shown]),)
         if None in against:
-            yield (f"never: {before} repeats of the base are too few; repeat the base more often",)
+            yield (f"never: the base has too few, {count_text(before, 'repeat')}; repeat it more often",)
 
 
 def _listed(run: Steadiness, most: int | None) -> list[CaseTrials]:
