@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from math import comb
+from math import comb, pi, sqrt, tan
 
 import pytest
 from hypothesis import given, strategies as st
@@ -205,3 +205,12 @@ def test_adjusted_chances_keep_their_order(chances: list[float]) -> None:
 def test_quantiles_of_students_t(freedom: int, quantile: float) -> None:
     assert t_quantile(0.975, freedom) == pytest.approx(quantile, abs=1e-8)
     assert t_quantile(0.025, freedom) == -t_quantile(0.975, freedom)
+
+
+@pytest.mark.parametrize("probability", [0.55, 0.6, 0.75, 0.9])
+def test_quantiles_near_the_middle(probability: float) -> None:
+    beyond = 2.0 * probability - 1.0
+
+    # With one and with two degrees of freedom Student's t has quantiles in closed form.
+    assert t_quantile(probability, 1) == pytest.approx(tan(pi * beyond / 2.0), abs=1e-9)
+    assert t_quantile(probability, 2) == pytest.approx(beyond * sqrt(2.0 / (1.0 - beyond**2)), abs=1e-9)

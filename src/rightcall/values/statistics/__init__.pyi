@@ -33,6 +33,5 @@ from ._rounds import (
     mixture_interval as mixture_interval,
     repeats_needed as repeats_needed,
     repeats_needed_against as repeats_needed_against,
-    smallest_drop as smallest_drop,
     trial_variance as trial_variance,
 )

@@ -197,9 +197,7 @@ def t_quantile(probability: float, freedom: int) -> float:
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function I_x(a, b)."""
-    if x <= 0.0 or x >= 1.0:
-        return 0.0 if x <= 0.0 else 1.0
+    """The regularized incomplete beta function I_x(a, b), where x is above 0 and below 1."""
     # The fraction converges quickly on one side of the mean; the other side is its mirror image.
     if x > (a + 1.0) / (a + b + 2.0):
         return 1.0 - incomplete_beta(1.0 - x, b, a)

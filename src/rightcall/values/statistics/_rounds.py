@@ -6,7 +6,7 @@ Early looks are counted in the error rate, so that a gate is wrong no more often
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, lgamma, log, log1p, sqrt
+from math import ceil, lgamma, log, log1p
 from typing import NamedTuple
 
 from ._rates import Interval, Trials, normal_quantile
@@ -38,11 +38,6 @@ def repeats_needed_against(cases: int, drop: float, before: int, variance: float
         return 1
     left = cases * drop * drop / (variance * _quantiles()) - 1.0 / before
     return max(1, ceil(_rounded(1.0 / left))) if left > 0.0 else None
-
-
-def smallest_drop(cases: int, before: int, after: int, variance: float = _COIN) -> float:
-    """The smallest drop that so many repeats notice with a power of 80 %."""
-    return sqrt(variance * _quantiles() * (1.0 / before + 1.0 / after) / cases)
 
 
 def _quantiles() -> float:
