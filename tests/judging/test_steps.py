@@ -197,6 +197,12 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             id="no alternative",
         ),
         pytest.param(
+            ["find"],
+            ["find", {"one_of": ["a", "b", "c", "d", "e"]}],
+            [("RC101", "none of `a`, `b`, `c` and 2 more was called", "expected[1].one_of[0]")],
+            id="none of many alternatives",
+        ),
+        pytest.param(
             ["b", "c", "e"],
             [{"one_of": ["a", ["b", "c", "d", "e"]]}],
             [
@@ -249,6 +255,12 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             [{"optional": "quote"}, {"pay": {"amount": 1}}],
             [("RC104", "`pay` was called with other arguments: $.amount: 1 ≠ 2", "expected[1]")],
             id="other arguments",
+        ),
+        pytest.param(
+            [call("find"), call("pay", amount=2)],
+            [{"any_order": [{"pay": {"amount": 1}}, "find"]}],
+            [("RC104", "`pay` was called with other arguments: $.amount: 1 ≠ 2", "expected[0].any_order[0]")],
+            id="other arguments, in a group",
         ),
     ],
 )
@@ -324,6 +336,11 @@ def nested(depth: int) -> Any:
         ({"repeat": "a", "at_least": True}, "a whole number from 0 to 1,000", (0, "at_least")),
         ({"any_order": ["a"], "at_most": 2}, "'at_most' belongs to 'repeat', not to any_order", (0, "at_most")),
         ({"name": "a", "at_most": 2}, "'at_most' belongs to 'repeat', not to a call", (0, "at_most")),
+        (
+            {"any_order": ["a"], "args": {"x": 1}},
+            "'args' belongs to a call: put it into a step of 'any_order'",
+            (0, "args"),
+        ),
         ({"any_order": ["a"], "agent": "b"}, "'agent' belongs to 'steps', not to any_order", (0, "agent")),
         (
             {"at_once": ["a", ["b", "c"]]},

@@ -6,6 +6,8 @@ import pytest
 from tests.builders import judge
 
 from rightcall import ToolCall, Trajectory
+from rightcall.judging import EVALUATORS
+from rightcall.limits import Limits
 from rightcall.values.results import EvaluationResult, RulesJustification
 
 
@@ -119,6 +121,16 @@ def test_a_call_that_made_another_is_before_it() -> None:
     ]
 
     assert statuses(ruled(READS, calls, ignore_tools=["step"])) == ["holds"]
+
+
+def test_calls_that_are_nested_too_deeply_are_an_error_with_their_number() -> None:
+    run = [made("ask", span_id=str(number), parent_id=str(number - 1)) for number in range(1, 21)]
+    evaluator = EVALUATORS["call-rules"](limits=Limits(comparisons=1_000))
+
+    result = evaluator.evaluate(run, {"rules": [{"call": "ask", "only_after": "login"}]})
+
+    assert result.verdict == "error"
+    assert "calls are nested too deeply: they have 190 calls above them, the limit is 100" in str(result.error)
 
 
 def test_the_score_is_the_share_of_rules_that_hold() -> None:
@@ -301,11 +313,19 @@ def test_calls_whose_group_is_not_known_may_have_run_at_once(
     assert statuses(result) == [status]
 
 
-def test_a_call_without_a_group_may_be_of_the_message_whose_other_call_made_more() -> None:
-    run = [
-        made("search", span_id="1", group="1"),
-        made("fetch", span_id="2", parent_id="1", group="2"),
-        made("book", span_id="3"),
-    ]
+@pytest.mark.parametrize(
+    ("names", "maker", "rule"),
+    [
+        ("search fetch book", "search", {"call": "search", "followed_by": "book"}),
+        ("search book fetch", "book", {"call": "search", "followed_by": "fetch"}),
+        ("search book fetch", "search", {"call": "book", "followed_by": "fetch"}),
+    ],
+)
+def test_what_calls_at_once_have_made_may_have_run_at_once_too(names: str, maker: str, rule: dict[str, Any]) -> None:
+    calls = {
+        "search": made("search", span_id="search", group="1"),
+        "book": made("book", span_id="book"),
+        "fetch": made("fetch", span_id="fetch", parent_id=maker, group="2"),
+    }
 
-    assert statuses(ruled({"call": "search", "followed_by": "book"}, run)) == ["open"]
+    assert statuses(ruled(rule, [calls[name] for name in names.split()])) == ["open"]

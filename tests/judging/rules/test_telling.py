@@ -164,6 +164,17 @@ def test_a_rule_that_is_open_says_on_what_it_depends(rule: dict[str, Any], calls
     assert [finding.message for finding in result.findings] == [sentence]
 
 
+def test_beside_a_rule_that_is_broken_an_open_one_names_the_call_that_may_not_be_meant() -> None:
+    rules = [{"call": "pay", "at_most": 0}, {"last": "pay"}]
+
+    result = judge("call-rules", [made("pay"), made("log", agent="billing")], {"rules": rules, "agent": "billing"})
+
+    assert [finding.message for finding in result.findings] == [
+        "`pay` never: whether it holds depends on `pay` (call 1), of which it was not recorded whether it counts",
+        "the last call is `log()`, expected `pay`",
+    ]
+
+
 def test_the_reason_for_a_rule_is_in_its_findings() -> None:
     result = judge("call-rules", [made("pay")], {"rules": [{**PAY, "why": "the customer must have said yes"}]})
 
