@@ -56,7 +56,7 @@ _ATTRIBUTES = {
 _CURSOR = {"type": "tool_call", "call_id": "c1", "session_id": "s"}
 _INSPECT = {"id": "c1", "function": "refund", "arguments": ARGS, "type": "function"}
 _STEP = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": TEXT, "output": "ok"}}
-_ITEMS = [
+_ITEMS: list[dict[str, Any]] = [
     {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Refund order 7."}]},
     {"type": "function_call", "call_id": "c1", "name": "refund", "arguments": TEXT},
     {"type": "function_call_output", "call_id": "c1", "output": "ok"},
@@ -381,6 +381,54 @@ LOGS |= {
     },
 }
 
+_CHAT: list[dict[str, Any]] = refund("c1")
+_ROWS: list[tuple[list[Any], Any]] = [(_CHAT[:1], _CHAT[1]), (_CHAT[:3], _CHAT[3])]
+"""The two requests of a conversation, each with its answer."""
+
+
+def _row(asked: list[Any], answer: Any, **others: Any) -> dict[str, Any]:
+    request = {"model": "m", "messages": asked, "tools": [{"type": "function"}]}
+    return {"request": request, "response": {"choices": [{"message": answer}]}, **others}
+
+
+_BLOCKS = [
+    {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c1", "name": "refund", "input": ARGS}}]},
+    {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "ok"}]}}]},
+    {"role": "assistant", "content": [{"text": "Done."}]},
+]
+LOGS |= {
+    "proxy": [_row(*row) for row in _ROWS],
+    "Helicone": [
+        {"request_body": json.dumps(row["request"]), "response_body": json.dumps(row["response"])}
+        for row in [_row(*row) for row in _ROWS]
+    ],
+    "Portkey": [
+        {"request": {"body": row["request"]}, "response": {"status": 200, "body": row["response"]}}
+        for row in [_row(*row) for row in _ROWS]
+    ],
+    "LiteLLM": [
+        {"call_type": "acompletion", "trace_id": "t", "messages": asked, "response": {"choices": [{"message": answer}]}}
+        for asked, answer in _ROWS
+    ],
+    "Bedrock, invocations": [
+        {
+            "input": {"inputBodyJson": {"messages": [ASKED, *_BLOCKS[:after]]}},
+            "output": {"outputBodyJson": {"output": {"message": _BLOCKS[after]}, "stopReason": "x"}},
+        }
+        for after in (0, 2)
+    ],
+    "proxy of responses": [
+        {
+            "request": {"model": "m", "input": "Refund order 7."},
+            "response": {"id": "r1", "output": [{**_ITEMS[1], "id": "f"}]},
+        },
+        {
+            "request": {"model": "m", "input": _ITEMS[2:], "previous_response_id": "r1"},
+            "response": {"id": "r2", "output": [{"type": "message", "role": "assistant", "content": "Done."}]},
+        },
+    ],
+}
+
 
 def _with_own_ids(number: int, document: Any) -> Any:
     """Two documents in one file are two runs only if they share no id."""
@@ -523,6 +571,72 @@ def test_an_answer_that_langchain_could_not_parse_is_not_a_call() -> None:
     [made] = read(json.dumps(_executed([{**_ACTION, "tool": "_Exception"}, "Invalid"], [_ACTION, "ok"])).encode())
 
     assert made.names == ("refund",)
+
+
+def _read_rows(*rows: Any) -> list[Any]:
+    return list(read(b"\n".join(json.dumps(row).encode() for row in rows)))
+
+
+def test_requests_are_joined_in_any_order_and_with_any_prompt_of_the_system() -> None:
+    now = [{"role": "system", "content": f"It is {hour} o'clock."} for hour in (1, 2)]
+    [made] = _read_rows(*[_row([now[place], *_ROWS[place][0]], _ROWS[place][1]) for place in (1, 0)])
+
+    assert made.names == ("refund",)
+    assert (made.input, made.output) == ("Refund order 7.", "Done.")
+
+
+def test_a_request_that_failed_and_its_repetition_are_one_conversation() -> None:
+    [made] = _read_rows({**_row(*_ROWS[0]), "response": {"error": {"message": "429"}}}, *LOGS["proxy"])
+
+    assert made.names == ("refund",)
+
+
+def test_equal_requests_are_conversations_of_their_own_unless_they_have_one_id() -> None:
+    asked = _row(*_ROWS[0])
+
+    assert [each.names for each in _read_rows(asked, asked)] == [("refund",)] * 2
+    assert [each.names for each in _read_rows(*[{**asked, "id": "r1"}] * 2)] == [("refund",)]
+
+
+def test_a_request_for_a_title_is_left_out_of_a_session_with_calls() -> None:
+    title = {"messages": [{"role": "user", "content": "A title?"}]}
+    [made] = _read_rows(
+        *[{**row, "session_id": "s"} for row in LOGS["proxy"]],
+        {"request": title, "response": {"choices": [{"message": ANSWERED}]}, "session_id": "s"},
+    )
+
+    assert made.names == ("refund",)
+    assert made.calls_recorded
+
+
+_OTHER = {"role": "assistant", "tool_calls": [{"id": "c9", "function": {"name": "cancel", "arguments": "{}"}}]}
+UNJOINED: dict[str, list[Any]] = {
+    "several conversations with calls": [
+        _row(*_ROWS[0], session_id="s"),
+        _row([{"role": "user", "content": "Cancel."}], _OTHER, session_id="s"),
+    ],
+    "a response in pieces": [_row(*_ROWS[0]), {**_row(*_ROWS[1]), "response": "data: {}"}],
+    "several answers": [
+        {**_row(*_ROWS[0]), "response": {"choices": [{"message": _CHAT[1]}, {"message": _OTHER}]}},
+    ],
+    "a history on the server": [
+        {
+            "request": {"model": "m", "input": _ITEMS[:1], "previous_response_id": "r0"},
+            "response": {"id": "r1", "output": [{"type": "message", "role": "assistant", "content": "Done."}]},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("name", UNJOINED)
+def test_requests_that_do_not_show_all_calls_say_so(name: str) -> None:
+    assert not any(made.calls_recorded for made in _read_rows(*UNJOINED[name]))
+
+
+def test_a_conversation_that_branches_off_is_not_taken_for_whole() -> None:
+    made = _read_rows(*LOGS["proxy"], _row(_ROWS[1][0], _OTHER))
+
+    assert [each.calls_recorded for each in made] == [True, False]
 
 
 BY_TEXT = {

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.errors import InputError
-from rightcall.values.decoding import decode_json
-
-from ._log import Log, called, listed, plain, returned, said, word
+from ._log import Log, called, decoded, listed, plain, returned, said, word
 
 _NOT_GIVEN = object()
 
@@ -147,7 +144,7 @@ def is_query_and_answers(document: Any) -> bool:
 
 def answer_logs(row: dict[str, Any]) -> list[Log]:
     """Return the log of a row: the calls that were asked for. None was carried out."""
-    answers = _decoded(row["answers"])
+    answers = decoded(row["answers"])
     messages: list[Any] = [said("user", row["query"])]
     for number, answer in enumerate(answers if isinstance(answers, list) else [answers]):
         held = plain(answer)
@@ -180,15 +177,8 @@ def _named_calls(result: Any) -> list[tuple[str, Any]] | None:
     items = [each for each in listed(result) if isinstance(each, dict) and len(each) == 1]
     if not items or len(items) != len(result):
         return None
-    calls = [(name, _decoded(args)) for item in items for name, args in item.items()]
+    calls = [(name, decoded(args)) for item in items for name, args in item.items()]
     return calls if all([name and isinstance(args, dict) for name, args in calls]) else None
-
-
-def _decoded(value: Any) -> Any:
-    try:
-        return decode_json(value) if isinstance(value, str) else value
-    except InputError:
-        return None
 
 
 def is_ragas_sample(document: Any) -> bool:

@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
+from rightcall.errors import InputError
 from rightcall.reading.spans import TOLD
+from rightcall.values.decoding import decode_json
 
 
 class Log(msgspec.Struct, frozen=True):
@@ -65,6 +67,14 @@ def listed(value: Any) -> list[Any]:
 def word(value: Any) -> str:
     """Return a text; empty if this is not one."""
     return value if isinstance(value, str) else ""
+
+
+def decoded(value: Any) -> Any:
+    """Return what a text of JSON holds; None if it is not JSON. Any other value stays as it is."""
+    try:
+        return decode_json(value) if isinstance(value, str) else value
+    except InputError:
+        return None
 
 
 _USED = frozenset(

@@ -85,6 +85,7 @@ from ._gemini_cli import (
 )
 from ._log import Log, unused_in
 from ._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
+from ._proxy_logs import is_proxy_row, proxy_logs
 
 _LOOKED_AT = 1_000  # a log of a million lines is recognised by its first thousand
 
@@ -265,6 +266,13 @@ LINES = (
         "Inspect, events", is_inspect_event, inspect_event_logs, "`event` = `tool`, `function`; `event` = `model`"
     ),
     Transcript("Bedrock agents, traces", is_bedrock_trace, bedrock_logs, "`trace.orchestrationTrace`"),
+    Transcript(
+        "requests and responses",
+        is_proxy_row,
+        proxy_logs,
+        "`request` and `response`; `request_body` and `response_body`; `messages` and `response`; `inputBodyJson`",
+        "requests that continue one another",
+    ),
     Transcript("pages of items", is_item_page, item_page_logs, "`data` beside `has_more`, `next_page` or `object`"),
 )
 """Transcripts of which all lines together are one conversation."""

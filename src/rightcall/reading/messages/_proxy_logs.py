@@ -1,0 +1,242 @@
+"""Logs of requests to models and their responses, one a row: Helicone, LiteLLM, Bedrock's invocations, own proxies.
+
+Every request repeats the conversation so far. A request that begins with the messages and the answer of an earlier one
+goes on with the same conversation, so each call is told once; requests that do not are conversations of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from ._log import Log, decoded, listed, plain, said, word
+from ._message_exchange import exchange_of, has_messages
+from ._parts import text_of, writer_of
+from ._requests import key_of
+
+_PAIRS = (
+    (("request",), ("response",)),
+    (("request", "body"), ("response", "body")),
+    (("request_body",), ("response_body",)),
+    (("input", "inputBodyJson"), ("output", "outputBodyJson")),
+    ((), ("response",)),
+)
+"""Where a row holds its request and the response: own logs, Portkey, Helicone, Bedrock, LiteLLM."""
+
+_ASKED = ("messages", "contents", "input")
+_ANSWERED = frozenset({"choices", "candidates", "output", "content", "error", "stopReason"})
+_ROWS = frozenset({"request", "response", "request_body", "response_body", "outputBodyJson"})
+_SESSIONS = ("session_id", "trace_id", "Helicone-Session-Id", "litellm_session_id", "litellm_trace_id")
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One request and what came of it."""
+
+    place: int
+    about: Mapping[str, Any]
+    asked: list[Any]
+    answer: list[Any]
+    previous: str
+    """The id of the response that a server keeps as the history of this request."""
+    response_id: str
+    has_tools: bool
+    unread: str
+
+
+class _Talk(msgspec.Struct):
+    """A conversation, as far as the rows up to now tell it."""
+
+    first: _Row
+    messages: list[Any]
+    has_tools: bool
+    unread: str
+
+
+def is_proxy_row(document: Any) -> bool:
+    """Whether a document is a request to a model together with the response."""
+    return _bodies(document) is not None
+
+
+def _bodies(document: Any) -> tuple[dict[str, Any], Any] | None:
+    held = plain(document)
+    for to_request, to_response in _PAIRS:
+        request, response = _at(held, to_request), _at(held, to_response)
+        is_answer = isinstance(response, dict) and not _ANSWERED.isdisjoint(response)
+        asked = _asked(request) if isinstance(request, dict) and is_answer else None
+        # Messages that end with one of the model are a conversation, not a request, unless LiteLLM says so.
+        if asked and (to_request or "call_type" in held or writer_of(plain(asked[-1])) != "model"):
+            return request, response
+    return None
+
+
+def _at(held: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        held = decoded(plain(held).get(key))
+    return held
+
+
+def _asked(request: Mapping[str, Any]) -> list[Any] | None:
+    """Return the messages of a request; None if it has none."""
+    for key in _ASKED:
+        held = decoded(request.get(key)) if key == "messages" else request.get(key)
+        if isinstance(held, list) and held and has_messages(held):
+            return held
+    is_response_api = isinstance(request.get("input"), str) and "model" in request
+    return [said("user", request["input"])] if is_response_api else None
+
+
+def proxy_logs(documents: list[Any]) -> list[Log]:
+    """Return a log for each conversation, in the order in which they began."""
+    rows, others = _rows(documents)
+    talks: list[_Talk] = []
+    # By state: a hash of all messages so far. A request is never shorter than the one it goes on from.
+    latest: dict[int, _Talk] = {}
+    left: set[int] = set()
+    by_response: dict[str, _Talk] = {}
+    for row in sorted(rows, key=lambda row: (bool(row.previous), len(row.asked), bool(row.answer))):
+        talk = by_response.get(row.previous) if row.previous else _earlier(row, latest, left)
+        if talk is None:
+            talk = _Talk(row, [], row.has_tools, row.unread or _unknown_history(row, left))
+            talks.append(talk)
+        before = talk.messages if row.previous else []
+        talk.messages = [*before, *row.asked, *_new(row)]
+        talk.unread, talk.has_tools = talk.unread or row.unread, talk.has_tools or row.has_tools
+        latest[_states(talk.messages)[-1]] = talk
+        if row.response_id:
+            by_response[row.response_id] = talk
+    if any([not _ROWS.isdisjoint(plain(each)) for each in others]):
+        for talk in talks:
+            talk.unread = talk.unread or "a row that cannot be read, which may belong to this conversation"
+    found = [_log(talk) for talk in _without_side_requests(sorted(talks, key=lambda talk: talk.first.place))]
+    return [*found, Log(others)] if others else found
+
+
+def _rows(documents: list[Any]) -> tuple[list[_Row], list[Any]]:
+    rows: list[_Row] = []
+    others: list[Any] = []
+    known: set[str] = set()
+    for place, document in enumerate(documents):
+        bodies = _bodies(document)
+        if bodies is None:
+            others.append(document)
+            continue
+        name = word(document.get("request_id")) or word(document.get("id"))
+        if name and name in known:
+            continue  # a row that was written twice
+        known.add(name)
+        rows.append(_row(place, document, *bodies))
+    return rows, others
+
+
+def _row(place: int, document: Mapping[str, Any], request: Mapping[str, Any], response: Any) -> _Row:
+    told = [plain(document.get(key)) for key in ("metadata", "request_properties", "properties")]
+    about = {key: held for each in (*told, document) for key, held in each.items()}
+    answer, unread = _answer(response)
+    tools = [each.get("tools") or each.get("functions") for each in (request, plain(document.get("model_parameters")))]
+    return _Row(
+        place,
+        about,
+        _asked(request) or [],
+        answer,
+        word(request.get("previous_response_id")),
+        word(response.get("id")),
+        any(tools),
+        unread,
+    )
+
+
+def _answer(response: Mapping[str, Any]) -> tuple[list[Any], str]:
+    """Return the messages of a response, and a description of what could not be read."""
+    several = listed(response.get("choices")) or listed(response.get("candidates"))
+    if several:
+        held = plain(several[0])
+        message = held.get("message", held.get("content"))
+        many = "a response with several answers, of which the log does not tell the one that was used"
+        return ([message] if isinstance(message, dict) else []), (many if len(several) > 1 else _odd(message))
+    output = response.get("output")
+    if isinstance(output, dict):
+        return [output.get("message")], _odd(output.get("message"))
+    if isinstance(output, list):
+        return output, ""
+    if "content" in response:
+        return [{"role": "assistant", **response}], ""
+    return [], "" if response.get("error") else "a response without an answer"
+
+
+def _odd(message: Any) -> str:
+    return "" if isinstance(message, dict) and message else "a response that is not a message"
+
+
+def _new(row: _Row) -> list[Any]:
+    """Return the answer, unless the messages of the row end with it."""
+    marks = [_mark(message) for message in row.answer]
+    has_it = bool(marks) and [_mark(message) for message in row.asked[-len(marks) :]] == marks
+    return [] if has_it else row.answer
+
+
+def _earlier(row: _Row, latest: dict[int, _Talk], left: set[int]) -> _Talk | None:
+    """Return the conversation that a request goes on from: the one with most of its messages."""
+    for state in reversed(_states(row.asked)):
+        if state in latest:
+            left.add(state)
+            return latest.pop(state)
+    return None
+
+
+def _unknown_history(row: _Row, left: set[int]) -> str:
+    if row.previous:
+        return "a history that is kept by the server, and is not in the log"
+    if not left.isdisjoint(_states(row.asked)):
+        return "a conversation that branches off from another one"
+    return ""
+
+
+def _states(messages: Iterable[Any]) -> list[int]:
+    """Return a hash of the messages up to each one. The system's prompt often has the time in it and does not count."""
+    state, found = 0, [0]
+    for message in messages:
+        if plain(message).get("role") not in ("system", "developer"):
+            state = hash((state, _mark(message)))
+        found.append(state)
+    return found[1:]
+
+
+def _mark(message: Any) -> tuple[Any, ...]:
+    """Return what tells a message from others, however it is written: ids of calls and results, or else its text."""
+    if not isinstance(message, dict):
+        return (str(message),)
+    found = exchange_of(message)
+    calls = tuple([call.call_id or (call.name, key_of(call.args)) for call in found.calls])
+    results = tuple([call.call_id or key_of(call.output) for call in found.results])
+    text = "" if calls or results else (text_of(message) or "").strip()
+    return writer_of(message), calls, results, text
+
+
+def _without_side_requests(talks: list[_Talk]) -> list[_Talk]:
+    """Return conversations without those that could not call tools, in sessions in which others did.
+
+    Agents ask models for titles and summaries beside their work. Several conversations with calls in one session do
+    not tell in which order their calls were made.
+    """
+    calling: dict[str, list[_Talk]] = {}
+    for talk in talks:
+        if any([exchange_of(message).calls for message in talk.messages if isinstance(message, dict)]):
+            calling.setdefault(_session(talk), []).append(talk)
+    for session, several in calling.items():
+        for talk in several if session and len(several) > 1 else ():
+            talk.unread = talk.unread or "calls in several conversations of one session"
+    return [
+        talk
+        for talk in talks
+        if talk.has_tools or not _session(talk) or _session(talk) not in calling or talk in calling[_session(talk)]
+    ]
+
+
+def _session(talk: _Talk) -> str:
+    return next(filter(None, [word(talk.first.about.get(key)) for key in _SESSIONS]), "")
+
+
+def _log(talk: _Talk) -> Log:
+    return Log(talk.messages, id=_session(talk) or None, about=talk.first.about, nested=talk.unread)
