@@ -59,6 +59,18 @@ def test_regressions_come_first_then_fixes_and_other_paths_and_last_the_totals()
     ]
 
 
+def test_a_case_that_took_the_same_path_to_other_scores_is_not_counted_as_another_path() -> None:
+    before, after = [result("a", calls=["x"], results=())], [result("a", calls=["x"])]
+
+    assert shown(before, after, Paper(width=42)) == [
+        "1 other score",
+        "  ≈   a   calls - → 1.00   passes on both",
+        "passed  1/1 → 1/1     calls  - → 1.000",
+        "calls/case  1.0 → 1.0",
+        "1 other score · 0 unchanged",
+    ]
+
+
 def test_cases_that_changed_alike_are_told_together_the_commonest_change_first() -> None:
     before = [result(name, calls=["a", "b"]) for name in ("one", "two", "three", "four")]
     paths = {"one": ["a"], "two": ["b"], "three": ["b"], "four": ["b"]}

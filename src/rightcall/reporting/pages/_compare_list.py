@@ -24,7 +24,7 @@ _MOST_WORDS = 4
 _TABS: tuple[tuple[Shown, str], ...] = (
     ("regressions", "Regressions"),
     ("fixes", "Fixes"),
-    ("paths", "Other paths"),
+    ("paths", "Other paths or scores"),
     ("same", "Unchanged"),
 )
 

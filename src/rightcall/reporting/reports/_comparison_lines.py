@@ -48,6 +48,7 @@ _SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("fix", "fixes", ("better",)),
     ("other verdict", "other verdicts", ("other",)),
     ("other path", "other paths", ("drifted",)),
+    ("other score", "other scores", ("rescored",)),
 )
 """The kinds of change in the order of their weight: one of them, several, and what comparisons call them."""
 
@@ -69,7 +70,7 @@ def comparison_lines(
     width = max([cell_count(_case(change.case_id, paper)) for change in shared], default=0)
     counts = []
     for one, several, kinds in _SECTIONS:
-        found = [change for change in shared if change.kind in kinds]
+        found = [change for change in shared if _section_kind(change) in kinds]
         if found:
             counts.append(f"{len(found):,} {one if len(found) == 1 else several}")
             yield ((counts[-1], "bold"),)
@@ -85,6 +86,11 @@ def comparison_lines(
     if comparison.cases:
         dot = f" {paper.glyph(_DOT)} "
         yield from ((piece,) for piece in wrap(dot.join([*counts, f"{comparison.same:,} unchanged"]), paper.width))
+
+
+def _section_kind(change: CaseChange) -> str:
+    """Return the kind of a change. One whose path is the same has drifted in its scores only, as with `--only`."""
+    return "rescored" if change.kind == "drifted" and not change.path else change.kind
 
 
 def _section(changes: Sequence[CaseChange], width: int, paper: Paper, most: int | None) -> Iterator[Line]:
@@ -305,7 +311,7 @@ def _columns(parts: Sequence[str], paper: Paper) -> Line:
         if cell_count(lines[-1]) + 5 + cell_count(part) <= paper.width:
             lines[-1] += f"     {part}"
         else:
-            lines.append(f"{paper.glyph(_BAR)} {part}")
+            lines.append(part)
     return ("\n".join(lines),)
 
 

@@ -59,7 +59,8 @@ def concise_lines(block: CaseBlock) -> Iterator[str]:
         first = f"{result.findings[0].finding.code} {result.findings[0].finding.message}" if result.findings else ""
         said = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
         apart = str(block.quarantine) if block.quarantine is not None else ""
-        yield ": ".join([str(result.source), "note", block.name, *filter(None, [apart, block.shares]), said])
+        place = result.findings[0].source if result.findings else result.source
+        yield ": ".join([str(place), "note", block.name, *filter(None, [apart, block.shares]), said])
         return
     for placed in result.findings:
         finding = placed.finding
