@@ -138,6 +138,14 @@ def test_the_interval_has_a_width_when_everything_passes() -> None:
     assert difference_interval(strata(*[(1, 1, 1, 1)] * 20)) == near(-0.277533, 0.277533)
 
 
+def test_a_case_that_never_varies_leaves_the_interval_on_the_side_of_the_test() -> None:
+    cases = strata((6, 2, 5, 5), (1, 0, 3, 0))
+
+    # The second case varies beside a difference of 0 and not at 0, so that the score is 1.96 at -0.2276, too. But it is
+    # 2.18 at 0: no difference at all is ruled out.
+    assert difference_interval(cases) == near(0.020838, 0.691849)
+
+
 def test_three_cases_of_twenty_trials() -> None:
     cases = strata((20, 14, 20, 9), (20, 18, 20, 11), (20, 17, 20, 9))
 
