@@ -80,6 +80,22 @@ def test_each_case_names_where_its_runs_part(project: Path) -> None:
     assert "reserve(quantity=2)" in shown.stdout
 
 
+def test_a_case_without_a_trace_has_no_path_and_one_with_a_single_run_no_others(tmp_path: Path) -> None:
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals" / "set.yaml").write_text(
+        "cases:\n  - {id: one, when: {calls: [a]}, expect: {calls: [a, b]}}\n  - {id: lost, expect: {calls: [a]}}\n"
+    )
+    write_runs(tmp_path / "t.jsonl", ["ab"])
+    rightcall("score", "t.jsonl", "--evalset", "evals/set.yaml", "--keep", cwd=tmp_path)
+
+    shown = rightcall("paths", "last", "--by-case", cwd=tmp_path)
+    state = rightcall(cwd=tmp_path)
+
+    assert shown.stdout == "one  1/1 passed, 1 path\n  there is one run of it\n\nlost  no path was recorded\n"
+    assert "rightcall show last --case lost" in state.stdout
+    assert "rightcall run" not in state.stdout
+
+
 def test_drift_is_told_and_decides_the_exit_code_on_request(tmp_path: Path) -> None:
     before = write_runs(tmp_path / "mon.jsonl", ["ab"] * 300)
     after = write_runs(tmp_path / "tue.jsonl", ["ab"] * 240 + ["abc"] * 60)

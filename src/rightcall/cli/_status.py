@@ -176,7 +176,11 @@ def _next(project: Project, troubles: list[CaseProblem]) -> Iterator[str]:
         yield f"  rightcall run --resume {last.id}   # what is finished is not run again"
     elif troubles:
         yield f"  rightcall show last --case {shlex.quote(troubles[0].case_id)}   # the whole path"
-        yield f"  {_run_command(project)} --failed"
+        # Recorded traces that were scored have no agent that could be run again.
+        if last.has_agent or project.agent is not None:
+            yield f"  {_run_command(project)} --failed"
+    elif not last.has_agent and project.agent is None:
+        yield "  rightcall mutate   # would the eval set notice a mistake?"
     else:
         yield f"  {_run_command(project)}"
 

@@ -94,9 +94,12 @@ def steadiness_lines(
 
 def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
     """Yield where the runs of one case part, and how each way on ends."""
+    if not found.paths:
+        yield (f"{paper.text(found.case_id)}  no path was recorded",)
+        return
     yield (f"{paper.text(found.case_id)}  {found.passed:,}/{found.runs:,} passed, {count_text(found.paths, 'path')}",)
     if not found.partings:
-        yield ("  all runs make the same calls",)
+        yield ("  there is one run of it" if found.runs == 1 else "  all runs make the same calls",)
         return
     first, *others = found.partings
     yield from parting_tree(first, paper)

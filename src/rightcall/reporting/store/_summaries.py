@@ -78,6 +78,8 @@ class RunSummary(NamedTuple):
     totals: dict[str, int]
     branch: str | None
     seal: SealedPart | None = None
+    has_agent: bool = True
+    """Whether an agent was run; not where recorded traces were scored."""
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case, the worst of its repeats, from the first megabytes of the journal."""
@@ -163,6 +165,7 @@ def _summary(folder: Path) -> RunSummary | None:
             totals=totals,
             branch=branch if isinstance(branch, str) else None,
             seal=None if seal is None else SealedPart(int(seal["length"]), str(seal["sha256"])),
+            has_agent=fields.get("agent") != "",
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
