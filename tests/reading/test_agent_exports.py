@@ -319,6 +319,24 @@ SPANS: dict[str, Any] = {
     "Honeycomb": [
         {"Timestamp": START, "trace.trace_id": "a", "trace.span_id": "b", "name": "x", "duration_ms": 1, **_ATTRIBUTES}
     ],
+    "Honeycomb, events": [
+        {
+            "time": START,
+            "samplerate": 1,
+            "data": {"trace.trace_id": "a", "trace.span_id": "b", "name": "x", "duration_ms": 1, **_ATTRIBUTES},
+        }
+    ],
+    "Google Cloud Trace": {
+        "traces": [
+            {
+                "projectId": "p",
+                "traceId": "a",
+                "spans": [
+                    {"spanId": "71", "name": "x", "startTime": START, "endTime": END, "labels": _ATTRIBUTES},
+                ],
+            }
+        ]
+    },
     "Logfire, columns": {
         "columns": [
             {"name": name, "values": [value]}
@@ -381,6 +399,36 @@ LOGS |= {
     },
 }
 
+_FUNCTION = {"id": "c1", "name": "refund", "arguments": TEXT}
+_RESULT = {"content": "ok", "name": "refund", "call_id": "c1", "is_error": False}
+_CONTEXT: list[dict[str, Any]] = [
+    {"type": "UserMessage", "source": "user", "content": "Refund order 7."},
+    {"type": "AssistantMessage", "source": "x", "thought": None, "content": [_FUNCTION]},
+    {"type": "FunctionExecutionResultMessage", "content": [_RESULT]},
+]
+_THREAD = [
+    {"type": "TextMessage", "source": "user", "content": "Refund order 7."},
+    {"type": "ToolCallRequestEvent", "source": "x", "content": [_FUNCTION]},
+    {"type": "ToolCallExecutionEvent", "source": "x", "content": [_RESULT]},
+    {"type": "TextMessage", "source": "x", "content": "Done."},
+]
+
+
+def _agent_state(context: list[Any]) -> dict[str, Any]:
+    return {"type": "AssistantAgentState", "version": "1.0.0", "llm_context": {"messages": context}}
+
+
+def _team_state(thread: list[Any], *contexts: list[Any]) -> dict[str, Any]:
+    agents = {name: {"agent_state": _agent_state(each)} for name, each in zip(("x", "y"), contexts, strict=False)}
+    manager = {"type": "RoundRobinManagerState", "message_thread": thread, "current_turn": 0}
+    return {"type": "TeamState", "version": "1.0.0", "agent_states": {**agents, "manager": manager}}
+
+
+LOGS |= {
+    "AutoGen, agent": _agent_state(_CONTEXT),
+    "AutoGen, team": _team_state(_THREAD, _CONTEXT),
+    "AutoGen, team without events": _team_state([_THREAD[0], _THREAD[3]], _CONTEXT, _CONTEXT[:1]),
+}
 _CHAT: list[dict[str, Any]] = refund("c1")
 _ROWS: list[tuple[list[Any], Any]] = [(_CHAT[:1], _CHAT[1]), (_CHAT[:3], _CHAT[3])]
 """The two requests of a conversation, each with its answer."""
@@ -556,6 +604,10 @@ UNTOLD: dict[str, Any] = {
     "a test case that does not say": {"testCases": [{"input": "x"}, LOGS["DeepEval"]]},
     "an answer that was cut off": {**ONLY_ASKED["xLAM"], "answers": '[{"name": "refund"'},
     "a result in text": {"id": "simple_0", "result": "[refund(order=7)]", "latency": 1.0},
+    "a thread without the contexts of its agents": _team_state([_THREAD[0], _THREAD[3]]),
+    "agents whose calls have no order": _team_state(
+        [_THREAD[0]], _CONTEXT, [{**_CONTEXT[1], "content": [{**_FUNCTION, "id": "c2"}]}]
+    ),
     "a result of several turns": {"id": "multi_turn_0", "result": [[[{"refund": TEXT}]]], "latency": [[1.0]]},
 }
 

@@ -28,7 +28,7 @@ from ._langsmith import is_langsmith_run, langsmith_spans
 from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import is_otlp, otlp_items
 from ._platforms import is_platform_span, platform_span
-from ._rows import is_row, row_span
+from ._rows import has_rows, row_spans
 
 
 class Container(msgspec.Struct, frozen=True):
@@ -118,11 +118,12 @@ CONTAINERS = (
     ),
     Container(
         "rows",
-        is_row,
-        _alone(row_span),
+        has_rows,
+        row_spans,
         "rows of spans as DuckDB, BigQuery, ClickHouse and scripts print them: JSON, JSON lines or CSV, in the "
-        "[columns](columns.md#tables-of-spans) of tables",
-        "ids of a trace and a span, and two of name, start, attributes",
+        "[columns](columns.md#tables-of-spans) of tables; Honeycomb's events; traces of Google Cloud Trace (version 1)",
+        "ids of a trace and a span, and two of name, start, attributes; such a row in `data` beside `time`; "
+        "`projectId`, `traceId` and `spans`",
     ),
 )
 """Phoenix's REST spans are read as `sdk`, its OTLP and Tempo's as `otlp`."""

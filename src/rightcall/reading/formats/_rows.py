@@ -38,6 +38,31 @@ def is_row(document: Any) -> bool:
     return isinstance(document, Mapping) and _columns_of(document) is not None
 
 
+def has_rows(document: Any) -> bool:
+    """Whether a document is a row, or holds rows below a key: Honeycomb's events, a trace of Google Cloud Trace."""
+    return is_row(document) or (isinstance(document, Mapping) and any([is_row(row) for row in _rows_below(document)]))
+
+
+def row_spans(document: Mapping[str, Any]) -> list[Span]:
+    """Return the span of a row, or of each row below a key."""
+    return [row_span(row) for row in ([document] if is_row(document) else _rows_below(document))]
+
+
+def _rows_below(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    data, spans = document.get("data"), document.get("spans")
+    if isinstance(data, Mapping) and "time" in document:
+        return [{"timestamp": document["time"], **data}]  # Honeycomb
+    if isinstance(spans, list) and isinstance(document.get("traceId"), str) and "projectId" in document:
+        # Cloud Trace, version 1 of its API: the spans have no id of their trace, and labels for attributes.
+        trace = {"trace_id": document["traceId"]}
+        return [_labelled({**trace, **span}) for span in spans if isinstance(span, Mapping)]
+    return []
+
+
+def _labelled(span: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**{key: held for key, held in span.items() if key != "labels"}, "attributes": span.get("labels")}
+
+
 def is_header(names: list[str]) -> bool:
     """Whether these are the names of the columns of a table of spans."""
     return len(names) <= _MOST_COLUMNS and _columns(tuple([(name, ()) for name in names])) is not None

@@ -1,7 +1,7 @@
-"""Results of agents and rows of data sets that list calls without messages: LangChain, smolagents, DeepEval, BFCL.
+"""Results and states of agents, and rows of data sets: LangChain, AutoGen, smolagents, DeepEval, ragas, xLAM, BFCL.
 
-Each call is written as a message, and its result after it. A step of no known shape is passed on as a call that
-cannot be read, so that the log says that it does not show which calls were made.
+Most list calls without messages. Each call is written as a message, and its result after it. A step of no known shape
+is passed on as a call that cannot be read, so that the log says that it does not show which calls were made.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._log import Log, called, decoded, listed, plain, returned, said, word
+from ._message_exchange import exchanges_of, has_messages
 
 _NOT_GIVEN = object()
 
@@ -204,3 +205,55 @@ def ragas_logs(sample: dict[str, Any]) -> list[Log]:
         else:
             messages.append(message)
     return [Log(messages, about=sample)]
+
+
+_DEEPEST_STATE = 12  # a team in a team in a society of mind has 9
+
+
+def is_autogen_state(document: Any) -> bool:
+    """Whether a document is what `save_state` of an agent or a team of AutoGen returns."""
+    return word(plain(document).get("type")).endswith("State") and bool(_conversations(document, "", 0))
+
+
+def autogen_logs(state: dict[str, Any]) -> list[Log]:
+    """Return the log of a state: the thread of the team, or the context of the agent that made all calls.
+
+    A team's thread and the contexts of its agents repeat each other. Without a list that has all calls their order is
+    not known.
+    """
+    found = _conversations(state, "", 0)
+    asked = [
+        {call.call_id or call.name for exchange in exchanges_of(messages) for call in exchange.calls}
+        for _, messages in found
+    ]
+    every = set().union(*asked)
+    whole = [messages for (_, messages), calls in zip(found, asked, strict=True) if calls == every]
+    unread = "" if whole else "calls in the contexts of several agents, whose order the state does not tell"
+    if not every and _speakers(found) - {name for name, messages in found if has_messages(messages)}:
+        # A thread may have the answers of agents without the events of their calls.
+        unread = "the context of an agent, which the state does not have"
+    # Of those that have all calls, the longest one has most of what was said.
+    return [Log(max(whole or [messages for _, messages in found], key=len), about=state, nested=unread)]
+
+
+def _speakers(found: list[tuple[str, list[Any]]]) -> set[str]:
+    """Return the agents that wrote to the threads, which are the conversations without a name."""
+    said_by = {word(plain(message).get("source")) for name, messages in found if not name for message in messages}
+    return said_by - {"user", ""}
+
+
+def _conversations(state: Any, agent: str, depth: int) -> list[tuple[str, list[Any]]]:
+    """Return the threads in a state and in those inside it, and the contexts with the names of their agents."""
+    if not isinstance(state, dict) or depth > _DEEPEST_STATE:
+        return []
+    thread, context = state.get("message_thread"), plain(state.get("llm_context")).get("messages")
+    found = [("", thread)] if isinstance(thread, list) else []
+    found += [(agent or "agent", context)] if isinstance(context, list) else []
+    for key, held in state.items():
+        if key == "agent_states":
+            # The key of an agent is its name, in some states with the id of the team after it.
+            for name, inner in plain(held).items():
+                found += _conversations(inner, str(name).partition("/")[0], depth + 1)
+        elif key != "llm_context":
+            found += _conversations(held, agent, depth + 1)
+    return found

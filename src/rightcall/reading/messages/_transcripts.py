@@ -13,10 +13,12 @@ import msgspec
 
 from ._agent_results import (
     answer_logs,
+    autogen_logs,
     bfcl_logs,
     deepeval_logs,
     executor_logs,
     gaia_logs,
+    is_autogen_state,
     is_bfcl_result,
     is_deepeval,
     is_executor_result,
@@ -195,6 +197,14 @@ DOCUMENTS = (
         "`output` and `intermediate_steps` of actions and observations",
         "a document or line",
         ("input", "output", "intermediate_steps", "intermediateSteps"),
+    ),
+    Transcript(
+        "AutoGen, state",
+        is_autogen_state,
+        autogen_logs,
+        "`type` = `…State`, and a `message_thread` or an `llm_context` inside",
+        "a document",
+        ("type", "version", "agent_states", "llm_context", "message_thread"),
     ),
     Transcript(
         "smolagents, open deep research",
