@@ -41,6 +41,18 @@ def test_traces_without_a_case_are_one_if_they_have_the_same_input(tmp_path: Pat
     assert "one_of: [a, b]" in (tmp_path / "new.yaml").read_text()
 
 
+@pytest.mark.parametrize("options", [["--dry-run"], []], ids=["dry run", "written"])
+def test_a_case_that_is_left_alone_is_named_where_it_is_in_the_file(tmp_path: Path, options: list[str]) -> None:
+    file = tmp_path / "set.yaml"
+    file.write_text("cases:\n  - id: reserve\n  - id: lost\n    expect: {calls: [a]}\n")
+
+    done = rightcall("accept", GOLDEN, "--evalset", "set.yaml", "--learn", *options, cwd=tmp_path)
+
+    place = file.read_text().splitlines().index("  - id: lost") + 1
+    assert (place == 3) is bool(options)
+    assert f"set.yaml:{place}:5: RC303 lost: left alone" in done.stdout
+
+
 def test_a_case_that_no_run_passes_is_left_alone_with_exit_code_1(tmp_path: Path) -> None:
     (tmp_path / "set.yaml").write_text("cases:\n  - id: reserve\n    expect: {calls: [nothing]}\n")
 

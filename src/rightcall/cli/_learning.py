@@ -77,9 +77,11 @@ class Learning:
         for each in taught[:_MOST_NAMED]:
             self._tell_case(each, noticed.get(each.case_id, ""))
         left = [each for each in made.cases if each.kind == "left"]
+        # Lines are those of the file as it is afterwards, which with --dry-run is as it was.
+        places = {case.id: case.source for case in (eval_set.cases if self._options["dry_run"] else cases.values())}
         for each in left[:_MOST_NAMED]:
             code = f"{each.code} " if each.code else ""
-            self._screen.line(f"{cases[each.case_id].source}: {code}{each.case_id}: left alone: {each.reason}")
+            self._screen.line(f"{places[each.case_id]}: {code}{each.case_id}: left alone: {each.reason}")
         self._screen.line(_summary(made.cases, self._options["dry_run"]))
         return [
             CaseOutcome(each.case_id, _KINDS[each.kind], each.code, each.reason, each.is_failed)  # type: ignore[arg-type]
