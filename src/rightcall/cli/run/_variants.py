@@ -33,12 +33,17 @@ class _Unshown(Output):
 def run_variants(request: RunRequest, *, is_watching: bool) -> int:
     """Run the cases on each variant, print the table, and return the gravest exit code.
 
+    A single variant is run and reported as any agent is.
+
     Their trials take turns, so that an hour in which a provider is slow or broken is the same for all.
 
     Raises:
         RightcallError: what is asked cannot be run.
     """
     _check(request, is_watching=is_watching)
+    if len(set(request.variants)) == 1:
+        # One variant is a run like any other: its findings, formats and gate are shown.
+        return Running(msgspec.structs.replace(request, variant=request.variants[0], variants=[])).run()
     shared = _processes(request)
     runs = {
         name: Running(
@@ -64,7 +69,7 @@ def _check(request: RunRequest, *, is_watching: bool) -> None:
         (request.is_gated, "--gate"),
         (bool(request.formats or request.output_file), "--format"),
     ):
-        if is_given and len(set(request.variants)) > 1:
+        if is_given and (len(set(request.variants)) > 1 or option == "--watch"):
             raise click.UsageError(f"{option} is about one run, and each variant is one; use it with their runs")
 
 
