@@ -74,7 +74,8 @@ def gate_notes(gate: Gate) -> Iterator[str]:
             yield f"not compared, {reason}: {', '.join(cases[:_MOST_NAMED])}{more}"
     missing = sum([len(cases) for cases, _ in reasons])
     if gate.cases and missing > _MANY_LEFT_OUT * (missing + len(gate.cases)):
-        yield f"warning: {missing:,} of {missing + len(gate.cases):,} cases are not compared"
+        verb = "is" if missing == 1 else "are"
+        yield f"warning: {missing:,} of {missing + len(gate.cases):,} cases {verb} not compared"
     if gate.odds is not None and not gate.odds.exact:
         yield "the repeats are so unequal that the odds were drawn, 99,999 times with a fixed seed, and not summed"
 
