@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -78,19 +78,33 @@ def test_trends_of_runs_whose_headers_are_hostile_are_shown(page: Page, address:
     check_nothing_happened(page)
 
 
+def pages(page: Page) -> Iterator[None]:
+    """Yield once for each page of a list, from the one that is shown on."""
+    while True:
+        check_nothing_happened(page)
+        yield
+        page.set_viewport_size({"width": 1440, "height": 900})
+        after = page.get_by_role("link", name="Next →").first
+        if not after.count():
+            return
+        follow(after)
+
+
+def keys(page: Page) -> set[str]:
+    """The cases that a page lists."""
+    return set(page.locator(".case-row").evaluate_all("found => found.map(each => each.dataset.open)"))
+
+
 def test_a_run_of_all_payloads_can_be_paged_through(page: Page, address: Callable[..., str]) -> None:
     page.goto(address())
-    rows = "each => each.dataset.open"
-    seen = set(page.locator(".case-row").evaluate_all(f"found => found.map({rows})"))
-    for cause in page.locator(".cause .more a").evaluate_all("found => found.map(each => each.href)"):
+    seen, causes = set(), list[str]()
+    for _ in pages(page):
+        seen |= keys(page)
+        causes += page.locator(".cause .more a").evaluate_all("found => found.map(each => each.href)")
+    for cause in causes:
         page.goto(cause)
-        while True:
-            seen |= set(page.locator(".case-row").evaluate_all(f"found => found.map({rows})"))
-            check_nothing_happened(page)
-            after = page.get_by_role("link", name="Next →").first
-            if not after.count():
-                break
-            follow(after)
+        for _ in pages(page):
+            seen |= keys(page)
 
     assert len(seen) == len(corpus.SHORT) + len(corpus.LONG)
 

@@ -157,6 +157,9 @@ joining_options = options(
         default="auto",
         metavar="WAY",
         callback=lambda context, parameter, value: _checked_join(value),
+        shell_complete=lambda context, parameter, begun: [
+            way for way in (*JOINS, "key=", "file=") if way.startswith(begun)
+        ],
         help="How traces are joined to cases: auto, attribute, trace, order, key=NAME (a key or column with the id of "
         "a case) or file={case}/{repeat}.json (the names of the files).",
     ),

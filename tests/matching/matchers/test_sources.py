@@ -200,7 +200,7 @@ def test_without_its_moment_a_call_is_unknown() -> None:
 MISTAKES: list[tuple[Any, str]] = [
     (7, "expected.args.id.$from takes the name of a tool, 'anywhere', or an object"),
     ("", "expected.args.id.$from takes the name of a tool, not ''"),
-    ({"tool": "a"}, "expected.args.id.$from: unknown key 'tool'; known: call, output, args, input"),
+    ({"tool": "a"}, "expected.args.id.$from: unknown key 'tool'; did you mean 'call'?"),
     ({"call": "a", "outputs": "$"}, "expected.args.id.$from: unknown key 'outputs'; did you mean 'output'?"),
     ({"call": "a", "output": "$", "args": "$"}, "expected.args.id.$from takes one of output, args, input, not"),
     ({"call": "a", "input": "$"}, "expected.args.id.$from: 'call' names the tool; without it, 'input'"),

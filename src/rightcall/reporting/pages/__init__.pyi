@@ -46,6 +46,7 @@ from ._rows import (
     row_of as row_of,
 )
 from ._run_list import (
+    GROUPS_A_PAGE as GROUPS_A_PAGE,
     CauseView as CauseView,
     ListedCase as ListedCase,
     RunHead as RunHead,

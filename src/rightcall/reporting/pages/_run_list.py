@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROWS_A_GROUP = 6
 """Rows that a group has at first; a link opens the others."""
 MOST_DOTS = 10
-_MOST_GROUPS = 60
+GROUPS_A_PAGE = 60
 _BAR = 320.0
 _TRACK = 48.0
 _TRIES = (1, 3, 5, 10)
@@ -216,11 +216,13 @@ def cause_views(
     *,
     opens: int = 1,
     counted: Mapping[tuple[str, str], int] | None = None,
+    page: int = 1,
 ) -> tuple[CauseView, ...]:
     """Return cases by cause: what failed before what is in error or was not measured, the commonest cause first.
 
     `chosen` is the key of the chosen case, and `query` what its rows keep of the address. The first `opens` groups are
-    open, and the one with the chosen case. `counted` has the numbers of causes where only examples are kept.
+    open, and the one with the chosen case. `counted` has the numbers of causes where only examples are kept. Of very
+    many causes, a `page` has some.
     """
     groups: dict[tuple[str, str, str], list[ListedCase]] = {}
     for case in cases:
@@ -228,7 +230,8 @@ def cause_views(
     ordered = sorted(groups.items(), key=lambda item: (_rank(item[0][0]), -len(item[1]), item[0]))
     is_alone = bool(query.get("rule") or query.get("verdict") in ("passed", "quarantined"))
     views = []
-    for place, ((verdict, code, tool), found) in enumerate(ordered[:_MOST_GROUPS]):
+    first = (page - 1) * GROUPS_A_PAGE
+    for place, ((verdict, code, tool), found) in enumerate(ordered[first : first + GROUPS_A_PAGE]):
         most = len(found) if is_alone else ROWS_A_GROUP
         shown = list(found[:most])
         hidden = [case for case in found[most:] if case.row.key == chosen]
@@ -265,7 +268,7 @@ def _without_examples(
             rows=(),
             href=links.run(run_id, rule=code, tool=key_of(tool) if tool else ""),
         )
-        for (code, tool), count in list(counted.items())[:_MOST_GROUPS]
+        for (code, tool), count in list(counted.items())[:GROUPS_A_PAGE]
         if (code, tool) not in seen
     ]
 

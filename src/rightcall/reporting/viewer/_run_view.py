@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import (
+    GROUPS_A_PAGE,
     ROWS_A_PAGE,
     CasePage,
     Choice,
@@ -68,8 +69,7 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
     facts = replace(facts_of(run.header, name, is_running=line.state == "running"), started=line.started)
     choice = choice_of(query)
     matching = [case for case in index.cases() if choice.takes(case)]
-    number, of = page_of(query, len(matching), ROWS_A_PAGE) if choice.is_one_group else (1, 1)
-    part = matching[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE] if choice.is_one_group else matching
+    number, of, part = _part(matching, query, is_one_group=choice.is_one_group)
     kept = {key: value for key, value in choice.kept().items() if value}
     asked = query.get("case", "")[:_LONGEST_KEY]
     chosen = asked if index.entry(asked) is not None else next((case.row.key for case in _by_cause(part)), "")
@@ -82,7 +82,10 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
         head=_head(run, line, index, query, links, name),
         pills=pills(index.cases(), choice.verdict, name, links, choice.q),
         causes=cause_views(
-            part, chosen, name, links, kept, opens=len(part) if choice.q else 1, counted=_sampled(run, counts)
+            *(part, chosen, name, links, kept),
+            opens=len(part) if choice.q else 1,
+            counted=_sampled(run, counts),
+            page=1 if choice.is_one_group else number,
         ),
         q=choice.q,
         kept=tuple([(key, value) for key, value in kept.items() if key != "q"]),
@@ -101,6 +104,16 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
         after=links.run(name, **kept, page=number + 1) if number < of else "",
     )
     return run_list_html(page, links)
+
+
+def _part(
+    matching: Sequence[ListedCase], query: Mapping[str, str], *, is_one_group: bool
+) -> tuple[int, int, Sequence[ListedCase]]:
+    """Return the page that is asked for, the number of pages, and its cases: some of one group, or those of all."""
+    if is_one_group:
+        number, of = page_of(query, len(matching), ROWS_A_PAGE)
+        return number, of, matching[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE]
+    return *page_of(query, len({case.cause for case in matching}), GROUPS_A_PAGE), matching
 
 
 def _sampled(run: RunFolder, counts: RunCounts) -> dict[tuple[str, str], int] | None:
