@@ -3,7 +3,6 @@ from ._call_tree import CallRow as CallRow, Lane as Lane, rows as rows
 from ._comparison_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,
-    diff_lines as diff_lines,
     score_words as score_words,
     totals_words as totals_words,
     verdict_lines as verdict_lines,
@@ -17,6 +16,7 @@ from ._concise import (
     overall_line as overall_line,
     repeat_lines as repeat_lines,
 )
+from ._edit_lines import diff_lines as diff_lines
 from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
 from ._gate_lines import (
