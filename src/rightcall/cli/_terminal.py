@@ -111,14 +111,21 @@ def _style(name: str, no_color: bool) -> Style:
 
 
 def print_error(problem: object) -> None:
-    """Print an error on one line.
+    """Print an error: on one line or, on a terminal, broken between words.
 
     Its text may quote a trace: what a terminal would obey is made harmless, and secrets are left out.
     """
     from rightcall.values.redaction import redacted_text
 
     harmless = reports.escape_commands(reports.printable(redacted_text(str(problem)), one_line=True))
-    click.echo(f"rightcall: {harmless}", err=True)
+    line = f"rightcall: {harmless}"
+    if sys.stderr is not None and sys.stderr.isatty():
+        # A terminal breaks a long line wherever its last column is, in the middle of names.
+        from shutil import get_terminal_size
+        from textwrap import fill
+
+        line = fill(line, max(20, get_terminal_size().columns), break_long_words=False, break_on_hyphens=False)
+    click.echo(line, err=True)
 
 
 @contextmanager

@@ -47,6 +47,11 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
         return self.kind in ("worse", "better", "other")
 
     @property
+    def is_rescored(self) -> bool:
+        """Whether only its scores are others, and its path is the same, as with `--only`."""
+        return self.kind == "drifted" and not self.path
+
+    @property
     def is_quarantined(self) -> bool:
         """Whether the case is in quarantine in the later run that has it: its change counts in nothing."""
         side = self.after or self.before

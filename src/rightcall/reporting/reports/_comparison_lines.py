@@ -66,7 +66,7 @@ def comparison_lines(
     width = max([cell_count(_case(change.case_id, paper)) for change in shared], default=0)
     counts = []
     for one, several, kinds in _SECTIONS:
-        found = [change for change in shared if _section_kind(change) in kinds]
+        found = [change for change in shared if ("rescored" if change.is_rescored else change.kind) in kinds]
         if found:
             counts.append(f"{len(found):,} {one if len(found) == 1 else several}")
             yield ((counts[-1], "bold"),)
@@ -82,11 +82,6 @@ def comparison_lines(
     if comparison.cases:
         dot = f" {paper.glyph(_DOT)} "
         yield from ((piece,) for piece in wrap(dot.join([*counts, f"{comparison.same:,} unchanged"]), paper.width))
-
-
-def _section_kind(change: CaseChange) -> str:
-    """Return the kind of a change. One whose path is the same has drifted in its scores only, as with `--only`."""
-    return "rescored" if change.kind == "drifted" and not change.path else change.kind
 
 
 def _section(changes: Sequence[CaseChange], width: int, paper: Paper, most: int | None) -> Iterator[Line]:
