@@ -123,6 +123,16 @@ def test_of_repeats_the_commonest_problem_is_told_with_how_often() -> None:
     assert not any("rare" in line for line in concise)
 
 
+def test_each_finding_is_told_with_the_repeats_that_have_it() -> None:
+    made = report(result("a", "failed", "always", "once"), result("a", "failed", "always", repeat=1), needed=2)
+
+    concise = "".join(concise_report(made)).splitlines()
+    markdown = "".join(markdown_report(made))
+
+    assert [line.rpartition(": ")[2] for line in concise[:2]] == ["always (2 of 2 repeats)", "once (1 of 2 repeats)"]
+    assert "`once` (1 of 2 repeats)" in markdown
+
+
 def test_a_page_puts_what_was_made_up_for_among_the_passed() -> None:
     page = "".join(html_report(repeats_of(("passed", "failed", "passed"), 2)))
 

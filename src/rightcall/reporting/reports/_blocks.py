@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from rightcall.values.results import CaseRepeats, CaseResult, Quarantine, Verdict
+from rightcall.values.results import CaseRepeats, CaseResult, PlacedFinding, Quarantine, Verdict
 
 from ._report import Report
+
+_MOST_COUNTED = 100
+"""Findings of a result that are counted over all repeats; reports show fewer of them."""
 
 
 class CaseBlock(msgspec.Struct, frozen=True):
@@ -23,6 +26,8 @@ class CaseBlock(msgspec.Struct, frozen=True):
     """What the case adds to the exit code, where a gate or a share of cases decides: `passed` if it adds nothing."""
     quarantine: Quarantine | None = None
     """Why the case counts in nothing; `None` where it counts."""
+    findings: Mapping[tuple[str, ...], int] = {}
+    """How many repeats have each finding, where repeats are put together."""
 
     @property
     def verdict(self) -> Verdict:
@@ -57,9 +62,16 @@ class CaseBlock(msgspec.Struct, frozen=True):
     @property
     def how_often(self) -> str:
         """How many repeats have the problem: ` (3 of 5 repeats)`; empty for a case that was not repeated."""
+        return self._of_all(self.alike)
+
+    def how_often_found(self, placed: PlacedFinding) -> str:
+        """How many repeats have this very finding, in the same words: those with one problem may differ in others."""
+        return self._of_all(self.findings.get(_key(placed), self.alike))
+
+    def _of_all(self, count: int) -> str:
         if self.repeats is None or len(self.repeats.verdicts) == 1 or self.result.passed:
             return ""
-        return f" ({self.alike:,} of {len(self.repeats.verdicts):,} repeats)"
+        return f" ({count:,} of {len(self.repeats.verdicts):,} repeats)"
 
     @property
     def shares(self) -> str:
@@ -81,12 +93,13 @@ def case_blocks(report: Report) -> Iterator[CaseBlock]:
             apart = report.quarantined.get(result.case_id)
             yield CaseBlock(result, decided=decided_verdict(report, result), quarantine=apart)
         return
-    chosen = _chosen(report)
+    chosen, findings = _chosen(report)
     for result in report.results():
         alike = chosen.get((result.case_id, result.repeat))
         if alike is not None:
             repeats, quarantine = report.repeats.get(result.case_id), report.quarantined.get(result.case_id)
-            yield CaseBlock(result, repeats, alike, decided_verdict(report, result), quarantine)
+            found = findings[result.case_id]
+            yield CaseBlock(result, repeats, alike, decided_verdict(report, result), quarantine, found)
 
 
 def decided_verdict(report: Report, result: CaseResult) -> Verdict | None:
@@ -103,17 +116,21 @@ def decided_verdict(report: Report, result: CaseResult) -> Verdict | None:
     return "not_measured" if repeats is not None and "error" not in repeats.verdicts else "error"
 
 
-def _chosen(report: Report) -> dict[tuple[str, int], int]:
-    """Return which repeat of each case is shown, and how many others have its problem: the commonest one."""
+def _chosen(report: Report) -> tuple[dict[tuple[str, int], int], dict[str, Counter[tuple[str, ...]]]]:
+    """Return which repeat of each case is shown, with how many others have its problem, and all findings, counted."""
     problems: dict[str, Counter[tuple[str, ...]]] = {}
+    findings: dict[str, Counter[tuple[str, ...]]] = {}
     firsts: dict[tuple[str, tuple[str, ...]], int] = {}
     for result in report.results():
         problem = _problem(result)
         problems.setdefault(result.case_id, Counter())[problem] += 1
+        found = {_key(placed) for placed in result.findings[:_MOST_COUNTED]}
+        findings.setdefault(result.case_id, Counter()).update(found)
         first = firsts.get((result.case_id, problem), result.repeat)
         firsts[result.case_id, problem] = min(first, result.repeat)
     shown = {case_id: _shown(_verdict(report, case_id), counts) for case_id, counts in problems.items()}
-    return {(case_id, firsts[case_id, problem]): problems[case_id][problem] for case_id, problem in shown.items()}
+    chosen = {(case_id, firsts[case_id, problem]): problems[case_id][problem] for case_id, problem in shown.items()}
+    return chosen, findings
 
 
 def _verdict(report: Report, case_id: str) -> Verdict:
@@ -135,5 +152,8 @@ def _problem(result: CaseResult) -> tuple[str, ...]:
     """Return by what two results have the same problem: verdict, place and the first finding."""
     if not result.findings:
         return (result.verdict, str(result.source))
-    placed = result.findings[0]
-    return (result.verdict, str(placed.source), placed.finding.code, placed.finding.message)
+    return (result.verdict, *_key(result.findings[0]))
+
+
+def _key(placed: PlacedFinding) -> tuple[str, ...]:
+    return str(placed.source), placed.finding.code, placed.finding.message

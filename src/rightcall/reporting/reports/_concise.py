@@ -65,7 +65,7 @@ def concise_lines(block: CaseBlock) -> Iterator[str]:
     for placed in result.findings:
         finding = placed.finding
         advice = f" ({finding.help})" if finding.help else ""
-        yield f"{placed.source}: {finding.code} {block.name}: {finding.message}{advice}{block.how_often}"
+        yield f"{placed.source}: {finding.code} {block.name}: {finding.message}{advice}{block.how_often_found(placed)}"
     if not result.findings:
         word = SIGNS[result.verdict].word
         yield f"{result.source}: {block.name}: {word}, score {result.score}{block.how_often}"

@@ -212,7 +212,7 @@ def _failure_block(block: CaseBlock) -> str:
         sentence = code_span(finding.message, _SENTENCE)
         advice = f" ({code_span(finding.help, _SENTENCE)})" if finding.help else ""
         place = code_span(str(placed.source))
-        lines.append(f"  - **{code_span(finding.code)}** {sentence}{advice}{block.how_often} at {place}")
+        lines.append(f"  - **{code_span(finding.code)}** {sentence}{advice}{block.how_often_found(placed)} at {place}")
     if len(result.findings) > _MOST_FINDINGS:
         lines.append(f"  - … and {len(result.findings) - _MOST_FINDINGS:,} more findings")
     if not result.findings:
@@ -248,7 +248,8 @@ def _notes_of(block: CaseBlock) -> Iterator[_Note]:
     apart = f"; {block.quarantine}" if block.quarantine is not None else ""
     for placed in result.findings:
         own_level = "warning" if is_unmeasured(placed.finding.code) and not block.is_note else level
-        yield _Note(own_level, block.name, placed.source, placed.finding, result.verdict, block.how_often + apart)
+        often = block.how_often_found(placed)
+        yield _Note(own_level, block.name, placed.source, placed.finding, result.verdict, often + apart)
     if not result.findings:
         yield _Note(level, block.name, result.source, None, result.verdict, block.how_often + apart)
 
