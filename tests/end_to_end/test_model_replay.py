@@ -76,6 +76,12 @@ class Upstream(BaseHTTPRequestHandler):
         if last["content"] == "busy" and not self.busy:
             self.busy.append(429)
             self._send(429, "application/json", '{"error": "busy"}')
+        elif last["content"] == "cut":
+            self.send_response(200)
+            self.send_header("content-length", "1000")
+            self.end_headers()
+            self.wfile.write(b"half of an ans")
+            self.close_connection = True
         elif asked.get("stream"):
             self._send(200, "text/event-stream", "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n")
         else:
@@ -160,6 +166,27 @@ def test_a_command_is_replayed_by_a_proxy_with_streams_parallel_requests_and_err
     assert KEY not in recording
     assert len(recording.splitlines()) == 7
     assert without_times(results[0]) == without_times(results[1]) == without_times(results[2])
+
+
+def test_an_answer_that_breaks_off_reaches_the_command_as_it_is_and_is_not_kept(tmp_path: Path) -> None:
+    ending = """
+try:
+    print(json.dumps(ask("cut")))
+except Exception as problem:
+    print(json.dumps(type(problem).__name__))
+"""
+    (tmp_path / "agent.py").write_text(COMMAND.partition("with ThreadPoolExecutor")[0] + ending)
+    (tmp_path / "e.yaml").write_text("cases: [{id: a, input: Hi, expect: {output: IncompleteRead}}]")
+
+    with upstream() as variables:
+        done = rightcall(
+            "run", "cmd:python3 agent.py", "e.yaml", "--record", "--format", "json", cwd=tmp_path, **variables
+        )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "never retrieved" not in done.stdout + done.stderr
+    recording = tmp_path / "e.recording.jsonl"
+    assert not recording.exists() or "half of an ans" not in recording.read_text()
 
 
 def test_a_request_that_is_not_in_the_recording_is_an_error_of_its_case(tmp_path: Path) -> None:

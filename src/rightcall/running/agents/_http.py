@@ -60,6 +60,11 @@ class HttpStream:
             self._writer.write(self._connection.send(event) or b"")
         await self._writer.drain()
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a response is on its way already, so that no other one can be sent."""
+        return self._connection.our_state not in (h11.IDLE, h11.SEND_RESPONSE)
+
     async def begin(self, status: int, headers: Headers) -> None:
         """Send the head of a response whose body comes in pieces."""
         await self._write(h11.Response(status_code=status, headers=list(headers.items())))

@@ -91,6 +91,8 @@ class ModelProxy:
             async with asyncio.timeout(_PATIENCE):
                 await self._pass_on(stream, asked, _Request(method, self._upstream[provider], path, headers, body))
         except (HttpError, OSError, TimeoutError) as problem:
+            if stream.has_begun:  # the provider broke off, or the command has gone: the answer ends where it is cut
+                return
             reason = getattr(problem, "strerror", None) or str(problem) or "it took too long"
             await _send(stream, _failure(_NOT_REACHED, f"{provider} cannot be reached: {reason}"))
 
