@@ -182,3 +182,9 @@ def test_what_broke_has_neither_score_nor_calls_in_the_totals() -> None:
     seen = overview(sides_of([result("a", "passed", "x", "y"), result("b", "error")]))
 
     assert (seen.cases, seen.passed, seen.scores, seen.calls) == (2, 1, {"order": 1.0}, 2.0)
+
+
+def test_calls_a_case_are_the_mean_of_all_repeats() -> None:
+    seen = overview(sides_of([result("a", "passed", "x"), result("a", "passed", "x", "y", "z", repeat=1)]))
+
+    assert seen.calls == 2.0

@@ -98,6 +98,8 @@ class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     is_recorded: bool
     """Whether there is a path at all: an agent that broke has none."""
     source: Source
+    calls: float | None = None
+    """The mean number of calls over the repeats that have a path."""
     is_quarantined: bool = False
 
     @property
@@ -143,7 +145,7 @@ def overview(sides: Mapping[str, CaseSide]) -> Overview:
     sides = {case_id: side for case_id, side in sides.items() if not side.is_quarantined}
     evaluators = dict.fromkeys(evaluator for side in sides.values() for evaluator in side.scores)
     means = {name: mean(side.scores.get(name) for side in sides.values()) for name in evaluators}
-    calls = mean(float(len(side.path)) for side in sides.values() if side.is_recorded)
+    calls = mean(side.calls for side in sides.values())
     return Overview(len(sides), sum(side.passed for side in sides.values()), means, calls)
 
 
@@ -198,11 +200,13 @@ def _side(result: CaseResult) -> CaseSide:
     trajectory = result.trajectory
     # A digest, because answers are compared and never shown here, and may be megabytes.
     answer = dump_json(trajectory.output) if trajectory is not None else ""
+    path = compared_calls(trajectory)
     return CaseSide(
         verdict=result.verdict,
         score=result.score,
         scores={evaluation.evaluator: evaluation.score for evaluation in result.results},
-        path=compared_calls(trajectory),
+        path=path,
+        calls=float(len(path)) if trajectory is not None else None,
         answer=blake2b(answer.encode(errors="surrogatepass"), digest_size=16).digest(),
         is_recorded=trajectory is not None,
         source=result.source,
@@ -217,6 +221,7 @@ def _merged(repeats: list[CaseSide], verdict: Verdict, *, is_quarantined: bool) 
         verdict=verdict,
         is_quarantined=is_quarantined,
         score=mean(side.score for side in repeats),
+        calls=mean(side.calls for side in repeats),
         scores={name: mean(side.scores.get(name) for side in repeats) for name in evaluators},
     )
 
