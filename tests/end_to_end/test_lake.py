@@ -57,7 +57,7 @@ def test_a_summary_says_what_all_rows_come_to(tmp_path: Path) -> None:
     assert done.stderr == "rightcall: not judged, because they belong to no case: 1 trajectories\n"
     told = done.stdout.splitlines()
     assert "scores, 0.750 on average" in told
-    assert "  1  search: never called, or too seldom (RC101)" in told
+    assert "  1  search: never called, or not often enough (RC101)" in told
     assert "  order  1 passed, 1 failed, 0.750 on average" in told
     assert told[told.index("slowest") + 1].split() == ["3.00s", "bad"]
     assert "no row belongs to 1 case" in told
@@ -75,7 +75,7 @@ def test_the_summary_is_a_file_and_a_document_too(tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert document["totals"] == {"passed": 1, "failed": 1, "not_measured": 0, "error": 1}
     assert (document["rows"], document["no_case"], document["unmet"]) == (4, 1, ["unmet"])
-    assert document["groups"][0]["words"] == "search: never called, or too seldom"
+    assert document["groups"][0]["words"] == "search: never called, or not often enough"
     kept = json.loads((tmp_path / "scores" / "_summary.json").read_text())
     assert kept == {key: value for key, value in document.items() if key in kept}
 

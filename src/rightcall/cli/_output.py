@@ -65,7 +65,7 @@ format_options = options(
         type=click.IntRange(min=0),
         default=10,
         show_default=True,
-        help="How many cases that did not pass the full format explains.",
+        help="How many cases the full format explains; where more did not pass, one of each cause.",
     ),
     option("Output", "--output-file", metavar="FILE", help="Write all results to this file as JSON."),
     option(

@@ -115,7 +115,10 @@ def test_a_finding_points_at_the_call_or_the_answer_it_is_about(tmp_path: Path) 
     )
 
     places = [(each.finding.code, each.source.excerpt.strip()) for each in result.findings]
-    assert places == [("RC101", '"name": "check_inventory",'), ("RC108", '"final_response": {')]
+    assert places == [
+        ("RC101", '"name": "check_inventory", "args": {"product_id": "P001"}'),
+        ("RC108", '"final_response": {'),
+    ]
     assert "turn 2: `check_inventory" in result.findings[0].finding.message
 
 

@@ -443,9 +443,31 @@ def test_an_object_of_pretty_json_is_where_its_first_key_stands(tmp_path: Path) 
     result = judge(case, Trajectory.of([]))
 
     assert [(str(placed.source), placed.source.excerpt.strip()) for placed in result.findings] == [
-        (f"{path}:8:13", '"name": "search",'),
-        (f"{path}:14:13", '"pay": {'),
+        (f"{path}:8:13", '"name": "search", "args": {"query": "laptop"}'),
+        (f"{path}:14:13", '"pay": {"amount": 2}'),
     ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "quoted"),
+    [
+        ("\n      - pay:\n          amount: 2", '- pay: {"amount": 2}'),
+        ("\n      - pay: {amount: 2}", "- pay: {amount: 2}"),
+        ("\n      - name: pay\n        args: {amount: 2}", "- name: pay"),
+        ("\n      - pay:\n" + "".join(f"          a{n}: 1\n" for n in range(60)), "- pay:"),
+        ("\n      - pay:\n          note: " + "x" * 600, "- pay:"),
+    ],
+    ids=["begun", "whole", "named", "many", "long"],
+)
+def test_a_line_that_only_begins_a_small_call_is_quoted_with_the_rest_of_it(
+    tmp_path: Path, calls: str, quoted: str
+) -> None:
+    (tmp_path / "shop.yaml").write_text(f"cases:\n  - id: a\n    expect:\n      calls:{calls}\n")
+    [case] = load_eval_set(tmp_path / "shop.yaml").cases
+
+    [placed] = judge(case, Trajectory.of([])).findings
+
+    assert placed.source.excerpt.strip() == quoted
 
 
 def test_names_with_a_star_are_mistakes_at_their_place_where_they_are_turned_off(tmp_path: Path) -> None:

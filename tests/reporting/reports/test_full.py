@@ -320,11 +320,51 @@ def test_an_agent_that_raised_is_shown_with_the_end_of_its_traceback(judged: Jud
 def test_more_failures_than_asked_for_are_counted(judged: Judging) -> None:
     result = judged(SHOP, MADE)
 
-    lines = screen(*[named(result, f"case_{number}") for number in range(5)], max_detail=2)
+    names = [f"case_{number}" for number in range(5)]
 
-    assert sum(line.startswith("error[") for line in lines) == 2
+    lines = screen(*[named(result, name) for name in names], max_detail=2)
+
+    assert sum(line.startswith("error[") for line in lines) == 1
     assert sum(line.startswith("  ✗ case_") for line in lines) == 5
-    assert "3 more without details here; --max-detail 5 shows all" in lines
+    assert lines[6:9] == ["5 cases: `reserve_item` never called", f"  {', '.join(names)}", ""]
+    assert "one case of each cause is explained; --max-detail 5 explains every case" in lines
+
+
+def test_of_many_failures_one_of_each_cause_is_explained_the_commonest_first(judged: Judging) -> None:
+    missing = judged(SHOP, MADE)
+    raised = msgspec.structs.replace(failing("the agent raised KeyError: 'x'", code="RC501"), verdict="error")
+    looping = failing("`search` was called 9 times in a row", code="RC112")
+    results = [named(raised, f"raised_{n}") for n in range(9)]
+    results += [named(looping, "looping"), *[named(missing, f"missing_{n:02}") for n in range(7)]]
+
+    lines = screen(*results, max_detail=2)
+
+    counted = [line for line in lines if " cases: " in line or line.startswith("1 case: ")]
+    assert counted == ["7 cases: `reserve_item` never called", "1 case: calls loop", "9 cases: agent raised"]
+    assert "  missing_00, missing_01, missing_02, missing_03, missing_04 and 2 more" in lines
+    assert [line for line in lines if line.startswith("error[")] == [
+        "error[RC101 call-missing]: `reserve_item` was never called",
+        "error[RC112 calls-loop]: `search` was called 9 times in a row",
+    ]
+    assert "--max-detail 3 explains a case of each cause, --max-detail 17 every case" in lines
+
+
+def test_as_many_failures_as_are_explained_are_explained_one_by_one(judged: Judging) -> None:
+    results = [named(judged(SHOP, MADE), f"case_{number}") for number in range(3)]
+
+    lines = screen(*results, max_detail=3)
+
+    assert sum(line.startswith("error[RC101") for line in lines) == 3
+    assert not [line for line in lines if " cases: " in line]
+
+
+def test_very_many_causes_are_counted_in_a_line() -> None:
+    results = [named(failing("too much", code=f"RC{700 + n}"), f"case_{n}") for n in range(30)]
+
+    lines = screen(*results, max_detail=1)
+
+    assert sum(line.startswith("1 case: RC7") for line in lines) == 21
+    assert "9 more causes, 9 cases" in lines
 
 
 def test_when_all_pass_there_is_one_line_and_the_totals() -> None:
@@ -348,22 +388,21 @@ def test_a_result_without_the_places_of_its_calls_names_them_instead(judged: Jud
 
 
 def test_a_call_whose_line_does_not_name_it_is_named_beside_it(judged: Judging) -> None:
-    written = """{"cases": [{"id": "a", "input": 1, "expect": {"calls": [
-    {
-      "args": {}, "name": "search"
-    },
-    {
-      "args": {},
-      "name": "book"
-    }
-    ]}}]}"""
+    written = """cases:
+- id: a
+  expect:
+    calls:
+    - {args: {}, name: search}
+    - args: {}
+      name: book
+"""
 
     lines = screen(judged(written, calls("search")))
 
     assert lines[5:8] == [
-        '3 |   "args": {}, "name": "search"  ✓ 1',
-        '6 |   "args": {},                   −  book',
-        "  |   ^^^^^^ expected here, nothing matched",
+        "5 |   - {args: {}, name: search}  ✓ 1",
+        "6 |   - args: {}                  −  book",
+        "  |     ^^^^ expected here, nothing matched",
     ]
 
 

@@ -67,7 +67,7 @@ def test_a_run_that_keeps_examples_says_so_and_shows_what_they_stand_for(runs: P
 
     assert "2 of 1,000,000 results are kept here, as examples of each kind of failure" in page
     assert "900,000 of 1,000,000 passed" in page
-    assert "search never called, or too seldom RC101 70,000 cases" in page
+    assert "search never called, or not often enough RC101 70,000 cases" in page
     assert "Calls a case" not in page
 
 

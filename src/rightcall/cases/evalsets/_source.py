@@ -21,10 +21,12 @@ from rightcall.errors import (
 )
 from rightcall.judging import camel
 from rightcall.limits import Limits
-from rightcall.values.decoding import Document, Path, decode_document
+from rightcall.values.decoding import Document, Path, decode_document, dump_json
 from rightcall.values.results import Source
 
 _QUOTED = 500
+_MOST_JOINED = 40
+"""Parts of a value that is quoted on one line."""
 _LEADING = lazy_pattern(r"[\w-]+(?:\[\d+\]|\.[^\s.:\[\]]+)+")
 """The path that the message about an expected value begins with: `expected[0].args.id`."""
 _PART = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -70,12 +72,24 @@ class SourceFile:
 
     def source(self, path: Path) -> Source:
         """Return where a part is written or, if it is not in the file, the nearest part around it."""
-        position = self._document.position(self._spelt(path))
+        spelt = self._spelt(path)
+        position = self._document.position(spelt)
         number, column, line = position.line, position.column, self._line(position.line)
         # A JSON object often starts with a brace alone on its line, which says nothing: point to its first key.
-        if line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
+        if is_below := line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
             number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
+        if is_below or line.rstrip().endswith((":", "{")):
+            line = _joined(line, self._at(spelt)) or line
         return Source(self.name, number, column, line)
+
+    def _at(self, path: Path) -> Any:
+        value = self.value
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
 
     def _line(self, number: int) -> str:
         """Return the beginning of a line, as much as reports quote."""
@@ -117,6 +131,35 @@ class SourceFile:
             inside |= isinstance(value, list) and isinstance(step, int) and step < len(value)
             value = value[step] if inside else None
         return tuple(spelt)
+
+
+def _joined(line: str, value: Any) -> str:
+    """Return a line that only begins a small object, with the rest of the object on it; empty where it is not one.
+
+    `"search": {` does not say what was expected of the call, and `"search": {"query": "laptop"}` does.
+    """
+    if not isinstance(value, dict) or not value or not _is_small(value):
+        return ""
+    first, indent = next(iter(value)), line[: len(line) - len(line.lstrip(" -"))]
+    written = dump_json(first)
+    begun = next((each for each in (written, str(first)) if line.startswith(f"{each}:", len(indent))), "")
+    if not begun or (len(value) > 1 and begun != written):
+        return ""
+    inner = dump_json(value)[1:-1] if begun == written else f"{first}: {dump_json(value[first])}"
+    return f"{indent}{inner}" if len(indent) + len(inner) <= _QUOTED else ""
+
+
+def _is_small(value: Any, room: int = _MOST_JOINED) -> bool:
+    """Return whether a value has few enough parts to be quoted. It does not walk a large one to its end."""
+    waiting = [value]
+    while waiting and room > 0:
+        part = waiting.pop()
+        room -= 1
+        if isinstance(part, (dict, list)):
+            if len(part) > room:
+                return False
+            waiting += part.values() if isinstance(part, dict) else part
+    return not waiting
 
 
 def path_of(problem: ConfigurationError | CriteriaError) -> Path:

@@ -7,17 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from rightcall.reporting.reports import seconds_between
+from rightcall.reporting.reports import reported_findings, seconds_between
 from rightcall.values.results import (
     CODES,
     CaseResult,
     Code,
     EvaluatorTotals,
-    Finding,
     PlacedFinding,
     Totals,
     Verdict,
-    is_unmeasured,
 )
 
 from ._templates import ShownText, case_key, shown_text
@@ -32,22 +30,6 @@ _PLACE = 300
 _MOST = 40
 Problem = tuple[str, str]
 """A code and the name of a tool; the name is empty where no single tool is to blame."""
-_GRAVEST = (
-    "RC107",
-    "RC101",
-    "RC104",
-    "RC106",
-    "RC105",
-    "RC103",
-    "RC102",
-    "RC108",
-    "RC112",
-    "RC111",
-    "RC113",
-    "RC114",
-    "RC115",
-)
-_PREAMBLE = "not measured: "
 
 
 class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -220,20 +202,6 @@ def problems_of(result: CaseResult) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys([(placed.finding.code, placed.finding.tool) for placed in reported_findings(result)]))
 
 
-def reported_findings(result: CaseResult) -> list[PlacedFinding]:
-    """Return the findings of a case that did not pass, the worst first, each message once.
-
-    A finding that only says "not measured" is left out if another one says what was not measured.
-    """
-    if result.passed:
-        return []
-    blamed = {one.evaluator for one in result.results if not one.passed}
-    mine = [each for each in result.findings if each.expectation in blamed or not result.results] or result.findings
-    once = {(each.finding.code, each.finding.message): each for each in reversed(mine)}
-    reported = [each for each in reversed(once.values()) if not each.finding.message.startswith(_PREAMBLE)]
-    return sorted(reported or list(mine[:1]), key=lambda each: _weight(result, each.finding))
-
-
 def _seconds(result: CaseResult) -> float | None:
     """Return the time from the start of the first call to the end of the last one."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
@@ -256,12 +224,3 @@ def problem_view(placed: PlacedFinding) -> ProblemView:
         number=finding.actual.position + 1 if finding.actual is not None else 0,
         path=(finding.path or "")[:_PLACE],
     )
-
-
-def _weight(result: CaseResult, finding: Finding) -> int:
-    """Return the rank of a finding: those that decided the verdict come first."""
-    if result.verdict == "error" and finding.code >= "RC4":
-        return -1
-    if result.verdict == "not_measured" and is_unmeasured(finding.code):
-        return -1
-    return _GRAVEST.index(finding.code) if finding.code in _GRAVEST else len(_GRAVEST)

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reporting.reports import ExpectedPath, PathRow, group_labels, path_rows, paths_of
+from rightcall.reporting.reports import ExpectedPath, PathRow, group_labels, path_rows, paths_of, reported_findings
 from rightcall.values.decoding import decode_json
 from rightcall.values.results import (
     CaseResult,
@@ -23,7 +23,7 @@ from rightcall.values.trajectory import ToolCall
 from ._case_calls import BarView, CallView, value_shown
 from ._evaluations import EvaluationView, StepView
 from ._flows import Flow
-from ._rows import ProblemView, problem_view, reported_findings
+from ._rows import ProblemView, problem_view
 from ._templates import Change, Marked, ShownText, shown_text
 
 ItemKind: TypeAlias = Literal["turn", "user", "answer", "group", "fold", "call", "missing", "left_out", "nothing"]

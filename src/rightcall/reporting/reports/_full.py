@@ -15,6 +15,7 @@ from rightcall.values.results import (
 )
 
 from ._blocks import CaseBlock, case_blocks
+from ._causes import Cause, CauseCount, by_weight, cause_of, firsts_of
 from ._concise import ending, headline, matrices, matrix_lines, repeat_lines, repeats_headline
 from ._expected_paths import ExpectedPath, paths_of
 from ._gutter import Gutter
@@ -26,11 +27,18 @@ _LINES_PRINTED = 4
 _LINES_OF_A_MESSAGE = 6
 _MOST_OF_A_CASE = 12
 _MOST_QUARANTINED = 20
+_MOST_UNEXPLAINED = 20
+"""Causes that are counted in a line each below those that are explained."""
 
 
 def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[Line]:
-    """Yield all results: a line for each case that did not pass, a diagnosis for the first `max_detail`, and totals."""
+    """Yield all results: a line for each case that did not pass, diagnoses, and totals.
+
+    Up to `max_detail` cases are explained one by one. Where there are more, one case of each cause is explained, the
+    commonest cause first.
+    """
     explained: list[CaseBlock] = []
+    causes: dict[Cause, CauseCount] = {}
     listed, problems, made_up = 0, 0, 0
     for block in case_blocks(report):
         is_quarantined = block.quarantine is not None
@@ -41,6 +49,8 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
         yield repeats_headline(block, paper) if block.shares else headline(block, paper)
         if not block.result.passed:
             problems += 1
+            cause = cause_of(block)
+            causes.setdefault(cause, CauseCount(cause)).add(block)
             if len(explained) < max_detail:
                 explained.append(block)
     # Results that passed are not always at hand, but they are counted: all that passed, without those listed above.
@@ -48,11 +58,47 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
     if steady:
         reported = f"{steady:,} more" if listed else f"{steady:,} passed"
         yield ((f"  {paper.sign('passed')} ", "green"), reported)
-    for block in explained:
-        yield from diagnosis(block.result, paper, report.run_id, is_note=block.is_note)
-    if (hidden := problems - len(explained)) > 0:
-        yield ()
-        yield ((f"{hidden:,} more without details here; --max-detail {problems} shows all", "dim"),)
+    if problems > max_detail:
+        yield from _by_cause(report, by_weight(causes.values()), paper, max_detail, problems)
+    else:
+        for block in explained:
+            yield from diagnosis(block.result, paper, report.run_id, is_note=block.is_note)
+    yield from _closing(report, paper)
+
+
+def _by_cause(report: Report, causes: list[CauseCount], paper: Paper, max_detail: int, problems: int) -> Iterator[Line]:
+    """Yield each cause with its number of cases, and a diagnosis of the first case of the commonest causes."""
+    firsts = firsts_of([each.cause for each in causes[:max_detail]], case_blocks(report))
+    yield ()
+    for each in causes[: max_detail + _MOST_UNEXPLAINED]:
+        yield from _cause_lines(each, paper)
+        if (block := firsts.get(each.cause)) is not None:
+            yield from diagnosis(block.result, paper, report.run_id, is_note=block.is_note)
+            yield ()
+    if left := causes[max_detail + _MOST_UNEXPLAINED :]:
+        yield ((f"{len(left):,} more causes, {sum([each.cases for each in left]):,} cases", "dim"),)
+    if len(causes) > max_detail:
+        yield from () if max_detail else [()]
+        said = f"--max-detail {len(causes)} explains a case of each cause, --max-detail {problems} every case"
+    else:
+        said = f"one case of each cause is explained; --max-detail {problems} explains every case"
+    yield from (((piece, "dim"),) for piece in wrap(said, max(NARROWEST, paper.width)))
+
+
+def _cause_lines(counted: CauseCount, paper: Paper) -> Iterator[Line]:
+    """Yield a cause: `49 cases: `search` called out of order`, and the first of these cases."""
+    number = "1 case" if counted.cases == 1 else f"{counted.cases:,} cases"
+    note = " (other repeats passed)" if counted.cause.verdict == "passed" else ""
+    text = fit(paper.text(f"{number}: {counted.cause.words}{note}"), max(NARROWEST, paper.width), plain=paper.plain)
+    yield ((text, "bold"),)
+    more = counted.cases - len(counted.names)
+    names = ", ".join(counted.names) + (f" and {more:,} more" if more else "")
+    if counted.cases > 1:
+        yield ((f"  {fit(paper.text(names), max(NARROWEST, paper.width - 2), plain=paper.plain)}", "dim"),)
+
+
+def _closing(report: Report, paper: Paper) -> Iterator[Line]:
+    """Yield how steady cases are, confusion matrices, notes and totals."""
     yield from repeat_lines(report, paper)
     yield ()
     for names, found in matrices(report.overall):

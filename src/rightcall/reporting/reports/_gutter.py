@@ -23,6 +23,7 @@ _LABELS = {
 }
 _INDENT = "  "
 _WIDEST = 60
+_WIDEST_EXTRA = 30
 _LONGEST_PLACE = 300
 """A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
 _WORD = lazy_pattern(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
@@ -182,9 +183,11 @@ class Gutter:
             for row, source in own
         ]
         widths += [cell_count(self._paper.text(row.step.name)) + 2 * len(row.groups) for row in rows if row.groups]
-        told = [row for row in rows if row.step.kind != "extra"]
-        verdicts = [self._verdict(row, path, calls, _WIDEST) for row in told]
-        wanted = max([line_length(line) for lines in verdicts for line in lines], default=0)
+        # A call that is not expected may have any number of arguments: its name has room, and the rest if it fits.
+        wanted = 0
+        for row in rows:
+            longest = max([line_length(line) for line in self._verdict(row, path, calls, _WIDEST)])
+            wanted = max(wanted, min(longest, _WIDEST_EXTRA) if row.step.kind == "extra" else longest)
         return min(max(widths, default=0), max(self._room * 2 // 5, self._room - 2 - wanted))
 
     def _numbered(self, source: Source, text: str) -> Line:

@@ -308,24 +308,24 @@ CODES: dict[str, Code] = {
 
 # Words after the name of a tool, for the summary by tool; codes that are not about a tool have none.
 _TOLD = {
-    "RC101": "never called, or too seldom",
+    "RC101": "never called, or not often enough",
     "RC102": "called, but not expected",
     "RC103": "called out of order",
     "RC104": "called with other arguments",
-    "RC105": "called more or less often than allowed",
+    "RC105": "called the wrong number of times",
     "RC106": "returned something else",
     "RC107": "called, though forbidden",
-    "RC111": "called again without need",
-    "RC112": "called over and over",
-    "RC113": "called again after an error",
+    "RC111": "repeated without need",
+    "RC112": "called in a loop",
+    "RC113": "retried after an error",
     "RC114": "failed",
     "RC115": "took too long",
-    "RC116": "called against a rule",
-    "RC117": "called with a value made up",
-    "RC119": "not called at once with others",
-    "RC120": "failed or succeeded against expectation",
+    "RC116": "called, which breaks a rule",
+    "RC117": "called with a made-up value",
+    "RC119": "not called at the same time as the others",
+    "RC120": "failed or succeeded unexpectedly",
     "RC301": "not recorded, so not measured",
-    "RC506": "called in a way that no mock answers",
+    "RC506": "called in a way no mock covers",
 }
 
 
