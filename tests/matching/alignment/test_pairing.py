@@ -1,11 +1,12 @@
 """Maximum pairing."""
 
+import random
 from itertools import permutations
 
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.matching.alignment import maximum_pairing, only_pairing
+from rightcall.matching.alignment import MarkedRow, maximum_pairing, only_pairing
 
 rows = st.integers(0, 6).flatmap(
     lambda width: st.lists(st.sets(st.integers(0, max(0, width - 1))).map(sorted), max_size=6)
@@ -97,3 +98,54 @@ def test_a_row_that_found_its_way_taken_in_one_round_is_paired_in_the_next() -> 
 
 def test_a_row_takes_a_free_position_before_one_that_a_seed_gave_to_another() -> None:
     assert maximum_pairing([(0, 1), (0, 2)], [(0, 0)]) == [0, 2]
+
+
+def by_one_path_after_the_other(table: list[list[int]]) -> int:
+    """The size of the largest pairing, by Kuhn's method."""
+    owner: dict[int, int] = {}
+
+    def pairs(row: int, seen: set[int]) -> bool:
+        for column in table[row]:
+            if column not in seen:
+                seen.add(column)
+                if column not in owner or pairs(owner[column], seen):
+                    owner[column] = row
+                    return True
+        return False
+
+    return sum([pairs(row, set()) for row in range(len(table))])
+
+
+def _many_long_rows(shape: str, chance: random.Random) -> list[list[int]]:
+    """A hundred rows with more than 4,096 positions in all."""
+    size = 100
+    if shape == "stairs":
+        return [list(range(size - row)) for row in range(size)]
+    if shape == "upper stairs":
+        return [list(range(row // 2, size)) for row in range(size)]
+    few = chance.sample(range(size), 60)
+    return [sorted(chance.sample(few if row % 2 else range(size), chance.randint(30, 59))) for row in range(size)]
+
+
+@pytest.mark.parametrize("marked", [False, True])
+@pytest.mark.parametrize("shape", ["stairs", "upper stairs", "random", "other random"])
+def test_many_long_rows_are_paired_as_well(shape: str, marked: bool) -> None:
+    chance = random.Random(shape)
+    table = _many_long_rows(shape, chance)
+    rows = [MarkedRow([column in row for column in range(100)]) for row in table] if marked else table
+    seed = [(row, table[row][-1]) for row in chance.sample(range(100), 1)]
+
+    choice = maximum_pairing(rows, seed)
+
+    taken = [column for column in choice if column >= 0]
+    assert len(taken) == len(set(taken)) == by_one_path_after_the_other(table)
+    assert all(column in row for row, column in zip(table, choice, strict=True) if column >= 0)
+    assert all(choice[row] >= 0 and column in taken for row, column in seed)
+
+
+def test_a_row_made_of_flags_has_the_positions_and_their_bits() -> None:
+    row = MarkedRow([True, False, True, True, False])
+
+    assert row == [0, 2, 3]
+    assert row.bits == 0b1101
+    assert (MarkedRow([]), MarkedRow([]).bits) == ([], 0)

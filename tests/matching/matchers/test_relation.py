@@ -15,10 +15,13 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching.matchers import CallPattern, ExpectedCalls, OutputPattern, Pattern, relate
 
 NAMES = st.sampled_from(["a", "b"])
-VALUES = st.sampled_from([0, False, 1, True, 2, 2.0, "x", None, [1], [True], {"k": [1]}, float("nan")])
+VALUES = st.sampled_from([0, False, 1, True, 2, 2.0, "x", "é", "y\ud800", None, [1], [True], {"k": [1]}, float("nan")])
 ARGS = st.dictionaries(st.sampled_from("pq"), VALUES, max_size=2)
-EXPECTED_ARGS = ARGS | st.just({"$any": True}) | st.dictionaries(st.just("p"), st.just({"$gt": 0}))
-EXPECTED_OUTPUTS = VALUES | st.sampled_from([{"$any": True}, {"$type": "number"}, {"content": 2}, "[1]"])
+MATCHERS = VALUES | st.sampled_from(
+    [{"$gt": 0}, {"$lte": 1.5}, {"$gte": "x"}, {"$regex": "^x|é$"}, {"$absent": True}, {"$contains": 1}, {"k": [1]}]
+)
+EXPECTED_ARGS = ARGS | st.just({"$any": True}) | st.dictionaries(st.sampled_from("pq"), MATCHERS, max_size=2)
+EXPECTED_OUTPUTS = MATCHERS | st.sampled_from([{"$any": True}, {"$type": "number"}, {"content": 2}, "[1]"])
 BY_ARGS = st.builds(CallPattern, NAMES, EXPECTED_ARGS, st.sampled_from(["exact", "subset", "superset", "ignore"]))
 BY_OUTPUT = st.builds(OutputPattern, NAMES, EXPECTED_OUTPUTS, text=st.booleans())
 

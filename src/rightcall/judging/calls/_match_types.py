@@ -28,6 +28,8 @@ class Judged(msgspec.Struct, frozen=True):
     high: float
     as_expected: bool = False
     """Whether the first calls simply are the expected ones, in order."""
+    relation: Relation | None = None
+    """Which calls satisfy which expected ones, where that was found on the way: the findings need it again."""
 
 
 _PASSED = Judged(1.0, 1.0, as_expected=True)
@@ -49,7 +51,8 @@ def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
         return _FAILED
     paired = pair(expected, selection, limits)
     needed = len(selection.calls) if match_type == "SUBSET" else len(expected)
-    return Judged(float(paired.low == needed), float(paired.high == needed), paired.relation is None)
+    relation = paired.relation
+    return Judged(float(paired.low == needed), float(paired.high == needed), relation is None, relation)
 
 
 def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
@@ -64,14 +67,15 @@ def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
         return Judged(1.0, 1.0)
     if match_type not in IN_SEQUENCE:
         paired = pair(expected, selection, limits)
-        return Judged(paired.low / total, paired.high / total, paired.relation is None)
+        return Judged(paired.low / total, paired.high / total, paired.relation is None, paired.relation)
     sure, possible = _arrangements(expected, selection, limits)
     relation = relate(expected, sure.calls, limits, sure.moment)
     low = len(related_subsequence(relation.sure, made))
+    kept = None if selection.free else relation
     if relation.is_certain:
-        return Judged(low / total, low / total)
+        return Judged(low / total, low / total, relation=kept)
     rows = relation.possible if possible is sure else relate(expected, possible.calls, limits, possible.moment).possible
-    return Judged(low / total, len(related_subsequence(rows, made)) / total)
+    return Judged(low / total, len(related_subsequence(rows, made)) / total, relation=kept)
 
 
 def compare_turn(
@@ -80,7 +84,7 @@ def compare_turn(
     """The comparison behind the score of a turn."""
     if match_type in IN_SEQUENCE and selection.free:
         selection = _arrangements(expected, selection, limits)[0]
-    return compare_calls(expected, selection, limits, as_expected=judged.as_expected)
+    return compare_calls(expected, selection, limits, judged.relation, as_expected=judged.as_expected)
 
 
 def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:

@@ -5,6 +5,7 @@ from ._arrangement import (
     least_met as least_met,
 )
 from ._pairing import (
+    MarkedRow as MarkedRow,
     Row as Row,
     best_assignment as best_assignment,
     maximum_pairing as maximum_pairing,

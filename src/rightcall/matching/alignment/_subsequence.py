@@ -9,7 +9,7 @@ from functools import cache
 from itertools import accumulate, repeat
 from typing import Any
 
-from ._pairing import Row
+from ._pairing import MarkedRow, Row, bits_of
 
 
 def longest_run(values: Sequence[int]) -> list[int]:
@@ -141,10 +141,13 @@ class _Masks:
 
     def __init__(self, left: int, width: int, *, mirrored: bool = False) -> None:
         self._left, self._width = left, width
+        self._all = (1 << width) - 1
         self._mirrored = mirrored
         self._kept: dict[int, int] = {}
 
     def of(self, row: Row) -> int:
+        if isinstance(row, MarkedRow) and not self._mirrored:
+            return (row.bits >> self._left) & self._all
         mask = self._kept.get(id(row))
         if mask is None:
             first, last = bisect_left(row, self._left), bisect_left(row, self._left + self._width)
@@ -156,13 +159,8 @@ class _Masks:
     def _mask(self, positions: Row) -> int:
         shifts = [position - self._left for position in positions]
         if self._mirrored:
-            shifts = [self._width - 1 - shift for shift in shifts]
-        if len(shifts) < 4:
-            return sum([1 << shift for shift in shifts])
-        bits = bytearray(self._width // 8 + 1)
-        for shift in shifts:
-            bits[shift >> 3] |= 1 << (shift & 7)
-        return int.from_bytes(bits, "little")
+            shifts = [self._width - 1 - shift for shift in reversed(shifts)]
+        return bits_of(shifts)
 
 
 _LARGEST_EDITS = 20_000 * 20_000

@@ -10,6 +10,7 @@ from rightcall.errors import ExpectationError, InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits, spend
 from rightcall.values.decoding import admit
 
+from ._columns import Column
 from ._equality import equal, holds_nan, is_delicate, same_kinds
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class Expectation(ABC):
     @abstractmethod
     def matches(self, actual: Any) -> bool:
         """Return whether `actual` is what was expected."""
+
+    def matches_each(self, column: Column) -> list[bool]:
+        """Return `matches` of each value of a column. What is spent in all is the same."""
+        return list(map(self.matches, column.values))
 
     def matches_absence(self) -> bool:
         """Return whether it is right that there is no value at all."""
@@ -128,6 +133,20 @@ class ObjectOf(Several):
         return all(
             item.matches(actual[key]) if key in actual else item.matches_absence() for key, item in self._items.items()
         )
+
+    def matches_each(self, column: Column) -> list[bool]:
+        parts = [part for key in self._items if (part := column.at(key)) is not None]
+        if not self._open or not parts or len(parts) < len(self._items):
+            return super().matches_each(column)
+        if self._steps:
+            spend(self._steps * len(column.values), self._limits)
+        first, *others = self._items.values()
+        flags = first.matches_each(parts[0])
+        # As `all` does: what one expectation refuses is not tried on the next.
+        for item, part in zip(others, parts[1:], strict=True):
+            for place in [place for place, holds in enumerate(flags) if holds]:
+                flags[place] = item.matches(part.values[place])
+        return flags
 
 
 class ListOf(Several):

@@ -10,9 +10,11 @@ import msgspec
 from rightcall.errors import ExpectationError, shown
 from rightcall.limits import Budget, Limits, current_budget, spend
 
+from ._columns import Column
 from ._expectations import Compiler, Expectation, Several
 
 Test = Callable[[Any], bool]
+ColumnTest = Callable[[Column], list[bool]]
 SpendingTest = Callable[[Any, Budget], bool]
 
 
@@ -54,15 +56,19 @@ class Operand(msgspec.Struct, frozen=True):
 class Matcher(Expectation):
     """One `$` matcher: a test of the actual value, whose work does not depend on how large that is."""
 
-    __slots__ = ("_absence", "_test", "cost")
+    __slots__ = ("_absence", "_each", "_test", "cost")
 
-    def __init__(self, test: Test, *, absence: bool = False, cost: int = 1) -> None:
+    def __init__(self, test: Test, *, absence: bool = False, cost: int = 1, each: ColumnTest | None = None) -> None:
         self._test = test
+        self._each = each
         self._absence = absence
         self.cost = cost
 
     def matches(self, actual: Any) -> bool:
         return self._test(actual)
+
+    def matches_each(self, column: Column) -> list[bool]:
+        return list(map(self._test, column.values)) if self._each is None else self._each(column)
 
     def matches_absence(self) -> bool:
         return self._absence

@@ -38,6 +38,7 @@ from ._operand import (
 )
 from ._regex import compile_regex, regex_cost
 
+_NUMBERS = frozenset({int, float})
 _TRIES = 2
 """Values that one small expectation is tried on in one step."""
 _FOLDED = 16
@@ -48,7 +49,8 @@ _EDGES = 8
 
 def _regex(operand: Operand) -> Matcher:
     pattern = operand.text()
-    return Matcher(compile_regex(pattern, operand.where, operand.compiler.limits), cost=regex_cost(pattern))
+    search = compile_regex(pattern, operand.where, operand.compiler.limits)
+    return Matcher(search.test, cost=regex_cost(pattern), each=search.test_each)
 
 
 def _approx(operand: Operand) -> Matcher:
@@ -81,7 +83,13 @@ def _comparison(holds: Callable[[Any, Any], bool]) -> Build:
     def build(operand: Operand) -> Matcher:
         bound = operand.value
         if is_number(bound):
-            return Matcher(lambda actual: is_number(actual) and holds(actual, bound))
+            return Matcher(
+                lambda actual: is_number(actual) and holds(actual, bound),
+                each=lambda column: [
+                    holds(value, bound) if value.__class__ in _NUMBERS else is_number(value) and holds(value, bound)
+                    for value in column.values
+                ],
+            )
         if isinstance(bound, str):
             return Matcher(lambda actual: isinstance(actual, str) and holds(actual, bound), cost=1 + len(bound) // TEXT)
         raise operand.wrong("a number or a text", bound)

@@ -15,6 +15,7 @@ from rightcall.values.decoding import decode_text
 from rightcall.values.results import Difference, value_text
 from rightcall.values.trajectory import ToolCall
 
+from ._columns import CallColumns
 from ._differences import argument_differences, value_differences
 from ._equality import freeze, is_delicate, same_kinds
 from ._expectations import (
@@ -85,6 +86,10 @@ class Pattern(ABC):
         """The same, given the moment of the call; without it, what depends on that is not known."""
         return self.accepts(call)
 
+    def accepts_each(self, columns: CallColumns) -> list[bool] | None:
+        """Return `accepts` of each of many calls of this name; `None` where they have to be asked one by one."""
+        return None
+
     @abstractmethod
     def accepts_part(self, value: Any) -> bool:
         """Return whether a call of this name satisfies the expectation whose part that is compared is this value."""
@@ -146,6 +151,13 @@ class CallPattern(Pattern):
         if self._contextual is None or moment is None or (call.args is None and "args" in call.unrecorded):
             return self.accepts(call)
         return decided(self._contextual, call.args or _EMPTY, moment)
+
+    def accepts_each(self, columns: CallColumns) -> list[bool] | None:
+        expectation = getattr(self._test, "__self__", None)
+        column = columns.args
+        if column is None or not isinstance(expectation, Expectation):
+            return None
+        return expectation.matches_each(column)
 
     def accepts_part(self, value: Any) -> bool:
         return self._test(_EMPTY if value is None else value)  # type: ignore[no-any-return]
@@ -285,6 +297,10 @@ class OutputPattern(Pattern):
             if "output" in call.unrecorded:
                 return True if self._accepts_any_output else None
         return self.accepts_part(output)
+
+    def accepts_each(self, columns: CallColumns) -> list[bool] | None:
+        column = columns.outputs(self._reading)
+        return None if column is None or len(self._options) > 1 else self._options[0].matches_each(column)
 
     def accepts_part(self, value: Any) -> bool:
         output = self._reading.of(value)

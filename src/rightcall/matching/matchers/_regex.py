@@ -9,6 +9,8 @@ from typing import Any
 from rightcall.errors import ExpectationError
 from rightcall.limits import DEFAULT_LIMITS, Limits, spend
 
+from ._columns import Column
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\{(\d+)(?:,(\d*))?\}|.", re.DOTALL)
 _WIDE = re.compile(r"\.|\[|\\[dDwWsSpP]")
@@ -18,7 +20,38 @@ _CHARACTERS = 4096
 """Characters that it reads in one step, at its fastest."""
 
 
-def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> Callable[[Any], bool]:
+class Search:
+    """A test of whether a text contains a match of a pattern."""
+
+    __slots__ = ("_free", "_holds", "_limits", "_width")
+
+    def __init__(self, holds: Callable[[Any], bool], pattern: str, limits: Limits) -> None:
+        self._holds = holds
+        self._limits = limits
+        self._width = width = _width(pattern)
+        self._free = min(_CHARACTERS, _PLACES * regex_cost(pattern) // width if width else _CHARACTERS)
+
+    def test(self, actual: Any) -> bool:
+        """Return whether a value is a text with a match in it."""
+        if not isinstance(actual, str):
+            return False
+        if len(actual) > self._free:
+            spend(len(actual) * self._width // _PLACES + len(actual) // _CHARACTERS, self._limits)
+        return self._holds(_encodable(actual))
+
+    def test_each(self, column: Column) -> list[bool]:
+        """Return `test` of each value of a column."""
+        texts, longest = column.texts(_encodable)
+        # The engine takes texts only, and refuses every other value.
+        return list(map(self._holds, texts)) if longest <= self._free else list(map(self.test, column.values))
+
+
+def _encodable(text: str) -> str:
+    # A lone surrogate has no UTF-8 form, which the engine needs.
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> Search:
     """A test of whether a text contains a match of `pattern`.
 
     It runs in time linear in the text, so no pattern can hang it. The price: no backreferences, no lookaround.
@@ -36,18 +69,7 @@ def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> 
     except (SchemaError, UnicodeError) as problem:
         reason = str(problem).replace("SchemaError: ", "").strip().splitlines()
         raise ExpectationError(f"{where}: the pattern {pattern!r:.80} is not usable: {reason[-1]}") from None
-    width = _width(pattern)
-    free = min(_CHARACTERS, _PLACES * regex_cost(pattern) // width if width else _CHARACTERS)
-
-    def test(actual: Any) -> bool:
-        if not isinstance(actual, str):
-            return False
-        if len(actual) > free:
-            spend(len(actual) * width // _PLACES + len(actual) // _CHARACTERS, limits)
-        # A lone surrogate has no UTF-8 form, which the engine needs.
-        return validator.isinstance_python(actual if actual.isascii() else _SURROGATE.sub("\ufffd", actual))
-
-    return test
+    return Search(validator.isinstance_python, pattern, limits)
 
 
 def regex_cost(pattern: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence, Set
-from itertools import repeat
+from itertools import compress, repeat
 from operator import attrgetter
 from typing import Any
 
@@ -11,9 +11,10 @@ import msgspec
 
 from rightcall.errors import LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.matching.alignment import Row
+from rightcall.matching.alignment import MarkedRow, Row
 from rightcall.values.trajectory import ToolCall
 
+from ._columns import CallColumns
 from ._moments import MomentOf
 from ._names import tool_names
 from ._patterns import Pattern, Projection
@@ -193,9 +194,11 @@ class _Relating:
         self._spend(sum([len(positions[lookup.name]) * len(lookup.trials) for lookup in lookups]))
         for lookup in lookups:
             of_name = positions[lookup.name]
-            if lookup.projection is None or len(of_name) * len(lookup.numbers) <= _FEW:
+            if len(of_name) * len(lookup.numbers) <= _FEW:
                 for number in lookup.numbers:
                     self._try_each(number, of_name)
+            elif lookup.projection is None:
+                self._try_columns(lookup, of_name)
             else:
                 self._look_up(lookup, lookup.projection, of_name)
         if self._expected.special:
@@ -218,6 +221,18 @@ class _Relating:
         self._sure[number] = row
         if undecided:
             self._unknown[number] = undecided
+
+    def _try_columns(self, lookup: Lookup, positions: Row) -> None:
+        """Try many expectations on many calls: what they ask of the calls is read once."""
+        alone = len(positions) == len(self._calls)
+        columns = CallColumns(self._calls if alone else [self._calls[position] for position in positions])
+        for number in lookup.numbers:
+            pattern = self._expected.patterns[number]
+            flags = None if pattern.accepts_all else pattern.accepts_each(columns)
+            if flags is None:
+                self._try_each(number, positions)
+            else:
+                self._sure[number] = MarkedRow(flags) if alone else list(compress(positions, flags))
 
     def _try_special(self, positions: dict[str, list[int]]) -> None:
         patterns = self._expected.patterns

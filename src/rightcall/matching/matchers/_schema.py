@@ -140,7 +140,7 @@ class _Compiler:
     def pattern(self, pattern: str) -> Callable[[Any], bool]:
         """The test of a regular expression, compiled once."""
         if pattern not in self._patterns:
-            self._patterns[pattern] = compile_regex(pattern, self.where, self._limits)
+            self._patterns[pattern] = compile_regex(pattern, self.where, self._limits).test
         return self._patterns[pattern]
 
     def _is_part(self, contents: dict[str, Any]) -> bool:
