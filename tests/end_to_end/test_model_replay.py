@@ -168,6 +168,18 @@ def test_a_command_is_replayed_by_a_proxy_with_streams_parallel_requests_and_err
     assert without_times(results[0]) == without_times(results[1]) == without_times(results[2])
 
 
+def test_keys_are_made_up_for_a_command_only_where_a_recording_answers(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(COMMAND + "print(os.environ.get('GOOGLE_API_KEY'), file=open('key', 'w'))")
+    (tmp_path / "e.yaml").write_text("cases: [{id: a, input: Hi, expect: {calls: []}}]")
+
+    with upstream() as variables:
+        rightcall("run", "cmd:python3 agent.py", "e.yaml", "--record", cwd=tmp_path, GEMINI_API_KEY=KEY, **variables)
+    recorded_with = (tmp_path / "key").read_text()
+    rightcall("run", "cmd:python3 agent.py", "e.yaml", "--replay", cwd=tmp_path, GEMINI_API_KEY=KEY)
+
+    assert (recorded_with, (tmp_path / "key").read_text()) == ("None\n", "not-needed\n")
+
+
 def test_an_answer_that_breaks_off_reaches_the_command_as_it_is_and_is_not_kept(tmp_path: Path) -> None:
     ending = """
 try:

@@ -20,6 +20,7 @@ from rightcall.running.mocking import (
     KEY_VARIABLES,
     PROVIDERS,
     ModelAnswer,
+    ModelReplay,
     ModelRequest,
     ModelTap,
     Provider,
@@ -159,11 +160,13 @@ async def proxied_models(
 ) -> AsyncIterator[dict[str, str]]:
     """Run a proxy for as long as the block lasts; yield the variables that a command needs to find it.
 
-    Keys that are missing are made up: an SDK refuses to be made without one, also where nothing is sent.
+    Where a recording answers, keys that are missing are made up: an SDK refuses to be made without one. Where models
+    are asked they are not: an SDK may prefer a made-up one to that of another variable, as Gemini's does.
     """
     proxy = ModelProxy(tap, environment, max_bytes)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, limit=MAX_HEAD)
-    keys = {name: "not-needed" for name in KEY_VARIABLES if name not in environment}
+    made_up = KEY_VARIABLES if isinstance(tap, ModelReplay) else ()
+    keys = {name: "not-needed" for name in made_up if name not in environment}
     local = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
     try:
         yield {**keys, **local, **proxy.variables(server.sockets[0].getsockname()[1])}

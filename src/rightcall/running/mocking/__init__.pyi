@@ -8,8 +8,13 @@ from ._model_recording import (
     model_tap as model_tap,
     tapping_models as tapping_models,
 )
-from ._model_requests import ModelRequest as ModelRequest, model_request as model_request
-from ._providers import KEY_VARIABLES as KEY_VARIABLES, PROVIDERS as PROVIDERS, Provider as Provider
+from ._model_requests import (
+    KEY_VARIABLES as KEY_VARIABLES,
+    PROVIDERS as PROVIDERS,
+    ModelRequest as ModelRequest,
+    Provider as Provider,
+    model_request as model_request,
+)
 from ._recording import (
     RecordedCall as RecordedCall,
     RecordedError as RecordedError,

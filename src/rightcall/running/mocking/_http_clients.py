@@ -1,150 +1,120 @@
-"""Taps in the HTTP clients of Python: httpx, and httpx2, which the SDKs of OpenAI, Anthropic and Google use.
+"""Taps in the HTTP clients of Python, at the one method that every request of a client goes through.
 
-Replaced is `send`, the one public method that every request of a client goes through. It does what it did before
-while nothing stands between the agent and its model.
+httpx and httpx2 are under the SDKs of OpenAI, Anthropic, Google and Mistral; urllib3 is under requests and botocore,
+which asks Bedrock; aiohttp is under Google's asynchronous client where it is installed; `http.client` is under urllib.
+A tap does nothing while nothing stands between the agent and its model, and a client that is not imported is not
+imported here: its tap is put in place when it is.
 """
 
 from __future__ import annotations
 
-import datetime
 import functools
-import importlib
-import importlib.util
-from collections.abc import AsyncIterator, Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 from ._model_recording import ModelAnswer, ModelTap, model_tap
-from ._model_requests import ModelRequest, model_request
+from ._model_requests import ModelRequest, is_host_of_a_provider, is_of_a_provider, model_request
 
-_CLIENTS = ("httpx", "httpx2")
 _TAPPED = "__rightcall_tap__"
+_passing: ContextVar[bool] = ContextVar("rightcall_passing", default=False)
+"""Whether a request is being passed on: clients are built on one another, and the outermost tap counts."""
 
 
-def tap_http_clients() -> None:
-    """Put the taps in place in the clients that are installed, once."""
-    for name in _CLIENTS:
-        if importlib.util.find_spec(name) is None:
-            continue
-        module = importlib.import_module(name)
-        _replace(module.Client, functools.partial(_sending, module))
-        _replace(module.AsyncClient, functools.partial(_sending_async, module))
+class Exchange:
+    """A request that a tap is asked about, and the answer to it once there is one."""
+
+    def __init__(self, tap: ModelTap, asked: ModelRequest) -> None:
+        self._tap, self._asked = tap, asked
+
+    def answered(self) -> ModelAnswer | None:
+        """Return the answer of the tap; None if the model itself is asked."""
+        return self._tap.answer(self._asked)
+
+    def keep(self, status: int, kind: str | None, content: bytes) -> None:
+        """Have the answer of the model itself kept."""
+        self._tap.keep(self._asked, ModelAnswer.of(status, kind or "", content))
 
 
-def _replace(client: type, make: Callable[[Any], Any]) -> None:
-    original = vars(client)["send"]
+def exchange_of(method: str, url: str, body: Callable[[], Any]) -> Exchange | None:
+    """Return the exchange that a request begins; None if nothing stands in between, or it is not one to a model."""
+    tap = model_tap.get()
+    if tap is None or _passing.get():
+        return None
+    is_any = is_of_a_provider(url)
+    if method.upper() != "POST" and not is_any:
+        return None
+    content = body()
+    content = content.encode() if isinstance(content, str) else content
+    whole = bytes(content) if isinstance(content, (bytes, bytearray)) else b""
+    path = "/" + url.partition("://")[2].partition("/")[2] if "://" in url else url
+    asked = model_request(method.upper(), path, whole, is_any=is_any)
+    return None if asked is None else Exchange(tap, asked)
+
+
+@contextmanager
+def passed_on() -> Iterator[None]:
+    """Ask the model itself: what a client asks of another client meanwhile is the same request."""
+    token = _passing.set(True)
+    try:
+        yield
+    finally:
+        _passing.reset(token)
+
+
+def replace(kind: type, name: str, make: Callable[[Any], Any]) -> None:
+    """Replace a method of a class, once."""
+    original = vars(kind)[name]
     if not hasattr(original, _TAPPED):
         made = functools.wraps(original)(make(original))
         setattr(made, _TAPPED, True)
-        client.send = made  # type: ignore[attr-defined]
+        setattr(kind, name, made)
 
 
-def _sending(module: Any, original: Callable[..., Any]) -> Callable[..., Any]:
-    def send(self: Any, request: Any, **options: Any) -> Any:
-        tap = model_tap.get()
-        asked = _asked(request, request.read()) if tap is not None and request.method == "POST" else None
-        if tap is None or asked is None:
-            return original(self, request, **options)
-        answer = tap.answer(asked)
-        if answer is not None:
-            return _response(module, request, answer, is_streamed=bool(options.get("stream")))
-        request.headers["accept-encoding"] = "identity"
-        response = original(self, request, **options)
-        if options.get("stream") and not response.is_stream_consumed:  # a transport may have read it already
-            response.stream = _tee(module, response, _Kept(module, tap, asked, response))
-        else:
-            tap.keep(asked, _answer(response, response.content))
-        return response
-
-    return send
+_CLIENTS = ("httpx", "httpx2", "urllib3", "http.client", "aiohttp")
 
 
-def _sending_async(module: Any, original: Callable[..., Any]) -> Callable[..., Any]:
-    async def send(self: Any, request: Any, **options: Any) -> Any:
-        tap = model_tap.get()
-        asked = _asked(request, await request.aread()) if tap is not None and request.method == "POST" else None
-        if tap is None or asked is None:
-            return await original(self, request, **options)
-        answer = tap.answer(asked)
-        if answer is not None:
-            return _response(module, request, answer, is_streamed=bool(options.get("stream")))
-        request.headers["accept-encoding"] = "identity"
-        response = await original(self, request, **options)
-        if options.get("stream") and not response.is_stream_consumed:  # a transport may have read it already
-            response.stream = _async_tee(module, response, _Kept(module, tap, asked, response))
-        else:
-            tap.keep(asked, _answer(response, response.content))
-        return response
+class _Loading(MetaPathFinder):
+    """Puts the tap of a client in place when the client has been imported."""
 
-    return send
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in _CLIENTS else None
+        if spec is None or spec.loader is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module: Any) -> None:
+            execute(module)
+            _tap(module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
-def _asked(request: Any, body: bytes) -> ModelRequest | None:
-    return model_request(request.method, request.url.path, body)
+def tap_http_clients() -> None:
+    """Put the taps in place in the clients that are loaded, and have the others tapped when they are, once."""
+    if not any([isinstance(finder, _Loading) for finder in sys.meta_path]):
+        sys.meta_path.insert(0, _Loading())
+        sys.addaudithook(_see_connection)
+    for name in _CLIENTS:
+        if name in sys.modules:
+            _tap(sys.modules[name])
 
 
-def _answer(response: Any, content: bytes) -> ModelAnswer:
-    return ModelAnswer.of(response.status_code, response.headers.get("content-type", ""), content)
+def _see_connection(event: str, args: tuple[Any, ...]) -> None:
+    """Tell the tap of a connection to a provider that no tapped client makes, such as a WebSocket."""
+    if event != "socket.getaddrinfo" or (tap := model_tap.get()) is None or _passing.get():
+        return
+    host = args[0].decode("ascii", "replace") if isinstance(args[0], bytes) else args[0]
+    if isinstance(host, str) and is_host_of_a_provider(host):
+        tap.see_connection(host)
 
 
-def _response(module: Any, request: Any, answer: ModelAnswer, *, is_streamed: bool) -> Any:
-    content = answer.content
-    held = {"stream": module.ByteStream(content)} if is_streamed else {"content": content}
-    response = module.Response(answer.status, headers=answer.headers, request=request, **held)
-    response.elapsed = datetime.timedelta(0)
-    return response
+def _tap(module: Any) -> None:
+    from ._client_taps import TAPS
 
-
-class _Kept:
-    """The pieces of a stream, kept as one answer when it ends. A client that has read enough closes it early."""
-
-    def __init__(self, module: Any, tap: ModelTap, asked: ModelRequest, response: Any) -> None:
-        self._module, self._tap, self._asked, self._response = module, tap, asked, response
-        self._pieces: list[bytes] = []
-        self._is_done = False
-
-    def add(self, piece: bytes) -> None:
-        self._pieces.append(piece)
-
-    def end(self) -> None:
-        """Keep what came, once."""
-        if self._is_done:
-            return
-        self._is_done = True
-        raw = b"".join(self._pieces)
-        # A server may compress although it was asked not to: the client's own decoders read it.
-        plain = self._module.Response(200, headers=self._response.headers, content=raw).content
-        self._tap.keep(self._asked, _answer(self._response, plain))
-
-
-def _tee(module: Any, response: Any, kept: _Kept) -> Any:
-    source = response.stream
-
-    class Tee(module.SyncByteStream):  # type: ignore[misc]
-        def __iter__(self) -> Iterator[bytes]:
-            for piece in source:
-                kept.add(piece)
-                yield piece
-            kept.end()
-
-        def close(self) -> None:
-            kept.end()
-            source.close()
-
-    return Tee()
-
-
-def _async_tee(module: Any, response: Any, kept: _Kept) -> Any:
-    source = response.stream
-
-    class Tee(module.AsyncByteStream):  # type: ignore[misc]
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for piece in source:
-                kept.add(piece)
-                yield piece
-            kept.end()
-
-        async def aclose(self) -> None:
-            kept.end()
-            await source.aclose()
-
-    return Tee()
+    TAPS[module.__name__](module)

@@ -24,28 +24,35 @@ _TRY_AGAIN = (408, 409, 429)
 
 
 class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The response of a model: its status, and its body as JSON or as text, such as the events of a stream."""
+    """The response of a model: its status, and its body as JSON, as text (the events of a stream) or as bytes."""
 
     status: int = 200
     type: str = "application/json"
     body: Any = UNSET
     text: str | msgspec.UnsetType = UNSET
+    data: bytes | msgspec.UnsetType = UNSET
+    """What is not text, such as the event streams of Bedrock; base64 in a file."""
 
     @classmethod
     def of(cls, status: int, kind: str, content: bytes) -> ModelAnswer:
         """Return a response without secrets. Of its headers only the type of the content is kept."""
         kind = kind.partition(";")[0].strip() or "application/json"
         text = content.decode("utf-8", "replace")
+        told = redacted_text(text)
+        if "\ufffd" in text and told == text:
+            return cls(status=status, type=kind, data=content)
         if kind.endswith("json"):
             try:
                 return cls(status=status, type=kind, body=redacted_value(msgspec.json.decode(content)))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 pass  # an error page that calls itself JSON
-        return cls(status=status, type=kind, text=redacted_text(text))
+        return cls(status=status, type=kind, text=told)
 
     @property
     def content(self) -> bytes:
         """The body as bytes."""
+        if self.data is not UNSET:
+            return self.data
         return self.text.encode() if self.text is not UNSET else dump_json(self.body).encode()
 
     @property
@@ -108,6 +115,9 @@ class ModelTap(Protocol):
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
         """Take note of what the model itself answered."""
 
+    def see_connection(self, host: str) -> None:
+        """Take note that the agent connects to a provider by itself. Raises `MockError` if it must not."""
+
 
 model_tap: ContextVar[ModelTap | None] = ContextVar("rightcall_model_tap", default=None)
 """What stands between the agent and its model in this context, if anything."""
@@ -148,8 +158,13 @@ class ModelRecorder:
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
         """Keep an answer, also one that says that the model is busy or broken."""
+        if request.is_telemetry:
+            return
         with self._lock:
             self._entries.append(RecordedModelCall(case=self._case, request=request, answer=answer))
+
+    def see_connection(self, host: str) -> None:
+        """Do nothing: models are asked."""
 
 
 class ModelReplay:
@@ -179,8 +194,10 @@ class ModelReplay:
     def answer(self, request: ModelRequest) -> ModelAnswer:
         """Return the recorded answer, or one that says that there is none.
 
-        Its status is 400, so that no client tries again.
+        Its status is 400, so that no client tries again. What asks no model is taken, and goes nowhere.
         """
+        if request.is_telemetry:
+            return ModelAnswer(body={})
         with self._lock:
             place = self._next(self._exact, request)
             place = self._next(self._masked, request.masked()) if place is None else place
@@ -194,6 +211,16 @@ class ModelReplay:
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
         """Do nothing: no model is asked."""
+
+    def see_connection(self, host: str) -> None:
+        """Refuse it: a client that is not tapped would ask the model itself."""
+        problem = MockError(
+            f"the agent connects to {shown(host)} by a client that is neither recorded nor replayed (known are httpx, "
+            "aiohttp, requests, urllib3 and urllib); mock what it does, or ask the real model with --live model"
+        )
+        with self._lock:
+            self._problems.append(problem)
+        raise problem
 
     def _next(self, index: dict[Hashable, deque[int]], request: ModelRequest) -> int | None:
         left = index.get(_key(request), deque())

@@ -1,4 +1,4 @@
-"""Requests to models: what a request asks, whichever protocol it is in, and how two of them differ.
+"""Requests to models: whom they are sent to, what they ask in whichever protocol, and how two of them differ.
 
 The model, the messages and the tools are compared. Sampling settings, ids and headers are left out: they change from
 run to run, and do not change what is asked.
@@ -7,9 +7,11 @@ run to run, and do not change what is asked.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -25,6 +27,8 @@ _VOLATILE = frozenset(
     }
 )
 """Keys of messages whose values are made up by a provider or a framework for each request."""
+_DATA = frozenset({"args", "arguments", "input", "response", "properties", "json"})
+"""Keys below which an agent's own names stand: an `id` there is an argument, a result or a parameter."""
 _CHANGING = lazy_pattern(
     r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"  # a UUID
     r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # a date, with a time or without
@@ -34,6 +38,52 @@ _CHANGING = lazy_pattern(
 )
 _MASK = "…"
 _LONGEST = 120
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+class Provider(NamedTuple):
+    """A provider that SDKs find by variables of the environment."""
+
+    name: str
+    bases: tuple[str, ...]
+    """The variables that hold its address."""
+    address: str = ""
+    """Its address where none of them is set; empty if an SDK needs one to be set."""
+
+
+PROVIDERS = (
+    Provider("openai", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "https://api.openai.com/v1"),
+    Provider("anthropic", ("ANTHROPIC_BASE_URL",), "https://api.anthropic.com"),
+    Provider("gemini", ("GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL"), "https://generativelanguage.googleapis.com"),
+    Provider("azure", ("AZURE_OPENAI_ENDPOINT",)),
+    Provider("groq", ("GROQ_BASE_URL",)),
+    Provider("mistral", ("MISTRAL_BASE_URL",)),
+    Provider("together", ("TOGETHER_BASE_URL",)),
+    Provider("openrouter", ("OPENROUTER_BASE_URL",)),
+    Provider("deepseek", ("DEEPSEEK_BASE_URL",)),
+    Provider("litellm", ("LITELLM_PROXY_API_BASE", "LITELLM_BASE_URL")),
+    Provider("ollama", ("OLLAMA_HOST", "OLLAMA_BASE_URL")),
+)
+KEY_VARIABLES = (
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY"),
+    *("GROQ_API_KEY", "MISTRAL_API_KEY", "TOGETHER_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"),
+)
+"""The variables that hold keys. An SDK refuses to be made without one, also where nothing will be sent."""
+
+
+def is_of_a_provider(url: str) -> bool:
+    """Whether an address is one of a known provider: of its usual ones, or below where a variable points."""
+    return url.startswith(tuple([f"{base.rstrip('/')}/" for base in _bases()]))
+
+
+def is_host_of_a_provider(host: str) -> bool:
+    """Whether a name is that of a known provider's host; this machine is not, whatever is served on it."""
+    return host not in _LOCAL and host in [urlsplit(base).hostname for base in _bases()]
+
+
+def _bases() -> list[str]:
+    usual = ["/".join(each.address.split("/")[:3]) for each in PROVIDERS if each.address]
+    return usual + [os.environ[name] for each in PROVIDERS for name in each.bases if "://" in os.environ.get(name, "")]
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
@@ -46,6 +96,11 @@ class ModelRequest(msgspec.Struct, frozen=True):
     """The conversation, with instructions for the model first."""
     tools: Any = None
     stream: bool = False
+
+    @property
+    def is_telemetry(self) -> bool:
+        """Whether it tells a provider what an agent did, as OpenAI Agents does, and asks no model."""
+        return self.api.endswith("/traces/ingest")
 
     def masked(self) -> ModelRequest:
         """Return the request without dates, times, UUIDs and addresses of memory in its texts."""
@@ -127,6 +182,17 @@ def _gemini(asked: dict[str, Any], found: re.Match[str]) -> ModelRequest:
     return ModelRequest("gemini.generate", found["model"], messages, asked.get("tools"), is_streamed)
 
 
+def _bedrock(asked: dict[str, Any], found: re.Match[str]) -> ModelRequest:
+    tools = asked.get("toolConfig") or asked.get("tools")
+    messages = [*_instructions(asked.get("system")), *asked["messages"]]
+    return ModelRequest("bedrock", unquote(found["model"]), messages, tools, "stream" in found["verb"])
+
+
+def _ollama(asked: dict[str, Any], _: re.Match[str]) -> ModelRequest:
+    # Unlike others it streams unless it is told not to (Ollama's API reference, "Generate a chat completion").
+    return ModelRequest("ollama.chat", *_common({"stream": True, **asked}, asked["messages"]))
+
+
 def _embeddings(asked: dict[str, Any], _: re.Match[str]) -> ModelRequest:
     given = asked["input"]
     return ModelRequest("openai.embeddings", *_common(asked, given if isinstance(given, list) else [given]))
@@ -146,6 +212,8 @@ _PROTOCOLS = (
     _Protocol(re.compile(r"/responses$"), "input", _responses),
     _Protocol(re.compile(r"/messages$"), "messages", _anthropic),
     _Protocol(re.compile(r"/models/(?P<model>[^/:]+):(?P<verb>(?:streamG|g)enerateContent)$"), "contents", _gemini),
+    _Protocol(re.compile(r"/model/(?P<model>[^/]+)/(?P<verb>(?:converse|invoke)[a-z-]*)$"), "messages", _bedrock),
+    _Protocol(re.compile(r"/api/chat$"), "messages", _ollama),
     _Protocol(re.compile(r"/embeddings$"), "input", _embeddings),
 )
 
@@ -158,7 +226,11 @@ def _cleaned(request: ModelRequest) -> ModelRequest:
 
 def _steady(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _steady(held) for key, held in value.items() if held is not None and key not in _VOLATILE}
+        return {
+            key: held if key in _DATA and isinstance(held, Mapping) else _steady(held)
+            for key, held in value.items()
+            if held is not None and key not in _VOLATILE
+        }
     return [_steady(item) for item in value] if isinstance(value, list) else value
 
 

@@ -3,6 +3,7 @@ from ._context_propagation import (
     ToolAnswer as ToolAnswer,
     ToolObserver as ToolObserver,
     ToolStub as ToolStub,
+    bound as bound,
     dispatching as dispatching,
     propagate as propagate,
     thread_patches as thread_patches,
