@@ -1,4 +1,5 @@
 from ._envelopes import (
+    ASKED_FOR as ASKED_FOR,
     Envelope as Envelope,
     adk_output as adk_output,
     content_blocks as content_blocks,

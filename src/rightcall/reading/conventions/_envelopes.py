@@ -136,6 +136,10 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
     return outcome(value["raw_output"])
 
 
+ASKED_FOR = "approval was asked for"
+"""Why a call was withheld that may still be made."""
+
+
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for x not an object; `{"error": …}`."""
     if isinstance(value, dict) and value.keys() == {"id", "name", "response"}:
@@ -269,10 +273,14 @@ def _unblocked(value: Any, is_block: Callable[[Any], bool]) -> Any:
     return held[0] if len(held) == 1 else held
 
 
+_TEXT_BLOCKS = ("text", "input_text", "output_text")  # the latter two in OpenAI's Responses
+
+
 def _is_text_block(block: Any) -> bool:
     # LlamaIndex calls the type of a block `block_type`.
-    is_text = isinstance(block, dict) and "text" in (block.get("type"), block.get("block_type"))
-    return is_text and isinstance(block.get("text"), str)
+    if not isinstance(block, dict) or not isinstance(block.get("text"), str):
+        return False
+    return block.get("type") in _TEXT_BLOCKS or block.get("block_type") == "text"
 
 
 def _is_converse_block(block: Any) -> bool:

@@ -1,3 +1,4 @@
+from ._argument_keys import key_of as key_of
 from ._framework_states import (
     answer_in as answer_in,
     given_in as given_in,
@@ -9,7 +10,7 @@ from ._logs import logs_in as logs_in
 from ._message_exchange import Exchange as Exchange, exchanges_of as exchanges_of, has_messages as has_messages
 from ._parts import text_of as text_of, writer_of as writer_of
 from ._prompt_history import turns_in_log as turns_in_log, words_of as words_of, words_shared as words_shared
-from ._requests import Requests as Requests, key_of as key_of
+from ._requests import Requests as Requests
 from ._span_messages import (
     Conversation as Conversation,
     SpanMessages as SpanMessages,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.reading.conventions import Envelope, content_blocks
+from rightcall.reading.conventions import ASKED_FOR, Envelope, content_blocks
 
 Kind = Literal["call", "result"]
 
@@ -33,6 +33,8 @@ class Part(msgspec.Struct, frozen=True):
     unwrap: tuple[Envelope, ...] = ()
     output: tuple[str, ...] = ()
     """Where the output is, if the call holds its result, too."""
+    nulls: bool = False
+    """Whether null in the place of the arguments or the output is a value: no arguments, or nothing returned."""
     naming: Callable[[str], str] | None = None
     """How the name of the tool is made of what is found under `name`, such as the type of a part."""
 
@@ -48,11 +50,14 @@ def call_row(
     refusal: tuple[tuple[str, Any, str], ...] = (),
     output: str = "",
     naming: Callable[[str], str] | None = None,
+    nulls: bool = False,
 ) -> Part:
     """Return the row of a part that holds a call."""
     places = _names(name), _names(id), _names(value)
     found = failure, _names(message), refusal
-    return Part(format, "call", tuple(marks.items()), *places, *found, output=_names(output), naming=naming)
+    return Part(
+        format, "call", tuple(marks.items()), *places, *found, output=_names(output), nulls=nulls, naming=naming
+    )
 
 
 def result_row(
@@ -65,10 +70,11 @@ def result_row(
     message: str = "",
     refusal: tuple[tuple[str, Any, str], ...] = (),
     unwrap: tuple[Envelope, ...] = (),
+    nulls: bool = False,
 ) -> Part:
     """Return the row of a part that holds the result of a call."""
     places = _names(name), _names(id), _names(value)
-    return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap)
+    return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap, nulls=nulls)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -102,6 +108,9 @@ def _of_ui_tool(kind: str) -> str:
 
 
 UNFINISHED = "its arguments were still being written"
+ANSWERED = "approval was answered, and no result is recorded"
+"""Why a call was withheld."""
+
 
 AGENT_PARTS = (
     # First: a tool may be called `result`, and the type of its parts is then that of another format.
@@ -115,11 +124,20 @@ AGENT_PARTS = (
         message="errorText",
         refusal=(
             ("state", "output-denied", "approval was refused"),
-            ("state", "approval-requested", "approval was asked for"),
+            ("state", "approval-requested", ASKED_FOR),
+            ("state", "approval-responded", ANSWERED),
             ("state", "input-streaming", UNFINISHED),
         ),
         output="output",
         naming=_of_ui_tool,
+    ),
+    result_row(
+        "Vercel, approval",
+        {"type": "tool-approval-request", "toolCallId": str},
+        "",
+        "toolCallId",
+        "",
+        refusal=(("type", None, ASKED_FOR),),
     ),
     call_row("Vercel, stream", {"type": "tool-input-available"}, "toolName", "toolCallId", "input"),
     result_row("Vercel, stream", {"type": "tool-output-available", "toolCallId": str}, "", "toolCallId", "output"),
@@ -181,6 +199,38 @@ AGENT_PARTS = (
         "tool_call_id",
         "tool_return",
         failure=(("status", "error"),),
+    ),
+    call_row(
+        "Letta, approval",
+        {"message_type": "approval_request_message", "tool_call.name": str},
+        "tool_call.name",
+        "tool_call.tool_call_id",
+        "tool_call.arguments",
+        refusal=(("message_type", None, ASKED_FOR),),
+    ),
+    result_row(
+        "Letta, several",
+        {"tool_call_id": str, "tool_return": None, "status": str},
+        "name",
+        "tool_call_id",
+        "tool_return",
+        failure=(("status", "error"),),
+    ),
+    result_row(
+        "Letta, refused",
+        {"approve": False, "tool_call_id": str},
+        "",
+        "tool_call_id",
+        "",
+        message="reason",
+        refusal=(("tool_call_id", None, "approval was refused"),),
+    ),
+    call_row("Microsoft.Extensions.AI", {"$type": "functionCall", "name": str}, "name", "callId", "arguments"),
+    result_row(
+        "Microsoft.Extensions.AI", {"$type": "functionResult", "callId": str}, "", "callId", "result", nulls=True
+    ),
+    result_row(
+        "Mistral, conversations", {"type": "function.result", "tool_call_id": str}, "", "tool_call_id", "result"
     ),
     result_row(
         "Amp",

@@ -7,10 +7,19 @@ from typing import Any
 
 from rightcall.reading.spans import CallRecord
 
+from ._unknown_calls import LINES
+
 # Claude Code: the note beside a result, and the text of the result.
 _REFUSED = "User rejected tool use"
 _REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
-_INTERRUPTED = "[Request interrupted by user"
+_NO_QUESTIONS = (
+    "[Request interrupted by user",
+    "<local-command-stdout>",
+    "<local-command-caveat>",
+    "<bash-input>",
+    "<bash-stdout>",
+)
+"""How texts begin that Claude Code writes in the user's name: an interruption, commands that the user ran."""
 _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
 """Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
@@ -33,9 +42,44 @@ def is_refused(message: Mapping[str, Any], result: CallRecord) -> bool:
     return is_cancelled and (result.error or "").startswith(_DENIALS)
 
 
-def is_interruption(text: str) -> bool:
-    """Whether a text in the user's name says that the user stopped the agent (Claude Code)."""
-    return text.startswith(_INTERRUPTED)
+def is_no_question(text: str) -> bool:
+    """Whether a text in the user's name is not for the agent (Claude Code): a note, or a command of the user's own."""
+    return text.startswith(_NO_QUESTIONS)
+
+
+def author_of(message: Mapping[str, Any]) -> str | None:
+    """Return the agent that wrote a message: its author in ADK, its source in AutoGen, its name in LangChain and chats.
+
+    The author of a message of the user or of a tool is not an agent.
+    """
+    forms = [message, *[held for key in ("kwargs", "data") if isinstance(held := message.get(key), dict)]]
+    for form in forms:
+        kind, source = form.get("type"), form.get("source")
+        is_autogen = isinstance(kind, str) and kind.endswith(("Message", "Event"))
+        is_model = form.get("role") == "assistant" or kind in ("ai", "AIMessage", "AIMessageChunk")
+        found = form.get("author") or (source if is_autogen else None) or (form.get("name") if is_model else None)
+        if isinstance(found, str) and found and found != "user":
+            return found
+    return None
+
+
+def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the calls, by id, that an event of ADK asks the user to confirm."""
+    actions = message.get("actions")
+    if not isinstance(actions, dict):
+        return {}
+    held = actions.get("requested_tool_confirmations") or actions.get("requestedToolConfirmations")
+    return held if isinstance(held, dict) else {}
+
+
+def is_about_session(message: Any) -> bool:
+    """Whether a line of Claude Code is neither a message nor an event of the agent: what comes after its answer."""
+    kind = message.get("type") if isinstance(message, dict) and "role" not in message else None
+    if not isinstance(kind, str):
+        return False
+    if kind in ("system", "result"):
+        return message.get("subtype") == "success" if kind == "result" else "subtype" in message
+    return kind.replace("-", "_") in LINES
 
 
 def calling_id(message: Mapping[str, Any]) -> str | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rightcall.errors import InputError
+from rightcall.reading.conventions import ASKED_FOR
 from rightcall.values.decoding import decode_json
 
-from ._log import Log, called, listed, plain, returned, said, word
-from ._message_exchange import has_messages, messages_of
+from ._log import Log, called, listed, plain, refused, returned, said, word
+from ._message_exchange import exchanges_of, has_messages, messages_of
 
 
 def is_run_steps(document: Any) -> bool:
@@ -202,8 +203,29 @@ def graph_logs(documents: list[Any]) -> list[Log]:
     gone = [message for message in told if identity(message) not in known]
     unread = [document for document in documents if not _is_of_graph(document)]
     nested = "messages that a later state of the graph no longer has" if gone else ""
+    stopped = [document for document in documents if _state_messages(document) is longest]
+    messages, nested = interrupted(stopped[0] if stopped else {}, messages, nested)
     threads = [word(plain(document).get("thread_id")) for document in documents]
     return [Log([*messages, *unread], id=next(filter(None, threads), None), nested=nested)]
+
+
+def interrupted(document: Mapping[str, Any], messages: list[Any], nested: str) -> tuple[list[Any], str]:
+    """Return the messages of a state, and a note, if the graph was interrupted at it.
+
+    Where it asks a person to approve calls (`HumanInTheLoopMiddleware`), no open call has been made. Any other
+    interruption may come from inside a tool, while other tools were at work.
+    """
+    held = [document.get("__interrupt__"), plain(document.get("values")).get("__interrupt__")]
+    held += [plain(task).get("interrupts") for task in listed(document.get("tasks"))]
+    found = [plain(each) for interrupts in held for each in listed(interrupts)]
+    if not found:
+        return messages, nested
+    said = exchanges_of(messages)
+    answered = {result.call_id for exchange in said for result in exchange.results}
+    waiting = [call.call_id for exchange in said for call in exchange.calls if call.call_id not in answered]
+    if all([isinstance(plain(each.get("value")).get("action_requests"), list) for each in found]):
+        return [*messages, *[refused(call_id, ASKED_FOR) for call_id in waiting]], nested
+    return messages, nested or ("calls that were open when the graph was interrupted" if waiting else "")
 
 
 def _is_of_graph(document: Any) -> bool:

@@ -9,17 +9,18 @@ from typing import Any
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, outcome
 
+from ._asides import is_about_session
 from ._message_exchange import exchange_of
 from ._parts import (
     asks_for_calls,
     content_of,
     is_pair,
-    is_step,
     part_of,
     text_of,
     writer_of,
     written_text,
 )
+from ._step_parts import is_step
 
 _DEPTH = 6
 _WRITTEN_DEPTH = 3
@@ -60,7 +61,7 @@ def answer_in(messages: list[Any]) -> str | None:
     A message may hold results beside its calls (tools that a provider runs, messages of a user interface); the answer
     is the text after them.
     """
-    last = messages[-1] if messages else None
+    last = next((message for message in reversed(messages) if not is_about_session(message)), None)
     if isinstance(last, list) and last:
         last = last[-1]  # LangChain's generations: a list of answers for each prompt
     if isinstance(last, str):

@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 
-from ._conversation_lists import identity
+from ._acting_text import acts_by_text
+from ._conversation_lists import identity, interrupted
 from ._log import Log, unused_in
 from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of
-from ._parts import is_step, part_of, writer_of
+from ._parts import part_of, writer_of
+from ._step_parts import is_step
 from ._transcripts import transcript_logs
-from ._unknown_calls import DEFINITIONS, acts_by_text, hidden_call, is_wanted, steps_beside
+from ._unknown_calls import DEFINITIONS, hidden_call, is_wanted, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
 """Keys under which an object holds a whole conversation; other lists of messages are the response to one request."""
@@ -129,6 +131,7 @@ def _log(document: Any) -> Log:
     messages = _held(document) or []
     named = next((document[key] for key in _IDS if isinstance(document.get(key), (str, int)) and document[key]), None)
     steps, nested = _beside(document, messages)
+    messages, nested = interrupted(document, messages, nested)
     name = None if named is None else str(named)
     return Log(messages, (), name, document, steps, nested, unused=unused_in(document, *_WHOLE))
 

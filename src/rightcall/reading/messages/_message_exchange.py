@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from rightcall.errors import InputError
+from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import CallRecord
 from rightcall.values.decoding import decode_json
 
+from ._acting_text import acts
 from ._agent_parts import Part
-from ._asides import calling_id, is_aside, is_interruption, is_refused
-from ._parts import Writer, is_step, is_task, part_of, partial_part, read_part, read_step, text_of, writer_of
+from ._asides import author_of, calling_id, is_aside, is_no_question, is_refused, unconfirmed
+from ._parts import Writer, constructed, is_task, part_of, partial_part, read_part, text_of, writer_of
+from ._step_parts import is_step, read_step
 from ._unknown_calls import (
-    acts_by_text,
     is_data,
-    observes_by_text,
     unknown_block,
     unknown_item,
     unknown_step,
@@ -54,13 +55,16 @@ _HOLDERS = (
     "permission_denials",
     "tool_responses",
     "toolInvocations",
+    "invalid_tool_calls",
+    "tool_returns",
+    "approvals",
 )
+_LISTED = frozenset({"tool_calls", "invalid_tool_calls"})
 _SAID = ("content", "parts", "text", "message", "data", "kwargs", "items", "contents")
 """Keys of a message that hold its content."""
 _DEPTH = 6
 _ANSWER = "gen_ai.choice"
 _USER = frozenset({"user", "human"})
-_MODEL = frozenset({"assistant", "model", "ai", "agent"})
 
 
 class Exchange:
@@ -106,7 +110,12 @@ class Exchange:
         """Whether the message is the user's."""
         if self.calls or self.results or self.parent_id is not None or self.writer != "user":
             return False
-        return not is_interruption(self.text)
+        return not self.is_note
+
+    @property
+    def is_note(self) -> bool:
+        """Whether the text is not for the agent, though it is in the user's name."""
+        return is_no_question(self.text)
 
     @property
     def is_silent(self) -> bool:
@@ -152,20 +161,21 @@ def messages_of(document: Any) -> list[Any]:
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
     """Read each message, in order; messages without calls and results count, too.
 
-    A line that a log repeats, with the same `uuid` (Claude Code), is read once; examples for the model and fragments
-    of messages are not read.
+    A line that a log repeats as it was, with its `uuid` (Claude Code), is read once; examples for the model and
+    fragments of messages are not read.
     """
     found: list[Exchange] = []
     # A session that Claude Code resumes repeats the lines of the one before, each with its `uuid`.
-    known = set[str]()
+    known: dict[str, Any] = {}
     for message in messages:
         uuid = message.get("uuid") if isinstance(message, dict) else None
-        if (isinstance(uuid, str) and uuid in known) or (isinstance(message, dict) and is_aside(message)):
+        is_known = isinstance(uuid, str) and uuid in known and known[uuid] == message.get("message")
+        if is_known or (isinstance(message, dict) and is_aside(message)):
             found.append(Exchange())
             continue
         found.append(exchange_of(message) if isinstance(message, dict) else no_message(message))
         if isinstance(uuid, str):
-            known.add(uuid)
+            known[uuid] = message.get("message")
     return found
 
 
@@ -192,14 +202,21 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     _read_parts(exchange, found)
     if not found.parts and not found.unread:
         found.unread = unknown_item(message)
-        exchange.acts = _acts(message, exchange.role)
+        exchange.acts = acts(message, exchange.role)
     exchange.unread = found.unread
     _part_with_calls_of_user(exchange)
     for call in exchange.calls if exchange.parent_id == "" else ():
         call.is_parent_known = False
+    author = author_of(message) if exchange.calls else None
+    for call in exchange.calls:
+        call.agent = author
+        if message.get("message_type") == "approval_request_message":
+            call.withheld = ASKED_FOR
     for result in exchange.results:
         if is_refused(message, result):
             result.withheld = "refused by the user"
+        elif result.call_id in unconfirmed(message):
+            result.withheld = ASKED_FOR
     return exchange
 
 
@@ -227,22 +244,6 @@ def _part_with_calls_of_user(exchange: Exchange) -> None:
     ]
     if exchange.of_user:
         exchange.calls = [call for call in exchange.calls if call not in exchange.of_user]
-
-
-def _acts(message: Mapping[str, Any], role: str) -> bool:
-    if role in _USER:
-        return any([observes_by_text(text) for text in _texts(message)])
-    return role in _MODEL and any([acts_by_text(text) for text in _texts(message)])
-
-
-def _texts(message: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts in a message: its content, or the blocks of it."""
-    for holder in (message, *[message.get(key) for key in ("message", "data")]):
-        held = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
-        for block in held if isinstance(held, list) else [held]:
-            text = block.get("text", block.get("content")) if isinstance(block, dict) else block
-            if isinstance(text, str):
-                yield text
 
 
 def has_messages(messages: list[Any]) -> bool:
@@ -309,8 +310,8 @@ def _parts(message: Mapping[str, Any]) -> _Parts:
 
 
 def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: bool, among: int) -> None:
-    # AG2 has results in a list, and beside it all of them as one text.
-    part = part_of(document) if not document.get("tool_responses") else None
+    document = constructed(document)
+    part = part_of(document) if not _has_list_beside(document) else None
     if part is not None:
         found.parts.append(_Place(document, part, listed, among))
         return
@@ -329,6 +330,13 @@ def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: 
         _find_parts(document["additional_kwargs"], found, depth + 1, listed, among)
 
 
+def _has_list_beside(document: Mapping[str, Any]) -> bool:
+    """Whether a message has a list of its calls or results, beside the first (Letta) or all of them as text (AG2)."""
+    if document.get("tool_responses"):
+        return True
+    return "message_type" in document and bool(document.get("tool_calls") or document.get("tool_returns"))
+
+
 def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written: bool) -> None:
     """Find the parts in a list; one `written` as JSON text may be the answer of the model."""
     found.lists += 1
@@ -338,7 +346,7 @@ def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written
             item = _opened(item)  # OpenInference's AutoGen: each result as JSON text
         before = len(found.parts)
         if item.__class__ is dict:
-            _find_parts(item, found, depth + 1, key == "tool_calls", among)
+            _find_parts(item, found, depth + 1, key in _LISTED, among)
         if len(found.parts) > before or (written and is_data(key, item)):
             continue
         part = partial_part(key, item)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.reading.conventions import adk_output, content_blocks, converse_blocks, llamaindex_output
+from rightcall.reading.conventions import ASKED_FOR, adk_output, content_blocks, converse_blocks, llamaindex_output
 from rightcall.reading.spans import CallRecord, outcome
 
-from ._agent_parts import AGENT_PARTS, UNFINISHED, call_row, result_row
+from ._agent_parts import AGENT_PARTS, ANSWERED, UNFINISHED, call_row, result_row
+from ._service_parts import SERVICE_PARTS
 
 
 def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -36,10 +37,6 @@ def azure_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) ->
     if isinstance(block, dict) and block.get("type") == "tool_result" and "tool_result" in block:
         return outcome(block["tool_result"])
     return value
-
-
-def _of_server_call(kind: str) -> str:
-    return kind.removesuffix("_call")
 
 
 def _is_no_block(content: Any) -> bool:
@@ -78,7 +75,12 @@ PARTS = (
     call_row("Semantic Kernel", {"content_type": "function_call"}, "name", "call_id|id", "arguments"),
     result_row("Semantic Kernel", {"content_type": "function_result"}, "name", "call_id|id", "result"),
     call_row(
-        "OpenAI Responses, Agent Framework", {"type": "function_call", "name": str}, "name", "call_id|id", "arguments"
+        "OpenAI Responses, Agent Framework",
+        {"type": "function_call", "name": str},
+        "name",
+        "call_id|id",
+        "arguments",
+        refusal=(("status", "incomplete", UNFINISHED),),
     ),
     result_row(
         "Agent Framework",
@@ -96,84 +98,7 @@ PARTS = (
     result_row(
         "ATIF", {"source_call_id": str, "content": None}, "", "source_call_id", "content", unwrap=(content_blocks,)
     ),
-    # Tools of the server: the item is named by its type, and its arguments lie beside it.
-    *(
-        call_row(
-            "OpenAI Responses, on the server",
-            {"type": kind},
-            "type",
-            "id",
-            args,
-            failure=(("status", "failed"),),
-            output=output,
-            naming=_of_server_call,
-        )
-        for kind, args, output in (
-            ("web_search_call", "action", ""),
-            ("file_search_call", "{queries}", "results"),
-            ("code_interpreter_call", "{code,container_id}", "outputs"),
-            ("image_generation_call", "{}", "result"),
-        )
-    ),
-    call_row(
-        "OpenAI Responses, by MCP",
-        {"type": "mcp_call", "name": str},
-        "name",
-        "id",
-        "arguments",
-        failure=(("error", None),),
-        message="error.message|error",
-        output="output|error",
-    ),
-    call_row(
-        "OpenAI Responses, by MCP",
-        {"type": "mcp_approval_request"},
-        "name",
-        "id",
-        "arguments",
-        refusal=(("type", None, "approval was asked for"),),
-    ),
-    result_row(
-        "OpenAI Responses, by MCP",
-        {"type": "mcp_approval_response", "approve": False},
-        "",
-        "approval_request_id",
-        "",
-        message="reason",
-        refusal=(("type", None, "approval was refused"),),
-    ),
-    call_row("Anthropic's managed agents", {"type": "agent.tool_use"}, "name", "id", "input"),
-    call_row("Anthropic's managed agents, by MCP", {"type": "agent.mcp_tool_use"}, "name", "id", "input"),
-    call_row("Anthropic's managed agents, custom", {"type": "agent.custom_tool_use"}, "name", "id", "input"),
-    *(
-        result_row(
-            "Anthropic's managed agents",
-            {"type": f"{kind}_result", key: str},
-            "",
-            key,
-            "content",
-            failure=(("is_error", True),),
-            unwrap=(content_blocks,),
-        )
-        for kind, key in (("agent.mcp_tool", "mcp_tool_use_id"), ("user.custom_tool", "custom_tool_use_id"))
-    ),
-    result_row(
-        "Anthropic's managed agents, refused",
-        {"type": "user.tool_confirmation", "tool_use_id": str, "result": "deny"},
-        "",
-        "tool_use_id",
-        "",
-        message="deny_message",
-        refusal=(("result", "deny", "refused by the user"),),
-    ),
-    result_row(
-        "Claude, refused",
-        {"tool_name": str, "tool_use_id": str, "tool_input": None},
-        "tool_name",
-        "tool_use_id",
-        "",
-        refusal=(("tool_use_id", None, "refused by the user"),),
-    ),
+    *SERVICE_PARTS,
     # Messages API: the assistant asks with `tool_use`, the user answers with `tool_result`, by `tool_use_id`.
     call_row("Anthropic", {"type": "tool_use"}, "name", "id", "input"),
     call_row("Anthropic, on the server", {"type": "server_tool_use"}, "name", "id", "input"),
@@ -184,7 +109,9 @@ PARTS = (
         "",
         "tool_use_id",
         "content",
-        failure=(("is_error", True),),
+        # Content of a tool on the server is one object: its result, or an error with a code.
+        failure=(("is_error", True), ("content.error_code", None)),
+        message="content.error_code",
         unwrap=(content_blocks,),
     ),
     result_row(
@@ -256,14 +183,23 @@ PARTS = (
         message="errorText",
         refusal=(
             ("state", "output-denied", "approval was refused"),
-            ("state", "approval-requested", "approval was asked for"),
+            ("state", "approval-requested", ASKED_FOR),
+            ("state", "approval-responded", ANSWERED),
             ("state", "input-streaming", UNFINISHED),
             ("state", "partial-call", UNFINISHED),
         ),
         output="output|result",
     ),
     # `ModelMessagesTypeAdapter`: a `retry-prompt` with the name of a tool is the error that the model was given.
-    call_row("Pydantic AI", {"part_kind": "tool-call"}, "tool_name", "tool_call_id", "args"),
+    # Before version 0.0.20 arguments were `{"args_json": …}` or `{"args_dict": …}`.
+    call_row(
+        "Pydantic AI",
+        {"part_kind": "tool-call"},
+        "tool_name",
+        "tool_call_id",
+        "args.args_json|args.args_dict|args",
+        nulls=True,
+    ),
     call_row("Pydantic AI, built in", {"part_kind": "builtin-tool-call"}, "tool_name", "tool_call_id", "args"),
     result_row(
         "Pydantic AI",
@@ -274,6 +210,7 @@ PARTS = (
         failure=(("outcome", "retried"), ("outcome", "failed")),
         message="content",
         refusal=(("outcome", "denied", "approval was refused"),),
+        nulls=True,
     ),
     result_row("Pydantic AI, built in", {"part_kind": "builtin-tool-return"}, "tool_name", "tool_call_id", "content"),
     result_row(
@@ -327,7 +264,31 @@ PARTS = (
         "id",
         "server_tool_call_response|response",
     ),
-    call_row("OpenTelemetry, on the server", {"type": "server_tool_call"}, "name", "id", "server_tool_call|arguments"),
+    call_row(
+        "OpenTelemetry, on the server",
+        {"type": "server_tool_call"},
+        "name",
+        "id",
+        "server_tool_call|arguments|args",
+    ),
+    result_row(
+        "LangChain, on the server",
+        {"type": "server_tool_result", "tool_call_id": str},
+        "",
+        "tool_call_id",
+        "output",
+        failure=(("status", "error"),),
+    ),
+    # Arguments that LangChain could not parse: no tool is called with them.
+    call_row(
+        "LangChain, not parsed",
+        {"type": "invalid_tool_call", "name": str},
+        "name",
+        "id",
+        "",
+        refusal=(("type", None, "its arguments could not be parsed"),),
+    ),
+    result_row("LangChain, early", {"type": "function", "name": str, "content": None}, "name", "", "content"),
     result_row(
         "LangChain",
         {"type": "tool", "tool_call_id": str},
@@ -351,7 +312,7 @@ PARTS = (
     result_row(
         "OpenAI chat",
         {"role": "tool", "tool_call_id": str},
-        "name|function",
+        "name|function|tool_name",
         "tool_call_id",
         "content",
         failure=(("status", "error"), ("error", None), ("tool_call_error", True)),  # the last is Agno's
@@ -377,7 +338,7 @@ PARTS = (
     result_row(
         "OpenAI chat, without ids",
         {"role": "tool", "content": _is_plain_text},
-        "name",
+        "name|tool_name",  # the latter is Ollama's
         "",
         "content",
         failure=(("error", True),),

@@ -46,6 +46,8 @@ _RESULT = lazy_pattern(r" tool_call_id='")
 
 def writer_of(message: Any) -> Writer:
     """Return whether the user or the model wrote a message; empty for instructions, results and unknown authors."""
+    if isinstance(message, Mapping) and (message.get("isMeta") is True or message.get("isCompactSummary") is True):
+        return ""  # Claude Code wrote it
     message = _unwrapped(message)
     if not isinstance(message, Mapping):
         return ""
@@ -127,8 +129,7 @@ def _held_message(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if isinstance(data, Mapping) and "content" in data:
         return {"type": kind, **data}
     if message.get("lc") == 1 and isinstance(kwargs, Mapping):
-        names = message.get("id")
-        return {"type": names[-1] if isinstance(names, list) and names else "", **kwargs}
+        return constructed(message)
     if isinstance(inner, Mapping):
         return inner
     if isinstance(inner, str) and "finish_reason" in message:
@@ -140,6 +141,19 @@ def _held_message(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
     if isinstance(info, Mapping) and isinstance(info.get("role"), str) and isinstance(message.get("parts"), list):
         return {"role": info["role"], "parts": message["parts"]}  # OpenCode
     return None
+
+
+def constructed(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the message in a dump of LangChain, whose class tells its type where the arguments do not (JavaScript)."""
+    kwargs = document.get("kwargs") if document.get("lc") == 1 else None
+    if not isinstance(kwargs, dict) or "type" in kwargs:
+        return kwargs if isinstance(kwargs, dict) else document
+    names = document.get("id")
+    name = names[-1] if isinstance(names, list) and names else ""
+    return {"type": _CLASSES.get(name, name) if isinstance(name, str) else "", **kwargs}
+
+
+_CLASSES = {"ToolMessage": "tool", "ToolMessageChunk": "tool", "FunctionMessage": "function"}
 
 
 def _text_in(held: Any) -> str:
@@ -164,6 +178,8 @@ def _text_of_part(part: Any) -> str:
     if kind is None and part.get("thought"):
         return ""
     text = part.get("text", part.get("content") if kind is not None else None)
+    if isinstance(text, Mapping):
+        text = text.get("value")  # threads of OpenAI's assistants
     return text if isinstance(text, str) else ""
 
 
@@ -233,6 +249,8 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
     record.withheld = _refusal(document, part)
     # MLflow makes up arguments for calls without a name.
     held = _first(document, part.value) if part.value and (name is not NOTHING or part.kind == "result") else NOTHING
+    if held is NOTHING and part.nulls and _inside(document, part.value[-1]) is None:
+        held = "" if part.kind == "call" else None
     if part.kind == "call":
         _take_args(record, held)
         if part.output:
@@ -347,53 +365,3 @@ def _fits(held: Any, wanted: Any) -> bool:
 
 def _failed(held: Any, wanted: Any) -> bool:
     return bool(held) and held is not NOTHING if wanted is None else bool(held == wanted)
-
-
-_OBSERVATION = "Observation:\n"
-
-
-def is_step(message: Mapping[str, Any]) -> bool:
-    """Whether an object is a step of smolagents."""
-    return "step_number" in message and ("observations" in message or "model_output_message" in message)
-
-
-def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecord]]:
-    """Return the calls of a step, and its result if it has one call: several calls share one text of observations."""
-    calls = _calls(step.get("tool_calls"))
-    output = step.get("model_output_message")
-    if not calls and isinstance(output, dict):
-        # A step that raised has lost its calls, but not the message that asked for them.
-        calls = _calls(output.get("tool_calls"))
-    return calls, _results(step, calls) if calls else []
-
-
-def _calls(held: Any) -> list[CallRecord]:
-    calls = []
-    for item in held if isinstance(held, list) else ():
-        part = part_of(item) if isinstance(item, dict) else None
-        record = read_part(item, part) if part and part.kind == "call" else None
-        if record:
-            calls.append(record)
-    return calls
-
-
-def _results(step: Mapping[str, Any], calls: list[CallRecord]) -> list[CallRecord]:
-    error = step.get("error")
-    message = error.get("message") if isinstance(error, dict) else error
-    if len(calls) > 1:
-        # The text of an error names the tool that raised it.
-        calls = [call for call in calls if error and f"'{call.name}'" in str(message)]
-        if len(calls) != 1:
-            return []
-    result = CallRecord(calls[0].name)
-    result.call_id = calls[0].call_id
-    if error:
-        result.failed = True
-        result.error = message if isinstance(message, str) else None
-    elif isinstance(step.get("observations"), str):
-        result.output = outcome(step["observations"].removeprefix(_OBSERVATION))
-    elif step.get("action_output") is not None:
-        result.output = step["action_output"]
-    else:
-        result.output = NOTHING
-    return [result]

@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from ._argument_keys import key_of
 from ._log import Log, decoded, listed, plain, said, word
 from ._message_exchange import exchange_of, has_messages
 from ._parts import text_of, writer_of
-from ._requests import key_of
 
 _PAIRS = (
     (("request",), ("response",)),

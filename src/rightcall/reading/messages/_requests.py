@@ -7,21 +7,23 @@ from copy import copy
 from itertools import islice
 from typing import Any
 
-import msgspec
-
+from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids
-from rightcall.values.decoding import dump_json
 
+from ._argument_keys import key_of
 from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
 
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
 
-_encode = msgspec.json.Encoder(order="sorted").encode
-
 # Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`).
 _ITEM = "fc_"
+_UNCONFIRMED = (
+    "This tool call requires confirmation, please approve or reject.",
+    "This tool call is rejected.",
+)
+"""What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
 _MOST_NAMESAKES = 64  # calls with one id that wait for results at once: more only in hostile logs
 
 
@@ -45,6 +47,8 @@ class Requests:
         """Whether there is a message of the user that may or may not begin a turn."""
         self.is_placed = True
         """Whether it is known inside which call, if any, the current conversation was held."""
+        self.refused: set[int] = set()
+        """The requests, by `id()`, that were refused for good."""
         self._threads = PromptHistory()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
@@ -263,6 +267,8 @@ class _ConversationReader:
             known.name = known.name or call.name
             if known.args is NOTHING:
                 known.args = call.args
+            if _is_answered(call):
+                self._answer(known, call)
         self._has_history = self._has_history or not self.answering
         self._waiting[id(known)] = known
         if call.call_id:
@@ -323,20 +329,24 @@ class _ConversationReader:
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)
         if self._is_approved(request, result):
-            request.withheld, request.turn = "", self._shown_in
+            request.withheld = ""
+            request.turn = request.turn if self._shown_in is None else self._shown_in
             request.output, request.failed, request.error = result.output, result.failed, result.error
+        if result.withheld and result.withheld != ASKED_FOR:
+            self._requests.refused.add(id(request))
         request.withheld = request.withheld or result.withheld
         if not _is_answered(request):
             request.output, request.failed, request.error = result.output, result.failed, result.error
 
     def _is_approved(self, request: CallRecord, result: CallRecord) -> bool:
-        """Whether the log of a later turn has the result of a refused call: it was approved and made then.
+        """Whether a log has the result of a call that waited for approval, or was refused in an earlier turn.
 
         Spans do not count: they may repeat the refusal in a format that does not mark it as one.
         """
-        if not request.withheld or result.withheld or self._start_ns is not None:
+        if not request.withheld or result.withheld or self._start_ns is not None or result.error in _UNCONFIRMED:
             return False
-        return self._shown_in is not None and request.turn is not None and request.turn < self._shown_in
+        is_later = self._shown_in is not None and request.turn is not None and request.turn < self._shown_in
+        return is_later or id(request) not in self._requests.refused
 
     def place_stray_results(self) -> None:
         """Assign results without a request before them: by id to a later request, or in order to earlier ones.
@@ -380,21 +390,3 @@ def _may_answer(result: CallRecord, request: CallRecord) -> bool:
 
 def _is_answered(record: CallRecord) -> bool:
     return record.failed or record.output is not NOTHING
-
-
-def key_of(args: Any) -> bytes | str:
-    """Return arguments as text that is equal for equal arguments."""
-    if args is NOTHING:
-        return b""
-    try:
-        written = _encode(args)
-    except (OverflowError, UnicodeError, msgspec.MsgspecError, RecursionError):
-        return dump_json(_sorted(args))
-    # msgspec writes NaN as null, and the two are different arguments.
-    return dump_json(_sorted(args)) if b"null" in written else written
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value

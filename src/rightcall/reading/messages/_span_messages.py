@@ -15,7 +15,8 @@ from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_
 from rightcall.values.decoding import decode_json
 
 from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message
-from ._parts import is_step, part_of
+from ._parts import part_of
+from ._step_parts import is_step
 from ._unknown_calls import sign_of
 
 _WRAPPINGS = ("messages", "contents")

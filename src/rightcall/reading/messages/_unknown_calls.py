@@ -30,7 +30,7 @@ BLOCKS = _words("""
     annotation chat_message file_reference streaming_text streaming_annotation streaming_file_reference
     cache citable step_finish snapshot patch retry
     tool_confirmation_request summarization_requested conversation_compacted context_length_exceeded
-    system_notification action_required
+    system_notification action_required approval tool_approval_response
     """)
 """Types of blocks of content, in the spelling of `redacted_thinking`."""
 
@@ -57,7 +57,7 @@ ITEMS = _words("""
     user.message user.interrupt user.define_outcome user.tool_confirmation agent.message agent.thinking
     agent.thread_context_compacted
     user_message assistant_message system_message reasoning_message hidden_reasoning_message event_message
-    summary_message
+    summary_message approval_response_message
     start finish start_step finish_step abort text_start text_end reasoning_start reasoning_delta reasoning_end
     message_metadata
     """)
@@ -111,7 +111,15 @@ _DEPTH = 3
 _STEPS = frozenset({"action", "observation"})
 
 CALL_HOLDERS = frozenset(
-    {"tool_calls", "tool_call_results", "tool.result", "tool_responses", "permission_denials", "toolInvocations"}
+    {
+        "tool_calls",
+        "tool_call_results",
+        "tool.result",
+        "tool_responses",
+        "tool_returns",
+        "permission_denials",
+        "toolInvocations",
+    }
 )
 """Keys whose lists hold calls or results and nothing else."""
 
@@ -140,38 +148,6 @@ _BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
 _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
 """Suffixes of keys about a call that is recorded elsewhere: `tool_call_id`, `toolUseResult`."""
-
-# Every repetition is bounded or of one class of characters, so the pattern takes linear time on hostile text.
-_ACTING_TEXT = lazy_pattern(
-    r"<tool_calls?>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
-    # DeepSeek, gpt-oss, FunctionGemma, MiniMax and others, GLM, Nemotron: the tokens of their chat templates.
-    r"|<\uff5ctool\u2581|<\uff5cDSML\uff5c|to=functions\.\w|<start_function_call>|<\w{1,20}[:_]tool_call>|<arg_key>|<TOOLCALL>"
-    r"|<execute_(?:bash|ipython|command)>|<use_mcp_tool>"
-    r"|^<(?:read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files"
-    r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"
-    r"|<functioncall>|\Aexitcode: -?\d{1,6} \(execution"
-    r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
-    r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
-    r"|\[\[ ## next_tool_name ## \]\]"
-    r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
-    r'|^[ \t]*Action:\s{0,8}\{\s{0,8}"name"|"commands"\s{0,4}:\s{0,4}\[\s{0,8}\{\s{0,8}"keystrokes"'
-    r'|\A\s*\[?\{\s{0,8}"(?:name|tool|tool_name|function|command)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},'
-    r'\s{0,8}"(?:arguments|parameters|args|tool_input|input|params|kwargs)"\s{0,4}:',
-    re.M,
-)
-"""How models ask for calls in text: tags of chat templates, ReAct, DSPy, JSON of LangChain's agents, Terminus."""
-
-_THOUGHT = lazy_pattern(r"^[ \t]*Thought(?: \d+)?:", re.M)
-_ACTION = lazy_pattern(r"^[ \t]*Action(?: \d+)?:", re.M)
-_COMMAND = lazy_pattern(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
-"""A command in a block of text, after the thought that leads to it (mini-SWE-agent, SWE-agent, AgentBench)."""
-_OBSERVATION = lazy_pattern(
-    r"\s*(?:<returncode>|<tool_(?:response|result|output)|<\uff5ctool\u2581output|<function_results>|OBSERVATION:"
-    r"|Observation:|API output:|exitcode: -?\d+ \(execution|New Terminal Output:|The output of the OS:|Output:\n```"
-    r"|\[[^\]\n]{1,200}\] Result:)|.*\nbash-\$\s*\Z",
-    re.S,
-)
-"""How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
 
 
 def unknown_block(key: str, item: Any) -> str:
@@ -237,13 +213,21 @@ def unknown_item(message: Mapping[str, Any]) -> str:
     if plain in PIECES:
         return ""
     sign = hidden_call(message) if plain in LINES else sign_of(message)
-    if sign:
-        return sign
+    if sign or _tells_no_calls(message):
+        return sign or _tells_no_calls(message)
     if isinstance(role, str) and role:
         return _unknown_role(role, message)
     if kind is None:
         return "" if not message or ITEM_KEYS & message.keys() else f"an item {_keys(message)}"
     return "" if _is_known_item(plain) else f"an item of type {_short(kind)} {_keys(message)}"
+
+
+def _tells_no_calls(message: Mapping[str, Any]) -> str:
+    """Describe a message of a format that never tells of calls, whatever the agent called."""
+    if message.get("object") == "thread.message":
+        return "a message of a thread, whose calls are in the steps of its runs"
+    is_a2a = message.get("kind") == "message" or str(message.get("role")).startswith("ROLE_")
+    return "a message of A2A, in which agents do not show their calls" if is_a2a and "messageId" in message else ""
 
 
 def _unknown_role(role: str, message: Mapping[str, Any]) -> str:
@@ -260,18 +244,6 @@ def _is_known_item(kind: str) -> bool:
 def sign_of(document: Mapping[str, Any]) -> str:
     """Describe what in an object is named like a call or is one; otherwise return an empty text."""
     return _sign_in(document) or hidden_call(document)
-
-
-def acts_by_text(text: str) -> bool:
-    """Whether a text of a model asks for a call, as agents do whose model has no tool calling."""
-    if _COMMAND.match(text) or (_ACTION.search(text) and _THOUGHT.search(text)):
-        return True
-    return _ACTING_TEXT.search(text) is not None
-
-
-def observes_by_text(text: str) -> bool:
-    """Whether a text that a model was given is the result of such a call."""
-    return _OBSERVATION.match(text) is not None
 
 
 def is_wanted(key: Any) -> bool:

@@ -11,6 +11,7 @@ import msgspec
 
 from rightcall.reading.conventions import CallShape, Role
 from rightcall.reading.messages import (
+    Exchange,
     Log,
     answer_in,
     exchanges_of,
@@ -20,7 +21,6 @@ from rightcall.reading.messages import (
     messages_in_event,
     question_in,
     returned_in,
-    text_of,
     turns_in_log,
     writer_of,
 )
@@ -258,11 +258,14 @@ class GivenLog(msgspec.Struct, frozen=True):
 
 def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
     """Return the question and the answer of each turn of a log; at least one pair."""
-    turns = turns_in_log(exchanges_of(messages))
-    told = [(turn or 0, message) for turn, message in zip(turns, messages, strict=True)]
-    parts = [[message for _, message in part] for _, part in groupby(told, key=lambda pair: pair[0])]
-    return [(_first_question(part), answer_in(part)) for part in parts] or [(None, None)]
+    said = exchanges_of(messages)
+    told = [(turn or 0, each) for turn, each in zip(turns_in_log(said), zip(messages, said, strict=True), strict=True)]
+    parts = [[each for _, each in part] for _, part in groupby(told, key=lambda pair: pair[0])]
+    return [
+        (_first_question([exchange for _, exchange in part]), answer_in([message for message, _ in part]))
+        for part in parts
+    ] or [(None, None)]
 
 
-def _first_question(messages: list[Any]) -> str | None:
-    return next((text for message in messages if writer_of(message) == "user" and (text := text_of(message))), None)
+def _first_question(said: list[Exchange]) -> str | None:
+    return next((each.text for each in said if each.writer == "user" and each.text and not each.is_note), None)

@@ -57,6 +57,8 @@ class NotUnderstood:
 
     def __init__(self, warnings: Warnings) -> None:
         self.first = ""
+        self._is_silent = False
+        """Whether a log has lines, and none of them is of a user or a model."""
         self._acts = ""
         """A description of a message that asks for a call in its text."""
         self._warnings = warnings
@@ -67,6 +69,7 @@ class NotUnderstood:
 
     def note_messages(self, exchanges: Sequence[Exchange], where: str = "") -> None:
         """Note what in messages was not understood."""
+        self._is_silent = self._is_silent or (bool(exchanges) and not where and not any(map(_speaks, exchanges)))
         users = [call.name[:80] for exchange in exchanges for call in exchange.of_user]
         if users:
             self._warnings.add("users", f"calls of the user were left out: {', '.join(users)}")
@@ -107,3 +110,12 @@ class NotUnderstood:
     def note_silence(self, logs: Sequence[Log]) -> None:
         """Note signs of steps in text or beside the messages, in a run without any call."""
         self.note(next((held for held in (self._acts, *[log.steps for log in logs]) if held), ""))
+        self.note("a log without a message of a user or a model" if self._is_silent else "")
+
+
+_ABOUT = frozenset({"result", "system", "init", "summary"})
+"""Lines about a session (Claude Code): its end, its settings, its title."""
+
+
+def _speaks(exchange: Exchange) -> bool:
+    return bool(exchange.writer or exchange.calls or exchange.results) or exchange.role not in _ABOUT

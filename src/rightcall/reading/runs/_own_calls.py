@@ -14,6 +14,8 @@ from rightcall.reading.spans import NOTHING, CallRecord, Span
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
 _ANSWERS = frozenset({"final_answer", "final_result"})
+# Questions to the user, which ADK writes as calls in its events.
+_OF_ADK = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
 # To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, AutoGen and LangGraph, `transfer_back_to_…` in
 # LangGraph, `handoff_to_…` in Microsoft's Agent Framework and Strands.
 _HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
@@ -64,7 +66,7 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     A name alone decides nothing: `transfer_to_savings` may be a tool of a bank.
     """
     name = record.name
-    if name in _ANSWERS:
+    if name in _ANSWERS or name in _OF_ADK:
         return True
     prefix = next((each for each in _HANDOFFS if name.startswith(each)), None)
     if prefix is None:

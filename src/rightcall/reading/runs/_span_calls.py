@@ -9,6 +9,7 @@ from typing import Any
 from rightcall._lazy import lazy_pattern
 from rightcall.limits import Limits
 from rightcall.reading.conventions import (
+    ASKED_FOR,
     MERGED,
     SPAN_NAMES,
     CallShape,
@@ -47,7 +48,7 @@ _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 _NO_NAME = lazy_pattern(r"[^a-zA-Z0-9]")
 _DEFERRAL = "pydantic_ai.tool.deferral.name"
 _EXCEPTIONS = "pydantic_ai.exceptions."
-_DEFERRALS = {"ApprovalRequired": "approval was asked for", "CallDeferred": "deferred: the tool is run elsewhere"}
+_DEFERRALS = {"ApprovalRequired": ASKED_FOR, "CallDeferred": "deferred: the tool is run elsewhere"}
 _REDACTED = lazy_pattern(r"details are redacted", re.I)
 
 

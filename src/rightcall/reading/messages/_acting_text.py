@@ -1,0 +1,83 @@
+"""Agents that act by text: how their models ask for calls, and how results are given to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rightcall._lazy import lazy_pattern
+
+_USER = frozenset({"user", "human"})
+_MODEL = frozenset({"assistant", "model", "ai", "agent"})
+
+# Every repetition is bounded or of one class of characters, so the pattern takes linear time on hostile text.
+_ACTING_TEXT = lazy_pattern(
+    r"<tool_calls?>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
+    # DeepSeek, gpt-oss, FunctionGemma, MiniMax and others, GLM, Nemotron: the tokens of their chat templates.
+    r"|<\uff5ctool[\u2581_]|<\uff5cDSML\uff5c|to=functions\.\w|<start_function_call>|<\w{1,20}[:_]tool_call>|<arg_key>|<TOOLCALL>"
+    # InternLM, Apertus, Step, Functionary, Command R, NexusRaven.
+    r"|<\|action_start\|>|<\|tools_prefix\|>|<steptml:invoke |^>>>[A-Za-z_]\w{0,80}\n\{"
+    r"|^Action:\s{0,4}```json|^Call: [A-Za-z_][\w.]{0,80}\("
+    r"|<execute(?:_bash|_ipython|_command)?>|<use_mcp_tool>|^<{5,9} SEARCH\b"
+    r"|^<(?:read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files"
+    r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"
+    r"|<functioncall>|\Aexitcode: -?\d{1,6} \(execution"
+    r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
+    r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
+    r"|\[\[ ## next_tool_name ## \]\]"
+    r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
+    r'|^[ \t]*Action:\s{0,8}\{\s{0,8}"name"|"commands"\s{0,4}:\s{0,4}\[\s{0,8}\{\s{0,8}"keystrokes"'
+    r'|\A\s*\{\s{0,8}"(?:tool_calls|function_calls)"\s{0,4}:\s{0,4}\[\s{0,8}\{'
+    r'|\A\s*\[?\{\s{0,8}"(?:name|tool|tool_name|function|command)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},'
+    r'\s{0,8}"(?:arguments|parameters|args|tool_input|input|params|kwargs)"\s{0,4}:',
+    re.M,
+)
+"""How models ask for calls in text: tags of chat templates, ReAct, DSPy, JSON of LangChain's agents, Terminus, edits
+of Aider."""
+
+_PYTHON_CALLS = lazy_pattern(r"\s*\[\s{0,8}[A-Za-z_][\w.]{0,99}\(\s{0,8}(?:\)|\w{1,60}\s{0,4}=)")
+"""The beginning of a list of Python calls, which is the whole text (Llama, ToolACE, BFCL)."""
+
+_THOUGHT = lazy_pattern(r"^[ \t]*Thought(?: \d+)?:", re.M)
+_ACTION = lazy_pattern(r"^[ \t]*Action(?: \d+)?:", re.M)
+_COMMAND = lazy_pattern(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
+"""A command in a block of text, after the thought that leads to it (mini-SWE-agent, SWE-agent, AgentBench)."""
+_OBSERVATION = lazy_pattern(
+    r"\s*(?:<returncode>|<tool_(?:response|result|output)|<\uff5ctool\u2581output|<function_results>|OBSERVATION:"
+    r"|Observation:|API output:|exitcode: -?\d+ \(execution|New Terminal Output:|The output of the OS:|Output:\n```"
+    r"|\[[^\]\n]{1,200}\] Result:)|.*\nbash-\$\s*\Z",
+    re.S,
+)
+"""How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
+
+
+def acts(message: Mapping[str, Any], role: str) -> bool:
+    """Whether the text of a message asks for a call, or is the result of such a call."""
+    if role in _USER:
+        return any([observes_by_text(text) for text in _texts(message)])
+    return role in _MODEL and any([acts_by_text(text) for text in _texts(message)])
+
+
+def _texts(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts in a message: its content, or the blocks of it."""
+    for holder in (message, *[message.get(key) for key in ("message", "data")]):
+        held = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
+        for block in held if isinstance(held, list) else [held]:
+            text = block.get("text", block.get("content")) if isinstance(block, dict) else block
+            if isinstance(text, str):
+                yield text
+
+
+def acts_by_text(text: str) -> bool:
+    """Whether a text of a model asks for a call, as agents do whose model has no tool calling."""
+    if _COMMAND.match(text) or (_ACTION.search(text) and _THOUGHT.search(text)):
+        return True
+    if _PYTHON_CALLS.match(text) and text.rstrip().endswith(")]"):
+        return True
+    return _ACTING_TEXT.search(text) is not None
+
+
+def observes_by_text(text: str) -> bool:
+    """Whether a text that a model was given is the result of such a call."""
+    return _OBSERVATION.match(text) is not None

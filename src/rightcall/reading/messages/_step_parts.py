@@ -1,0 +1,59 @@
+"""Steps of smolagents, read as requested calls and results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rightcall.reading.spans import NOTHING, CallRecord, outcome
+
+from ._parts import part_of, read_part
+
+_OBSERVATION = "Observation:\n"
+
+
+def is_step(message: Mapping[str, Any]) -> bool:
+    """Whether an object is a step of smolagents."""
+    return "step_number" in message and ("observations" in message or "model_output_message" in message)
+
+
+def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecord]]:
+    """Return the calls of a step, and its result if it has one call: several calls share one text of observations."""
+    calls = _calls(step.get("tool_calls"))
+    output = step.get("model_output_message")
+    if not calls and isinstance(output, dict):
+        # A step that raised has lost its calls, but not the message that asked for them.
+        calls = _calls(output.get("tool_calls"))
+    return calls, _results(step, calls) if calls else []
+
+
+def _calls(held: Any) -> list[CallRecord]:
+    calls = []
+    for item in held if isinstance(held, list) else ():
+        part = part_of(item) if isinstance(item, dict) else None
+        record = read_part(item, part) if part and part.kind == "call" else None
+        if record:
+            calls.append(record)
+    return calls
+
+
+def _results(step: Mapping[str, Any], calls: list[CallRecord]) -> list[CallRecord]:
+    error = step.get("error")
+    message = error.get("message") if isinstance(error, dict) else error
+    if len(calls) > 1:
+        # The text of an error names the tool that raised it.
+        calls = [call for call in calls if error and f"'{call.name}'" in str(message)]
+        if len(calls) != 1:
+            return []
+    result = CallRecord(calls[0].name)
+    result.call_id = calls[0].call_id
+    if error:
+        result.failed = True
+        result.error = message if isinstance(message, str) else None
+    elif isinstance(step.get("observations"), str):
+        result.output = outcome(step["observations"].removeprefix(_OBSERVATION))
+    elif step.get("action_output") is not None:
+        result.output = step["action_output"]
+    else:
+        result.output = NOTHING
+    return [result]

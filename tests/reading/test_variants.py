@@ -1,0 +1,513 @@
+"""Legal but uncommon forms of known formats: each is read as its definition says, or said not to be understood."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.walls import for_each
+
+from rightcall import Trajectory, read, read_messages
+
+ASKED = {"role": "user", "content": "Refund order 7"}
+ARGS = {"order_id": 7}
+TEXT = json.dumps(ARGS)
+DONE = {"role": "assistant", "content": "Done."}
+
+
+def of(document: Any) -> Trajectory:
+    [found] = read(json.dumps(document).encode())
+    return found
+
+
+def told(found: Trajectory) -> list[tuple[Any, ...]]:
+    return [(call.name, call.args, call.output, call.error is not None) for call in found.calls]
+
+
+def item(kind: str, **held: Any) -> dict[str, Any]:
+    return {"type": kind, **held}
+
+
+def chat_call(name: str = "refund", args: Any = TEXT, call_id: str = "c1") -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": args}}
+
+
+def adk(author: str, part: dict[str, Any], role: str = "model", **held: Any) -> dict[str, Any]:
+    return {"invocation_id": "i", "author": author, "content": {"role": role, "parts": [part]}, **held}
+
+
+def adk_result(response: dict[str, Any], **held: Any) -> dict[str, Any]:
+    return adk("shop", {"functionResponse": {"id": "1", "name": "refund", "response": response}}, "user", **held)
+
+
+UNCONFIRMED = adk_result(
+    {"error": "This tool call requires confirmation, please approve or reject."},
+    actions={"requestedToolConfirmations": {"1": {"hint": "Sure?"}}},
+)
+REJECTED = adk_result({"error": "This tool call is rejected."})
+
+
+def dumped(name: str, **kwargs: Any) -> dict[str, Any]:
+    return {"lc": 1, "type": "constructor", "id": ["langchain_core", "messages", name], "kwargs": kwargs}
+
+
+def claude(kind: str, number: int, content: Any, **held: Any) -> dict[str, Any]:
+    return {"type": kind, "uuid": str(number), "sessionId": "s", "message": {"role": kind, "content": content}, **held}
+
+
+def pydantic(kind: str, **part: Any) -> dict[str, Any]:
+    return {"kind": kind, "parts": [part]}
+
+
+PROMPT = pydantic("request", part_kind="user-prompt", content="Refund order 7")
+READ = {
+    "Responses, an output of blocks": (
+        [
+            ASKED,
+            item("function_call", call_id="c1", name="refund", arguments=TEXT),
+            item("function_call_output", call_id="c1", output=[{"type": "input_text", "text": "ok"}]),
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "Responses, tools on the machine": (
+        [
+            ASKED,
+            item("local_shell_call", id="l", call_id="c1", action={"command": ["ls"]}, status="completed"),
+            item("local_shell_call_output", id="c1", output="a"),
+            item("apply_patch_call", id="p", call_id="c2", operation={"path": "a"}, status="completed"),
+            item("apply_patch_call_output", call_id="c2", status="failed", output="no such file"),
+        ],
+        [("local_shell", {"command": ["ls"]}, "a", False), ("apply_patch", {"path": "a"}, "no such file", True)],
+    ),
+    "Responses, an approved call of MCP": (
+        [
+            ASKED,
+            item("mcp_approval_request", id="a1", name="refund", arguments=TEXT),
+            item("mcp_approval_response", approval_request_id="a1", approve=True),
+            item("mcp_call", id="m1", name="refund", arguments=TEXT, output="ok", approval_request_id="a1"),
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "Anthropic, an error of a tool on the server": (
+        [
+            ASKED,
+            {
+                "role": "assistant",
+                "content": [
+                    item("server_tool_use", id="s1", name="web_search", input={"query": "q"}),
+                    item(
+                        "web_search_tool_result",
+                        tool_use_id="s1",
+                        content={"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
+                    ),
+                ],
+            },
+        ],
+        [
+            (
+                "web_search",
+                {"query": "q"},
+                {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"},
+                True,
+            )
+        ],
+    ),
+    "Ollama, results in another order": (
+        [
+            ASKED,
+            {
+                "role": "assistant",
+                "content": "",
+                "tool_calls": [{"function": {"name": name, "arguments": {}}} for name in ("look", "refund")],
+            },
+            {"role": "tool", "tool_name": "refund", "content": "2"},
+            {"role": "tool", "tool_name": "look", "content": "1"},
+        ],
+        [("look", {}, "1", False), ("refund", {}, "2", False)],
+    ),
+    "Pydantic AI, before 0.0.20": (
+        [
+            PROMPT,
+            pydantic("response", part_kind="tool-call", tool_name="refund", args={"args_json": TEXT}),
+            pydantic("request", part_kind="tool-return", tool_name="refund", content="ok"),
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "Pydantic AI, no arguments and nothing returned": (
+        [
+            PROMPT,
+            pydantic("response", part_kind="tool-call", tool_name="look", args=None, tool_call_id="c1"),
+            pydantic("request", part_kind="tool-return", tool_name="look", content=None, tool_call_id="c1"),
+        ],
+        [("look", {}, None, False)],
+    ),
+    "LangChain, dumps of JavaScript": (
+        [
+            dumped("HumanMessage", content="Refund order 7"),
+            dumped("AIMessage", content="", tool_calls=[{"name": "refund", "args": ARGS, "id": "c1"}]),
+            dumped("ToolMessage", content="ok", tool_call_id="c1"),
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "LangChain, messages of functions": (
+        [
+            item("human", data={"content": "Refund order 7"}),
+            item("ai", data={"content": "", "additional_kwargs": {"function_call": chat_call()["function"]}}),
+            item("function", data={"type": "function", "name": "refund", "content": "ok"}),
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "LangChain, blocks of a tool on the server": (
+        [
+            item("human", content="Refund order 7"),
+            item(
+                "ai",
+                content=[
+                    item("server_tool_call", id="s1", name="web_search", args={"query": "q"}),
+                    item("server_tool_result", tool_call_id="s1", status="error", output="down"),
+                ],
+            ),
+        ],
+        [("web_search", {"query": "q"}, "down", True)],
+    ),
+    "Letta, several calls in a message": (
+        [
+            {"message_type": "user_message", "content": "Refund order 7"},
+            {
+                "message_type": "tool_call_message",
+                "tool_call": {"name": "look", "arguments": "{}", "tool_call_id": "c1"},
+                "tool_calls": [
+                    {"name": "look", "arguments": "{}", "tool_call_id": "c1"},
+                    {"name": "refund", "arguments": TEXT, "tool_call_id": "c2"},
+                ],
+            },
+            {
+                "message_type": "tool_return_message",
+                "tool_return": "1",
+                "tool_call_id": "c1",
+                "tool_returns": [
+                    {"tool_call_id": "c1", "status": "success", "tool_return": "1"},
+                    {"tool_call_id": "c2", "status": "error", "tool_return": "2"},
+                ],
+            },
+        ],
+        [("look", {}, "1", False), ("refund", ARGS, "2", True)],
+    ),
+    "Microsoft.Extensions.AI": (
+        [
+            {"role": "user", "contents": [{"$type": "text", "text": "Refund order 7"}]},
+            {
+                "role": "assistant",
+                "contents": [{"$type": "functionCall", "callId": "c1", "name": "refund", "arguments": ARGS}],
+            },
+            {"role": "tool", "contents": [{"$type": "functionResult", "callId": "c1", "result": "ok"}]},
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "Mistral, conversations": (
+        [
+            {"type": "message.input", "role": "user", "content": "Refund order 7"},
+            item("function.call", tool_call_id="c1", name="refund", arguments=TEXT),
+            item("function.result", tool_call_id="c1", result="ok"),
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "Vercel, an approved call": (
+        [
+            ASKED,
+            {
+                "role": "assistant",
+                "content": [
+                    item("tool-call", toolCallId="c1", toolName="refund", input=ARGS),
+                    item("tool-approval-request", approvalId="a", toolCallId="c1"),
+                ],
+            },
+            {
+                "role": "tool",
+                "content": [
+                    item("tool-approval-response", approvalId="a", approved=True),
+                    item("tool-result", toolCallId="c1", toolName="refund", output={"type": "text", "value": "ok"}),
+                ],
+            },
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "ADK, a confirmed call": (
+        [
+            adk("user", {"text": "Refund order 7"}, "user"),
+            adk("shop", {"functionCall": {"id": "1", "name": "refund", "args": ARGS}}),
+            UNCONFIRMED,
+            adk_result({"result": "ok"}),
+        ],
+        [("refund", ARGS, "ok", False)],
+    ),
+    "ADK, a tool that says it was rejected": (
+        [
+            adk("user", {"text": "Refund order 7"}, "user"),
+            adk("shop", {"functionCall": {"id": "1", "name": "refund", "args": ARGS}}),
+            REJECTED,
+        ],
+        [("refund", ARGS, {"error": "This tool call is rejected."}, True)],
+    ),
+}
+
+
+@for_each("name", list(READ))
+def test_a_variant_is_read_as_its_format_says(name: str) -> None:
+    messages, wanted = READ[name]
+    found = of(messages)
+
+    assert told(found) == wanted
+    assert found.calls_recorded, found.metadata
+    assert not found.withheld
+
+
+WITHHELD: dict[str, list[dict[str, Any]]] = {
+    "Responses, a call that was cut off": [
+        ASKED,
+        item("function_call", call_id="c1", name="refund", arguments='{"order', status="incomplete"),
+    ],
+    "LangChain, arguments that were not parsed": [
+        item("human", content="Refund order 7"),
+        item(
+            "ai",
+            content="",
+            tool_calls=[],
+            invalid_tool_calls=[item("invalid_tool_call", name="refund", args="{", id="c1", error="x")],
+            additional_kwargs={"tool_calls": [chat_call(args="{")]},
+        ),
+    ],
+    "Vercel, approval asked for": [
+        ASKED,
+        {
+            "role": "assistant",
+            "content": [
+                item("tool-call", toolCallId="c1", toolName="refund", input=ARGS),
+                item("tool-approval-request", approvalId="a", toolCallId="c1"),
+            ],
+        },
+    ],
+    "Vercel, approval answered": [
+        {"role": "user", "parts": [{"type": "text", "text": "Refund order 7"}]},
+        {
+            "role": "assistant",
+            "parts": [item("tool-refund", toolCallId="c1", state="approval-responded", input=ARGS)],
+        },
+    ],
+    "ADK, confirmation asked for": [
+        adk("user", {"text": "Refund order 7"}, "user"),
+        adk("shop", {"functionCall": {"id": "1", "name": "refund", "args": ARGS}}),
+        UNCONFIRMED,
+    ],
+    "ADK, rejected": [
+        adk("user", {"text": "Refund order 7"}, "user"),
+        adk("shop", {"functionCall": {"id": "1", "name": "refund", "args": ARGS}}),
+        UNCONFIRMED,
+        REJECTED,
+    ],
+    "Letta, approval asked for": [
+        {"message_type": "user_message", "content": "Refund order 7"},
+        {
+            "message_type": "approval_request_message",
+            "tool_call": {"name": "refund", "arguments": TEXT, "tool_call_id": "c1"},
+        },
+    ],
+    "Letta, approval refused": [
+        {"message_type": "user_message", "content": "Refund order 7"},
+        {
+            "message_type": "approval_request_message",
+            "tool_call": {"name": "refund", "arguments": TEXT, "tool_call_id": "c1"},
+            "tool_calls": [{"name": "refund", "arguments": TEXT, "tool_call_id": "c1"}],
+        },
+        {
+            "message_type": "approval_response_message",
+            "approvals": [item("approval", approve=False, tool_call_id="c1", reason="no")],
+        },
+        {"message_type": "tool_return_message", "tool_call_id": "c1", "tool_return": "denied", "status": "error"},
+    ],
+}
+
+
+@for_each("name", list(WITHHELD))
+def test_a_call_that_was_not_carried_out_is_withheld(name: str) -> None:
+    found = of(WITHHELD[name])
+
+    assert found.calls == ()
+    assert [call.name for call in found.withheld] == ["refund"]
+    assert found.calls_recorded, found.metadata
+
+
+TEXTS = {
+    "Llama and ToolACE, Python": '[refund(order_id=7), look(city="Paris")]',
+    "Functionary": '>>>refund\n{"order_id": 7}',
+    "Command R": 'Action: ```json\n[{"tool_name": "refund", "parameters": {"order_id": 7}}]\n```',
+    "a list in an object": '{"tool_calls": [{"name": "refund", "arguments": {"order_id": 7}}]}',
+    "NexusRaven": "Call: refund(order_id=7)<bot_end>",
+    "CodeAct": "<execute>refund(order_id=7)</execute>",
+    "InternLM": '<|action_start|><|plugin|>{"name": "refund", "parameters": {}}<|action_end|>',
+    "Step": '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="refund">',
+    "Apertus": '<|tools_prefix|>[{"refund": {"order_id": 7}}]<|tools_suffix|>',
+    "Aider": "a.py\n```python\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```",
+}
+
+
+@for_each("name", list(TEXTS))
+def test_a_call_in_text_is_not_a_chat_without_calls(name: str) -> None:
+    found = read_messages([ASKED, {"role": "assistant", "content": TEXTS[name]}])
+
+    assert not found.calls_recorded
+
+
+@for_each(
+    "text",
+    [
+        "[see the manual (page=7)] for more",
+        ">>> refund(7)\n{'order': 7}",
+        "[1, 2, 3]",
+        "Call: the shop will call (soon)",
+        "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main",
+    ],
+)
+def test_a_text_that_only_looks_like_a_call_is_a_chat(text: str) -> None:
+    assert read_messages([ASKED, {"role": "assistant", "content": text}]).calls_recorded
+
+
+SILENT: dict[str, Any] = {
+    "a thread of OpenAI's assistants": {
+        "object": "list",
+        "data": [
+            {
+                "object": "thread.message",
+                "role": role,
+                "created_at": time,
+                "content": [{"type": "text", "text": {"value": "x", "annotations": []}}],
+            }
+            for time, role in ((1, "user"), (2, "assistant"))
+        ],
+        "has_more": False,
+    },
+    "A2A": {
+        "kind": "task",
+        "history": [
+            {"kind": "message", "role": role, "messageId": role, "parts": [{"kind": "text", "text": "x"}]}
+            for role in ("user", "agent")
+        ],
+    },
+    "A2A, version 1": [
+        {"role": f"ROLE_{role}", "messageId": role, "parts": [{"text": "x"}]} for role in ("USER", "AGENT")
+    ],
+    "the end of a session of Claude Code alone": {
+        "type": "result",
+        "subtype": "success",
+        "result": "Done.",
+        "num_turns": 3,
+        "session_id": "s",
+    },
+}
+
+
+@for_each("name", list(SILENT))
+def test_a_log_that_never_tells_of_calls_is_not_one_without_calls(name: str) -> None:
+    found = of(SILENT[name])
+
+    assert not found.calls_recorded
+    assert "not_understood" in found.metadata
+
+
+def test_a_text_in_a_thread_of_assistants_is_an_answer() -> None:
+    assert of(SILENT["a thread of OpenAI's assistants"]).output == "x"
+
+
+STATE = [
+    item("human", content="Refund order 7", id="h"),
+    item("ai", content="", id="a", tool_calls=[{"name": "refund", "args": ARGS, "id": "c1"}]),
+]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"values": {"messages": STATE}, "tasks": [{"interrupts": [{"value": {"action_requests": [{}]}}]}]},
+        {"messages": STATE, "__interrupt__": [{"value": {"action_requests": [{}]}}]},
+    ],
+    ids=["a state", "a result"],
+)
+def test_a_graph_that_waits_for_approval_has_made_no_open_call(document: Any) -> None:
+    found = of(document)
+
+    assert (found.calls, [call.name for call in found.withheld]) == ((), ["refund"])
+
+
+def test_a_graph_that_was_interrupted_inside_of_a_tool_does_not_tell_which_calls_were_made() -> None:
+    found = of({"messages": STATE, "__interrupt__": [{"value": "Which card?"}]})
+
+    assert [call.name for call in found.calls] == ["refund"]
+    assert not found.calls_recorded
+
+
+def test_lines_of_claude_code_with_one_uuid_are_one_only_if_they_say_the_same() -> None:
+    use = [item("tool_use", id="t1", name="Bash", input={})]
+    first = claude("user", 1, "Go")
+
+    found = of([first, first, claude("assistant", 1, use), claude("assistant", 2, [{"type": "text", "text": "Done."}])])
+
+    assert found.names == ("Bash",)
+    assert (found.input, found.output) == ("Go", "Done.")
+
+
+def test_what_claude_code_writes_after_the_answer_or_in_the_name_of_the_user_is_neither() -> None:
+    lines = [
+        claude("user", 1, "Caveat: what follows was written by commands", isMeta=True),
+        claude("user", 2, "<local-command-stdout>cleared</local-command-stdout>"),
+        claude("user", 3, "Refund order 7"),
+        claude("assistant", 4, [item("tool_use", id="t1", name="Bash", input={"command": "ls"})]),
+        claude("user", 5, [item("tool_result", tool_use_id="t1", content="a")]),
+        claude("assistant", 6, [{"type": "text", "text": "First."}]),
+        claude("user", 7, "This session is being continued", isCompactSummary=True),
+        claude("user", 8, "Thanks"),
+        claude("assistant", 9, [{"type": "text", "text": "Done."}]),
+        {"type": "system", "subtype": "turn_duration", "uuid": "10", "durationMs": 1},
+        {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}},
+    ]
+    found = of(lines)
+
+    assert (found.input, found.output) == ("Refund order 7", "Done.")
+    assert found.turn_inputs == ("Refund order 7", "Thanks")
+    assert [call.turn for call in found.calls] == [0]
+
+
+@pytest.mark.parametrize(
+    ("subtype", "answer"), [("success", "Done."), ("error_max_turns", None)], ids=["a success", "an error"]
+)
+def test_the_answer_before_the_end_of_a_session_is_its_answer_if_it_succeeded(subtype: str, answer: str | None) -> None:
+    end = {"type": "result", "subtype": subtype, "session_id": "s"}
+    said = {"type": "assistant", "message": {**DONE, "content": [{"type": "text", "text": "Done."}]}}
+
+    assert of([{"type": "user", "message": ASKED}, said, end]).output == answer
+
+
+AUTHORS: dict[str, list[dict[str, Any]]] = {
+    "ADK": [
+        adk("user", {"text": "Refund order 7"}, "user"),
+        adk("billing", {"functionCall": {"id": "1", "name": "refund", "args": ARGS}}),
+    ],
+    "AutoGen": [
+        {"source": "user", "content": "Refund order 7", "type": "TextMessage"},
+        {
+            "source": "billing",
+            "content": [{"id": "1", "name": "refund", "arguments": TEXT}],
+            "type": "ToolCallRequestEvent",
+        },
+    ],
+    "LangChain": [
+        item("human", content="Refund order 7", name="anna"),
+        item("ai", name="billing", content="", tool_calls=[{"name": "refund", "args": ARGS, "id": "1"}]),
+    ],
+    "AG2": [ASKED, {"role": "assistant", "name": "billing", "content": None, "tool_calls": [chat_call()]}],
+}
+
+
+@for_each("name", list(AUTHORS))
+def test_the_author_of_a_message_is_the_agent_of_its_calls(name: str) -> None:
+    assert [call.agent for call in of(AUTHORS[name]).calls] == ["billing"]
