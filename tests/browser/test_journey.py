@@ -32,7 +32,7 @@ def test_two_clicks_lead_from_all_runs_to_the_argument_that_was_wrong(page: Page
 
     why = page.get_by_role("region", name="Why")
     expect(why).to_be_in_viewport(ratio=1)
-    expect(why).to_contain_text("reserve_item was called with other arguments")
+    expect(why).to_contain_text("reserve_item was called with quantity 1, expected 2")
     expect(why).to_contain_text("evals/shop.yaml:")
     wrong = page.locator(".timeline .differs tbody tr").first
     expect(wrong).to_be_in_viewport(ratio=1)

@@ -63,7 +63,7 @@ def test_it_is_in_reach_and_fits_in_any_light(page: Page, report: Path) -> None:
 def test_what_was_wrong_is_on_the_first_screen(page: Page, report: Path) -> None:
     page.goto(report.as_uri())
 
-    expect(page.locator(".why .sentence")).to_contain_text("$.quantity: 2 ≠ 1")
+    expect(page.locator(".why .sentence")).to_contain_text("with quantity 1, expected 2")
     expect(page.locator(".why .sentence")).to_be_in_viewport()
 
 

@@ -37,7 +37,7 @@ def test_a_failure_marks_the_trace_and_the_span_that_is_wrong() -> None:
 
     assert (whole.trace_id, whole.span_id, whole.name, whole.label) == (TRACE, None, "rightcall:shop", "failed")
     assert (wrong.span_id, wrong.name, wrong.label, wrong.score) == ("b" * 16, "rightcall:shop:calls", "failed", None)
-    assert "`refund` was called with other arguments" in wrong.explanation
+    assert "`refund` was called with " in wrong.explanation
     assert wrong.metadata == {
         "case": "refund",
         "eval_set": "evals/shop.yaml",

@@ -64,7 +64,7 @@ def test_a_cursor_that_is_none_is_refused(cursor: str) -> None:
 def test_the_wrong_argument_of_a_failing_case_takes_one_call(answers: Answers) -> None:
     said = answers.failures()
 
-    assert "RC104 reserve_two: `reserve_item` was called with other arguments: $.quantity: 2 ≠ 1" in said
+    assert "RC104 reserve_two: `reserve_item` was called with quantity 1, expected 2" in said
     assert len(said.encode()) < 400
 
 
@@ -120,7 +120,7 @@ def test_a_client_finds_the_wrong_argument_by_the_protocol(project: Path) -> Non
     told, tools = asyncio.run(_asked(project))
 
     assert tools == READING
-    assert "$.quantity: 2 ≠ 1" in told
+    assert "with quantity 1, expected 2" in told
 
 
 async def _asked(project: Path) -> tuple[str, list[str]]:

@@ -46,7 +46,7 @@ def test_it_says_what_failed_last_what_changed_and_what_to_do(project: Path) -> 
     third = rightcall(cwd=project).stdout
 
     assert re.search(r"^Last run   [0-9a-f]{4}, just now, evals/shop.yaml: 3 passed, 1 failed$", first, re.MULTILINE)
-    assert "\n  ✗ reserve_two  `reserve_item` was called with other arguments: $.quantity: 2 ≠ 1\n" in first
+    assert "\n  ✗ reserve_two  `reserve_item` was called with quantity 1, expected 2\n" in first
     assert "\n  rightcall show last --case reserve_two " in first
     assert "\n  rightcall run --failed\n" in first
     assert "Since then" not in first
@@ -60,7 +60,7 @@ def test_on_a_narrow_terminal_the_argument_is_still_seen(project: Path) -> None:
 
     shown = rightcall(cwd=project, COLUMNS="50").stdout
 
-    assert "\n  ✗ reserve_two\n    `reserve_item` was called with other\n    arguments: $.quantity: 2 ≠ 1\n" in shown
+    assert "\n  ✗ reserve_two\n    `reserve_item` was called with quantity 1,\n    expected 2\n" in shown
 
 
 def test_from_a_folder_below_it_is_the_same_project(project: Path) -> None:

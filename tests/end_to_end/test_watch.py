@@ -15,7 +15,7 @@ from tests.processes import change, rightcall
 from rightcall.cli._live import watch
 
 WAITING = "; Ctrl-C ends it ---"
-SENTENCE = "$.quantity: 2 ≠ 1"
+SENTENCE = "with quantity 1, expected 2"
 
 
 class Watched:

@@ -267,12 +267,12 @@ def test_an_answer_is_expected_of_the_run_or_of_its_turns(type_id: str) -> None:
 @pytest.mark.parametrize(
     ("type_id", "expected", "actual", "config", "message"),
     [
-        ("exact-match", "done", "open", {}, 'the final output differs: $: "done" ≠ "open"'),
+        ("exact-match", "done", "open", {}, 'the final output is "open", expected "done"'),
         ("exact-match", "done", "done", {"negated": True}, "the final output is what it must not be"),
         ("contains", "lap", "phone", {}, 'the final output should contain "lap": "phone"'),
         ("contains", "lap", "laptop", {"negated": True}, 'the final output must not contain "lap": "laptop"'),
         ("regex-match", "^P", "x", {}, 'the final output should match "^P": "x"'),
-        ("json-similarity", [1, 2], [1, 3], {}, "the final output is similar to 0.75: $[1]: 2 ≠ 3"),
+        ("json-similarity", [1, 2], [1, 3], {}, "the final output is similar to 0.75: has [1] 3, expected 2"),
         (
             "response-match",
             "two words",

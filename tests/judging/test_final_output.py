@@ -36,7 +36,7 @@ def test_answers_are_compared_as_values(expected: Any, actual: Any, result: str)
 def test_the_finding_says_where_the_answer_differs() -> None:
     result = judge("final-output", Trajectory.of([], output={"a": {"b": 1}}), {"output": {"a": {"b": 2}}})
 
-    assert [finding.message for finding in result.findings] == ["the final output differs: $.a.b: 2 ≠ 1"]
+    assert [finding.message for finding in result.findings] == ["the final output has a.b 1, expected 2"]
     assert result.findings[0].code == "RC108"
     assert result.details.actual == '{"a": {"b": 1}}'
 

@@ -253,13 +253,13 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
         pytest.param(
             [call("pay", amount=2)],
             [{"optional": "quote"}, {"pay": {"amount": 1}}],
-            [("RC104", "`pay` was called with other arguments: $.amount: 1 ≠ 2", "expected[1]")],
+            [("RC104", "`pay` was called with amount 2, expected 1", "expected[1]")],
             id="other arguments",
         ),
         pytest.param(
             [call("find"), call("pay", amount=2)],
             [{"any_order": [{"pay": {"amount": 1}}, "find"]}],
-            [("RC104", "`pay` was called with other arguments: $.amount: 1 ≠ 2", "expected[0].any_order[0]")],
+            [("RC104", "`pay` was called with amount 2, expected 1", "expected[0].any_order[0]")],
             id="other arguments, in a group",
         ),
     ],

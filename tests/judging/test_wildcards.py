@@ -49,7 +49,7 @@ def test_outputs_of_every_tool_that_fits_are_compared() -> None:
     result = starred("tool-call-output", made, {"tool_outputs": [{"name": "mcp__*", "output": {"ok": False}}] * 2})
 
     assert result.score == 0.5
-    assert result.findings[0].message == "`mcp__*` gave another output: output.ok: false ≠ true"
+    assert result.findings[0].message == "`mcp__*` returned output.ok true, expected false"
 
 
 def test_a_strict_order_is_met_by_names_that_fit_one_by_one() -> None:

@@ -56,7 +56,7 @@ def test_a_failure_names_the_call_and_the_argument_and_shows_both_paths() -> Non
     text = failure(MADE, EXPECTED)
 
     assert text.splitlines() == [
-        '`get_product_details`: product_id: "P001" ≠ "P010" (and 3 more; calls 1/4)',
+        '`get_product_details` was called with product_id "P010", expected "P001" (and 3 more; calls 1/4)',
         "  expected                                     actual",
         '  1 search_products(query="laptop", limit=5)   1 search_products(query="laptop", limit=5)',
         '≠ 2 get_product_details(product_id="P001")     3 get_product_details(product_id="P010")',
@@ -110,7 +110,7 @@ def test_a_trajectory_can_be_what_is_expected() -> None:
 
     text = failure(MADE, golden, match="any_order")
 
-    assert text.startswith('`search_products`: query: "phone" ≠ "laptop" (calls 1/2)')
+    assert text.startswith('`search_products` was called with query "laptop", expected "phone" (calls 1/2)')
 
 
 def test_a_case_of_an_eval_set_is_named() -> None:

@@ -86,7 +86,10 @@ def test_a_failure_names_the_case_the_call_and_the_argument_and_how_many_more(pr
         evaluate(load_eval_set(write(project, "raise", "wrong", "laptop")))
 
     first, *others = str(raised.value).splitlines()
-    assert first == ('wrong: `search`: query: "wrong" ≠ "phone" (calls 0/1), and 1 more of 3 cases did not pass')
+    assert first == (
+        'wrong: `search` was called with query "phone", expected "wrong" (calls 0/1), '
+        "and 1 more of 3 cases did not pass"
+    )
     assert "raise: the agent raised ValueError: no such thing" in others
     assert len(raised.value.results) == 2
 

@@ -71,7 +71,7 @@ def test_each_case_is_a_test_that_says_in_one_line_what_is_wrong(whole: tuple[Pa
     assert done.returncode == 1, done.stdout
     assert counts(done) == {"passed": 1, "failed": 4}
     assert failures(done) == {
-        "evals/shop.yaml::phone": '`search`: query: "tablet" ≠ "phone" (and 1 more; calls 1/3)',
+        "evals/shop.yaml::phone": '`search` was called with query "phone", expected "tablet" (and 1 more; calls 1/3)',
         "evals/shop.yaml::crash": "error: the agent ended its process with exit code 7",
         "evals/shop.yaml::raise": "error: the agent raised ValueError: no such thing",
         "evals/shop.yaml::nothing": "not measured: nothing is expected of this case",
@@ -82,7 +82,7 @@ def test_a_failure_shows_expected_beside_actual_and_no_frame_of_ours(whole: tupl
     _, done = whole
 
     assert error_lines(done)[:5] == [
-        'rightcall: phone: `search`: query: "tablet" ≠ "phone" (and 1 more; calls 1/3)',
+        'rightcall: phone: `search` was called with query "phone", expected "tablet" (and 1 more; calls 1/3)',
         "expected                   actual",
         '≠ 1 search(query="tablet")   1 search(query="phone")',
         "2 book(id=7)               2 book(id=7)",
@@ -142,7 +142,7 @@ def test_junit_has_scores_as_properties(whole: tuple[Path, Done]) -> None:
         "rightcall.codes": "RC101 RC104",
     }
     [failure] = cases["phone"].iter("failure")
-    assert failure.get("message") == '`search`: query: "tablet" ≠ "phone" (and 1 more; calls 1/3)'
+    assert failure.get("message") == '`search` was called with query "phone", expected "tablet" (and 1 more; calls 1/3)'
 
 
 def test_reports_are_written_in_the_format_of_their_names(whole: tuple[Path, Done]) -> None:
@@ -277,7 +277,9 @@ def test_processes_of_xdist_share_one_run(project: Path) -> None:
 
     [(header, lines)] = runs_in(project)
     assert counts(done) == {"passed": 1, "failed": 4}
-    assert failures(done)["evals/shop.yaml::phone"].startswith('`search`: query: "tablet" ≠ "phone"')
+    assert failures(done)["evals/shop.yaml::phone"].startswith(
+        '`search` was called with query "phone", expected "tablet"'
+    )
     assert header["totals"] == {"passed": 1, "failed": 1, "not_measured": 1, "error": 2}
     assert sorted(line["case_id"] for line in lines) == ["crash", "laptop", "nothing", "phone", "raise"]
     assert len(json.loads((project / "report.json").read_text())["cases"]) == 5

@@ -67,7 +67,9 @@ def asserted(tmp_path_factory: pytest.TempPathFactory) -> Done:
 def test_the_summary_names_the_call_and_the_argument(asserted: Done) -> None:
     summary = {name.rpartition("::")[2]: line for name, line in failures(asserted).items()}
 
-    assert summary["test_captured"] == 'rightcall: `search`: query: "phone" ≠ "laptop" (called 0/1)'
+    assert (
+        summary["test_captured"] == 'rightcall: `search` was called with query "laptop", expected "phone" (called 0/1)'
+    )
     assert summary["test_soft"] == (
         "rightcall: `search` was called, and must never be (never), and 1 more assertion failed"
     )
@@ -88,7 +90,7 @@ def test_the_last_line_of_a_traceback_is_the_tests_own(asserted: Done) -> None:
 def test_trajectories_that_are_not_equal_are_shown_side_by_side(asserted: Done) -> None:
     lines = error_lines(asserted)
 
-    assert 'assert `search`: query: "b" ≠ "a" (calls 1/2)' in lines
+    assert 'assert `search` was called with query "a", expected "b" (calls 1/2)' in lines
     assert '≠ 1 search(query="b")   1 search(query="a")' in lines
     assert "assert the calls match, but the trajectories differ in other fields: calls (output)" in lines
     assert "assert the calls match, but a trajectory is never equal to a list" in lines

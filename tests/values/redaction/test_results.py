@@ -53,7 +53,7 @@ def test_verdict_score_codes_and_places_stay() -> None:
     assert [placed.finding.code for placed in shown.findings] == [placed.finding.code for placed in result.findings]
     assert "right-one" not in shown.to_json()
     assert "wrong-one" not in shown.to_json()
-    assert '"[redacted: password]" ≠ "[redacted: password]"' in shown.findings[0].finding.message
+    assert 'password "[redacted: password]", expected "[redacted: password]"' in shown.findings[0].finding.message
 
 
 def test_a_secret_by_name_is_left_out_where_nothing_names_it() -> None:

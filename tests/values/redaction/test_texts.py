@@ -39,6 +39,27 @@ def test_a_secret_is_known_by_what_stands_before_it(name: str) -> None:
     assert shown.startswith(before) or name == "a difference"
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ('with login.password "hunter2pw", expected "old-pw1"', "with login.password {0}, expected {0}"),
+        ("with password 81726354, expected 98765432", "with password {0}, expected {0}"),
+        ('without password, expected "old-pw1"', "without password, expected {0}"),
+        ('with password "hunter2pw", which is not expected', "with password {0}, which is not expected"),
+    ],
+)
+def test_secrets_in_findings_are_found_on_both_sides(said: str, shown: str) -> None:
+    redacted = redacted_text(f"`log_in` was called {said}")
+
+    assert redacted.replace('"', "") == f"`log_in` was called {shown.format('[redacted: password]')}"
+
+
+def test_a_word_about_passwords_is_not_a_secret() -> None:
+    prose = "a new password, expected soon, and a password that is not expected"
+
+    assert redacted_text(prose) == prose
+
+
 @pytest.mark.parametrize("name", [name for name in TOKENS if not TOKENS[name].startswith(("---", "https"))])
 def test_a_token_that_was_cut_in_the_middle_is_a_secret_still(name: str) -> None:
     token = TOKENS[name]
@@ -226,7 +247,22 @@ def test_less_than_one_text_in_a_hundred_of_real_traces_is_changed() -> None:
 
 
 MARKS = sorted({mark for shape in SHAPES for mark in shape.marks} | {"password", "token", "api_key", "secret"})
-UNITS = ["{}", "-{}", "{}a", "{}=", '{}="', "{}=\\", "{}: ", " {}a1b2", "{}…", "{}@", "{}:a", "--{} ", '{}="a" ≠ ']
+UNITS = [
+    "{}",
+    "-{}",
+    "{}a",
+    "{}=",
+    '{}="',
+    "{}=\\",
+    "{}: ",
+    " {}a1b2",
+    "{}…",
+    "{}@",
+    "{}:a",
+    "--{} ",
+    '{}="a" ≠ ',
+    '{} "a", expected ',
+]
 SIZE = 1 << 20
 
 

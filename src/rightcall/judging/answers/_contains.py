@@ -112,7 +112,7 @@ class ExactAnswer(msgspec.Struct, frozen=True):
             return [f"has {problem}"]
         if self.config.negated:
             return ["is what it must not be"]
-        return [f"differs: {each}" for each in self.differences(actual)]
+        return [each.clause("has", "has no", "is") for each in self.differences(actual)]
 
     @property
     def _target(self) -> Target:

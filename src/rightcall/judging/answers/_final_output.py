@@ -72,7 +72,7 @@ class ExpectedValue(msgspec.Struct, frozen=True):
 
     def reasons(self, actual: Any) -> list[str]:
         """Each difference."""
-        return [f"differs: {each}" for each in self.differences(actual)]
+        return [each.clause("has", "has no", "is") for each in self.differences(actual)]
 
 
 class FinalOutputAccount(AnswersAccount, frozen=True):

@@ -345,7 +345,7 @@ class Comparison:
         position = self.positions[nearest]
         if not differences and column < 0:
             return ExplainedCall(name, False, f"call {position + 1} is like it, but paired with another", position)
-        said = difference_text(differences) or "not recorded"
+        said = difference_text([*map(str, differences)]) or "not recorded"
         return ExplainedCall(name, False, f"nearest is call {position + 1}: {said}", position, differences)
 
     def _nearest(self, index: int) -> int:
@@ -358,9 +358,9 @@ class Comparison:
         )
 
 
-def difference_text(differences: Sequence[Difference]) -> str:
+def difference_text(differences: Sequence[str]) -> str:
     """Differences in one line; of many, the first ones."""
-    said = "; ".join(map(str, differences[:_MOST_TOLD]))
+    said = "; ".join(differences[:_MOST_TOLD])
     return said if len(differences) <= _MOST_TOLD else f"{said}; … and {len(differences) - _MOST_TOLD} more"
 
 

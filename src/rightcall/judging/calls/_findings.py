@@ -34,7 +34,9 @@ class Subject(msgspec.Struct, frozen=True):
     path: str
     """The key of the criteria that lists the expected calls."""
     code: str = "RC104"
-    other: str = "was called with other arguments"
+    verb: str = "was called"
+    having: str = "with"
+    lacking: str = "without"
     unknown: str = "its arguments were not recorded"
     prefix: str = ""
 
@@ -76,7 +78,7 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     if made_up and len(made_up) == len(differences):
         more = f"; and {len(made_up) - 1} more" if len(made_up) > 1 else ""
         return "RC117", f"`{comparison.selection.names[line.actual]}`: {made_up[0]}{more}", None
-    said = difference_text(differences)
+    said = difference_text([each.clause(subject.having, subject.lacking) for each in differences])
     if not said:
         return "RC301", f"`{name}`: {subject.unknown}", None
     call = comparison.selection.calls[line.actual]
@@ -87,7 +89,7 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     order = ""
     if rule.order and line.out_of_place:
         order = f"; it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"
-    return subject.code, f"`{name}` {subject.other}: {said}{order}", None
+    return subject.code, f"`{name}` {subject.verb} {said}{order}", None
 
 
 def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
 
 from rightcall.errors import shown
-from rightcall.matching.matchers import PartsPattern, made_up_values
-from rightcall.values.results import Finding, call_text, ordinal_text
+from rightcall.matching.matchers import PartName, PartsPattern, made_up_values
+from rightcall.values.results import Difference, Finding, call_text, ordinal_text
 
 from ._comparison import Line, difference_text
 from ._findings import MOST_FINDINGS, Rule, Subject
@@ -14,6 +16,14 @@ from ._group_comparison import GroupedComparison
 from ._groups import GroupPlace
 
 _MOST_NAMED = 3
+_WORDS: Mapping[PartName, tuple[str, str]] = {
+    "args": ("with", "without"),
+    "output": ("returning", "returning no"),
+    "status": ("with", "without"),
+    "agent": ("by", "by no"),
+    "turn": ("in", "in no"),
+}
+"""The words before what a part of a call has, and before what it lacks."""
 Said = tuple[str, str, str | None]
 """The code, the sentence and, where there is one, the advice of a finding."""
 
@@ -131,14 +141,24 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
         if call.error is not None:
             return "RC120", f"`{call.name}` failed ({shown(call.error)}), expected to succeed{order}", None
         return "RC120", f"`{call.name}` succeeded, expected to fail{order}", None
-    said = difference_text(comparison.differences(line.expected, line.actual))
+    if "args" not in parts and "output" in parts:
+        said = difference_text([_of_value(each).clause("", "no") for each in parts["output"]])
+        return "RC106", f"`{call.name}` returned {said}{order}", None
+    said = difference_text(_clauses(parts or {"args": comparison.differences(line.expected, line.actual)}))
     if not said:
         return "RC301", f"`{call.name}`: whether it is as expected was not recorded", None
-    if "args" not in parts and "output" in parts:
-        return "RC106", f"`{call.name}` returned something else: {said}{order}", None
-    if parts and "args" not in parts:
-        return "RC104", f"`{call.name}` was called by another agent or in another turn: {said}{order}", None
-    return subject.code, f"`{call.name}` {subject.other}: {said}{order}", None
+    code = "RC104" if parts and "args" not in parts else subject.code
+    return code, f"`{call.name}` {subject.verb} {said}{order}", None
+
+
+def _of_value(difference: Difference) -> Difference:
+    """Return a difference of an output, whose path begins with that word, as one of the value itself."""
+    return replace(difference, path="$" + difference.path.removeprefix("output"))
+
+
+def _clauses(parts: Mapping[PartName, Sequence[Difference]]) -> list[str]:
+    """Say the differences of a call's parts: `with city "Rome", expected "Oslo"`, `by agent "a", expected "b"`."""
+    return [each.clause(*_WORDS[part]) for part in _WORDS for each in parts.get(part, ())]
 
 
 def _out_of_order(comparison: GroupedComparison, line: Line) -> str:

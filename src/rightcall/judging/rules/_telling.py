@@ -186,7 +186,7 @@ class Reasons:
         described, index = self._rule.described, breach.call
         selection = self._stage.selection
         found = described.differences_at(selection.calls[index], selection.moment(index)) if described else ()
-        told = "; ".join(map(str, found[:_MOST_DIFFERENCES])) or "it is not as described"
+        told = "; ".join([each.clause("", "no") for each in found[:_MOST_DIFFERENCES]]) or "it is not as described"
         more = f"; … and {len(found) - _MOST_DIFFERENCES} more" if len(found) > _MOST_DIFFERENCES else ""
         return f"{self._call(index)} is not as every such call must be: {told}{more}"
 

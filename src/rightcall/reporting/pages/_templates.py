@@ -318,7 +318,7 @@ def change_of(difference: Difference) -> Change:
 
     A matcher is not compared letter by letter: what is given does not satisfy it, and that is all.
     """
-    path = difference.path.removeprefix("$.").removeprefix("$")[:_MOST_MARKED]
+    path = difference.name[:_MOST_MARKED]
     expected, actual = difference.expected, difference.actual
     if actual is None:
         return Change(path, "missing", Marked("", (expected or "")[:_MOST_MARKED]))

@@ -118,7 +118,7 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath
 def difference_texts(differences: Sequence[Difference], width: int, paper: Paper) -> Iterator[str]:
     """Yield differences, each in `width` columns: `product_id "P001" → "P010"`. At most three."""
     for difference in differences[:_MOST_TOLD]:
-        name = paper.text(difference.path.removeprefix("$.").removeprefix("$"))
+        name = paper.text(difference.name)
         name = fit(f"{name} " if name else "", max(8, width // 2), plain=paper.plain)
         yield name + _change(difference, max(10, width - cell_count(name)), paper)
     if len(differences) > _MOST_TOLD:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from rightcall.values.results import (
     CaseResult,
     EvaluationResult,
-    Finding,
     PlacedFinding,
     Step,
     call_text,
@@ -34,7 +33,6 @@ _MOST_PATHS = 5
 _LINES_OF_A_TRACEBACK = 12
 _ANYTHING = "…"
 _BEGIN, _INSIDE, _END = ("┌", "["), ("│", "|"), ("└", "]")
-_SHORTER = (("` was called with other arguments: $.", "`: "), ("` was called with other arguments: ", "`: "))
 
 
 def summary(result: CaseResult) -> str:
@@ -42,7 +40,7 @@ def summary(result: CaseResult) -> str:
     problems = _problems(result)
     if not problems:
         return f"{result.verdict.replace('_', ' ')}, score {result.score}"
-    text = _phrase(problems[0].finding)
+    text = problems[0].finding.message
     held = [_held(result, one) for one in result.results if not one.passed]
     more = [f"and {len(problems) - 1:,} more"] if len(problems) > 1 else []
     reported = "; ".join([*more, ", ".join(held)] if held else more)
@@ -85,14 +83,6 @@ def _identity(placed: PlacedFinding) -> tuple[str, str]:
 
 def _weight(code: str) -> int:
     return _BY_WEIGHT.index(code) if code in _BY_WEIGHT else len(_BY_WEIGHT)
-
-
-def _phrase(finding: Finding) -> str:
-    """Return a finding in its shortest form: `search`: query: "laptop" ≠ "phone"."""
-    for long, short in _SHORTER:
-        if long in finding.message:
-            return finding.message.replace(long, short, 1)
-    return finding.message
 
 
 def _table(check: Check, path: ExpectedPath, calls: Sequence[ToolCall], paper: Paper) -> Iterator[str]:

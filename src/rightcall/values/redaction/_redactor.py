@@ -22,12 +22,16 @@ _VALUE = (
     r"|'(?P<single{0}>(?:[^'\\\r\n]++|\\[^\r\n])++)"
     r"|(?P<bare{0}>[^\s\"'&;,<>(){{}}\[\]\\=:|`≠][^\s\"'&;,<>\\]*+))"
 )
+_WANTED = ", expected"
+# Findings say `with password "a", expected "b"`, `without password, expected "b"` and `password "a", which is not …`.
 _ASSIGNED = lazy_pattern(
-    r"[\"'\\\])`]{0,6}[ \t]{0,8}(?P<sign>=>|:=|==|=|:|(?=[ \t]))[ \t]{0,8}"
+    r"[\"'\\\])`]{0,6}[ \t]{0,8}(?P<sign>=>|:=|==|=|:|"
+    + _WANTED
+    + r"|(?=[ \t]))[ \t]{0,8}"
     + _VALUE.format(1)
-    + r"(?:[\"']? (?:≠|!=|does not satisfy) "
+    + r"(?P<compared>[\"']?(?: ≠ | != | does not satisfy |, expected )"
     + _VALUE.format(2)
-    + ")?"
+    + r"|[\"']?, which is not expected)?"
 )
 _PROSE = lazy_pattern(r"[ \t]+[A-Za-z(]")
 
@@ -213,8 +217,10 @@ def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
 
 
 def _assigned(match: re.Match[str], key: str, name: str) -> Iterator[Hidden]:
-    groups = [group for group, value in match.groupdict().items() if value is not None and group != "sign"]
+    groups = [group for group, value in match.groupdict().items() if value is not None]
     for group in groups:
+        if group in ("sign", "compared"):
+            continue
         start = match.start(group)
         value = match[group].rstrip(")}].") if group.startswith("bare") else match[group]
         if is_harmless(value) or not _is_meant(match, group, key, name):
@@ -229,11 +235,15 @@ def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
         return "=" in value or len(value) >= 16
     if not looks_like(name, value):
         return False
+    if match["compared"] is not None:
+        return True
     if not group.startswith("bare"):
         return match["sign"] != "" or key.startswith("--")
     if match["sign"] == "":
         return key.startswith("--") and not value.startswith("-")
     is_word = value.isalpha() and (value.islower() or value.istitle())
+    if match["sign"] == _WANTED:
+        return not is_word  # a finding has texts in quotes
     return not (is_word and match["sign"] == ":" and _PROSE.match(match.string, match.end(group)))
 
 

@@ -44,8 +44,8 @@ CODES: dict[str, Code] = {
         (
             "RC104",
             "arguments-differ",
-            "The expected tool was called, but with other arguments. Each difference is a path into the arguments, "
-            "what was expected there and what was given. Numbers are compared by value, text exactly. Where a value "
+            "The expected tool was called, but with other arguments. The sentence names each argument that differs, "
+            "what was given and what was expected. Numbers are compared by value, text exactly. Where a value "
             'may vary, expect a matcher such as {"$regex": …} or {"$any": true}, or leave the argument out under '
             "the `subset` policy.",
         ),

@@ -93,6 +93,27 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
     expected: str | None = None
     actual: str | None = None
 
+    @property
+    def name(self) -> str:
+        """What differs, as people write it: `city`, `stops[0].city`; nothing for the whole value."""
+        return self.path.removeprefix("$.").removeprefix("$")
+
+    def clause(self, having: str, lacking: str, whole: str | None = None) -> str:
+        """Return the end of a sentence: `with city "Rome", expected "Oslo"`, `without city, expected "Oslo"`.
+
+        Args:
+            having: The word before what is there.
+            lacking: The word before what is missing.
+            whole: The word before a value that differs as a whole; as `having` by default.
+        """
+        if self.actual is None:
+            return " ".join(filter(None, (lacking, self.name or "value"))) + f", expected {self.expected}"
+        word = having if self.name or whole is None else whole
+        wanted = f"expected {self.expected}"
+        if self.expected is None or self.expected == '{"$absent": true}':
+            wanted = "which is not expected"
+        return " ".join(filter(None, (word, self.name, f"{self.actual}, {wanted}")))
+
     def __str__(self) -> str:
         if self.actual is None:
             return f"{self.path}: {self.expected} is missing"
