@@ -20,6 +20,7 @@ _MARKS: dict[Verdict, tuple[str, str]] = {
 _MOST_MARKS = 20
 _MOST_TRIES = 10
 _CASE_WIDTH = 28
+_RAIL = ("│", "|")
 _COIN = 0.25
 _DROPS = (0.20, 0.10, 0.05, 0.02)
 _FEW = 100
@@ -210,11 +211,18 @@ def parting_tree(
         runs = count_text(branch.runs, "run")
         passed = f"  {branch.passed:,} passed" if has_verdicts else ""
         text = f"    {rail} {call}{' ' * (width - cell_count(call))}  {runs:>8}{passed}"
-        reason = paper.text(branch.reason)
-        yield (
-            text
-            + (f"   {fit(reason, max(20, paper.width - cell_count(text) - 3), plain=paper.plain)}" if reason else ""),
-        )
+        yield from _with_reason(text, paper.text(branch.reason), "" if number == last else paper.glyph(_RAIL), paper)
+
+
+def _with_reason(text: str, reason: str, rail: str, paper: Paper) -> Iterator[Line]:
+    """Yield a way on and why it fails: on a line of its own where both do not fit, since half a reason says nothing."""
+    if not reason:
+        yield (text,)
+    elif cell_count(text) + 3 + cell_count(reason) <= paper.width:
+        yield (f"{text}   {reason}",)
+    else:
+        yield (text,)
+        yield (f"    {rail:<2} {fit(reason, max(20, paper.width - 7), plain=paper.plain)}",)
 
 
 def _next(branch: Branch, paper: Paper, named: Callable[[str], str]) -> str:
