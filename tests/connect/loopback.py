@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -34,6 +35,8 @@ class Answer:
     body: Any
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
+    pause: float = 0.0
+    """Seconds between two bytes of the body."""
 
 
 Respond = Callable[[Asked], Answer]
@@ -66,7 +69,10 @@ def served(respond: Respond) -> Iterator[Loopback]:
             for name, value in {"content-length": str(len(content)), **answer.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # the other side has heard enough
+                for piece in [bytes([byte]) for byte in content] if answer.pause else [content]:
+                    self.wfile.write(piece)
+                    time.sleep(answer.pause)
 
         do_GET = do_POST = do_PATCH = _answer  # noqa: N815 - the names that http.server looks for
 

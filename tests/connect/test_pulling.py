@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.connect.loopback import (
-    SECOND,
-    START,
     Answer,
     Asked,
     PhoenixLike,
     Respond,
     agent_span,
-    otlp,
     served,
     span,
     trace,
     trace_id,
 )
+from tests.connect.trace_servers import COUNT, JaegerLike, Langfuse3, Langfuse4, LangSmithLike, TempoLike
 
 from rightcall.connect import parse_address, pull
 from rightcall.errors import InputError, TraceServerError
 from rightcall.reading import read
-
-COUNT = 25
 
 
 class MLflowLike:
@@ -55,139 +52,31 @@ class MLflowLike:
         return {"trace_info": info, "spans": trace(number)}
 
 
-def _observations(number: int) -> list[dict[str, Any]]:
-    times = {"startTime": f"2026-01-01T00:00:{number:02d}.000Z", "endTime": f"2026-01-01T00:00:{number:02d}.500Z"}
-    common = {"traceId": trace_id(number), "level": "DEFAULT", **times}
-    root = {"id": f"r{number:015x}", "type": "AGENT", "name": "shop", "parentObservationId": None, **common}
-    tool = {"id": f"{number:016x}", "type": "TOOL", "name": "search", "parentObservationId": root["id"], **common}
-    return [root, {**tool, "input": json.dumps({"q": number}), "output": '"found"'}]
-
-
-def _new_langfuse(asked: Asked) -> Answer:
-    if asked.path != "/api/public/v2/observations":
-        return Answer({}, 404)
-    if "traceId" in asked.query:
-        return Answer({"data": _observations(int(asked.query["traceId"][0], 16) - 1), "meta": {}})
-    start = int(asked.query.get("cursor", ["0"])[0])
-    found = [_observations(number)[0] for number in range(COUNT)][::-1]
-    following = {"cursor": str(start + 7)} if start + 7 < COUNT else {}
-    return Answer({"data": found[start : start + 7], "meta": following})
-
-
-def _old_langfuse(asked: Asked) -> Answer:
-    if asked.path == "/api/public/traces":
-        page = int(asked.query["page"][0])
-        ids = [{"id": trace_id(number)} for number in range(COUNT)][::-1]
-        return Answer({"data": ids[(page - 1) * 7 : page * 7], "meta": {"page": page, "totalPages": 4}})
-    if asked.path.startswith("/api/public/traces/"):
-        number = int(asked.path.rpartition("/")[2], 16) - 1
-        return Answer({"id": trace_id(number), "observations": _observations(number)})
-    return Answer({"message": "unknown"}, 404)
-
-
-def _runs(number: int) -> list[dict[str, Any]]:
-    times = {"start_time": f"2026-01-01T00:00:{number:02d}", "end_time": f"2026-01-01T00:00:{number:02d}.5"}
-    common = {"trace_id": trace_id(number), "outputs": {"output": "found"}, **times}
-    root = {"id": trace_id(number), "name": "shop", "run_type": "CHAIN", "inputs": {}, "parent_run_ids": [], **common}
-    tool = {"id": f"t{number}", "name": "search", "run_type": "TOOL", "inputs": {"q": number}, **common}
-    return [root, {**tool, "parent_run_ids": [root["id"]], "parent_run_id": root["id"]}]
-
-
-def _new_langsmith(asked: Asked) -> Answer:
-    if asked.path == "/api/v1/sessions":
-        return Answer([{"id": "p1"}])
-    if asked.path == "/api/v2/traces/query":
-        start = int(asked.body.get("cursor", 0))
-        roots = [{"root_run": {"id": trace_id(number)}} for number in range(COUNT)][::-1]
-        return Answer({"items": roots[start : start + 7], "next_cursor": str(start + 7) if start + 7 < COUNT else None})
-    if asked.path.startswith("/api/v2/traces/"):
-        return Answer({"items": _runs(int(asked.path.split("/")[4], 16) - 1)})
-    return Answer({}, 404)
-
-
-def _old_langsmith(asked: Asked) -> Answer:
-    if asked.path == "/api/v1/sessions":
-        return Answer([{"id": "p1"}])
-    if asked.path != "/api/v1/runs/query":
-        return Answer({"detail": "Not Found"}, 404)
-    if "trace" in asked.body:
-        return Answer({"runs": _runs(int(asked.body["trace"], 16) - 1), "cursors": {"next": None}})
-    start = int(asked.body.get("cursor", 0))
-    runs = [{"id": trace_id(number)} for number in range(COUNT)][::-1]
-    return Answer({"runs": runs[start : start + 7], "cursors": {"next": str(start + 7) if start + 7 < COUNT else None}})
-
-
-class TempoLike:
-    """Searches without pages, of whole seconds; more traces than a search returns."""
-
-    def __init__(self, count: int = COUNT) -> None:
-        self._starts = {trace_id(number): START + number * SECOND for number in range(count)}
-
-    def __call__(self, asked: Asked) -> Answer:
-        if asked.path == "/api/search":
-            first, last = [int(asked.query[name][0]) * SECOND for name in ("start", "end")]
-            found = [
-                {"traceID": each.lstrip("0"), "startTimeUnixNano": str(start)}
-                for each, start in self._starts.items()
-                if first <= start <= last
-            ]
-            return Answer({"traces": found[: int(asked.query["limit"][0])]})
-        number = int(asked.path.rpartition("/")[2], 16) - 1
-        return Answer({"trace": otlp(trace(number)), "status": "COMPLETE"})
-
-
-def _new_jaeger(asked: Asked) -> Answer:
-    if asked.path == "/api/v3/traces":
-        return Answer({"result": otlp([each for number in range(COUNT) for each in trace(number)])})
-    number = int(asked.path.rpartition("/")[2], 16) - 1
-    return Answer({"result": otlp(trace(number))})
-
-
-def _jaeger_trace(number: int) -> dict[str, Any]:
-    spans = [_jaeger_span(made) for made in trace(number)]
-    return {"traceID": trace_id(number), "spans": spans, "processes": {"p1": {"serviceName": "shop", "tags": []}}}
-
-
-def _jaeger_span(made: dict[str, Any]) -> dict[str, Any]:
-    parent = {"refType": "CHILD_OF", "traceID": made["traceId"], "spanID": made.get("parentSpanId")}
-    values = [(each["key"], each["value"]["stringValue"]) for each in made["attributes"]]
-    return {
-        "traceID": made["traceId"],
-        "spanID": made["spanId"],
-        "operationName": made["name"],
-        "references": [parent] if "parentSpanId" in made else [],
-        "startTime": int(made["startTimeUnixNano"]) // 1000,
-        "duration": 1,
-        "tags": [{"key": key, "type": "string", "value": value} for key, value in values],
-        "processID": "p1",
-    }
-
-
-def _old_jaeger(asked: Asked) -> Answer:
-    if asked.path == "/api/traces":
-        return Answer({"data": [_jaeger_trace(number) for number in range(COUNT)]})
-    if asked.path.startswith("/api/traces/"):
-        return Answer({"data": [_jaeger_trace(int(asked.path.rpartition("/")[2], 16) - 1)]})
-    return Answer({}, 404)
-
-
 SERVERS: dict[str, tuple[str, Respond]] = {
     "phoenix": ("phoenix://{}/support", PhoenixLike(COUNT)),
     "mlflow": ("mlflow://{}/shop", MLflowLike()),
-    "langfuse": ("langfuse://{}", _new_langfuse),
-    "older langfuse": ("langfuse://{}", _old_langfuse),
-    "langsmith": ("langsmith://{}/shop", _new_langsmith),
-    "older langsmith": ("langsmith://{}/shop", _old_langsmith),
+    "langfuse": ("langfuse://{}", Langfuse4()),
+    "langfuse 3": ("langfuse://{}", Langfuse3()),
+    "a later langfuse 3": ("langfuse://{}", Langfuse3(501)),
+    "langsmith": ("langsmith://{}/shop", LangSmithLike()),
+    "older langsmith": ("langsmith://{}/shop", LangSmithLike(is_new=False)),
     "tempo": ("tempo://{}", TempoLike()),
-    "jaeger": ("jaeger://{}/shop", _new_jaeger),
-    "older jaeger": ("jaeger://{}/shop", _old_jaeger),
+    "tempo of short windows": ("tempo://{}", TempoLike(longest_hours=1)),
+    "jaeger": ("jaeger://{}/shop", JaegerLike()),
+    "jaeger without its first version": ("jaeger://{}/shop", JaegerLike(versions=("v3",))),
+    "older jaeger": ("jaeger://{}/shop", JaegerLike(versions=("v1",))),
+    "older jaeger with pages": ("jaeger://{}/shop", JaegerLike(versions=("v1",), pages=True)),
 }
+DAY = "since=2023-11-14&until=2023-11-15"
+"""When the traces of the servers that search began."""
 
 
-def _pulled(respond: Respond, template: str, query: str = "") -> bytes:
+def _pulled(respond: Respond, template: str, query: str = "", warn: Callable[[str], None] | None = None) -> bytes:
     file = io.BytesIO()
+    if isinstance(respond, (TempoLike, JaegerLike)) and "since" not in query:
+        query = f"{query or '?'}&{DAY}"
     with served(respond) as server:
-        pull(parse_address(template.format(server.host) + query), file)
+        pull(parse_address(template.format(server.host) + query), file, warn=warn)
     return file.getvalue()
 
 
@@ -227,9 +116,10 @@ def test_a_trace_is_whole_though_its_spans_are_on_several_pages() -> None:
 
 
 def test_more_traces_than_a_search_returns_are_found_in_smaller_windows() -> None:
-    pulled = _pulled(TempoLike(700), "tempo://{}", "?since=2023-11-14&until=2023-11-15")
+    for template, respond in (("tempo://{}", TempoLike(700)), ("jaeger://{}/shop", JaegerLike(700))):
+        pulled = _pulled(respond, template)
 
-    assert len(pulled.splitlines()) == 700
+        assert len(pulled.splitlines()) == 700
 
 
 def test_more_traces_in_a_second_than_a_search_returns_are_an_error() -> None:
@@ -246,6 +136,9 @@ def test_what_a_server_cannot_be_asked_is_said() -> None:
         ("jaeger://{}", "", "by service"),
         ("jaeger://{}/shop", "?session=x", "no sessions"),
         ("langsmith://{}", "", "in projects"),
+        ("tempo://{}", "?filter={}&tag=a=b", "a whole query"),
+        ("tempo://{}", "?tag=a", "tag=NAME=VALUE"),
+        ("langfuse://{}", "?filter=name", "a list of conditions in JSON"),
     ):
         with pytest.raises(InputError, match=expected):
             _pulled(PhoenixLike(), template, query)
@@ -259,3 +152,97 @@ def test_conditions_reach_the_server_in_its_own_language() -> None:
     assert search.body["filter"] == (
         "x AND trace.timestamp_ms >= 86400000 AND metadata.`mlflow.trace.session` = 'it''s' AND tag.`a` = 'b'"
     )
+
+
+@pytest.mark.parametrize(("template", "respond"), SERVERS.values(), ids=SERVERS)
+def test_a_trace_that_is_gone_is_left_out(template: str, respond: Respond) -> None:
+    pulled = _pulled(respond, template, f"?trace={trace_id(4)},{trace_id(9_000)}")
+
+    assert _calls(pulled)[:1] == [[("search", {"q": 4})]]
+
+
+def _asked(respond: Respond, template: str, query: str, path: str) -> Asked:
+    with served(respond) as server:
+        pull(parse_address(f"{template.format(server.host)}?{query}"), io.BytesIO())
+    return next(each for each in server.asked if each.path == path)
+
+
+def test_langfuse_gets_all_conditions_in_one_filter_which_stands_above_other_parameters() -> None:
+    mine = '[{"type":"string","column":"name","operator":"=","value":"shop"}]'
+    query = f"since=2026-01-01&until=2026-02-01&session=s&tag=t&filter={mine}"
+
+    new = _asked(Langfuse4(), "langfuse://{}", query, "/api/public/v2/observations")
+    old = _asked(Langfuse3(), "langfuse://{}", query, "/api/public/traces")
+
+    for asked, time in ((new, "startTime"), (old, "timestamp")):
+        conditions = json.loads(asked.query["filter"][0])
+        assert [(each["column"], each["value"]) for each in conditions] == [
+            ("name", "shop"),
+            (time, "2026-01-01T00:00:00Z"),
+            (time, "2026-02-01T00:00:00Z"),
+            ("sessionId", "s"),
+            ("tags", ["t"]),
+        ]
+
+
+def test_langsmith_gets_the_whole_window_and_all_conditions() -> None:
+    query = 'since=2026-01-01&until=2026-02-01&session=s&tag=t&filter=eq(name, "shop")'
+    thread = 'and(in(metadata_key, ["session_id", "conversation_id", "thread_id"]), eq(metadata_value, "s"))'
+
+    new = _asked(LangSmithLike(), "langsmith://{}/shop", query, "/api/v2/traces/query").body
+    old = _asked(LangSmithLike(is_new=False), "langsmith://{}/shop", query, "/api/v1/runs/query").body
+
+    assert (new["min_start_time"], new["max_start_time"]) == ("2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z")
+    assert new["trace_filter"] == f'and(eq(name, "shop"), {thread}, has(tags, "t"))'
+    assert old["start_time"] == "2026-01-01T00:00:00Z"
+    assert old["filter"] == f'and(eq(name, "shop"), lt(start_time, "2026-02-01T00:00:00Z"), {thread}, has(tags, "t"))'
+
+
+def test_tempo_gets_attributes_in_traceql() -> None:
+    query = f'session=a"b&tag=my name=7&{DAY}'
+
+    asked = _asked(TempoLike(), "tempo://{}", query, "/api/search")
+
+    session = r'{ span.session.id = "a\"b" || span.gen_ai.conversation.id = "a\"b" }'
+    assert asked.query["q"] == [session + ' && { ."my name" = "7" }']
+
+
+@pytest.mark.parametrize("versions", [("v1", "v3"), ("v1",)])
+def test_jaeger_is_searched_for_attributes_by_the_version_that_heeds_them(versions: tuple[str, ...]) -> None:
+    pulled = _pulled(JaegerLike(versions=versions), "jaeger://{}/shop", f"?tag=q=3&{DAY}")
+
+    assert _calls(pulled) == [[("search", {"q": 3})]]
+
+
+def test_jaeger_gives_times_as_they_were_recorded() -> None:
+    for versions, name in ((("v3",), "rawTraces"), (("v1",), "raw")):
+        with served(JaegerLike(versions=versions)) as server:
+            pull(parse_address(f"jaeger://{server.host}/shop?trace={trace_id(0)}"), io.BytesIO())
+
+            assert server.asked[-1].query[name] == ["true"]
+
+
+def test_a_trace_of_which_tempo_gives_a_part_is_left_out_and_named() -> None:
+    said: list[str] = []
+    server = TempoLike(partial=trace_id(3))
+
+    pulled = _pulled(server, "tempo://{}", warn=said.append)
+
+    assert len(pulled.splitlines()) == COUNT - 1
+    assert [trace_id(3) in each and "5 bytes" in each for each in said] == [True]
+    with pytest.raises(TraceServerError, match="part of it only"):
+        _pulled(server, "tempo://{}")
+
+
+def test_a_service_or_project_that_is_not_there_is_answered_with_those_that_are() -> None:
+    for template, respond in (("jaeger://{}/shpo", JaegerLike()), ("langsmith://{}/shpo", LangSmithLike())):
+        with pytest.raises(TraceServerError, match="did you mean 'shop'"):
+            _pulled(respond, template)
+
+
+def test_a_project_of_langsmith_may_be_given_by_its_id() -> None:
+    project = "0b0c6f4e-57d6-4b43-9c9c-6f6f2b8f1a11"
+
+    asked = _asked(LangSmithLike(), "langsmith://{}/" + project, "", "/api/v2/traces/query")
+
+    assert asked.body["project_id"] == project

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.connect.loopback import Answer, Asked, PhoenixLike, served
+from tests.connect.trace_servers import Langfuse3, Langfuse4, LangSmithLike
 
 from rightcall.cases.evalsets import load_expectation
 from rightcall.cases.verdicts import judge
@@ -132,27 +133,60 @@ def test_mlflow_has_one_assessment_each_however_often_they_are_sent() -> None:
 
 def test_langfuse_gets_scores_whose_ids_and_times_stay_the_same() -> None:
     marks = [replace(mark, time_ns=1_700_000_000 * 10**9) for mark in marks_of(_wrong(), ORIGIN)]
+    langfuse = Langfuse4()
 
-    first, second = _pushed(lambda _: Answer({}, 202), "langfuse://{}", marks, times=2)
+    _pushed(langfuse, "langfuse://{}", marks, times=2)
 
-    assert first.body == second.body
-    assert [(each["dataType"], each["value"]) for each in first.body] == [("NUMERIC", 0.0), ("CATEGORICAL", "failed")]
-    assert [each.get("observationId") for each in first.body] == [None, "b" * 16]
-    assert {each["timestamp"] for each in first.body} == {"2023-11-14T22:13:20Z"}
+    assert [(each["dataType"], each["value"]) for each in langfuse.scores.values()] == [
+        ("NUMERIC", 0.0),
+        ("CATEGORICAL", "failed"),
+    ]
+    assert [each.get("observationId") for each in langfuse.scores.values()] == [None, "b" * 16]
+    assert {time for _, time in langfuse.scores} == {"2023-11-14T22:13:20Z"}
+
+
+@pytest.mark.parametrize("later", [None, 1_700_000_900 * 10**9], ids=["no time", "another time"])
+def test_a_score_of_langfuse_is_replaced_though_the_trace_has_another_time_or_none(later: int | None) -> None:
+    first = [replace(mark, time_ns=None) for mark in marks_of(_wrong(), ORIGIN)]
+    langfuse = Langfuse4()
+
+    _pushed(langfuse, "langfuse://{}", first)
+    _pushed(langfuse, "langfuse://{}", [replace(mark, time_ns=later) for mark in first])
+
+    assert len(langfuse.scores) == 2
+
+
+def test_langfuse_3_gets_one_score_a_request() -> None:
+    langfuse = Langfuse3()
+
+    _pushed(langfuse, "langfuse://{}", marks_of(_wrong(), ORIGIN), times=2)
+
+    assert [each["value"] for each in langfuse.scores.values()] == [0.0, "failed"]
 
 
 def test_scores_that_langfuse_rejects_are_an_error() -> None:
+    def rejecting(asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return Answer({"data": []})
+        return Answer({"accepted": 1, "rejected": 1, "errors": [{"message": "x"}]}, 207)
+
     with pytest.raises(TraceServerError, match="refuses 1 scores"):
-        _pushed(lambda _: Answer({"errors": [{"id": "x"}]}, 207), "langfuse://{}", marks_of(_wrong(), ORIGIN))
+        _pushed(rejecting, "langfuse://{}", marks_of(_wrong(), ORIGIN))
 
 
-def test_langsmith_gets_feedback_on_the_root_and_on_the_run() -> None:
-    asked = _pushed(lambda _: Answer({}), "langsmith://{}/shop", marks_of(_wrong(), ORIGIN))
+def test_langsmith_has_one_feedback_on_the_root_and_one_on_the_run_however_often_they_are_sent() -> None:
+    langsmith = LangSmithLike()
+    passed = [replace(mark, label="passed") for mark in marks_of(_wrong(), ORIGIN)]
 
-    assert [(each.body["run_id"], each.body["value"], each.body.get("score")) for each in asked] == [
-        (TRACE, "failed", 0.0),
-        ("b" * 16, "failed", None),
+    _pushed(langsmith, "langsmith://{}/shop", marks_of(_wrong(), ORIGIN))
+    assert [each["value"] for each in langsmith.feedback.values()] == ["failed", "failed"]
+    _pushed(langsmith, "langsmith://{}/shop", passed)
+
+    assert [(each["run_id"], each["value"], each.get("score")) for each in langsmith.feedback.values()] == [
+        (TRACE, "passed", 0.0),
+        ("b" * 16, "passed", None),
     ]
+    assert {each["session_id"] for each in langsmith.feedback.values()} == {"p1"}
 
 
 def test_any_receiver_of_logs_gets_the_event_of_the_conventions() -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.connect.loopback import Answer, Asked, PhoenixLike, served
 
 from rightcall.connect import parse_address, pull
+from rightcall.connect._web import Web
 from rightcall.errors import InputError, TraceServerError
 
 KEY = "px-3f1c9a7752e04b6d"
@@ -60,6 +61,10 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "pages that loop": (_looping, "pages do not end"),
     "elsewhere": (lambda _: Answer(b"", 302, {"location": "http://evil.example/?k=1"}), "http://evil.example/;"),
     "no key": (lambda _: Answer({}, 401), "PHOENIX_API_KEY"),
+    "half of an answer": (lambda _: Answer(b'{"data": [{"trace_id": "a'), "something else"),
+    "not packed": (lambda _: Answer(b"{}", 200, {"content-encoding": "gzip"}), "and it is not"),
+    "packed otherwise": (lambda _: Answer(b"{}", 200, {"content-encoding": "br"}), "packs its answers by 'br'"),
+    "large": (lambda _: Answer(bytes(65 << 20)), "larger than 64 MB"),
     "a bomb": (
         lambda _: Answer(gzip.compress(bytes(80 << 20)), 200, {"content-encoding": "gzip"}),
         "larger than 64 MB",
@@ -111,3 +116,24 @@ def test_over_plain_http_to_another_machine_no_key_is_sent(monkeypatch: pytest.M
     monkeypatch.setenv("MY_KEY", KEY)
     with pytest.raises(InputError, match="not sent over plain http"):
         _pulled("traces.example", "phoenix+http", "?key=MY_KEY")
+
+
+def test_an_answer_that_never_ends_is_given_up() -> None:
+    def dripping(asked: Asked) -> Answer:
+        return Answer(b" " * 200, pause=0.05)
+
+    with (
+        served(dripping) as server,
+        Web(parse_address(f"phoenix://{server.host}/a"), patience=1) as web,
+        pytest.raises(TraceServerError, match="/v1/projects is not answered within 1 s"),
+    ):
+        web.get("/v1/projects", as_type=dict[str, Any])
+
+
+def test_an_answer_of_which_the_end_is_missing_is_asked_for_again_and_then_given_up() -> None:
+    with (
+        served(lambda _: Answer(b"{}", 200, {"content-length": "9"})) as server,
+        Web(parse_address(f"phoenix://{server.host}/a"), sleep=lambda _: None) as web,
+        pytest.raises(TraceServerError, match="after 6 tries"),
+    ):
+        web.get("/v1/projects", as_type=dict[str, Any])

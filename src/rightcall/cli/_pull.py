@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from rightcall.errors import InputError, MissingExtraError
 
+from ._terminal import print_error
+
 if TYPE_CHECKING:
     from rightcall.connect import Address
 
@@ -33,7 +35,7 @@ def command(address: str, target: str, force: bool) -> int:
     jaeger://HOST/SERVICE, or an alias of the configuration, with ?since=1d&until=&limit=&trace=&session=&tag=&filter=.
     """
     count, parsed = save_traces(address, target, force=force)
-    print(f"{count:,} traces from {parsed} in {target}")
+    print(f"{count:,} traces from {parsed}{_looked_back(parsed)} in {target}")
     return 0 if count else _EXIT_NOTHING
 
 
@@ -119,9 +121,19 @@ def pulled_files(traces: Sequence[str], context: click.Context) -> tuple[list[st
         files[trace] = os.path.join(folder, f"{address.scheme}-{number}.jsonl")
         with open(files[trace], "wb") as file:
             if not _pull(address, file):
-                raise InputError(f"{address}: no traces there that fit the address")
+                raise InputError(f"{address}: no traces there that fit the address{_looked_back(address)}")
     names = {files[trace]: str(address) for trace, address in addresses.items()}
     return [files.get(trace, trace) for trace in traces], names
+
+
+def _looked_back(address: Address) -> str:
+    """Return how far back a server was asked that is not asked for everything, in words."""
+    from rightcall.connect import LOOKS_BACK, SEARCHED
+
+    query = address.query
+    if address.scheme not in SEARCHED or query.traces or query.since_ns is not None:
+        return ""
+    return f" of the last {LOOKS_BACK // (86_400 * 10**9)} days (for more, give since=)"
 
 
 def _pull(address: Address, file: IO[bytes]) -> int:
@@ -134,8 +146,12 @@ def _pull(address: Address, file: IO[bytes]) -> int:
         if shows and (count == total or count % 10 == 0):
             click.echo(f"\rpulling {count:,} of {total:,} traces from {address}", nl=False, err=True)
 
+    def warn(message: str) -> None:
+        click.echo("\r\x1b[K" if shows else "", nl=False, err=True)
+        print_error(message)
+
     try:
-        return pull(address, file, seen)
+        return pull(address, file, seen, warn)
     finally:
         if shows:
             click.echo("\r\x1b[K", nl=False, err=True)

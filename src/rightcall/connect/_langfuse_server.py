@@ -1,6 +1,8 @@
 """Langfuse: traces with their observations by its public interface; verdicts as scores.
 
-Servers from version 4 list observations by cursor; older ones, and their traces, are asked where those do not answer.
+Servers of version 4 list observations by cursor. Those of version 3 answer such a request with 404, or with 501 in its
+later releases, and list traces by page. What is said of requests and answers is from `fern/apis/server/definition` in
+langfuse/langfuse, and for version 4 from langfuse 5.0.4, the client.
 """
 
 from __future__ import annotations
@@ -12,17 +14,20 @@ from urllib.parse import quote
 
 import msgspec
 
-from rightcall.errors import TraceServerError
+from rightcall.errors import InputError, TraceServerError
 
 from ._address import Query
 from ._marks import Mark
 from ._paging import batches, bounded_pages, chronological, iso_time, one_line
-from ._web import NotFoundError, Web
+from ._web import BAD_REQUEST, NotFoundError, RefusedError, Web
 
 _PAGE = 1000
 _OLD_PAGE = 100
+"""Observations and traces a request; the server allows no more."""
 _SCORES = 50
 _FIELDS = "core,basic,time,io,metadata,model,usage,trace_context"
+_EXPANDED = "attributes,resourceAttributes,scope"
+"""Metadata of which all is wanted, and not 200 characters: there are the attributes of spans of OpenTelemetry."""
 KEY_VARIABLES = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 
 
@@ -52,6 +57,15 @@ class _Trace(msgspec.Struct):
 class _Traces(msgspec.Struct):
     data: list[_Trace] = []
     meta: _Meta = msgspec.field(default_factory=_Meta)
+
+
+class _Score(msgspec.Struct):
+    id: str
+    timestamp: str
+
+
+class _Scores(msgspec.Struct):
+    data: list[_Score] = []
 
 
 class _Rejected(msgspec.Struct):
@@ -88,16 +102,36 @@ class Langfuse:
                 yield trace_id, document
 
     def push(self, marks: Sequence[Mark]) -> None:
-        """Write scores. The same id and time replace a score. Raises `TraceServerError`."""
+        """Write scores, in the place of those with the same ids. Raises `TraceServerError`."""
         for some in batches(marks, _SCORES):
-            answer = self._web.send("POST", "/api/public/scores", [_score(mark) for mark in some])
+            times = self._times(some)
+            scores = [{**_score(mark), **({"timestamp": times[mark.id]} if mark.id in times else {})} for mark in some]
+            try:
+                answer = self._web.send("POST", "/api/public/scores", scores)
+            except RefusedError as problem:
+                if problem.status != BAD_REQUEST:
+                    raise
+                # Version 3 takes one score a request, and replaces that of the same id.
+                for score in scores:
+                    self._web.send("POST", "/api/public/scores", score)
+                continue
             rejected = _rejected(answer)
             if rejected:
                 raise TraceServerError(f"Langfuse refuses {len(rejected)} scores: {str(rejected[0])[:200]}")
 
+    def _times(self, marks: Sequence[Mark]) -> dict[str, str]:
+        """Return the times of those scores that are there: version 4 replaces a score of the same id *and* time."""
+        asked = [("id", ",".join([mark.id for mark in marks])), ("limit", str(_SCORES))]
+        try:
+            found = self._web.get("/api/public/v3/scores", asked, as_type=_Scores).data
+        except NotFoundError:  # version 3, which goes by the id alone
+            return {}
+        return {score.id: score.timestamp for score in found}
+
     def _by_observations(self, query: Query) -> Iterator[str]:
         wanted = {"fromStartTime": iso_time(query.since_ns), "toStartTime": iso_time(query.until_ns)}
-        wanted |= {"filter": _conditions(query)}
+        if any((query.filter, query.session, query.tag)):
+            wanted["filter"] = _conditions(query, "startTime")
         given = [("limit", str(_PAGE)), ("fields", "core"), *_present(wanted)]
 
         def page(cursor: str | None) -> tuple[list[str], str | None]:
@@ -109,7 +143,9 @@ class Langfuse:
 
     def _by_traces(self, query: Query) -> Iterator[str]:
         wanted = {"fromTimestamp": iso_time(query.since_ns), "toTimestamp": iso_time(query.until_ns)}
-        wanted |= {"sessionId": query.session, "tags": query.tag, "filter": query.filter}
+        wanted |= {"sessionId": query.session, "tags": query.tag}
+        if query.filter is not None:
+            wanted["filter"] = _conditions(query, "timestamp")
         given = [("limit", str(_OLD_PAGE)), ("orderBy", "timestamp.desc"), ("fields", "core"), *_present(wanted)]
 
         def page(cursor: str | None) -> tuple[list[str], str | None]:
@@ -121,7 +157,7 @@ class Langfuse:
         return bounded_pages(page)
 
     def _observations(self, trace_id: str) -> bytes | None:
-        given = [("traceId", trace_id), ("limit", str(_PAGE)), ("fields", _FIELDS)]
+        given = [("traceId", trace_id), ("limit", str(_PAGE)), ("fields", _FIELDS), ("expandMetadata", _EXPANDED)]
 
         def page(cursor: str | None) -> tuple[list[msgspec.Raw], str | None]:
             asked = given if cursor is None else [*given, ("cursor", cursor)]
@@ -150,16 +186,28 @@ def _present(values: dict[str, str | None]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in values.items() if value is not None]
 
 
-def _conditions(query: Query) -> str | None:
-    """Return the filter of the newer interface: JSON, each condition with its column."""
+def _conditions(query: Query, time: str) -> str:
+    """Return the filter: JSON, each condition with its column. Raises `InputError`.
+
+    Where there is a filter the server looks at no other parameter, so the times have to be part of it.
+    """
+    found: list[Any] = []
     if query.filter is not None:
-        return query.filter
-    found: list[dict[str, Any]] = []
+        try:
+            found += msgspec.json.decode(query.filter, type=list[dict[str, Any]])
+        except msgspec.DecodeError:
+            raise InputError(
+                "Langfuse's filter is a list of conditions in JSON, such as "
+                'filter=[{"type":"string","column":"name","operator":"=","value":"shop"}]'
+            ) from None
+    for operator, moment in ((">=", query.since_ns), ("<", query.until_ns)):
+        if moment is not None:
+            found.append({"type": "datetime", "column": time, "operator": operator, "value": iso_time(moment)})
     if query.session is not None:
         found.append({"type": "string", "column": "sessionId", "operator": "=", "value": query.session})
     if query.tag is not None:
         found.append({"type": "arrayOptions", "column": "tags", "operator": "any of", "value": [query.tag]})
-    return msgspec.json.encode(found).decode() if found else None
+    return msgspec.json.encode(found).decode()
 
 
 def _score(mark: Mark) -> dict[str, Any]:

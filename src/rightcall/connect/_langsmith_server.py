@@ -1,35 +1,43 @@
 """LangSmith: traces and their runs by its interface; verdicts as feedback.
 
-The second version of the interface is asked first; installations without it answer the first one.
+The second version of the interface is asked first. Installations before 0.16 have the first one only, and those that
+keep runs in SmithDB answer that one with 501. What is said of requests and answers is from the client, 0.14.17.
 """
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 
-from rightcall.errors import InputError, TraceServerError
+from rightcall.errors import InputError, TraceServerError, nearest
 
 from ._address import Query
 from ._marks import Mark
 from ._paging import bounded_pages, chronological, iso_time, one_line
-from ._web import NotFoundError, Web
+from ._web import CONFLICT, NotFoundError, RefusedError, Web
 
 _PAGE = 100
+_MOST_NAMES = 8
+"""Projects that an error names."""
 _SELECTED = (
     *("ID", "NAME", "RUN_TYPE", "STATUS", "START_TIME", "END_TIME", "ERROR", "EXTRA", "INPUTS", "OUTPUTS"),
     *("PARENT_RUN_IDS", "TRACE_ID", "THREAD_ID", "DOTTED_ORDER", "REFERENCE_EXAMPLE_ID", "PROMPT_TOKENS"),
     *("COMPLETION_TOKENS", "TAGS"),
 )
+_OLD_SELECTED = [*[name.lower() for name in _SELECTED if name != "THREAD_ID"], "parent_run_id"]
+_THREAD_KEYS = ("session_id", "conversation_id", "thread_id")
+"""The metadata that make runs a thread, by LangSmith's documentation of threads."""
 KEY_VARIABLES = ("LANGSMITH_API_KEY",)
 
 
 class _Project(msgspec.Struct):
     id: str
+    name: str = ""
 
 
 class _Run(msgspec.Struct):
@@ -42,12 +50,12 @@ class _Root(msgspec.Struct):
 
 
 class _Roots(msgspec.Struct):
-    items: list[_Root] = []
+    items: list[_Root] | None = None
     next_cursor: str | None = None
 
 
 class _Items(msgspec.Struct):
-    items: list[msgspec.Raw] = []
+    items: list[msgspec.Raw] | None = None
 
 
 class _Cursors(msgspec.Struct):
@@ -56,12 +64,12 @@ class _Cursors(msgspec.Struct):
 
 class _OldRoots(msgspec.Struct):
     runs: list[_Run] = []
-    cursors: _Cursors = msgspec.field(default_factory=_Cursors)
+    cursors: _Cursors | None = None
 
 
 class _OldRuns(msgspec.Struct):
     runs: list[msgspec.Raw] = []
-    cursors: _Cursors = msgspec.field(default_factory=_Cursors)
+    cursors: _Cursors | None = None
 
 
 def headers(keys: Sequence[str]) -> dict[str, str]:
@@ -75,7 +83,8 @@ class LangSmith:
     def __init__(self, web: Web, place: str) -> None:
         self._web, self._place = web, place
         self._known_id = ""
-        self._is_new = True
+        self._is_new: bool | None = None
+        """Whether the server has the second version; not known before it was asked."""
 
     def trace_ids(self, query: Query) -> list[str]:
         """Return the ids of the traces that are wanted, the oldest first.
@@ -100,20 +109,25 @@ class LangSmith:
                 yield trace_id, b'{"runs":[' + b",".join(runs) + b"]}"
 
     def push(self, marks: Sequence[Mark]) -> None:
-        """Write feedback. The same id replaces it. Raises `TraceServerError`."""
+        """Write feedback, in the place of that with the same id. Raises `InputError` and `TraceServerError`."""
         for mark in marks:
-            feedback: dict[str, Any] = {
+            verdict: dict[str, Any] = {"value": mark.label, "comment": mark.explanation}
+            if mark.score is not None:
+                verdict["score"] = mark.score
+            about = {
                 "id": mark.id,
                 "run_id": mark.span_id or mark.trace_id,
                 "trace_id": mark.trace_id,
+                "session_id": self._project_id(),  # SmithDB does not find the run without it
                 "key": mark.name,
-                "value": mark.label,
-                "comment": mark.explanation,
                 "feedback_source": {"type": "api", "metadata": mark.metadata},
             }
-            if mark.score is not None:
-                feedback["score"] = mark.score
-            self._web.send("POST", "/api/v1/feedback", feedback)
+            try:
+                self._web.send("POST", "/api/v1/feedback", {**about, **verdict})
+            except RefusedError as problem:
+                if problem.status != CONFLICT:
+                    raise
+                self._web.send("PATCH", f"/api/v1/feedback/{mark.id}", verdict)
 
     def _new_roots(self, query: Query) -> Iterator[str]:
         # Without a time the server looks at the last day only.
@@ -130,7 +144,8 @@ class LangSmith:
         def page(cursor: str | None) -> tuple[list[str], str | None]:
             asked = body if cursor is None else {**body, "cursor": cursor}
             answer = self._web.post("/api/v2/traces/query", asked, as_type=_Roots)
-            return [root.root_run.id for root in answer.items if root.root_run], answer.next_cursor
+            self._is_new = True
+            return [root.root_run.id for root in answer.items or [] if root.root_run], answer.next_cursor
 
         return bounded_pages(page)
 
@@ -141,54 +156,76 @@ class LangSmith:
             "limit": _PAGE,
             "select": ["id", "trace_id"],
             "order": "desc",
+            "start_time": iso_time(query.since_ns or 0),
         }
-        times = {"start_time": iso_time(query.since_ns), "end_time": iso_time(query.until_ns)}
-        body |= {name: value for name, value in times.items() if value is not None}
-        condition = _condition(query)
+        # `end_time` is about when runs ended, so the end of the window is part of the filter.
+        until = f"lt(start_time, {_quoted(iso_time(query.until_ns) or '')})" if query.until_ns is not None else ""
+        condition = _condition(query, until)
         if condition:
             body["filter"] = condition
 
         def page(cursor: str | None) -> tuple[list[str], str | None]:
             asked = body if cursor is None else {**body, "cursor": cursor}
             answer = self._web.post("/api/v1/runs/query", asked, as_type=_OldRoots)
-            return [run.trace_id or run.id for run in answer.runs], answer.cursors.next
+            return [
+                run.trace_id or run.id for run in answer.runs
+            ], answer.cursors.next if answer.cursors is not None else None
 
         return bounded_pages(page)
 
     def _runs(self, trace_id: str) -> Sequence[msgspec.Raw]:
-        if self._is_new:
+        """Return the runs of a trace; none if there is no such trace any more."""
+        if self._is_new is not False:
             given = [("project_id", self._project_id()), *[("selects", name) for name in _SELECTED]]
             path = f"/api/v2/traces/{quote(trace_id, safe='')}/runs"
             try:
-                return self._web.get(path, given, as_type=_Items).items
+                return self._web.get(path, given, as_type=_Items).items or ()
             except NotFoundError:
-                self._is_new = False
-        body = {"trace": trace_id, "limit": _PAGE}
+                if self._is_new:
+                    return ()
+        try:
+            return list(self._old_runs(trace_id))
+        except NotFoundError:
+            return ()
+
+    def _old_runs(self, trace_id: str) -> Iterator[msgspec.Raw]:
+        body = {"trace": trace_id, "limit": _PAGE, "select": _OLD_SELECTED}
 
         def page(cursor: str | None) -> tuple[list[msgspec.Raw], str | None]:
             asked = body if cursor is None else {**body, "cursor": cursor}
             answer = self._web.post("/api/v1/runs/query", asked, as_type=_OldRuns)
-            return answer.runs, answer.cursors.next
+            return answer.runs, answer.cursors.next if answer.cursors is not None else None
 
-        return list(bounded_pages(page))
+        return bounded_pages(page)
 
     def _project_id(self) -> str:
         if not self._known_id:
             if not self._place:
                 raise InputError("LangSmith keeps traces in projects: langsmith:///my-project")
             found = self._web.get("/api/v1/sessions", [("name", self._place)], as_type=list[_Project])
-            if not found:
-                raise TraceServerError(f"LangSmith has no project {self._place[:80]!r}")
-            self._known_id = found[0].id
+            self._known_id = found[0].id if found else self._own_id()
         return self._known_id
 
+    def _own_id(self) -> str:
+        """Return the place if it is the id of a project. Raises `TraceServerError`."""
+        try:
+            return str(uuid.UUID(self._place))
+        except ValueError:
+            some = self._web.get("/api/v1/sessions", [("limit", str(_MOST_NAMES))], as_type=list[_Project])
+        hint = nearest(self._place, [project.name for project in some])
+        raise TraceServerError(f"LangSmith has no project {self._place[:80]!r}; {hint}")
 
-def _condition(query: Query) -> str:
+
+def _condition(query: Query, *more: str) -> str:
     """Return the filter, in LangSmith's language for queries."""
-    parts = [query.filter] if query.filter else []
+    parts = [*filter(None, (query.filter, *more))]
     if query.session is not None:
-        key, value = msgspec.json.encode("session_id").decode(), msgspec.json.encode(query.session).decode()
-        parts.append(f"and(eq(metadata_key, {key}), eq(metadata_value, {value}))")
+        keys = ", ".join(map(_quoted, _THREAD_KEYS))
+        parts.append(f"and(in(metadata_key, [{keys}]), eq(metadata_value, {_quoted(query.session)}))")
     if query.tag is not None:
-        parts.append(f"has(tags, {msgspec.json.encode(query.tag).decode()})")
+        parts.append(f"has(tags, {_quoted(query.tag)})")
     return parts[0] if len(parts) == 1 else f"and({', '.join(parts)})" if parts else ""
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()

@@ -19,11 +19,13 @@ _SERVERS = {
     "mlflow": ("_mlflow_server", "MLflow"),
     "langfuse": ("_langfuse_server", "Langfuse"),
     "langsmith": ("_langsmith_server", "LangSmith"),
-    "tempo": ("_search_servers", "Tempo"),
-    "jaeger": ("_search_servers", "Jaeger"),
+    "tempo": ("_tempo_server", "Tempo"),
+    "jaeger": ("_jaeger_server", "Jaeger"),
     "otlp": ("_otlp_logs", "OtlpLogs"),
 }
 """The module and the class of each scheme. A module is imported when an address names its server."""
+SEARCHED = ("tempo", "jaeger")
+"""Servers that are searched from some time on, and not asked for everything they have."""
 
 
 class TraceServer(Protocol):
@@ -33,15 +35,23 @@ class TraceServer(Protocol):
         """Return the ids of the traces that are wanted, the oldest first."""
 
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole and on one line, with its id. A trace that is gone by now is left out."""
+        """Yield each trace, whole and on one line, with its id. A trace that is gone by now is left out.
+
+        So is one of which the server does not give all; then whoever listens to warnings hears of it.
+        """
 
     def push(self, marks: Sequence[Mark]) -> None:
         """Write verdicts, in the place of those with the same ids."""
 
 
 @contextmanager
-def opened_server(address: Address) -> Iterator[TraceServer]:
+def opened_server(address: Address, warn: Callable[[str], None] | None = None) -> Iterator[TraceServer]:
     """Return the server at an address, until the block ends.
+
+    Args:
+        address: The server, and a place on it.
+        warn: Hears of traces that are left out because the server does not give all of them; otherwise the first of
+            them is an error.
 
     Raises:
         InputError: a key is named that no environment variable has.
@@ -54,24 +64,30 @@ def opened_server(address: Address) -> Iterator[TraceServer]:
     tenant = os.environ.get("TEMPO_TENANT") if address.scheme == "tempo" else None
     if tenant:
         headers["x-scope-orgid"] = tenant
-    with Web(address, headers, missing_key=hint) as web:
+    with Web(address, headers, missing_key=hint, warn=warn) as web:
         yield getattr(module, class_name)(web, address.place)
 
 
-def pull(address: Address, target: IO[bytes], seen: Callable[[int, int], None] | None = None) -> int:
+def pull(
+    address: Address,
+    target: IO[bytes],
+    seen: Callable[[int, int], None] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> int:
     """Write the traces at an address to a file, one a line, and return how many there are.
 
     Args:
         address: Where they are, and which of them are wanted.
         target: The file.
         seen: Hears how many are there, and how many there will be.
+        warn: Hears of traces that are left out, as in `opened_server`.
 
     Raises:
         InputError: the address asks for what its server does not have.
         TraceServerError: the server cannot be asked.
     """
     count = 0
-    with opened_server(address) as server:
+    with opened_server(address, warn) as server:
         trace_ids = server.trace_ids(address.query)
         written: set[str] = set()
         for trace_id, document in server.documents(trace_ids):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,22 +22,43 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 64 * 1024 * 1024
 """Bytes of one answer, decompressed. A page of 1,000 spans with whole prompts is about 20 MB."""
+_PIECE = 1 << 20
 _TRIES = 6
 _TRIES_TO_CONNECT = 3
 """Where nothing listens at all, waiting rarely helps: most often the address is wrong."""
 _MOST_PAUSE = 30.0
 """Seconds between two tries at the most, whatever the server asks for: a command is not to sleep for an hour."""
 _SECONDS = 60.0
+"""How long a server may be silent."""
+_SECONDS_OF_ANSWER = 600.0
+"""How long one answer may take in all: a server that sends a byte a second is never silent."""
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 """Answers that another try may not get: RFC 9110 section 15, RFC 6585 section 4, RFC 8470."""
+BAD_REQUEST, CONFLICT = HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT
 _QUOTED = 200
 
 Decoded = TypeVar("Decoded")
 Parameters = Sequence[tuple[str, str]]
 
 
-class NotFoundError(TraceServerError):
-    """The server does not have this, or does not know such a request."""
+class RefusedError(TraceServerError):
+    """The server understands that it is asked, and answers with an error: `status`, and in `said` its words."""
+
+    def __init__(self, message: str, status: int, said: str) -> None:
+        super().__init__(message)
+        self.status, self.said = status, said
+
+
+class NotFoundError(RefusedError):
+    """The server does not have this, or does not know such a request (404, 501)."""
+
+
+class WebPageError(TraceServerError):
+    """The server answers with a web page, as some do for paths that they do not know."""
+
+
+class TooLargeError(TraceServerError):
+    """An answer is larger than what is read of one."""
 
 
 class Web:
@@ -46,7 +68,9 @@ class Web:
         address: The server.
         headers: What goes with each request, keys among them.
         missing_key: What to say where the server refuses a request for want of a key.
+        warn: Hears of a trace that is left out because the server does not give all of it; otherwise that is an error.
         sleep: What waits between two tries.
+        patience: How many seconds one answer may take.
 
     Raises:
         MissingExtraError: httpx is not installed.
@@ -58,7 +82,9 @@ class Web:
         headers: Mapping[str, str] | None = None,
         *,
         missing_key: str = "",
+        warn: Callable[[str], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        patience: float = _SECONDS_OF_ANSWER,
     ) -> None:
         try:
             import httpx
@@ -67,9 +93,11 @@ class Web:
                 f"{address} is asked over HTTP; to do so: pip install 'rightcall[connect]'"
             ) from None
         self._address, self._missing_key, self._sleep = address, missing_key, sleep
+        self._warn, self._patience = warn, patience
+        ours = {"user-agent": f"rightcall/{__version__}", "accept": "application/json", "accept-encoding": "gzip"}
         # Redirects are not followed: they would take keys to another host. On loopback no proxy is asked.
         self._client = httpx.Client(
-            headers={"user-agent": f"rightcall/{__version__}", "accept": "application/json", **(headers or {})},
+            headers={**ours, **(headers or {})},
             timeout=_SECONDS,
             follow_redirects=False,
             trust_env=not address.is_local,
@@ -96,12 +124,20 @@ class Web:
         tries = _TRIES if is_repeatable else 1
         return self._asked(method, path, parameters, msgspec.json.encode(body), tries)
 
+    def leave_out(self, trace_id: str, why: str) -> None:
+        """Say that a trace is left out. Raises `TraceServerError` where nobody listens."""
+        message = f"{self._address}: trace {trace_id} is left out: {why}"
+        if self._warn is None:
+            raise TraceServerError(message)
+        self._warn(message)
+
     def _decoded(self, path: str, answer: bytes, as_type: type[Decoded]) -> Decoded:
         try:
             return msgspec.json.decode(answer, type=as_type)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-            found = "a web page" if answer.lstrip()[:1] == b"<" else f"something else ({problem})"
-            raise TraceServerError(
+            is_page = answer.lstrip()[:1] == b"<"
+            found = "a web page" if is_page else f"something else ({problem})"
+            raise (WebPageError if is_page else TraceServerError)(
                 f"{self._address}: expected JSON from {path} and got {found}; is this the address of "
                 f"{self._address.scheme.capitalize()}?"
             ) from None
@@ -132,16 +168,18 @@ class Web:
         self, method: str, path: str, parameters: Parameters, body: bytes | None
     ) -> tuple[int, httpx.Headers, bytes]:
         headers = {"content-type": "application/json"} if body is not None else {}
-        url = self._address.base + path
+        url, end = self._address.base + path, time.monotonic() + self._patience
         with self._client.stream(method, url, params=list(parameters), content=body, headers=headers) as response:
             answer = bytearray()
-            for piece in response.iter_bytes():
+            for piece in _unpacked(response):
                 answer += piece
                 if len(answer) > _MOST_BYTES:
-                    raise TraceServerError(
+                    raise TooLargeError(
                         f"{self._address}: the answer to {path} is larger than {_MOST_BYTES >> 20} MB; ask for less "
                         "with since, until or limit"
                     )
+                if time.monotonic() > end:
+                    raise TraceServerError(f"{self._address}: {path} is not answered within {self._patience:g} s")
             return response.status_code, response.headers, bytes(answer)
 
     def _accepted(self, path: str, status: int, headers: httpx.Headers, answer: bytes) -> bytes:
@@ -157,7 +195,26 @@ class Web:
             raise TraceServerError(f"{self._address} does not let us in ({_named(status)}){self._missing_key}")
         said = "" if answer.lstrip()[:1] == b"<" else redacted_text(answer.decode(errors="replace")[:_QUOTED].strip())
         message = f"{self._address}: {path} answers {_named(status)}{f': {said}' if said else ''}"
-        raise (NotFoundError if status == HTTPStatus.NOT_FOUND else TraceServerError)(message)
+        is_unknown = status in (HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED)
+        raise (NotFoundError if is_unknown else RefusedError)(message, status, said)
+
+
+def _unpacked(response: httpx.Response) -> Iterator[bytes]:
+    """Yield the body, unpacked in pieces of bounded size: httpx unpacks as much as a server has packed into a piece."""
+    packed = response.headers.get("content-encoding", "identity").lower()
+    if packed == "identity":
+        yield from response.iter_raw()
+        return
+    if packed not in ("gzip", "x-gzip", "deflate"):
+        raise TraceServerError(f"the server packs its answers by {packed[:20]!r}, which was not asked for")
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # finds out by itself whether there is a header of gzip
+    try:
+        for piece in response.iter_raw():
+            while piece:
+                yield unpacking.decompress(piece, _PIECE)
+                piece = unpacking.unconsumed_tail
+    except zlib.error:
+        raise TraceServerError(f"the server says that its answer is packed by {packed}, and it is not") from None
 
 
 def _pause(asked_for: str | None, number: int) -> float:

@@ -131,6 +131,7 @@ class Polling:
         """The digests of traces that changed since the last poll."""
         self._problem = ""
         """What went wrong at the last poll, so that it is reported once."""
+        self._warnings: set[str] = set()
 
     def poll(self) -> int:
         """Ask once, judge what is complete, and return how many traces that were. What fails is tried at the next."""
@@ -156,7 +157,7 @@ class Polling:
         since = last - _OVERLAP if last is not None else self._address.query.since_ns or now - _FIRST
         found: dict[str, str] = {}
         still_open: dict[str, str] = {}
-        with opened_server(self._address) as server, open(path, "wb") as file:
+        with opened_server(self._address, self._warn) as server, open(path, "wb") as file:
             listed = server.trace_ids(replace(self._address.query, since_ns=since))
             # A trace that takes longer than the overlap is no longer listed, and is asked for until it is complete.
             for trace_id, document in server.documents(list(dict.fromkeys([*listed, *self._open]))):
@@ -170,6 +171,12 @@ class Polling:
                     still_open[trace_id] = digest
         self._open = still_open
         return found
+
+    def _warn(self, message: str) -> None:
+        """Say once that a trace is left out, though every poll finds it."""
+        if message not in self._warnings:
+            print_error(message)
+        self._warnings.add(message)
 
     def _judge(self, path: str, digests: Mapping[str, str]) -> None:
         senders = senders_of(self._options, self.state.marks)

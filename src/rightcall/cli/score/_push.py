@@ -76,12 +76,20 @@ class Push:
         """Send, or with `--push-dry-run` print, all verdicts; return whether all are there."""
         if self._without_trace:
             print_error(f"not sent, because their traces have no ids: {self._without_trace:,} verdicts")
-        marks = [mark for trace_id in self.marks for mark in (*self.marks[trace_id], *self._withdrawn(trace_id))]
+        marks = [mark for trace_id in self.marks for mark in (*self._revised(trace_id), *self._withdrawn(trace_id))]
         if not self._is_dry:
             return self._send(marks)
         for mark in marks:
             click.echo(printable(_line(mark), one_line=True))
         return True
+
+    def _revised(self, trace_id: str) -> list[Mark]:
+        """Return the marks of a trace, each with the time that it had before: some servers go by it, too."""
+        times = {mark.id: mark.time_ns for mark in self._previous(trace_id)}
+        self.marks[trace_id] = [
+            replace(mark, time_ns=times.get(mark.id, mark.time_ns)) for mark in self.marks[trace_id]
+        ]
+        return self.marks[trace_id]
 
     def _withdrawn(self, trace_id: str) -> list[Mark]:
         """Return marks for spans that an earlier verdict found wrong and this one does not."""

@@ -1,0 +1,196 @@
+"""Jaeger: the traces of a service, in OTLP. It keeps spans alone, and no verdicts beside them.
+
+The third version of the interface is asked first, and the first one where a server does not have it. What is said of
+their answers is from jaegertracing/jaeger: docs/apis/api_v3_http.md, and `http_gateway.go` and `http_handler.go` of its
+query service.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from urllib.parse import quote
+
+import msgspec
+
+from rightcall.errors import InputError, TraceServerError, nearest
+
+from ._address import Query
+from ._marks import Mark
+from ._paging import iso_time, one_line
+from ._web import NotFoundError, Web, WebPageError
+from ._windows import MOST, searched
+
+_NULL = msgspec.Raw(b"null")
+_MOST_NAMES = 8
+"""Services that an error names."""
+
+
+class _Result(msgspec.Struct):
+    result: msgspec.Raw = _NULL
+
+
+class _OtlpSpan(msgspec.Struct):
+    traceId: str = ""  # noqa: N815 - OTLP's name
+    startTimeUnixNano: str | int = 0  # noqa: N815 - OTLP's name
+
+
+class _Scope(msgspec.Struct):
+    spans: list[_OtlpSpan] = []
+
+
+class _Resource(msgspec.Struct):
+    scopeSpans: list[_Scope] = []  # noqa: N815 - OTLP's name
+
+
+class _Otlp(msgspec.Struct):
+    resourceSpans: list[_Resource] = []  # noqa: N815 - OTLP's name
+
+
+class _OldSpan(msgspec.Struct):
+    startTime: int = 0  # noqa: N815 - the server's name
+
+
+class _OldTrace(msgspec.Struct):
+    traceID: str = ""  # noqa: N815 - the server's name
+    spans: list[_OldSpan] = []
+
+
+class _OldTraces(msgspec.Struct):
+    data: list[_OldTrace] | None = None
+
+
+class _Services(msgspec.Struct):
+    data: list[str] | None = None
+
+
+class Jaeger:
+    """The traces of one service in a Jaeger."""
+
+    def __init__(self, web: Web, place: str) -> None:
+        self._web, self._service = web, place
+        self._is_new = True
+
+    def trace_ids(self, query: Query) -> list[str]:
+        """Return the ids of the traces that are wanted, the oldest first.
+
+        Raises:
+            InputError: no service is given, or the query asks for what Jaeger does not have.
+            TraceServerError: the server cannot be asked, or has no such service.
+        """
+        if query.traces:
+            return list(query.traces)
+        if not self._service:
+            raise InputError("Jaeger keeps traces by service: jaeger://localhost:16686/my-service")
+        if query.session is not None:
+            raise InputError("Jaeger knows no sessions; give tag=NAME=VALUE with the attribute that has it")
+        tags = _attributes(query)
+        # Before it had `query.attributes`, the third version ignored what it did not know, and returned all traces.
+        ways = [self._old_search, self._new_search] if tags else [self._new_search, self._old_search]
+        found = self._first_known(ways, tags, query)
+        if not found:
+            self._check_service()
+        return found
+
+    def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        for trace_id in trace_ids:
+            document = self._document(trace_id)
+            if document is not None:
+                yield trace_id, document
+
+    def push(self, marks: Sequence[Mark]) -> None:
+        """Refuse: Jaeger keeps spans and nothing beside them. Raises `InputError`."""
+        raise InputError(
+            "Jaeger takes no verdicts; send them to a server for logs: --push-to otlp+http://localhost:4318"
+        )
+
+    def _first_known(
+        self, ways: Sequence[Callable[[dict[str, str], int, int], dict[str, int]]], tags: dict[str, str], query: Query
+    ) -> list[str]:
+        """Return what the first way to search finds that the server knows."""
+        first, second = ways
+        try:
+            return searched(lambda since, until: first(tags, since, until), query)
+        except (NotFoundError, WebPageError):
+            return searched(lambda since, until: second(tags, since, until), query)
+
+    def _new_search(self, tags: dict[str, str], since: int, until: int) -> dict[str, int]:
+        # Jaeger 2.20 takes names in camelCase only, earlier versions took others; each ignores what it does not know.
+        begin, end = iso_time(since) or "", iso_time(until) or ""
+        asked = [
+            *[(f"query.{name}", self._service) for name in ("serviceName", "service_name")],
+            *[(f"query.{name}", begin) for name in ("startTimeMin", "start_time_min")],
+            *[(f"query.{name}", end) for name in ("startTimeMax", "start_time_max")],
+            *[(f"query.{name}", str(MOST)) for name in ("searchDepth", "search_depth", "num_traces")],
+        ]
+        if tags:
+            asked.append(("query.attributes", msgspec.json.encode(tags).decode()))
+        try:
+            answer = self._web.get("/api/v3/traces", asked, as_type=_Result)
+        except NotFoundError as problem:
+            if _is_empty(problem):
+                return {}
+            raise
+        found: dict[str, int] = {}
+        otlp = msgspec.json.decode(answer.result, type=_Otlp | None) or _Otlp()
+        for resource in otlp.resourceSpans:
+            for span in [span for scope in resource.scopeSpans for span in scope.spans]:
+                start = int(span.startTimeUnixNano)
+                found[span.traceId] = min(start, found.get(span.traceId, start))
+        return found
+
+    def _old_search(self, tags: dict[str, str], since: int, until: int) -> dict[str, int]:
+        asked = [("service", self._service), ("start", str(since // 1000)), ("end", str(until // 1000))]
+        asked += [("limit", str(MOST))]
+        if tags:
+            asked.append(("tags", msgspec.json.encode(tags).decode()))
+        answer = self._web.get("/api/traces", asked, as_type=_OldTraces)
+        return {
+            trace.traceID: min([span.startTime for span in trace.spans], default=0) * 1000
+            for trace in answer.data or []
+        }
+
+    def _document(self, trace_id: str) -> bytes | None:
+        name = quote(trace_id, safe="")
+        if self._is_new:
+            try:
+                # Otherwise times are moved to hide differences between clocks, and large traces are cut.
+                raw = [("rawTraces", "true"), ("raw_traces", "true")]
+                document = self._web.get(f"/api/v3/traces/{name}", raw, as_type=_Result).result
+                return one_line(document) if bytes(document) != b"null" else None
+            except NotFoundError as problem:
+                if _is_empty(problem):
+                    return None
+                self._is_new = False
+            except WebPageError:
+                self._is_new = False
+        try:
+            return one_line(self._web.get(f"/api/traces/{name}", [("raw", "true")], as_type=msgspec.Raw))
+        except NotFoundError:
+            return None
+
+    def _check_service(self) -> None:
+        """Raise `TraceServerError` if the server has other services, and not this one."""
+        try:
+            names = self._web.get("/api/services", as_type=_Services).data or []
+        except (NotFoundError, WebPageError):
+            return
+        if names and self._service not in names:
+            hint = nearest(self._service, sorted(names)[:_MOST_NAMES])
+            raise TraceServerError(f"Jaeger has no service {self._service[:80]!r}; {hint}")
+
+
+def _is_empty(problem: NotFoundError) -> bool:
+    """Whether the server knows the request and has no such traces, which it answers with 404 and an error in JSON."""
+    return problem.said.startswith('{"error"')
+
+
+def _attributes(query: Query) -> dict[str, str]:
+    """Return the attributes that spans must have: those of `tag` and `filter`, as NAME=VALUE."""
+    found: dict[str, str] = {}
+    for condition in filter(None, (query.tag, query.filter)):
+        name, equals, value = condition.partition("=")
+        if not equals:
+            raise InputError(f"Jaeger looks for attributes: write NAME=VALUE instead of {condition[:80]!r}")
+        found[name] = value
+    return found
