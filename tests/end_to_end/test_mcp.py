@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from tests.connect.loopback import PhoenixLike, served, trace_id
 from tests.processes import rightcall
 from tests.sampling import examples
 from tests.waiting import PATIENCE
 
 from rightcall import InputError
-from rightcall.cli._mcp import MOST_BYTES, Answers, offered, page
+from rightcall.cli._mcp import MOST_BYTES, Answers, known_address, offered, page
 from rightcall.errors import RightcallError
 
 READING = ["runs", "failures", "explain_case", "compare", "show_trace", "check_evalset"]
@@ -82,11 +83,47 @@ def test_runs_traces_and_eval_sets_are_shown(answers: Answers) -> None:
     assert "no change" in answers.compare("last")
 
 
+@pytest.mark.parametrize("form", ["phoenix://{}/support", "prod:", "prod:?since=1h"])
+def test_traces_of_a_server_are_shown_the_newest_ten(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with served(PhoenixLike(12)) as server:
+        Path("rightcall.toml").write_text(f"[sources]\nprod = 'phoenix://{server.host}/support'\n")
+        said = Answers(Path("runs")).show_trace(form.format(server.host))
+        one = Answers(Path("runs")).show_trace(f"prod:?trace={trace_id(3)}")
+
+    assert "search(q=2)" in said
+    assert "search(q=1)" not in said
+    assert "search(q=3)" in one
+    assert len(said.encode()) <= MOST_BYTES
+
+
+def test_a_server_of_the_configuration_may_be_elsewhere_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rightcall.toml").write_text("[sources]\nprod = 'phoenix://traces.invalid/support'\n")
+
+    assert known_address("phoenix://traces.invalid/other?limit=2") == "phoenix://traces.invalid/other?limit=2"
+    others = (
+        "phoenix://traces.invalid:81/support",
+        "mlflow://traces.invalid/support",
+        "phoenix+http://traces.invalid/a",
+    )
+    for other in others:
+        with pytest.raises(InputError, match="is not a server of this project"):
+            known_address(other)
+
+
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
-        ("show_trace", {"file": "/etc/hostname"}),
-        ("show_trace", {"file": "../../etc/hostname"}),
+        ("show_trace", {"source": "/etc/hostname"}),
+        ("show_trace", {"source": "../../etc/hostname"}),
+        ("show_trace", {"source": "phoenix://evil.example/x?filter=secret"}),
+        ("show_trace", {"source": "phoenix+http://evil.example/x"}),
+        ("show_trace", {"source": "phoenix://localhost:1/x?key=HOME"}),
         ("check_evalset", {"file": "/etc/hostname"}),
         ("failures", {"run": "/etc"}),
         ("explain_case", {"case": "--help"}),

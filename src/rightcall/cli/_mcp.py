@@ -20,6 +20,7 @@ MOST_BYTES = 4_000
 """An answer goes into the context of a model, where it is paid for: what is longer comes in pages."""
 _LONGEST_LINE = 1_000
 _MOST_RUNS = 500
+_MOST_TRACES = 10
 _PATIENCE = 900.0
 _INSTRUCTIONS = (
     "Rightcall judges AI agents by the tools they call. Begin with `failures`: each line names the case, the code, the "
@@ -36,7 +37,8 @@ def command(runs: str | None, allow_run: bool, allow_edit: bool) -> int:
     """Serve runs, failures and traces to a coding agent, by the Model Context Protocol on standard input and output.
 
     Nothing is run and nothing is written, unless --allow-run or --allow-edit says so. Only files in the current folder
-    are read. In the settings of the agent, the command is `rightcall mcp`.
+    are read, and traces of servers on this machine or in [sources] of the configuration. In the settings of the agent,
+    the command is `rightcall mcp`.
     """
     try:
         from mcp.server.mcpserver import MCPServer
@@ -50,7 +52,7 @@ def command(runs: str | None, allow_run: bool, allow_edit: bool) -> int:
     answers = Answers(runs_folder(runs))
     server = MCPServer("rightcall", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
     for tool, is_reading in offered(answers, allow_run=allow_run, allow_edit=allow_edit):
-        hints = ToolAnnotations(read_only_hint=is_reading, open_world_hint=False)
+        hints = ToolAnnotations(read_only_hint=is_reading, open_world_hint=tool.__name__ == "show_trace")
         server.add_tool(_told(tool, ToolError), name=tool.__name__, annotations=hints, structured_output=False)
     server.run("stdio")
     return 0
@@ -145,9 +147,16 @@ class Answers:
         """Say what changed between two runs: verdicts that flipped, and calls that differ."""
         return page(self._asked("diff", f"--runs={self._runs}", "--", _run(before), _run(after)), cursor)
 
-    def show_trace(self, file: str, cursor: str = "") -> str:
-        """Show which calls are in a recorded trace of this folder: the tree, the timing, what was not recorded."""
-        return page(self._asked("show", "--", str(_inside(file))), cursor)
+    def show_trace(self, source: str, cursor: str = "") -> str:
+        """Show which calls are in recorded traces: the tree, the timing, what was not recorded.
+
+        Args:
+            source: A file of this folder, or the address of a trace server: `phoenix://localhost:6006/shop`, or `prod:`
+                where that is a name in `[sources]` of the configuration. `?trace=ID`, `?since=1h` or `?limit=3` may
+                follow; without a limit it is the newest ten.
+            cursor: Where to go on, from an answer before.
+        """
+        return page(self._asked("show", "--", known_address(source) or str(_inside(source))), cursor)
 
     def check_evalset(self, file: str = "", text: str = "") -> str:
         """Check an eval set, a file of this folder or a text: every key, every expectation, every id.
@@ -235,6 +244,36 @@ def page(text: str, cursor: str = "") -> str:
 def _run(name: str) -> str:
     """Return the name of a run; one that is a path has to be of the current folder. Raises `InputError`."""
     return str(_inside(name)) if "/" in name or os.sep in name or name in (".", "..") else name
+
+
+def known_address(source: str) -> str | None:
+    """Return the address of a trace server, with a limit; `None` for what is a file. Raises `InputError`.
+
+    What a model asks for may come from a trace that it read. So no key and nothing else goes to a server that neither
+    the configuration names nor this machine has.
+    """
+    from urllib.parse import parse_qs, urlsplit
+
+    from rightcall.connect import is_address, parse_address
+
+    from ._pull import source_aliases
+
+    aliases = source_aliases()
+    if not is_address(source, aliases):
+        return None
+    asked = parse_qs(urlsplit(source).query, keep_blank_values=True)
+    if "key" in asked:
+        raise InputError("the key of a server is that of the configuration; leave out key=")
+    address = parse_address(source, aliases)
+    known = [parse_address(f"{alias}:", aliases) for alias in aliases]
+    if not address.is_local and (address.scheme, address.base) not in [(each.scheme, each.base) for each in known]:
+        raise InputError(
+            f"{address} is not a server of this project; servers on this machine are asked, and those in [sources] of "
+            f"rightcall.toml: {', '.join([f'{alias}:' for alias in aliases]) or 'none'}"
+        )
+    if {"limit", "trace"} & asked.keys() or address.query.limit is not None:
+        return source
+    return f"{source}{'&' if '?' in source else '?'}limit={_MOST_TRACES}"
 
 
 def _inside(file: str) -> Path:
