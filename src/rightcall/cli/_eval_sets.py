@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from rightcall.cases.evalsets import EvalSet, convert_eval_set, eval_set_schema, load_eval_set
-from rightcall.errors import RightcallError
+from rightcall.cases.evalsets import EvalSet, convert_eval_set, eval_set_mistakes, eval_set_schema, load_eval_set
+from rightcall.errors import DocumentError, RightcallError
 from rightcall.judging import CODE_OF_YOURS, UnavailableEvaluator, UnimportedOverall
 from rightcall.reporting.reports import report_schema
 from rightcall.values.decoding import dump_json
@@ -24,7 +24,7 @@ _FORMATS = {"native": "", "uipath": " (UiPath)", "adk": " (ADK)"}
 @click.command(name="check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 def check(files: tuple[str, ...]) -> int:
-    """Check eval sets: every key, every expectation, every id. Nothing is scored and nothing is imported.
+    """Check eval sets and report every mistake in them. Nothing is scored and nothing is imported.
 
     FILE may be in the native format, in UiPath's or in ADK's.
     """
@@ -33,14 +33,18 @@ def check(files: tuple[str, ...]) -> int:
         try:
             eval_set = load_eval_set(file)
         except RightcallError as problem:
-            print_error(problem)
-            wrong += 1
+            mistakes = [problem] if not isinstance(problem, DocumentError) else eval_set_mistakes(file) or [problem]
+            for mistake in mistakes:
+                print_error(mistake)
+            wrong += len(mistakes)
             continue
         checks = sum(len(case.checks) for case in eval_set.cases)
         whose = _FORMATS[eval_set.format]
         screen.line(f"{file}: {_count(len(eval_set.cases), 'case')}, {_count(checks, 'expectation')}{whose}")
         for note in [*_unavailable(eval_set), *_without_effect(eval_set), *_quarantine_notes(eval_set)]:
             screen.line(f"  note: {note}")
+    if wrong > 1:
+        screen.line(f"{_count(wrong, 'mistake')}")
     return 2 if wrong else 0
 
 

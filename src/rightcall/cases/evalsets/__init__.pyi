@@ -25,4 +25,5 @@ from ._loader import (
     load_expectation as load_expectation,
     parse_eval_set as parse_eval_set,
 )
+from ._mistakes import eval_set_mistakes as eval_set_mistakes
 from ._shorthands import criteria_path as criteria_path

@@ -342,11 +342,12 @@ class Compiler:
         seen: dict[str, Case] = {}
         for number, case in enumerate(cases):
             if case.id in seen:
-                first = seen[case.id].source.line
-                raise self._problem(
-                    f"the id {shown(case.id)} is already used by the case in line {first}", ("cases", number, "id")
-                )
+                raise self._used_twice(case.id, seen[case.id].source.line, number)
             seen[case.id] = case
+
+    def _used_twice(self, case_id: str, line: int, number: int) -> DocumentError:
+        message = f"the id {shown(case_id)} is already used by the case in line {line}"
+        return self._problem(message, ("cases", number, "id"))
 
     def _problem(self, message: str, path: Path) -> DocumentError:
         return self._document.problem(message, path)

@@ -193,10 +193,9 @@ def compile_matcher(value: dict[str, Any], where: str, compiler: Compiler) -> Ex
     name = next(key for key in value if key.startswith("$"))
     if name not in _BUILDERS:
         hint = nearest(name, MATCHERS)
-        known = "" if hint.startswith("known") else f" Known: {', '.join(MATCHERS)}."
+        stop = "" if hint.endswith("?") else "."
         raise ExpectationError(
-            f"{where}: unknown matcher {shown(name)}; {hint}{known} To expect the object itself, write "
-            '{"$literal": …}'
+            f'{where}: unknown matcher {shown(name)}; {hint}{stop} To expect the object itself, write {{"$literal": …}}'
         )
     companions = {key: item for key, item in value.items() if key != name}
     if not companions.keys() <= _COMPANIONS.get(name, frozenset()):

@@ -1,0 +1,182 @@
+"""Find all mistakes of an eval set, not only the first, for `rightcall check`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any, TypeVar
+
+from rightcall._lazy import lazy_pattern
+from rightcall.errors import DocumentError
+from rightcall.judging import ModelError, UserModel
+from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.values.decoding import Path
+
+from ._compiler import Compiler
+from ._loader import load_eval_set, read_document
+from ._models import WrittenCase, WrittenEvalSet, check_mocks
+from ._policy import EVERY_KEY, POLICY_KEY
+from ._shorthands import check_defaults
+from ._source import EvalSetDocument
+
+MOST_MISTAKES = 100
+"""Mistakes of one file that are looked for: with more, something is wrong with the file as a whole."""
+_BINDING = lazy_pattern(r"\$(?:bind|ref) '")
+_FIRST = lazy_pattern(r"^([\w-]+)\[0\]")
+"""The path that a message about the first item of a list begins with."""
+_ModelT = TypeVar("_ModelT", bound=UserModel)
+
+
+def eval_set_mistakes(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> list[DocumentError]:
+    """Return all mistakes of the eval set in a file, in the order of its lines; at most `MOST_MISTAKES`.
+
+    A file that cannot be decoded, or is wrong by the rules of another tool, has one: the rest cannot be told.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    try:
+        _, document = read_document(path, limits)
+    except DocumentError as problem:
+        return [problem]
+    found = _MistakeFinder(document, limits).find()
+    if not found:
+        try:
+            load_eval_set(path, limits)
+        except DocumentError as problem:  # one that only the eval set as a whole has
+            found = [problem]
+    unique = {str(problem): problem for problem in found}
+    return sorted(unique.values(), key=lambda each: (each.line, each.column))[:MOST_MISTAKES]
+
+
+class _MistakeFinder(Compiler):
+    """Compiles what can be compiled, part by part, and keeps the mistake of each part that cannot."""
+
+    def find(self) -> list[DocumentError]:
+        """Return the mistakes that were found."""
+        self._found: list[DocumentError] = []
+        value = self._document.value
+        if not isinstance(value, dict):
+            self._try(self._written)
+            return self._found
+        cases = value.get("cases")
+        head = value if not isinstance(cases, list) or not cases else {**value, "cases": [_STAND_IN]}
+        written = self._valid(WrittenEvalSet, head, ())
+        if written is not None:
+            self._try_settings(written)
+        for number, case in enumerate(cases if isinstance(cases, list) else ()):
+            if len(self._found) >= MOST_MISTAKES:
+                break
+            self._try_case(case, number)
+        self._try_ids(cases if isinstance(cases, list) else [])
+        return self._found
+
+    def _try_settings(self, written: WrittenEvalSet) -> None:
+        def set_defaults() -> None:
+            with self._document.locating_errors(("defaults",), lambda steps: steps):
+                check_defaults(written.defaults, self._limits)
+            self._defaults = written.defaults
+
+        def add_evaluators() -> None:
+            self._added = self._added_evaluators(written)
+
+        self._try(set_defaults)
+        self._try(add_evaluators)
+        if written.rules is not None:
+            self._try_expectation(POLICY_KEY, written.rules, (POLICY_KEY,))
+        for key, item in written.expect.items():
+            self._try_expectation(key, item, (EVERY_KEY, key))
+        for name, each in written.overall.items():
+            self._try(partial(self._overall, name, each))
+
+    def _try_case(self, value: Any, number: int) -> None:
+        place: Path = ("cases", number)
+        written = self._valid(WrittenCase, value, place)
+        expect = value.get("expect") if isinstance(value, dict) else None
+        for key, item in expect.items() if isinstance(expect, dict) else ():
+            self._try_expectation(key, item, (*place, "expect", key))
+        if written is None:
+            return
+        wildcards = bool(self._defaults.wildcards)
+        if written.mocks:
+            mocks = written.mocks
+            self._try(partial(check_mocks, mocks, (*place, "mocks"), self._document, wildcards=wildcards))
+        if written.turns:
+            self._try(partial(self._case, written.model_copy(update={"expect": {}, "mocks": None}), number))
+        else:
+            self._try(partial(self._when, written, place))
+            self._try(partial(self._repeats, written, place))
+
+    def _try_expectation(self, key: str, value: Any, place: Path) -> None:
+        """Compile an expectation. Of a list with a mistake, each item is compiled alone: several may have one."""
+        before = len(self._found)
+        self._try(partial(self._compile, key, value, place))
+        if len(self._found) == before or not isinstance(value, list) or len(value) < 2:
+            return
+        whole, document = self._found.pop(), self._document
+        for number, item in enumerate(value):
+            self._document = _OneItem(document, len(place), number)
+            self._try(partial(self._compile, key, [item], place))
+        self._document = document
+        # What one item binds, another one uses: alone, neither is right.
+        self._found[before:] = [each for each in self._found[before:] if not _BINDING.search(str(each))]
+        if len(self._found) == before:  # the items are right, and something about them together is not
+            self._found.append(whole)
+
+    def _try_ids(self, cases: list[Any]) -> None:
+        lines: dict[str, int] = {}
+        for number, case in enumerate(cases):
+            name = case.get("id") if isinstance(case, dict) else None
+            if not isinstance(name, str):
+                continue
+            if name in lines:
+                self._found.append(self._used_twice(name, lines[name], number))
+            lines.setdefault(name, self._document.source(("cases", number, "id")).line)
+
+    def _valid(self, model: type[_ModelT], value: Any, place: Path) -> _ModelT | None:
+        """Return the model of what is right in an object; `None` where too little is."""
+        mistakes: list[tuple[Path, str]] = []
+        chain: Any = None
+        for step in place:
+            chain = (chain, step)
+        made: _ModelT = model.check_value(value, chain, mistakes)
+        if not mistakes:
+            return made
+        # A key that is missing may be the unknown one, misspelt.
+        misspelt = {path[:-1] for path, reason in mistakes if reason.startswith("unknown key")}
+        for path, reason in mistakes:
+            if reason.startswith("unknown key") or path[:-1] not in misspelt:
+                self._found.append(self._problem(reason, path))
+        wrong = {path[len(place)] for path, _ in mistakes if len(path) > len(place)}
+        if not isinstance(value, dict):
+            return None
+        try:
+            return model.model_validate({key: item for key, item in value.items() if key not in wrong})
+        except ModelError:
+            return None
+
+    def _try(self, compile: Callable[[], Any]) -> None:
+        try:
+            compile()
+        except DocumentError as problem:
+            self._found.append(problem)
+
+
+_STAND_IN = {"id": "case", "expect": {"calls": []}}
+"""A case that is right, in the place of all cases, which are looked at one by one."""
+
+
+class _OneItem(EvalSetDocument):
+    """A document of whose list one item is compiled, as if it were the only one: its mistakes are where it stands."""
+
+    def __init__(self, whole: EvalSetDocument, depth: int, number: int) -> None:
+        super().__init__(whole.file, whole.value)
+        self._whole, self._depth, self._number = whole, depth, number
+
+    def problem(self, message: str, path: Path) -> DocumentError:
+        """Return the exception for a mistake in the item."""
+        message = _FIRST.sub(rf"\g<1>[{self._number}]", message, count=1)
+        if len(path) > self._depth and path[self._depth] == 0:
+            path = (*path[: self._depth], self._number, *path[self._depth + 1 :])
+        return self._whole.problem(message, path)
