@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
 from typing import get_args
 
 import click
@@ -10,6 +12,7 @@ from click.testing import CliRunner
 
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, JOINS
 from rightcall.cli import _options
+from rightcall.cli._numbers import Number, Whole
 from rightcall.cli._options import GroupedCommand, configurable, option
 from rightcall.judging.models import PREFIX
 from rightcall.reading import INPUT_FORMATS, Grouping, Reading
@@ -76,3 +79,30 @@ def test_a_project_configures_what_run_and_score_have_in_common_with_their_optio
 
     assert {"agent", "evalset", "case", "format", "group_by", "max_size", "no_cache", "timeout"} <= known
     assert known.isdisjoint({"traces", "names", "out", "engine", "failed", "resume", "watch", "help"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "right", "wrong", "message"),
+    [
+        (Whole(1), "1", "0", "0 is not a whole number of at least 1"),
+        (Whole(0, 2), "2", "3", "3 is not a whole number from 0 to 2"),
+        (Whole(0), "7", "1.5", "'1.5' is not a whole number of at least 0"),
+        (Number(0, 1), "1", "nan", "nan is not a number from 0 to 1"),
+        (Number(0, above=True), "0.1", "0", "0 is not a number above 0"),
+        (Number(0), "1e9", "much", "'much' is not a number of at least 0"),
+    ],
+    ids=["least", "most", "fraction", "nan", "above", "words"],
+)
+def test_a_number_out_of_bounds_is_refused_in_words(kind: Number, right: str, wrong: str, message: str) -> None:
+    assert kind.convert(right, None, None) == float(right)
+    with pytest.raises(click.BadParameter, match=re.escape(message)):
+        kind.convert(wrong, None, None)
+
+
+def test_no_help_has_the_words_of_a_program() -> None:
+    main = import_module("rightcall.cli._main")
+    for name in ["", *main.COMMANDS]:
+        shown = CliRunner().invoke(main._rightcall, [*([name] if name else []), "--help"]).output
+
+        assert "Usage:" in shown
+        assert not re.search(r"RANGE|INTEGER|FLOAT|\bTEXT\b|x>|<=x", shown), name

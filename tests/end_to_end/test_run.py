@@ -299,7 +299,7 @@ def test_options_come_from_the_project_and_the_command_line_wins(shop: Path) -> 
     ("written", "message"),
     [
         ("wokers = 2", "rightcall.toml:1:1: unknown option 'wokers'; did you mean 'workers'?"),
-        ("\nworkers = 0", "rightcall.toml: workers: 0 is not in the range"),
+        ("\nworkers = 0", "rightcall.toml: workers: 0 is not a whole number of at least 1"),
         ("fail-fast = 1", "rightcall.toml: fail_fast is true or false"),
         ("workers = ", "rightcall.toml: Invalid value"),
     ],

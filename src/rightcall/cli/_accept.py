@@ -18,6 +18,7 @@ from rightcall.reporting.store import RunFolder, open_run
 from rightcall.scale.local import Observing
 from rightcall.values.decoding import Edit
 
+from ._numbers import Whole
 from ._options import GroupedCommand, joining_options, option, request_of, runs_folder, runs_option, sources_of
 from ._output import check_replaceable, replace_file
 from ._terminal import Screen, print_error
@@ -42,7 +43,7 @@ _MARK = "\ufeff"
 @option(
     "How",
     "--strict",
-    type=click.IntRange(0, 2),
+    type=Whole(0, 2),
     help="With --learn, 2: the whole path; 1: what changes something, and the lookups that all runs make; "
     "0: what changes something. By default the strictest that holds for runs that are left out.",
 )

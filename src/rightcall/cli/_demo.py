@@ -42,7 +42,7 @@ _COULD_NOT_MEASURE, _INTERRUPTED = 2, 130
 @click.command(name="demo")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 def command(folder: Path | None) -> int:
-    """Run a small agent over its eval set, offline, and see what Rightcall says of it.
+    """Run a small agent over its eval set, offline, and show the verdicts.
 
     The project is written to DIR, which must be empty or missing, else to a temporary folder.
     """

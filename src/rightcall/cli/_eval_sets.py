@@ -96,8 +96,8 @@ def _count(number: int, noun: str) -> str:
 
 @click.command(name="convert")
 @click.argument("file")
-@click.option("--output", metavar="FILE", help="Write to this file, which must not be there yet.")
-@click.option("--force", is_flag=True, help="Write to it all the same.")
+@click.option("--output", metavar="FILE", help="Write to this file, which must not exist yet.")
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 def convert(file: str, output: str | None, force: bool) -> int:
     """Convert an eval set of UiPath or ADK to the native format, losing nothing. Nothing is imported."""
     text = convert_eval_set(file).encode()
@@ -115,8 +115,8 @@ def convert(file: str, output: str | None, force: bool) -> int:
 
 
 @click.command(name="schema")
-@click.option("--report", "is_of_report", is_flag=True, help="That of reports in JSON instead.")
+@click.option("--report", "is_of_report", is_flag=True, help="Print the schema of JSON reports instead.")
 def schema(is_of_report: bool) -> int:
-    """Print the JSON Schema of native eval sets, with which editors complete and check keys."""
+    """Print the JSON Schema of native eval sets, so that editors can complete and check keys."""
     click.echo(dump_json(report_schema() if is_of_report else eval_set_schema(), indent=2))
     return 0

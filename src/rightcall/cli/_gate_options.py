@@ -8,7 +8,8 @@ import click
 
 from rightcall._lazy import lazy_pattern
 
-from ._options import Number, option, options
+from ._numbers import Number
+from ._options import option, options
 
 _ROUNDS = lazy_pattern(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
 _MOST = 10_000
@@ -29,24 +30,40 @@ class RoundsType(click.ParamType[tuple[int, int]]):
         least = int(found[1])
         most = int(found[2] or least)
         if not 1 <= least <= most <= _MOST:
-            self.fail(f"{value!r:.40} is not in the range 1<=x<={_MOST}, the fewer first.", param, ctx)
+            self.fail(
+                f"{value!r:.40} is not a number from 1 to {_MOST:,}, or two such as 3..10, the smaller first.",
+                param,
+                ctx,
+            )
         return least, most
 
 
 gate_options = options(
-    option("Gate", "--rule-out", type=Number(0, 1), help="The drop that `no worse` has to rule out; 0.10 by default."),
-    option("Gate", "--allow-drop", type=Number(0, 1), help="A drop that may be proven and still passes; 0 by default."),
+    option(
+        "Gate",
+        "--rule-out",
+        type=Number(0, 1),
+        help="The drop that has to be ruled out for `no worse`; 0.10 by default.",
+    ),
+    option(
+        "Gate", "--allow-drop", type=Number(0, 1), help="A drop that is tolerated even if it is certain; 0 by default."
+    ),
     option("Gate", "--confidence", type=Number(0.5, 0.9999), help="1 minus the rate of false alarms; 0.95 by default."),
     option(
         "Gate",
         "--inconclusive",
         type=click.Choice(["pass", "fail"]),
-        help="Whether what cannot be told passes with a warning, the default, or exits with 2.",
+        help="Whether an inconclusive result passes with a warning (the default) or exits with 2.",
     ),
 )
 base_options = options(
-    option("Gate", "--gate", metavar="BASE", help="Compare with a run, a branch or a baseline file; decides the exit."),
-    option("Gate", "--min-rate", type=Number(0, 1), help="The pass rate that has to be shown, at the confidence."),
+    option(
+        "Gate",
+        "--gate",
+        metavar="BASE",
+        help="Compare with a run, a branch or a baseline file; the result is the exit code.",
+    ),
+    option("Gate", "--min-rate", type=Number(0, 1), help="The pass rate that has to be reached, at this confidence."),
     option("Gate", "--must", multiple=True, metavar="TAG", help="Cases with this tag must always pass; repeatable."),
 )
 """What `diff` has no need of: it names both of its runs."""
@@ -73,6 +90,6 @@ evaluator_options = options(
         multiple=True,
         callback=_names,
         metavar="NAMES",
-        help="None of these evaluators; judges stands for all that ask a model.",
+        help="Skip these evaluators; judges means all that ask a model.",
     ),
 )

@@ -13,16 +13,8 @@ from rightcall.scale.local import Scoring
 from rightcall.values.results import EvaluationResult, JudgeJustification, Measure, measures_of
 
 from ._agreement import MOST_SHOWN, agreement_lines
-from ._options import (
-    GroupedCommand,
-    Number,
-    joining_options,
-    no_cache_option,
-    option,
-    request_of,
-    sources_of,
-    trust_option,
-)
+from ._numbers import Number
+from ._options import GroupedCommand, joining_options, no_cache_option, option, request_of, sources_of, trust_option
 from ._runs import opened
 from ._terminal import Screen, print_error, stdout_guard
 
@@ -39,10 +31,16 @@ _OF_JUDGES = "RC6"
 @joining_options
 @no_cache_option
 @trust_option
-@option("Output", "--min-agreement", type=Number(0, 1), help="Exit with 1 if they agree on a smaller share of cases.")
-@option("Output", "--min-kappa", type=Number(-1, 1), help="Exit with 1 if Cohen's kappa is smaller.")
+@option(
+    "Output",
+    "--min-agreement",
+    type=Number(0, 1),
+    metavar="SHARE",
+    help="Exit with 1 if they agree on a smaller share of cases.",
+)
+@option("Output", "--min-kappa", type=Number(-1, 1), metavar="KAPPA", help="Exit with 1 if Cohen's kappa is smaller.")
 def command(**options: Any) -> int:
-    """Compare the verdicts of a judge with LABELS that people gave: CSV, JSON Lines, YAML or JSON.
+    """Compare the verdicts of a judge with human LABELS: CSV, JSON Lines, YAML or JSON.
 
     Exit code: 0, 1 if they agree less than asked for, 2 if a labelled case has no verdict.
     """

@@ -25,14 +25,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "pull": ("_pull", "Save the traces of a server as a file, to test with or to work offline."),
     "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
-    "diff": ("_runs:diff", "Compare runs: verdicts that flipped, paths that differ."),
+    "diff": ("_runs:diff", "Compare runs: regressions, fixes and other paths."),
     "baseline": ("_baseline", "Pool the trials of runs into a file that a gate compares with."),
-    "stats": ("_stats", "Say how steady a run is: rates, intervals, flaky cases, where their runs part."),
-    "paths": ("_paths", "Say which paths runs take, and what changed in them."),
+    "stats": ("_stats", "Show how steady a run is: rates, intervals, flaky cases, where their runs diverge."),
+    "paths": ("_paths", "Show which paths runs take, and what changed in them."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
-    "mutate": ("_mutate", "Say whether an eval set would notice if the agent went wrong, and which lines it lacks."),
-    "check": ("_eval_sets:check", "Check eval sets: every key, every expectation, every id."),
+    "mutate": ("_mutate", "Show whether an eval set would notice if the agent went wrong, and what it lacks."),
+    "check": ("_eval_sets:check", "Check eval sets, and report every mistake in them."),
     "convert": ("_eval_sets:convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_eval_sets:schema", "Print the JSON Schema of eval sets, for editors."),
     "mcp": ("_mcp", "Serve runs, failures and traces to a coding agent, by the Model Context Protocol."),
@@ -115,7 +115,7 @@ def _rightcall(context: click.Context) -> None:
 @click.command(name="explain")
 @click.argument("code", required=False)
 def explain(code: str | None) -> None:
-    """Say what the code of a finding means and what to do about it. Without CODE, list all codes."""
+    """Explain what the code of a finding means and what to do about it. Without CODE, list all codes."""
     import textwrap
 
     from rightcall.values.results import CODES, explain

@@ -10,9 +10,9 @@ import click
 
 from rightcall.errors import InputError, StoreError
 
+from ._numbers import Number
 from ._options import (
     GroupedCommand,
-    Number,
     joining_options,
     no_cache_option,
     option,
@@ -38,14 +38,14 @@ _MARK = "\ufeff"
 @click.argument("evalset", required=False, metavar="[EVALSET|RUN]")
 @click.argument("traces", nargs=-1, metavar="[TRACES...]")
 @option("What", "--run", "run", metavar="RUN", help="The run whose trajectories are used; the last of EVALSET.")
-@option("What", "--operators", multiple=True, metavar="NAMES", help="Only these faults, with commas between them.")
-@option("What", "--all", "count_all", is_flag=True, help="Count faults that the case allows in so many words, too.")
-@option("What", "--judges", is_flag=True, help="Try cases that a model judges: one question for each mutant.")
+@option("What", "--operators", multiple=True, metavar="NAMES", help="Only these faults, separated by commas.")
+@option("What", "--all", "count_all", is_flag=True, help="Also count faults that the case explicitly allows.")
+@option("What", "--judges", is_flag=True, help="Include cases that a model judges: one request for each mutant.")
 @joining_options
 @no_cache_option
 @trust_option
 @option("Gate", "--min-score", type=Number(0, 1), metavar="X", help="Exit with 1 if a smaller share is noticed.")
-@option("Output", "--write", "writes", is_flag=True, help="Add the lines that were found to the eval set.")
+@option("Output", "--write", "writes", is_flag=True, help="Add the suggested lines to the eval set.")
 @option(
     "Output",
     "--format",
@@ -57,7 +57,7 @@ _MARK = "\ufeff"
 )
 @runs_option
 def command(**options: Any) -> int:
-    """Say whether an eval set would notice if the agent went wrong.
+    """Show whether an eval set would notice if the agent went wrong.
 
     Takes trajectories that pass, puts one fault into each copy (a call left out, another argument, another answer),
     and judges all copies. No agent is run. Without EVALSET the last run is meant, and the eval set it was made with;

@@ -12,6 +12,7 @@ import click
 
 from rightcall.errors import InputError, nearest
 
+from ._numbers import size
 from ._terminal import print_error
 
 if TYPE_CHECKING:
@@ -94,29 +95,6 @@ def options(*added: Decorator) -> Decorator:
     return add
 
 
-def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """Return the number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
-    if value is None:
-        return None
-    from rightcall.running.project import bytes_of
-
-    try:
-        return bytes_of(value)
-    except InputError as problem:
-        raise click.BadParameter(str(problem), context, parameter) from None
-
-
-class Number(click.FloatRange):
-    """A number in a range. `nan` is in none: no limit made of it would ever be reached."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number. Raises `click.BadParameter`."""
-        number = super().convert(value, param, ctx)
-        if number != number:
-            self.fail(f"{value!r:.40} is not a number.", param, ctx)
-        return number
-
-
 def _ignore_cache(context: click.Context, parameter: click.Parameter, is_wanted: bool) -> None:
     """Have this process, and those it starts, neither use nor keep answers of judges."""
     if is_wanted:
@@ -128,7 +106,8 @@ reading_options = options(
         "How",
         "--input-format",
         type=click.Choice(INPUT_FORMATS),
-        help="The format of the files; by default their content decides.",
+        metavar="FORMAT",
+        help=f"The format of the files, detected from their content by default: {', '.join(INPUT_FORMATS)}.",
     ),
     option(
         "How",
@@ -137,10 +116,10 @@ reading_options = options(
         type=click.Choice(GROUPINGS),
         default="auto",
         show_default=True,
-        help="What makes one run.",
+        help="What counts as one run.",
     ),
     option(
-        "How", "--max-size", metavar="SIZE", callback=size, help="Refuse a file with more bytes, unpacked: 500MB, 2GB."
+        "How", "--max-size", metavar="SIZE", callback=size, help="Refuse larger files, measured unpacked: 500MB, 2GB."
     ),
 )
 case_options = options(
@@ -192,8 +171,8 @@ redact_option = option(
     "Output",
     "--redact/--no-redact",
     default=None,
-    help="Secrets, such as keys and passwords, are left out of what is printed and written; with --redact also of what "
-    "is kept, with --no-redact nowhere.",
+    help="Secrets, such as keys and passwords, are left out of what is printed and written. --redact also leaves them "
+    "out of what is kept, and --no-redact leaves them in.",
 )
 
 

@@ -14,6 +14,7 @@ import click
 from rightcall.errors import RightcallError, nearest
 from rightcall.reporting import reports
 
+from ._numbers import Whole
 from ._options import option, options, redact_option
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ format_options = options(
     option(
         "Output",
         "--max-detail",
-        type=click.IntRange(min=0),
+        type=Whole(0),
         default=10,
         show_default=True,
         help="How many cases the full format explains; where more did not pass, one of each cause.",

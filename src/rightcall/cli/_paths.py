@@ -11,11 +11,11 @@ import click
 
 from rightcall.errors import InputError, MissingExtraError, StoreError, nearest
 
+from ._numbers import Number
 from ._options import (
     CASE_ATTRIBUTE,
     STANDARD_INPUT,
     GroupedCommand,
-    Number,
     no_redact_option,
     option,
     options,
@@ -42,16 +42,21 @@ _DRIFTED = 1
 _COULD_NOT_READ = 2
 
 _what = options(
-    option("What", "--against", multiple=True, metavar="RUN|TRACES", help="Say what changed since this; repeatable."),
+    option("What", "--against", multiple=True, metavar="RUN|TRACES", help="Show what changed since this; repeatable."),
     option("What", "--case", "cases", multiple=True, metavar="GLOB", help="Only cases whose id matches; repeatable."),
     option("What", "--tool", metavar="NAME", help="Only runs that call this tool."),
-    option("What", "--by", metavar="KEY", help="Take what traces call success: a key of metadata, such as reward."),
+    option(
+        "What",
+        "--by",
+        metavar="KEY",
+        help="Take as success what traces say under this key of metadata, such as reward.",
+    ),
     option("What", "--case-attribute", default=CASE_ATTRIBUTE, metavar="NAME", help="The attribute with a case's id."),
     option("What", "--runs", metavar="DIR", help="The folder of runs; .rightcall/runs by default."),
 )
 _how = options(
-    option("How", "--by-case", is_flag=True, help="Say for each case where its runs part."),
-    option("How", "--args", "with_args", is_flag=True, help="Tell calls with other arguments apart."),
+    option("How", "--by-case", is_flag=True, help="Show for each case where its runs diverge."),
+    option("How", "--args", "with_args", is_flag=True, help="Treat calls with different arguments as different steps."),
     option("How", "--internal", is_flag=True, help="Count calls of the framework, too, such as hand-offs."),
 )
 _output = options(
@@ -59,9 +64,9 @@ _output = options(
         "Output",
         "--min",
         "least",
-        type=Number(min=0, max=1),
+        type=Number(0, 1),
         metavar="SHARE",
-        help="List all that this share of runs has, such as 0.01; by default the commonest.",
+        help="List everything that this share of runs has, such as 0.01; the most common by default.",
     ),
     option("Output", "--fail-on-drift", is_flag=True, help="With --against, exit with 1 if anything changed."),
     option(
@@ -70,7 +75,7 @@ _output = options(
         "formats",
         multiple=True,
         metavar="NAME[=FILE]",
-        help="json, csv or html, printed or written to a file; repeatable. By default lines for people.",
+        help="json, csv or html, printed or written to a file; repeatable. Plain text by default.",
     ),
     no_redact_option,
 )
@@ -83,7 +88,7 @@ _output = options(
 @reading_options
 @_output
 def command(sources: tuple[str, ...], **options: Any) -> int:
-    """Say which paths runs take: how often each, which tools, what follows what, where passed and failed runs part.
+    """Show which paths runs take: how often, with which tools, and where passed and failed runs diverge.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. TRACES are files in any format,
     tables, folders or patterns, or a folder that `rightcall score --out --paths` wrote; - is standard input. Exit code:

@@ -16,7 +16,8 @@ from rightcall.reporting.store import RunFolder, list_runs, open_run
 from rightcall.values.results import Aggregates, Tally, measures_of
 
 from ._gate_options import gate_options
-from ._options import configured, no_redact_option, runs_folder
+from ._numbers import Whole
+from ._options import GroupedCommand, configured, no_redact_option, option, runs_folder
 from ._output import FORMATS, Style, append_step_summary, new_file
 from ._terminal import Screen, print_error
 
@@ -32,9 +33,12 @@ _NAMES = ("junit", "github", "markdown", "json", "html")
     metavar="NAME[=FILE]",
     help="junit, github, markdown (the default), json or html, printed or written to a file; repeatable.",
 )
-@click.option("--baseline", metavar="RUN|FILE", help="Say what changed against a run, in Markdown, or a baseline file.")
+@click.option("--baseline", metavar="RUN|FILE", help="Show what changed since a run or a baseline file, in Markdown.")
 @click.option(
-    "--gate", "base", metavar="BASE", help="Compare with a run, a branch or a baseline file; decides the exit."
+    "--gate",
+    "base",
+    metavar="BASE",
+    help="Compare with a run, a branch or a baseline file; the result is the exit code.",
 )
 @gate_options
 @click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
@@ -105,19 +109,28 @@ def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder],
     return FORMATS[name](report, Style.of_file())
 
 
-@click.command(name="diff")
+@click.command(name="diff", cls=GroupedCommand)
 @click.argument("names", nargs=-1, required=True, metavar="RUN RUN...")
-@click.option("--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
-@click.option("--fail-on-flip", is_flag=True, help="Exit with 1 if a case passed in the first run and not in the last.")
-@click.option(
+@option("What", "--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
+@option(
+    "Gate", "--fail-on-flip", is_flag=True, help="Exit with 1 if a case passed in the first run and not in the last."
+)
+@option(
+    "Output",
     "--max",
     "most",
-    type=click.IntRange(min=0),
+    type=Whole(0),
     default=50,
     show_default=True,
-    help="The most changes of each kind that are listed.",
+    help="How many changes of each kind to list.",
 )
-@click.option("--gate", "is_gate", is_flag=True, help="Say whether the last run is worse, or whether it is chance.")
+@option(
+    "Gate",
+    "--gate",
+    "is_gate",
+    is_flag=True,
+    help="Decide whether the last run is worse, or the difference may be chance.",
+)
 @gate_options
 @no_redact_option
 @click.pass_context
@@ -132,10 +145,10 @@ def diff(
     no_redact: bool,
     **rule: Any,
 ) -> int:
-    """Say what changed between runs: verdicts that flipped, paths that differ.
+    """Show what changed between runs: regressions, fixes and other paths.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`. A difference is not a failure: the
-    exit code is 0. With --gate it is 1 where the last run is worse, and 2 where that cannot be told.
+    exit code is 0. With --gate it is 1 where the last run is worse, and 2 where that is inconclusive.
     """
     if len(names) < 2:
         raise click.UsageError("give two runs, or more")

@@ -17,6 +17,7 @@ from rightcall.reporting.store import RunFolder
 from rightcall.values.redaction import redacted
 from rightcall.values.results import CaseResult, Source, count_text
 
+from ._numbers import Whole
 from ._options import GroupedCommand, no_redact_option, option, reading_of, reading_options, trace_files
 from ._runs import opened
 from ._terminal import Screen
@@ -26,21 +27,23 @@ _TRIES = 5
 
 @click.command(name="stats", cls=GroupedCommand)
 @click.argument("run", metavar="[RUN|TRACES]", default="last")
-@option("What", "--case", "case_id", metavar="ID", help="Say where the runs of this case part.")
-@option("What", "--by", metavar="KEY", help="Count what the traces call success: a key of metadata, such as reward.")
+@option("What", "--case", "case_id", metavar="ID", help="Show where the runs of this case diverge.")
+@option(
+    "What", "--by", metavar="KEY", help="Count as success what traces say under this key of metadata, such as reward."
+)
 @option("What", "--runs", metavar="DIR", help="Where runs are kept; .rightcall/runs by default.")
 @option(
     "Output",
     "-k",
     "k",
-    type=click.IntRange(min=1, max=1_000),
-    help="Tries that all have to pass; by default 5, or as many as there are.",
+    type=Whole(1, 1_000),
+    help="How many tries all have to pass; 5 by default, or as many as there are.",
 )
-@option("Output", "--plan", is_flag=True, help="Say how many repeats it takes to notice a drop.")
+@option("Output", "--plan", is_flag=True, help="Show how many repeats it takes to detect a drop.")
 @reading_options
 @no_redact_option
 def command(run: str, k: int | None, case_id: str | None, by: str | None, plan: bool, **options: Any) -> int:
-    """Say how steady cases are: rates, intervals, the chance that all of k tries pass.
+    """Show how steady cases are: pass rates, intervals, the chance that all of k tries pass.
 
     RUN is a folder, the beginning of an id, a branch (its newest run), or `last`, the default. Repeats come from
     `rightcall run --repeat`, or from recorded traces that say which repeat they are. With --by, files or folders of

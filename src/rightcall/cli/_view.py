@@ -12,6 +12,7 @@ import click
 from rightcall.errors import MissingExtraError, ViewerError
 from rightcall.reporting.store import RUNS
 
+from ._numbers import Whole
 from ._options import no_redact_option
 from ._terminal import print_error
 
@@ -25,10 +26,16 @@ _LONGEST_TOKEN = 4_096
 
 @click.command(name="view")
 @click.argument("runs", required=False, metavar="[RUNS]")
-@click.option("--port", type=click.IntRange(0, 65535), help="The port; 8732 by default, or a free one if it is taken.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address; another one needs a token.")
-@click.option("--token", "makes_token", is_flag=True, help="Make a token that readers have to know, and show it once.")
-@click.option("--token-file", metavar="FILE", help=f"Take the token from a file; ${_VARIABLE} may have it as well.")
+@click.option("--port", type=Whole(0, 65535), help="The port; 8732 by default, or a free one if it is taken.")
+@click.option(
+    "--host",
+    metavar="ADDRESS",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address to listen on; any but 127.0.0.1 needs a token.",
+)
+@click.option("--token", "makes_token", is_flag=True, help="Require a token, and print it once.")
+@click.option("--token-file", metavar="FILE", help=f"Read the token from a file; the variable {_VARIABLE} works, too.")
 @click.option("--open/--no-open", "opens", default=None, help="Open a browser; by default, if there is a screen.")
 @no_redact_option
 def command(
@@ -42,7 +49,7 @@ def command(
 ) -> int:
     """Show runs as web pages, to this machine only.
 
-    RUNS is a folder of runs, or the folder of one run; .rightcall/runs by default. Ctrl-C ends it.
+    RUNS is a folder of runs, or the folder of one run; .rightcall/runs by default. Stop it with Ctrl-C.
     """
     _check_extra()
     from rightcall.reporting.viewer import PORT, Library, Listener, make_app

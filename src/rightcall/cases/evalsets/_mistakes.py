@@ -156,9 +156,9 @@ class _MistakeFinder(Compiler):
         except ModelError:
             return None
 
-    def _try(self, compile: Callable[[], Any]) -> None:
+    def _try(self, step: Callable[[], Any]) -> None:
         try:
-            compile()
+            step()
         except DocumentError as problem:
             self._found.append(problem)
 

@@ -10,16 +10,15 @@ import click
 from rightcall.errors import InputError, RightcallError
 
 from .._gate_options import RoundsType, base_options, evaluator_options, gate_options
+from .._numbers import Number, Whole, size
 from .._options import (
     GroupedCommand,
-    Number,
     case_options,
     configured,
     no_cache_option,
     option,
     options,
     runs_option,
-    size,
     trust_option,
 )
 from .._output import format_options
@@ -38,60 +37,67 @@ _what = options(
         "variants",
         multiple=True,
         metavar="NAME",
-        help="Run this variant of [variants] in the configuration; several are run beside one another.",
+        help="Run this variant of [variants] in the configuration; repeat the option to compare several.",
     ),
     option("What", "--failed", is_flag=True, help="Only cases that did not pass, or did not run, in the last run."),
-    option("What", "--resume", metavar="RUN", help="Continue a run that was stopped, without its finished cases."),
+    option(
+        "What", "--resume", metavar="RUN", help="Resume a run that was stopped, without repeating its finished cases."
+    ),
     option(
         "What",
         "--repeat",
         type=RoundsType(),
         default=(1, 1),
         metavar="N|A..B",
-        help="Run each case so many times; with A..B, a gate may stop early.",
+        help="Run each case N times; with A..B, a gate may stop early.",
     ),
-    option("What", "--min-repeat-pass", type=click.IntRange(min=1), help="How many repeats must pass; all by default."),
-    option("What", "--min-pass", type=Number(0, 1), help="The share of cases that must pass; 1.0 by default."),
+    option("What", "--min-repeat-pass", type=Whole(1), help="How many repeats must pass; all by default."),
+    option(
+        "What",
+        "--min-pass",
+        type=Number(0, 1),
+        metavar="SHARE",
+        help="The share of cases that must pass; 1.0 by default.",
+    ),
 )
 _how = options(
-    option(
-        "How", "--workers", type=click.IntRange(min=1), help="The number of processes; one for each core by default."
-    ),
+    option("How", "--workers", type=Whole(1), help="The number of processes; one for each core by default."),
     option(
         "How",
         "--concurrency",
-        type=click.IntRange(min=1, max=10_000),
+        type=Whole(1, 10_000),
         help="Cases at once in each process; by default 1, and 16 for an asynchronous agent.",
     ),
     option(
         "How",
         "--timeout",
-        type=Number(min=0, min_open=True),
-        help="Seconds a case may take; 300, or what the eval set says, by default.",
+        type=Number(0, above=True),
+        metavar="SECONDS",
+        help="Time limit of a case; 300 seconds, or that of the eval set, by default.",
     ),
     option(
         "How",
         "--max-memory",
         metavar="SIZE",
         callback=size,
-        help="Memory a process and all it starts may take; 2GB by default.",
+        help="Memory limit of a process and all it starts; 2GB by default.",
     ),
     option("How", "--fail-fast", is_flag=True, help="Stop at the first case that does not pass."),
     option(
         "How",
         "--strict-agent",
         is_flag=True,
-        help="An error, not a warning, where the agent opens the eval set, a recording or a run folder.",
+        help="Report an error, not a warning, if the agent opens the eval set, a recording or a run folder.",
     ),
-    option("How", "--dry-run", is_flag=True, help="List cases, tools and what stands in for each, and run nothing."),
-    option("How", "--record", is_flag=True, help="Save what the real tools and models answer beside the eval set."),
-    option("How", "--replay", is_flag=True, help="Let tools and models answer what was recorded, without a network."),
+    option("How", "--dry-run", is_flag=True, help="List cases, tools and their mocks, and run nothing."),
+    option("How", "--record", is_flag=True, help="Record what the real tools and models answer, beside the eval set."),
+    option("How", "--replay", is_flag=True, help="Let the recording answer for tools and models, without a network."),
     option(
         "How",
         "--live",
         multiple=True,
         type=click.Choice(["tools", "model"]),
-        help="What stays real with --record and --replay.",
+        help="What stays live with --record and --replay.",
     ),
     option("How", "--prune", is_flag=True, help="With --record, drop what no case of the eval set uses."),
     no_cache_option,

@@ -11,6 +11,7 @@ import click
 from rightcall.errors import InputError, MissingExtraError
 
 from .._gate_options import base_options, evaluator_options, gate_options
+from .._numbers import Number, Whole
 from .._options import (
     STANDARD_INPUT,
     GroupedCommand,
@@ -47,7 +48,7 @@ _how = options(
     option(
         "How",
         "--workers",
-        type=click.IntRange(min=1),
+        type=Whole(1),
         metavar="N",
         help="The number of processes; one for each core by default.",
     ),
@@ -62,7 +63,7 @@ _how = options(
     option(
         "How",
         "--every",
-        type=click.FloatRange(min=0.1),
+        type=Number(0.1),
         default=10.0,
         metavar="SECONDS",
         help="How often --watch asks a trace server; 10 by default.",
