@@ -221,6 +221,8 @@ class _ResourceSpans(msgspec.Struct, Generic[_AnySpan], rename="camel"):
 
 class _Request(msgspec.Struct, Generic[_AnySpan], rename="camel"):
     resource_spans: list[_ResourceSpans[_AnySpan]]
+    resource_logs: None = None
+    """A document with logs beside its spans is not decoded this way."""
 
     def spans(self) -> list[tuple[_AnySpan, str]]:
         return [

@@ -154,18 +154,26 @@ class SpanMessages:
         return found
 
     def in_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
-        """Return the messages of log records, those of one span together."""
+        """Return the messages of log records, those of one use of a model together.
+
+        Records of a span are of one use, unless the model is given something after it has answered: records may have
+        the span of an agent, or none.
+        """
+        found: list[Conversation] = []
         by_span: dict[tuple[str, str | None], Conversation] = {}
         for record in sorted(records, key=lambda record: record.time_ns or 0):
-            key = (record.trace_id, record.span_id)
-            found = by_span.get(key)
-            if found is None:
-                start = record.time_ns
-                found = by_span[key] = Conversation([], [], record.span_id, start, start, True)
-            found.end_ns = record.time_ns or found.end_ns
-            body = record.body if isinstance(record.body, Mapping) else {}
-            self._add_event(found, record.name, body, record.attributes)
-        return [found for found in by_span.values() if found]
+            time, body = record.time_ns, record.body if isinstance(record.body, Mapping) else {}
+            said = Conversation([], [], record.span_id, time, time, True)
+            self._add_event(said, record.name, body, record.attributes)
+            before = by_span.get((record.trace_id, record.span_id))
+            if before is None or (said.input and before.output and (time or 0) > (before.end_ns or 0)):
+                by_span[record.trace_id, record.span_id] = said
+                found.append(said)
+                continue
+            before.input += said.input
+            before.output += said.output
+            before.end_ns = time or before.end_ns
+        return [said for said in found if said]
 
     def _in_attributes(self, attributes: Any, holder: MessageAttributes) -> list[Exchange]:
         if not holder.beginning:

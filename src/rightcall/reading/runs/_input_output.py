@@ -29,6 +29,8 @@ from rightcall.reading.spans import NOTHING, LogRecord, outcome
 from ._span_tree import ReadSpan, Tree
 
 _JSON = "application/json"
+_QUOTED = "text, or a quoted text"
+"""OpenLLMetry's decorators write every output as JSON, its instrumentations of frameworks write texts as they are."""
 _INPUT: dict[str, str] = {
     "input.value": "input.mime_type",
     "mlflow.spanInputs": _JSON,
@@ -47,7 +49,7 @@ _OUTPUT: dict[str, str] = {
     "mlflow.spanOutputs": _JSON,
     "langfuse.observation.output": "",
     "crewai.crew.result": "",
-    "traceloop.entity.output": "",
+    "traceloop.entity.output": _QUOTED,
     "haystack.agent.output": _JSON,
     "ai.response.text": "",
     "ai.result.text": "",
@@ -210,6 +212,7 @@ def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool],
     for key, kind in keys.items():
         held = attributes.get(key)
         if held is not None:
+            held = outcome(held) if kind == _QUOTED and held.__class__ is str and held[:1] == '"' else held
             found = find(held, kind == _JSON or attributes.get(kind) == _JSON)
             if found is not NOTHING and not _is_about_response(found, attributes):
                 yield found

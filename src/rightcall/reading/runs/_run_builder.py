@@ -79,7 +79,7 @@ class RunBuilder:
         conversations = Conversations(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
         unseen = self._complete(spans, records, turns, tree, conversations)
-        asked = self._asked_and_answered(spans, roles, turns, tree)
+        asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
         self._not_understood.note_spans(doubtful, calls)
@@ -161,12 +161,19 @@ class RunBuilder:
         return unseen
 
     def _asked_and_answered(
-        self, spans: list[ReadSpan], roles: Mapping[int, Role], turns: Turns, tree: Tree
+        self,
+        spans: list[ReadSpan],
+        roles: Mapping[int, Role],
+        turns: Turns,
+        tree: Tree,
+        conversations: Conversations,
     ) -> list[tuple[Any, Any]]:
         """Return the question and the answer of each turn."""
         said = self._all_logs()
         if not spans and len(said) == 1:
             return asked_and_answered_in(said[0].log.messages)
+        if not spans and not said:
+            return [conversations.asked_and_answered()]
         if turns.count == 1:
             return [asked_and_answered(spans, roles, tree, self.logs)]
         return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import inf
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,9 @@ from rightcall.reading.messages import (
     Exchange,
     Requests,
     SpanMessages,
+    answer_in,
     message_attributes,
+    question_in,
     words_of,
     words_shared,
 )
@@ -324,7 +327,10 @@ class Conversations:
         held = [(span, self._carried_by(span)) for span in self._spans if span.kind.__class__ is not CallShape]
         found = [(said, turns.of(span)) for span, said in held if said]
         turn_of = {span.span_id: turns.of(span) for span in self._spans} if self._by_logs() else {}
-        found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in self._by_logs()]
+        # AWS's distribution writes what a tool was given and returned as messages, too.
+        tools = {span.span_id for span in self._spans if span.kind.__class__ is CallShape} if turn_of else set()
+        logged = [said for said in self._by_logs() if said.span_id is None or said.span_id not in tools]
+        found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
         _note_copies([said for said, _ in found])
         found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
         contexts = {span.span_id: tree.enclosing(span) for span in self._spans} if found else {}
@@ -334,6 +340,12 @@ class Conversations:
             context = contexts.get(said.span_id)
             requests.is_placed = placed.get(said.span_id, True)
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
+
+    def asked_and_answered(self) -> tuple[Any, Any]:
+        """Return the question and the answer of a run that only log records show; None if unknown."""
+        said = self._by_logs()
+        asked = question_in([each.message for each in said[0].input]) if said else None
+        return asked, answer_in([each.message for each in said[-1].output]) if said else None
 
     def _carried_by(self, span: ReadSpan) -> Conversation:
         known = self._carried.get(id(span))

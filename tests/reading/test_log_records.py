@@ -1,0 +1,123 @@
+"""Log records of OpenTelemetry: each use of a model once, whatever span its records have."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading.traces import TRACE, request, span
+from tests.walls import for_each
+
+from rightcall import Trajectory, read
+
+ASKED = {"role": "user", "parts": [{"type": "text", "content": "Refund order 7"}]}
+CALLED = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "refund", "arguments": {"id": 7}}]}
+GIVEN = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "ok"}]}
+DONE = {"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}
+CHAT_CALL = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "refund", "arguments": '{"id": 7}'}}]}
+
+
+def value(held: Any) -> dict[str, Any]:
+    if isinstance(held, dict):
+        return {"kvlistValue": {"values": [{"key": key, "value": value(each)} for key, each in held.items()]}}
+    if isinstance(held, list):
+        return {"arrayValue": {"values": [value(each) for each in held]}}
+    return {"intValue": held} if isinstance(held, int) else {"stringValue": held}
+
+
+def record(time: int, name: str, number: int | None, body: Any = None, **attributes: Any) -> dict[str, Any]:
+    held = [{"key": key.replace("__", "."), "value": value(each)} for key, each in attributes.items()]
+    made: dict[str, Any] = {"timeUnixNano": str(time), "eventName": name, "attributes": held}
+    if body is not None:
+        made["body"] = value(body)
+    return made if number is None else {**made, "traceId": TRACE, "spanId": f"{number:016x}"}
+
+
+def logged(*records: dict[str, Any]) -> dict[str, Any]:
+    return {"resourceLogs": [{"scopeLogs": [{"logRecords": list(records)}]}]}
+
+
+def of(document: Any) -> Trajectory:
+    [found] = read(json.dumps(document).encode())
+    return found
+
+
+SPANS: dict[str, tuple[int | None, int | None]] = {
+    "a span each": (1, 2),
+    "the span of the agent": (1, 1),
+    "no span": (None, None),
+}
+
+
+@for_each("name", list(SPANS))
+@pytest.mark.parametrize("is_late", [True, False], ids=["one record a use", "one record a message"])
+def test_a_prompt_that_repeats_a_call_adds_none(name: str, is_late: bool) -> None:
+    first, second = SPANS[name]
+    details = "gen_ai.client.inference.operation.details"
+    if is_late:
+        records = [
+            record(1, details, first, gen_ai__input__messages=[ASKED], gen_ai__output__messages=[CALLED]),
+            record(2, details, second, gen_ai__input__messages=[ASKED, CALLED, GIVEN], gen_ai__output__messages=[DONE]),
+        ]
+    else:
+        records = [
+            record(1, "gen_ai.user.message", first, {"content": "Refund order 7"}),
+            record(2, "gen_ai.choice", first, {"index": 0, "message": {"role": "assistant", **CHAT_CALL}}),
+            record(3, "gen_ai.user.message", second, {"content": "Refund order 7"}),
+            record(4, "gen_ai.assistant.message", second, CHAT_CALL),
+            record(5, "gen_ai.tool.message", second, {"id": "c1", "content": "ok"}),
+            record(6, "gen_ai.choice", second, {"index": 0, "message": {"role": "assistant", "content": "Done."}}),
+        ]
+
+    found = of(logged(*records))
+
+    assert [(call.name, call.args, call.output) for call in found.calls] == [("refund", {"id": 7}, "ok")]
+    assert (found.input, found.output) == ("Refund order 7", "Done.")
+
+
+AGENT = span(1, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"}, name="invoke_agent shop")
+MODEL = span(2, {"gen_ai.operation.name": "chat"}, parent=1)
+TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund", "gen_ai.tool.call.id": "c1"}
+USED = json.dumps([{"toolUse": {"toolUseId": "c1", "name": "refund", "input": {"id": 7}}}])
+
+
+def exchanged(given: dict[str, Any], returned: dict[str, Any], given_by: str) -> dict[str, Any]:
+    return {
+        "input": {"messages": [{"role": given_by, "content": given}]},
+        "output": {"messages": [{"role": "assistant", "content": returned}]},
+    }
+
+
+OF_MODEL = record(2100, "strands.telemetry.tracer", 2, exchanged({"content": "Go"}, {"message": USED}, "user"))
+OF_TOOL = record(
+    3100,
+    "strands.telemetry.tracer",
+    3,
+    exchanged({"content": '{"id": 7}', "role": "tool", "id": "c1"}, {"message": '[{"text": "ok"}]'}, "tool"),
+)
+
+
+def test_what_a_tool_was_given_is_not_its_output() -> None:
+    found = of({**request(AGENT, MODEL, span(3, TOOL, parent=1)), **logged(OF_MODEL, OF_TOOL)})
+
+    assert [(call.name, call.args) for call in found.calls] == [("refund", {"id": 7})]
+    assert found.calls[0].unrecorded >= {"output"}
+
+
+def test_logs_are_read_beside_the_spans_of_one_document() -> None:
+    spans = request(AGENT, MODEL, span(3, TOOL, parent=1))
+
+    together, apart = of({**spans, **logged(OF_MODEL)}), of([spans, logged(OF_MODEL)])
+
+    assert together == apart
+    assert together.calls[0].args == {"id": 7}
+
+
+@pytest.mark.parametrize(("written", "answer"), [('"Done."', "Done."), ("Done.", "Done."), ("42", "42")], ids=str)
+def test_an_output_of_openllmetry_is_text_as_it_is_or_in_quotes(written: str, answer: str) -> None:
+    kind = {"traceloop.span.kind": "workflow", "traceloop.entity.name": "shop"}
+    around = span(1, {**kind, "traceloop.entity.input": "{}", "traceloop.entity.output": written}, name="shop.workflow")
+    inside = {"traceloop.span.kind": "tool", "traceloop.entity.name": "look", "traceloop.entity.input": "{}"}
+
+    assert of(request(around, span(2, inside, parent=1, name="look.tool"))).output == answer
