@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rightcall._lazy import lazy_pattern
 
-from ._shapes import Shape, is_harmless, looks_like, secret_name, shapes_in
+from ._shapes import Shape, is_harmless, looks_like, secret_name, shapes_in, words_in
 
 _NAMING = ("name", "key", "header")
 _BEGINNING = "[redacted: "
 _KEY = lazy_pattern(r"(?:--)?[A-Za-z0-9_.-]*\Z")
 _KEY_LENGTH = 60
+_KEYS_IN_PATH = lazy_pattern(r"[\w-]+")
 _KEY_END = lazy_pattern(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
 # Possessive quantifiers (`++`): nothing is tried twice, so a text without a closing quote takes linear time.
 _VALUE = (
@@ -36,10 +38,68 @@ _ASSIGNED = lazy_pattern(
 _PROSE = lazy_pattern(r"[ \t]+[A-Za-z(]")
 
 
-class Redactor:
-    """Takes secrets out of values, one after the other, and remembers them."""
+_written = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+_ESCAPE = lazy_pattern(r"\\(?:u[0-9a-f]{4}|.)")
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
-    def __init__(self) -> None:
+
+class Look:
+    """One look at a whole document, which saves the closer look at texts that have nothing in them.
+
+    It is wrong only in suspecting too much: what stands in a text stands in the document, written as JSON, and what is
+    escaped there is no part of a word. So a shape is suspected where its mark stands in the document, and a name
+    where a word of the document holds one. For 10,000 calls it takes 0.1 s, and looking closely at each text 2.8.
+    """
+
+    def __init__(self, document: Any) -> None:
+        # Escapes stand for characters between words. Left alone, they would add a letter to the next word.
+        text = _ESCAPE.sub(" ", _written(document))
+        shapes, names = shapes_in(text)
+        folded = _folded(text)
+        marks = [mark for shape in shapes for mark in shape.marks if mark in (folded if shape.is_folded else text)]
+        marks += _naming_marks(names, words_in(text)) if names else []
+        self._search = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE).search if marks else None
+        self.is_clear = not marks and not any([secret_name(name) for name in _names_in(document)])
+        """Whether there are no secrets at all."""
+
+    def is_suspect(self, text: str) -> bool:
+        """Return whether there may be a secret in a text of the document."""
+        return self._search is not None and self._search(text) is not None
+
+
+def _naming_marks(marks: list[str], words: set[bytes]) -> list[str]:
+    """Return those of the marks that are in the name of a secret somewhere: `key` is not in `keyword`."""
+    every = b"\n".join(words).decode("utf-8", "surrogatepass")
+    folded = _folded(every)
+    return [mark for mark in marks if any(secret_name(key) for _, _, key in _keys(mark, every, folded))]
+
+
+def _names_in(document: Any) -> set[str]:
+    """Return all texts of a document that may be the name of the value beside them."""
+    names: set[Any] = set()
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            names.update(value)
+            names.update([value[key] for key in _NAMING if "value" in value and isinstance(value.get(key), str)])
+            if isinstance(path := value.get("path"), str):
+                names.update(_KEYS_IN_PATH.findall(path))
+            waiting.extend([held for held in value.values() if held.__class__ not in _SCALARS])
+        elif isinstance(value, (list, tuple)):
+            names.update([item for item in value if isinstance(item, str) and (len(value) == 2 or item[:2] == "--")])
+            waiting.extend([held for held in value if held.__class__ not in _SCALARS])
+    return {name for name in names if isinstance(name, str)}
+
+
+class Redactor:
+    """Takes secrets out of values, one after the other, and remembers them.
+
+    With a look at the document that the values are of, only texts that it suspects are looked at closely.
+    """
+
+    def __init__(self, look: Look | None = None) -> None:
+        self._look = look
         self.found: set[str] = set()
         """The secrets that were found, whole."""
 
@@ -55,6 +115,8 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
+        if self._look is not None and not self._look.is_suspect(text):
+            return text
         hidden = hidden_in(text)
         if not hidden:
             return text
@@ -99,7 +161,8 @@ def redacted_value(value: Any) -> Any:
 
     So `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are not JSON stay.
     """
-    return Redactor().value(value)
+    look = Look(value)
+    return value if look.is_clear else Redactor(look).value(value)
 
 
 class Hidden(NamedTuple):
@@ -202,18 +265,27 @@ def _group_of(match: re.Match[str]) -> str | int:
 
 def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
     """Yield the values under names of secrets: `password=…`, `"api_key": "…"`, `--token …`."""
-    place, done = folded.find(mark), 0
-    while place >= 0:
-        ending = _KEY_END.match(text, place)
-        end = ending.end() if ending is not None else place
-        before = _KEY.search(text[max(done, place - _KEY_LENGTH) : place])
-        key = (before[0] if before is not None else "") + text[place:end]
+    done = 0
+    for place, end, key in _keys(mark, text, folded):
+        # A value ends where a word does, so a key that begins before the end of one is a part of that value.
+        if place < done:
+            continue
         name = secret_name(key) if not text.endswith(_BEGINNING, 0, end - len(key)) else None
         match = _ASSIGNED.match(text, end) if name is not None else None
         if match is not None and name is not None:
             yield from _assigned(match, key, name)
             done = match.end()
-        place = folded.find(mark, max(place + 1, end, done))
+
+
+def _keys(mark: str, text: str, folded: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the keys that have a mark of a name in them: the places of the mark and of the end, and the key."""
+    place = folded.find(mark)
+    while place >= 0:
+        ending = _KEY_END.match(text, place)
+        end = ending.end() if ending is not None else place
+        before = _KEY.search(text[max(0, place - _KEY_LENGTH) : place])
+        yield place, end, (before[0] if before is not None else "") + text[place:end]
+        place = folded.find(mark, max(place + 1, end))
 
 
 def _assigned(match: re.Match[str], key: str, name: str) -> Iterator[Hidden]:

@@ -13,8 +13,8 @@ from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import CaseResult, Difference, OverallResult
 from rightcall.values.trajectory import Trajectory
 
-from ._redactor import Redactor, placeholder, redacted_value
-from ._shapes import is_suspect, secret_name
+from ._redactor import Look, Redactor, placeholder, redacted_value
+from ._shapes import secret_name
 
 _FIXED = frozenset(
     {"case_id", "verdict", "kind", "evaluator", "operator", "match_type", "args_match", "mode", "cause", "code"}
@@ -43,14 +43,15 @@ def redacted(result: CaseResult) -> CaseResult:
     if only a part of them is there.
     """
     plain = result.to_plain()
-    if not is_suspect(dump_json(plain)):
-        return result
-    return CaseResult.from_plain(_redacted_plain(plain))
+    look = Look(plain)
+    return result if look.is_clear else CaseResult.from_plain(_redacted_plain(plain, look))
 
 
 def redacted_document(document: str) -> str:
     """Return the same for a result as `to_json` writes it."""
-    return dump_json(_redacted_plain(load_json(document))) if is_suspect(document) else document
+    plain = load_json(document)
+    look = Look(plain)
+    return document if look.is_clear else dump_json(_redacted_plain(plain, look))
 
 
 def redacted_overall(result: OverallResult) -> OverallResult:
@@ -61,7 +62,8 @@ def redacted_overall(result: OverallResult) -> OverallResult:
 def redacted_trajectory(trajectory: Trajectory) -> Trajectory:
     """Return a trajectory without secrets; the same object where there are none."""
     plain = msgspec.to_builtins(trajectory)
-    return msgspec.convert(_recorded(plain)[0], Trajectory) if is_suspect(dump_json(plain)) else trajectory
+    look = Look(plain)
+    return trajectory if look.is_clear else msgspec.convert(_recorded(plain, look)[0], Trajectory)
 
 
 def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple[Difference, ...]:
@@ -74,20 +76,20 @@ def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple
     )
 
 
-def _redacted_plain(plain: dict[str, Any]) -> dict[str, Any]:
+def _redacted_plain(plain: dict[str, Any], look: Look) -> dict[str, Any]:
     """Return a result as plain data without secrets. The trajectory comes first, because it shows what they are."""
-    trajectory, telling = _recorded(plain["trajectory"])
+    trajectory, telling = _recorded(plain["trajectory"], look)
     rest = {key: value for key, value in plain.items() if key != "trajectory"}
     told_rest = telling.value(rest)
     return {key: trajectory if key == "trajectory" else told_rest[key] for key in plain}
 
 
-def _recorded(plain: Any) -> tuple[Any, _TextRedactor]:
+def _recorded(plain: Any, look: Look) -> tuple[Any, _TextRedactor]:
     """Return a trajectory as plain data, and a redactor of its secrets for other texts.
 
     This takes two passes: a secret known by the name of an argument may occur in an output without a name.
     """
-    redacting = Redactor()
+    redacting = Redactor(look)
     trajectory = redacting.value(plain)
     telling = _TextRedactor(redacting)
     if trajectory is None or not telling.knows_any:

@@ -182,7 +182,7 @@ def shapes_in(text: str) -> tuple[list[Shape], list[str]]:
     Documents repeat words. So each distinct word is searched once, and marks of tokens in long words only; searching
     the whole text for each mark takes eight times as long.
     """
-    words = set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
+    words = words_in(text)
     every = b" ".join(words)
     long = every if _CUT in every else b" ".join([word for word in words if len(word) >= _LONG])
     folded = every.lower()
@@ -194,10 +194,9 @@ def shapes_in(text: str) -> tuple[list[Shape], list[str]]:
     return found, [name for name, mark in _NAMES if mark in folded]
 
 
-def is_suspect(text: str) -> bool:
-    """Return whether there may be a secret in a text: wrong only in suspecting too much."""
-    shapes, names = shapes_in(text)
-    return bool(shapes or names)
+def words_in(text: str) -> set[bytes]:
+    """Return the distinct words of a text. The mark of a token, and the name of a secret, is a part of one word."""
+    return set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
 
 
 @cache
