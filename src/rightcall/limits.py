@@ -79,11 +79,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     kept_text: int = 64 * 1024
     """Characters of one text in the attributes of a span that is kept. What is longer is cut."""
 
+    messages_text: int = 0
+    """Characters of messages of users and models that are kept of one run, to be looked at; none unless asked for."""
+
+    message_text: int = 8_000
+    """Characters of one message that is kept. What is longer is cut."""
+
     explanation_bytes: int = 64 * 1024
     """Size of the explanations in one result. What is left out is counted."""
 
 
 DEFAULT_LIMITS = Limits()
+# Enough for some hundred messages of models; a page shows them beside the calls.
+KEEPING_MESSAGES = Limits(messages_text=256 * 1024)
+"""The limits for what is read to be kept as a run."""
 
 
 class Budget:

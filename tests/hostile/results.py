@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 from tests.hostile import corpus
@@ -16,6 +16,7 @@ from rightcall.judging import EVALUATORS
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reporting.store import RunFolder, create_run
 from rightcall.values.results import Aggregates, Cause, Outcome, Source, Tally, measures_of
+from rightcall.values.trajectory import Message, MessageWriter
 
 _SECOND = 1_000_000_000
 _LONG = 10_000
@@ -61,8 +62,20 @@ def hostile_trajectory(text: str) -> Trajectory:
         ToolCall(tool_name(text * 2), {}, None, span_id=text, parent_id=text, start_ns=_SECOND, end_ns=3 * _SECOND),
         ToolCall(tool, agent=text, group=text, call_id=text, tool_id=text, start_ns=4 * _SECOND),
     ]
+    said = [
+        Message(
+            writer=writer, text=text, at=at, asks=at, agent=text, model=text, parent_id="1", left_out=at, start_ns=0
+        )
+        for at, writer in enumerate(get_args(MessageWriter))
+    ]
     return Trajectory(
-        calls=tuple(calls), input=text, output={text: text}, trace_id=text, metadata={text: text}, warnings=(text,)
+        calls=tuple(calls),
+        input=text,
+        output={text: text},
+        trace_id=text,
+        metadata={text: text},
+        warnings=(text,),
+        messages=tuple(said),
     )
 
 

@@ -198,6 +198,8 @@ def reading_of(options: dict[str, Any], request: Request | None = None) -> Readi
         known["case_attribute"] = join.partition("=")[2]
     if request is not None:
         known["kept"] = request.kept
+    if options.get("keep"):
+        known["keeps_messages"] = True
     return Reading(**known)
 
 

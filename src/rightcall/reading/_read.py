@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.errors import InputError, UnknownNameError, nearest, shown
-from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES, Limits
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
 
@@ -102,6 +102,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """Other keys and attributes that are kept in the metadata, because something asks for them."""
     max_size: int | None = None
     """The most bytes to read of a file, unpacked."""
+    keeps_messages: bool = False
+    """Whether messages of users and models are read to be looked at."""
 
     @property
     def metadata_attributes(self) -> tuple[str, ...]:
@@ -116,7 +118,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             self.grouping,
             self.max_size,
             self.metadata_attributes,
-            DEFAULT_LIMITS,
+            self._limits,
             Warnings(recognised),
         )
 
@@ -126,7 +128,11 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             return None
         from .sources._large_file import large_file
 
-        return large_file(path, self.grouping, self.metadata_attributes, parts=parts, each=each)
+        return large_file(path, self.grouping, self.metadata_attributes, self._limits, parts=parts, each=each)
+
+    @property
+    def _limits(self) -> Limits:
+        return KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
 
 
 def read_spans(

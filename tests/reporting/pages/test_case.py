@@ -26,7 +26,7 @@ from rightcall.reporting.pages import (
     moment,
 )
 from rightcall.values.results import Outcome
-from rightcall.values.trajectory import WithheldCall
+from rightcall.values.trajectory import Message, WithheldCall
 
 SHOP = """
 cases:
@@ -182,9 +182,9 @@ def test_rows_that_matched_can_be_hidden_without_a_script(laptop: CaseResult) ->
 
 
 def rows_of(items: Iterable[TimelineItem]) -> Iterator[TimelineItem]:
-    """The rows of a timeline, those in groups and folds, too."""
+    """The rows of a timeline, those in groups, lanes and folds, too."""
     for item in items:
-        if item.kind in ("group", "fold"):
+        if item.kind in ("group", "lane", "fold"):
             yield from rows_of(item.items)
         else:
             yield item
@@ -400,3 +400,49 @@ def test_what_a_problem_says_already_is_not_said_again() -> None:
     text = Seen(page_of(result("x", "error", "the agent took longer than 5 s", outcome=outcome, trajectory=None))).text
 
     assert text.count("the agent took longer than 5 s") == 1
+
+
+def said(writer: str, text: str, at: int, **more: Any) -> Message:
+    return Message(writer=writer, text=text, at=at, **more)  # type: ignore[arg-type]
+
+
+def test_messages_stand_where_they_were_said_and_the_one_before_a_problem_stays_open(tmp_path: Path) -> None:
+    path = tmp_path / "refund.yaml"
+    path.write_text("cases: [{id: x, expect: {calls: [a, b, {refund: {amount: 1}}, c, d]}}]", encoding="utf-8")
+    [case] = load_eval_set(str(path)).cases
+    calls = [ToolCall(name, {"amount": 2}, "ok") for name in ("a", "b", "refund", "c", "d")]
+    messages = [
+        said("user", "My money back", 0),
+        *[said("model", f"now {call.name}", at, input_tokens=7, model="m") for at, call in enumerate(calls)],
+        said("model", "Done.", 5),
+    ]
+    run = Trajectory(calls=tuple(calls), input="My money back", output="Done.", messages=tuple(messages))
+
+    rows = case_page(judge(case, run), "8f2c", Links()).timeline
+
+    assert [(row.kind, row.label or str(row.text)) for row in rows] == [
+        ("user", "My money back"),
+        ("fold", "2 as expected"),
+        ("model", "now refund"),
+        ("call", "refund"),
+        ("model", "now c"),
+        ("fold", "2 as expected"),
+        ("answer", "Done."),
+    ]
+    assert rows[2].meta == "m · 7 in"
+
+
+def test_a_case_without_an_id_is_named_by_the_first_message_of_the_user() -> None:
+    run = Trajectory(trace_id="0af7", messages=(said("user", "Where is my order?", 0),))
+
+    page = case_page(msgspec.structs.replace(result("0af7"), trajectory=run), "8f2c", Links())
+
+    assert page.title == "Where is my order?"
+    assert "0af7" in case_html(page, Links())
+
+
+def test_an_input_that_was_not_recorded_is_said_and_is_not_null() -> None:
+    page = case_page(msgspec.structs.replace(result("x"), trajectory=Trajectory(), outcome=None), "8f2c", Links())
+
+    assert [row.label for row in page.timeline] == ["The input was not recorded"]
+    assert ">null<" not in case_html(page, Links())

@@ -194,7 +194,7 @@ def test_more_runs_are_a_table_of_verdicts_that_are_not_the_same(tmp_path: Path,
     page = Browser(runs).get("/compare?" + "&".join([f"run={run.folder.name}" for run in made])).text
 
     assert "1 case with other verdicts, 1 with the same in all of them" in text_of(page)
-    assert "laptop_search ✓ passed ✗ failed ✓ passed" in text_of(page)
+    assert "laptop_search passed failed passed" in text_of(page)
     assert "gift_card" not in page
 
 
@@ -316,7 +316,7 @@ def test_a_case_that_never_passed_is_said_to_fail_since_its_first_run(tmp_path: 
 
     page = text_of(Browser(runs).get(f"/runs/{made[2].folder.name}/cases/{LAPTOP}").text)
 
-    assert f"✗ failed {made[0].short_id} just now the first run: it never passed before ✗ failed" in page
+    assert f"failed {made[0].short_id} just now the first run: it never passed before failed" in page
 
 
 def test_where_a_case_began_to_fail_is_shown_however_long_ago_it_was(tmp_path: Path, runs: Path) -> None:

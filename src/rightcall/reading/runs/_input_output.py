@@ -207,6 +207,22 @@ def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], A
     return next((found for found in _values(span, keys, find) if isinstance(found, str)), NOTHING)
 
 
+def plain_texts(span: ReadSpan) -> tuple[str, str]:
+    """Return the texts that a model's span has for its input and output beside messages; empty if there are none."""
+    given, returned = [
+        next(
+            (
+                found
+                for found in _values(span, {**keys, **dict.fromkeys(_OF_MODELS, _JSON)}, find)
+                if isinstance(found, str)
+            ),
+            "",
+        )
+        for keys, find in ((_INPUT, given_in), (_OUTPUT, returned_in))
+    ]
+    return given, returned
+
+
 def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
     attributes = span.attributes
     for key, kind in keys.items():

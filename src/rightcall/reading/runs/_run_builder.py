@@ -11,7 +11,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
 from rightcall.reading.messages import Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
-from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, ToolCall, Trajectory
+from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
 from ._calls import group_by_time, join, made_and_withheld, ordered, unsettled, withheld_call, without_duplicates
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
@@ -90,11 +90,7 @@ class RunBuilder:
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
-        if self._not_understood.first:
-            metadata[NOT_UNDERSTOOD] = self._not_understood.first
-            self._warnings.add("calls", f"{NOT_UNDERSTOOD_NOTE}{self._not_understood.first}")
-        if records:
-            metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
+        self._tell(metadata, records)
         return Trajectory(
             calls=self._tool_calls(calls, spans, roles),
             input=asked[0][0],
@@ -108,6 +104,7 @@ class RunBuilder:
             calls_recorded=is_recorded and not self._not_understood.first,
             withheld=tuple([withheld_call(record) for record in withheld]),
             usage=usage_of(spans, roles),
+            messages=self._said(spans, roles, tree, turns, conversations, calls) if self._limits.messages_text else (),
         )
 
     def add(self, span: Span) -> None:
@@ -117,6 +114,27 @@ class RunBuilder:
     def end_turn(self) -> None:
         """End a turn: all spans added since the last one ended belong to it."""
         self._turns.append(self.spans[sum(map(len, self._turns)) :])
+
+    def _tell(self, metadata: dict[str, Any], records: list[CallRecord]) -> None:
+        """Note in the metadata what was not understood, and which instrumentations recorded calls."""
+        if self._not_understood.first:
+            metadata[NOT_UNDERSTOOD] = self._not_understood.first
+            self._warnings.add("calls", f"{NOT_UNDERSTOOD_NOTE}{self._not_understood.first}")
+        if records:
+            metadata["instrumentation"] = sorted({layer for record in records for layer in record.layers})
+
+    def _said(
+        self,
+        spans: list[ReadSpan],
+        roles: Mapping[int, Role],
+        tree: Tree,
+        turns: Turns,
+        conversations: Conversations,
+        calls: list[CallRecord],
+    ) -> tuple[Message, ...]:
+        from ._said import Recorded, messages_of  # most traces are scored, and not kept to be looked at
+
+        return messages_of(Recorded(spans, roles, tree, turns, conversations, self._all_logs(), calls), self._limits)
 
     def _tool_calls(
         self, calls: list[CallRecord], spans: list[ReadSpan], roles: Mapping[int, Role]

@@ -65,13 +65,14 @@ def tokens_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> _Figures:
     Agents repeat the sum of their models, and several instrumentations may record one call of a model: one around the
     other, or beside one another. What an agent inside a tool call used is not part of the spans around that call.
     """
-    stated = {id(span): figures for span in spans if (figures := _stated(span)) != (None, None)}
+    stated = {id(span): figures for span in spans if (figures := stated_tokens(span)) != (None, None)}
     if not stated:
         return None, None
     return _sum(spans, roles, stated, 0), _sum(spans, roles, stated, 1)
 
 
-def _stated(span: ReadSpan) -> _Figures:
+def stated_tokens(span: ReadSpan) -> _Figures:
+    """Return the input and the output tokens that a span states; None for what it does not."""
     attributes = span.attributes
     found = _first(attributes, _INPUT), _first(attributes, _OUTPUT)
     if found != (None, None) and any([str(attributes.get(key, "")).strip('"').lower() in _ASIDE for key in _KINDS]):

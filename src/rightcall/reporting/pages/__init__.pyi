@@ -102,7 +102,7 @@ from ._templates import (
     stylesheet as stylesheet,
     visible as visible,
 )
-from ._timeline import TimelineItem as TimelineItem
+from ._timeline_items import TimelineItem as TimelineItem
 from ._trends_page import (
     TrendRun as TrendRun,
     TrendsPage as TrendsPage,

@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.reporting.reports import CallRow, duration_text, rows
 from rightcall.values.results import call_text, value_text
-from rightcall.values.trajectory import ToolCall
+from rightcall.values.trajectory import Message, ToolCall
 
 from ._templates import ShownText, shown_text
 
@@ -140,18 +140,49 @@ class BarView(msgspec.Struct, frozen=True, kw_only=True):
     """How it belongs together with others, in words."""
     is_error: bool = False
     is_internal: bool = False
+    is_model: bool = False
 
 
-def bars_of(calls: Sequence[ToolCall], numbers: range) -> dict[int, BarView]:
-    """Return the bars of the calls with these numbers, on a scale of all calls.
+class Scale(msgspec.Struct, frozen=True):
+    """When the first thing began, and how long everything took, in nanoseconds."""
 
-    A call without a start has no bar, one without an end has the narrowest. Clocks may run backwards.
-    """
-    starts = [call.start_ns for call in calls if call.start_ns is not None]
-    ends = [call.end_ns for call in calls if call.end_ns is not None]
+    begin: int = 0
+    length: int = 1
+
+
+def scale_of(calls: Sequence[ToolCall], messages: Sequence[Message] = ()) -> Scale:
+    """Return the scale on which all calls and messages are drawn. Clocks may run backwards."""
+    timed: list[ToolCall | Message] = [*calls, *messages]
+    starts = [each.start_ns for each in timed if each.start_ns is not None]
+    ends = [each.end_ns for each in timed if each.end_ns is not None]
     begin, end = min(starts, default=0), max([*ends, *starts], default=0)
+    return Scale(begin, max(1, end - begin))
+
+
+def bars_of(calls: Sequence[ToolCall], numbers: range, scale: Scale) -> dict[int, BarView]:
+    """Return the bars of the calls with these numbers.
+
+    A call without a start has no bar, one without an end has the narrowest.
+    """
     chosen = [row for row in rows(calls, _MOST_LANES) if row.position + 1 in numbers]
-    return {row.position + 1: _bar(row, begin, max(1, end - begin)) for row in chosen}
+    return {row.position + 1: _bar(row, scale) for row in chosen}
+
+
+def message_bar(message: Message, scale: Scale) -> BarView | None:
+    """Return the bar of a message of a model; None for others, and where no time is known."""
+    if message.writer != "model" or message.start_ns is None:
+        return None
+    left, width, took = _extent(message.start_ns, message.end_ns, scale)
+    return BarView(number=0, name="", depth=0, begin=round(left, 1), width=round(width, 1), took=took, is_model=True)
+
+
+def _extent(start_ns: int, end_ns: int | None, scale: Scale) -> tuple[float, float, str]:
+    """Return where a bar begins, how wide it is, and how long that took, in words."""
+    left = min(WIDTH - _NARROWEST, WIDTH * (start_ns - scale.begin) / scale.length)
+    if end_ns is None:
+        return left, float(_NARROWEST), ""
+    width = min(WIDTH - left, max(float(_NARROWEST), WIDTH * (end_ns - start_ns) / scale.length))
+    return left, width, duration_text(end_ns - start_ns)
 
 
 def _facts(call: ToolCall, begin: int | None) -> tuple[tuple[str, str], ...]:
@@ -177,16 +208,9 @@ def _plain(call: ToolCall) -> Any:
     return {key: value for key, value in plain.items() if value not in (None, False, []) or key in ("args", "output")}
 
 
-def _bar(row: CallRow, begin: int, length: int) -> BarView:
+def _bar(row: CallRow, scale: Scale) -> BarView:
     call = row.call
-    left = width = 0.0
-    took = ""
-    if call.start_ns is not None:
-        left = min(WIDTH - _NARROWEST, WIDTH * (call.start_ns - begin) / length)
-        width = float(_NARROWEST)
-        if call.end_ns is not None:
-            took = duration_text(call.end_ns - call.start_ns)
-            width = min(WIDTH - left, max(width, WIDTH * (call.end_ns - call.start_ns) / length))
+    left, width, took = (0.0, 0.0, "") if call.start_ns is None else _extent(call.start_ns, call.end_ns, scale)
     bond, _ = row.lanes[-1] if row.lanes else ("", "")
     together = {"": "", "concurrent": "at the same time"}.get(bond, "asked for at once")
     return BarView(

@@ -9,15 +9,24 @@ import msgspec
 
 from rightcall.reporting.reports import seconds_text
 from rightcall.values.results import CaseResult, Code, Verdict, call_text
-from rightcall.values.trajectory import ToolCall, Trajectory
+from rightcall.values.trajectory import Message, ToolCall, Trajectory
 
-from ._case_calls import CallView, bars_of, brief_call_view, call_view, value_shown
+from ._case_calls import (
+    CallView,
+    bars_of,
+    brief_call_view,
+    call_view,
+    message_bar,
+    scale_of,
+    value_shown,
+)
 from ._evaluations import EvaluationView, evaluation_views, signs_of
 from ._flows import flows_of
-from ._rows import ProblemView, codes_of, problem_views, sentence_of
+from ._rows import ProblemView, codes_of, problem_views, sentence_of, title_of
 from ._runs_page import Moment
 from ._templates import Crumb, Links, ShownText, case_key, render, shown_text
-from ._timeline import Material, RuleView, TimelineItem, first_problem_page, rule_views, timeline_of
+from ._timeline import Material, RuleView, first_problem_page, rule_views, timeline_of
+from ._timeline_items import TimelineItem, money
 
 # 10,000 calls of 300 characters make pages of 250 kB with it.
 CALLS_A_PAGE = 100
@@ -26,6 +35,7 @@ _BRIEF_STEPS = 60
 _BRIEF_TEXT = 1_000
 _ID = 400
 _LONG = 20_000
+_DEEPEST = 12
 _TEXT = 2_000
 _TEXT_OF_MANY = 600
 """Characters of a value where a case has more calls than a page: the page stays small whatever they hold."""
@@ -114,11 +124,24 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is known when calls were made."""
     tokens: str = ""
     """The tokens of the run, in words."""
+    cost: str = ""
+    models: str = ""
+    asked: str = ""
+    """What the user asked for, on one line."""
+    is_named: bool = True
+    """Whether the case has an id of its own, and not that of its trace."""
 
     @property
     def anchor(self) -> str:
         """The prefix of all ids on this page, so that one file can hold many cases."""
         return f"{self.key}-" if self.is_brief else ""
+
+    @property
+    def spent(self) -> str:
+        """What the case took, on one line: calls, tokens, money, time."""
+        calls = f"{self.size:,} call{'' if self.size == 1 else 's'}" if self.is_recorded else ""
+        tokens = f"{self.tokens} tokens" if self.tokens else ""
+        return " · ".join([each for each in (calls, tokens, self.cost, self.took) if each])
 
     @property
     def has_folds(self) -> bool:
@@ -184,13 +207,17 @@ def case_page(
 def _with_timeline(page: CasePage, result: CaseResult, number: int) -> CasePage:
     """The page with the timeline of the calls that are on it, `number` being which page of them."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
+    said = result.trajectory.messages if result.trajectory is not None else ()
     numbers = range((number - 1) * CALLS_A_PAGE + 1, min(number * CALLS_A_PAGE, len(calls)) + 1)
     return msgspec.structs.replace(
         page,
         timeline=timeline_of(_material(result, page.evaluations, page.calls, numbers)),
         rules=rule_views(result),
-        is_timed=any([call.start_ns is not None for call in calls]),
+        is_timed=any([call.start_ns is not None for call in calls])
+        or any([each.start_ns is not None for each in said]),
         tokens=_tokens(result.trajectory),
+        cost=_cost(said),
+        models=", ".join(dict.fromkeys([each.model for each in said if each.model]))[:_ID],
     )
 
 
@@ -198,17 +225,37 @@ def _material(
     result: CaseResult, evaluations: Sequence[EvaluationView], made: Sequence[CallView], numbers: range
 ) -> Material:
     calls = result.trajectory.calls if result.trajectory is not None else ()
+    said = result.trajectory.messages if result.trajectory is not None else ()
     flows, uses = flows_of(calls, numbers)
+    scale = scale_of(calls, said)
+    parents = {call.span_id: call.parent_id for call in calls if call.span_id is not None}
     return Material(
         result=result,
         views={view.number: view for view in made},
-        bars=bars_of(calls, numbers),
+        bars=bars_of(calls, numbers, scale),
+        said=[(each, message_bar(each, scale), _depth(each.parent_id, parents)) for each in said],
         evaluations=evaluations,
         flows=flows,
         uses=uses,
         first=numbers.start,
         end=max(numbers.stop, 2),
     )
+
+
+def _depth(parent_id: str | None, parents: Mapping[str, str | None]) -> int:
+    """Return how many calls are around something, given the call it is in."""
+    above: set[str] = set()
+    while parent_id is not None and parent_id in parents and parent_id not in above:
+        above.add(parent_id)
+        parent_id = parents[parent_id]
+    return min(len(above), _DEEPEST)
+
+
+def _cost(said: Sequence[Message]) -> str:
+    """Return what the calls of models cost, if the trace says it of all of them; otherwise an empty text."""
+    costs = [each.cost for each in said if each.writer == "model"]
+    known = [cost for cost in costs if cost is not None]
+    return money(sum(known)) if known and len(known) == len(costs) else ""
 
 
 def _tokens(trajectory: Trajectory | None) -> str:
@@ -236,7 +283,11 @@ def case_html(page: CasePage, links: Links) -> str:
 
 
 def _name(result: CaseResult) -> str:
-    return f"{shown_text(result.case_id, 80, one_line=True)}{result.repeat_note}"
+    """Return the name of a result; a case that has only the id of its trace is named by what was asked for."""
+    trajectory = result.trajectory
+    is_trace = trajectory is not None and trajectory.trace_id == result.case_id
+    name = title_of(result) if is_trace else ""
+    return f"{shown_text(name or result.case_id, 80, one_line=True)}{result.repeat_note}"
 
 
 def _page(
@@ -251,6 +302,8 @@ def _page(
     asked = trajectory.turn_inputs if trajectory is not None else ()
     return CasePage(
         title=_name(result),
+        asked=title_of(result),
+        is_named=trajectory is None or trajectory.trace_id != result.case_id,
         key=case_key(result.case_id, result.repeat),
         case_id=shown_text(result.case_id, _ID, one_line=True),
         repeat=result.repeat,

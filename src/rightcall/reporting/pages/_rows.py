@@ -82,12 +82,14 @@ _ASKED = ("query", "text", "question", "message", "prompt", "input", "content", 
 
 
 def title_of(result: CaseResult) -> str:
-    """Return what the user asked for, on one line; empty where the input is not a text."""
+    """Return what the user asked for, on one line; empty where neither the input nor a message has it."""
     given = result.trajectory.input if result.trajectory is not None else None
     if isinstance(given, (list, tuple)) and given:
         given = given[0]
     if isinstance(given, dict):
         given = next((given[key] for key in _ASKED if isinstance(given.get(key), str)), None)
+    if not isinstance(given, str) and result.trajectory is not None:
+        given = next((each.text for each in result.trajectory.messages if each.writer == "user"), None)
     return " ".join(given[:_TITLE].split()) if isinstance(given, str) else ""
 
 

@@ -43,8 +43,18 @@ _GLYPHS = {
     "failed": "M4.2 4.2l7.6 7.6M11.8 4.2l-7.6 7.6",
     "error": "M8 3v6.2M8 12.6v.1",
     "not_measured": "M5.7 6.1a2.35 2.35 0 1 1 3.5 2c-.8.45-1.2.9-1.2 1.7M8 12.7v.1",
+    "match": "M3.5 8.5l3 3 6-7",
+    "mismatch": "M3.5 6h9M3.5 10h9M10 3.2L6 12.8",
+    "missing": "M3.5 8h9",
+    "extra": "M3.5 8h9M8 3.5v9",
+    "moved": "M5.5 12.5v-9M3 6l2.5-2.5L8 6M10.5 3.5v9M8 10l2.5 2.5L13 10",
+    "skipped": "M8 8v.01",
+    "rule": "M8 2.5l4.5 1.7v3.5c0 2.8-1.9 4.8-4.5 5.8-2.6-1-4.5-3-4.5-5.8V4.2z",
+    "user": "M8 3.2a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 0 1 0-4.8M3.4 13.4c.4-2.6 2.2-4 4.6-4s4.2 1.4 4.6 4",
+    "model": "M8 2.5c.5 3.4 1.8 4.9 5.5 5.5-3.7.6-5 2.1-5.5 5.5-.5-3.4-1.8-4.9-5.5-5.5 3.7-.6 5-2.1 5.5-5.5z",
+    "system": "M3.5 4.5h9M3.5 8h9M3.5 11.5h5",
 }
-"""The paths of the signs of verdicts, in a box of 16 by 16."""
+"""The paths of signs, in a box of 16 by 16: every font draws its own ticks, and some swallow the blank after `≠`."""
 
 
 class Crumb(msgspec.Struct, frozen=True):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -18,46 +17,22 @@ from rightcall.values.results import (
     Step,
     ToolTrajectoryEvaluatorJustification,
 )
-from rightcall.values.trajectory import ToolCall
+from rightcall.values.trajectory import Message, ToolCall, Trajectory
 
 from ._case_calls import BarView, CallView, value_shown
 from ._evaluations import EvaluationView, StepView
 from ._flows import Flow
-from ._rows import ProblemView, problem_view
+from ._rows import problem_view
 from ._templates import Change, Marked, ShownText, shown_text
+from ._timeline_items import TimelineItem, folded, in_lanes, message_item, with_messages
 
-ItemKind: TypeAlias = Literal["turn", "user", "answer", "group", "fold", "call", "missing", "left_out", "nothing"]
 _SHOWN_WHOLE = 20
 """Calls of a case without problems up to which nothing is folded."""
-_FEWEST = 2
 _NAMED = 6
+_MOST_SAID = 300
+"""Messages on a page."""
 _TEXT = 1_000
 _QUIET = ("", "match", "skipped")
-
-
-class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a timeline, or several in a group or a fold."""
-
-    kind: ItemKind
-    label: str = ""
-    """What it is in a few words: of a group, a fold, a missing call or a turn."""
-    text: ShownText | None = None
-    """What was asked or answered."""
-    fate: str = ""
-    """The kind of its sign; empty where no expectation is about it."""
-    call: CallView | None = None
-    bar: BarView | None = None
-    changes: tuple[Change, ...] = ()
-    note: str = ""
-    problems: tuple[ProblemView, ...] = ()
-    flows: tuple[Flow, ...] = ()
-    """Where values of its arguments come from."""
-    used_by: tuple[int, ...] = ()
-    items: tuple[TimelineItem, ...] = ()
-    calls: int = 0
-    """How many calls are in a group or a fold."""
-    is_problem: bool = False
-    anchor: str = ""
 
 
 class RuleView(msgspec.Struct, frozen=True):
@@ -76,6 +51,8 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     result: CaseResult
     views: Mapping[int, CallView]
     bars: Mapping[int, BarView]
+    said: Sequence[tuple[Message, BarView | None, int]]
+    """The messages, each with its bar, and how many calls it was said in."""
     evaluations: Sequence[EvaluationView]
     flows: Mapping[int, tuple[Flow, ...]]
     uses: Mapping[int, tuple[int, ...]]
@@ -91,21 +68,71 @@ def timeline_of(material: Material) -> tuple[TimelineItem, ...]:
     if trajectory is None:
         return ()
     turns = _turns(material.result)
-    rows_of = [making.rows(turn) for turn in turns]
     folds = making.has_problems or len(trajectory.calls) > _SHOWN_WHOLE
+    makers = _makers(trajectory)
     items: list[TimelineItem] = []
-    for turn, rows in zip(turns, rows_of, strict=True):
+    for turn in turns:
+        rows = making.rows(turn)
         shown = [row for row, page in rows if material.first <= page < material.end]
         if not shown and rows and len(turns) > 1:
             continue
         made = making.nested(shown, 0, group_labels([row for row, _ in rows]))
-        items += _head(turn, len(turns), is_first=material.first == 1)
-        items += _folded(made) if folds else made
+        said = _said_in(turn, turns, material, trajectory)
+        whole = in_lanes(with_messages(made, said), makers)
+        is_end = len(turns) > 1 or material.end > len(trajectory.calls)
+        whole, answer = _answered(whole, turn) if is_end else (whole, [])
+        items += _head(turn, len(turns), whole, is_first=material.first == 1)
+        items += folded(whole) if folds else whole
         if not made and len(turns) > 1:
-            items.append(TimelineItem(kind="nothing", label="no calls"))
-        if turn.answer is not None and (len(turns) > 1 or material.end > len(trajectory.calls)):
-            items.append(TimelineItem(kind="answer", text=turn.answer))
+            items.append(TimelineItem(kind="nothing", label=_no_calls(turn)))
+        items += answer
     return tuple(items)
+
+
+def _makers(trajectory: Trajectory) -> dict[int, str]:
+    """The names of the agents that made the calls inside of others, by position; the tool's where it has none."""
+    tools = {call.span_id: call.name for call in trajectory.calls if call.span_id is not None}
+    return {
+        place: call.agent or tools[call.parent_id]
+        for place, call in enumerate(trajectory.calls)
+        if call.parent_id in tools
+    }
+
+
+def _no_calls(turn: _Turn) -> str:
+    """Words for a turn without calls."""
+    expected = turn.path is not None and not [step for step in turn.path.alignment.steps if step.kind != "skipped"]
+    return "no calls, as expected" if expected else "no calls"
+
+
+def _said_in(
+    turn: _Turn, turns: Sequence[_Turn], material: Material, trajectory: Trajectory
+) -> list[tuple[int, TimelineItem]]:
+    """The messages of a turn that are on the page, each with the number of calls before it."""
+    size, last = len(trajectory.calls), turns[-1].number
+    of_call = {place: each.number for each in turns for place in each.calls}
+    found: list[tuple[int, TimelineItem]] = []
+    for message, bar, depth in material.said:
+        known = message.turn if message.turn is not None else of_call.get(message.at, last)
+        is_here = material.first - 1 <= message.at < material.end - 1 or (message.at >= size < material.end)
+        if min(known, last) == turn.number and is_here and len(found) < _MOST_SAID:
+            found.append((message.at, message_item(message, bar, depth)))
+    return found
+
+
+def _answered(items: list[TimelineItem], turn: _Turn) -> tuple[list[TimelineItem], list[TimelineItem]]:
+    """The rows without the answer of a turn, and the answer: the last message of the model where that is the answer."""
+    last = items[-1] if items else None
+    if turn.answer is None:
+        return items, []
+    is_said = last is not None and last.kind == "model" and last.text is not None
+    if last is not None and last.text is not None and is_said and _words(last.text) == _words(turn.answer):
+        return items[:-1], [msgspec.structs.replace(last, kind="answer")]
+    return items, [TimelineItem(kind="answer", text=turn.answer)]
+
+
+def _words(text: ShownText) -> str:
+    return " ".join(f"{text.head} {text.tail}".split())
 
 
 def first_problem_page(result: CaseResult, size: int) -> int:
@@ -155,17 +182,19 @@ class _Turn(msgspec.Struct, frozen=True):
     path: ExpectedPath | None
     calls: Sequence[int]
     """The positions of its calls."""
+    was_run: bool = True
+    """Whether the agent was run here, so that its input is known; otherwise this is a recorded trace."""
 
 
 def _turns(result: CaseResult) -> list[_Turn]:
     run = result.trajectory
     if run is None:
         return []
-    paths = _main_paths(result)
+    paths, was_run = _main_paths(result), result.outcome is not None
     count = max(len(paths), len(run.turn_outputs), len(run.turn_inputs), 1)
     if count == 1:
         whole = range(len(run.calls))
-        return [_Turn(0, _said(run.input), _said(run.output), paths[0] if paths else None, whole)]
+        return [_Turn(0, _said(run.input), _said(run.output), paths[0] if paths else None, whole, was_run)]
     by_turn: list[list[int]] = [[] for _ in range(count)]
     at = 0
     for position, call in enumerate(run.calls):
@@ -178,6 +207,7 @@ def _turns(result: CaseResult) -> list[_Turn]:
             _said(run.turn_outputs[turn]) if turn < len(run.turn_outputs) else None,
             paths[turn] if turn < len(paths) and len(paths) > 1 else None,
             by_turn[turn],
+            was_run,
         )
         for turn in range(count)
     ]
@@ -199,11 +229,23 @@ def _main_paths(result: CaseResult) -> list[ExpectedPath]:
     return next((paths for one in ordered if (paths := list(paths_of(result, one)))), [])
 
 
-def _head(turn: _Turn, turns: int, *, is_first: bool) -> list[TimelineItem]:
+def _head(turn: _Turn, turns: int, said: Sequence[TimelineItem], *, is_first: bool) -> list[TimelineItem]:
+    """The heading of a turn and its question, which is one of the messages where it was recorded among them."""
     items = [TimelineItem(kind="turn", label=f"Turn {turn.number + 1} of {turns}")] if turns > 1 else []
-    if turn.question is not None and (turns > 1 or is_first):
-        items.append(TimelineItem(kind="user", text=turn.question))
-    return items
+    if turns == 1 and not is_first:
+        return items
+    asked = [item for item in said if item.kind == "user" and item.text is not None]
+    if turn.question is None:
+        return items if asked or turns > 1 else [*items, *_unasked(turn)]
+    words = _words(turn.question)
+    # The input of an agent may be an object that holds what its user said.
+    if any([_words(item.text) == words or f'"{_words(item.text)}"' in words for item in asked if item.text]):
+        return items
+    return [*items, TimelineItem(kind="user", text=turn.question)]
+
+
+def _unasked(turn: _Turn) -> list[TimelineItem]:
+    return [TimelineItem(kind="nothing", label="The input was not recorded")] if not turn.was_run else []
 
 
 class _Making:
@@ -258,7 +300,7 @@ class _Making:
                 end += 1
             inside = self.nested(rows[place:end], depth + 1, labels)
             is_problem = any([item.is_problem for item in inside])
-            inside = _folded(inside) if len(inside) > _NAMED else inside
+            inside = folded(inside) if len(inside) > _NAMED else inside
             label = labels.get(group.path, group.word)
             count = sum([row.step.actual is not None for row in rows[place:end]])
             items.append(
@@ -273,6 +315,7 @@ class _Making:
             return self._not_called(row)
         number = step.actual + 1
         view, placed = self._steps.get(number), self._by_call.get(number, [])
+        bar = self._material.bars.get(number)
         allowed = view is not None and view.note == "allowed"
         fate = "" if view is None or allowed else view.kind
         fate = "failed" if placed and fate in _QUIET else fate
@@ -281,13 +324,14 @@ class _Making:
             label=step.name[:200],
             fate=fate,
             call=self._material.views.get(number),
-            bar=self._material.bars.get(number),
+            bar=bar,
             changes=tuple([_plain_source(change) for change in view.changes]) if view is not None else (),
             note=view.note if view is not None and not allowed else "",
             problems=tuple([problem_view(each) for each in placed[:10]]),
             flows=self._material.flows.get(number, ()),
             used_by=self._material.uses.get(number, ()),
             calls=1,
+            depth=bar.depth if bar is not None else 0,
             is_problem=fate not in _QUIET,
             anchor=f"call-{number}",
         )
@@ -336,37 +380,3 @@ def _with_other_calls(steps: list[Step], positions: Sequence[int], calls: Sequen
             others = others[until:]
         whole.append(step)
     return [*whole, *[Step("extra", calls[place].name, None, place) for place in others]]
-
-
-def _folded(items: Sequence[TimelineItem]) -> list[TimelineItem]:
-    """The items, two and more neighbours that are as expected in a fold."""
-    folded: list[TimelineItem] = []
-    quiet: list[TimelineItem] = []
-    for item in [*items, None]:
-        if item is not None and not item.is_problem and item.kind in ("call", "group", "left_out"):
-            quiet.append(item)
-            continue
-        count = sum([each.calls for each in quiet])
-        folded += [_fold(quiet, count)] if count >= _FEWEST else quiet
-        quiet = []
-        folded += [item] if item is not None else []
-    return folded
-
-
-def _fold(items: Sequence[TimelineItem], count: int) -> TimelineItem:
-    names = list(dict.fromkeys(_names(items)))
-    more = ["…"] if len(names) > _NAMED else []
-    return TimelineItem(
-        kind="fold",
-        label=f"{count:,} as expected",
-        text=shown_text(", ".join([*names[:_NAMED], *more]), 200),
-        items=tuple(items),
-        calls=count,
-    )
-
-
-def _names(items: Sequence[TimelineItem]) -> Iterator[str]:
-    for item in items:
-        if item.kind == "call":
-            yield item.label
-        yield from _names(item.items)

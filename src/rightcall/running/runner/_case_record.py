@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from rightcall.errors import InputError, RightcallError
-from rightcall.limits import DEFAULT_LIMITS
+from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES
 from rightcall.reading import Turn, raw_span, raw_spans
 from rightcall.running.agents import AgentAnswer
 from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_messages
@@ -158,8 +158,9 @@ class FrameReader:
 class CaseTrajectory:
     """The trajectory of one run of a case: from the spans of this process, the messages, and what the agent sent."""
 
-    def __init__(self, is_conversation: bool, are_all_seen: bool = False) -> None:
+    def __init__(self, is_conversation: bool, are_all_seen: bool = False, *, keeps_messages: bool = False) -> None:
         self._is_conversation = is_conversation
+        self._limits = KEEPING_MESSAGES if keeps_messages else DEFAULT_LIMITS
         self._are_all_seen = are_all_seen
         self._turns: list[Turn] = []
         self._latest = Trajectory()
@@ -203,7 +204,9 @@ class CaseTrajectory:
 
     def _read(self, turns: list[Turn], has_others: bool) -> Trajectory:
         seen = (self._are_all_seen or tools_are_marked()) and not has_others
-        return captured_trajectory(turns, is_conversation=self._is_conversation, tools_are_seen=seen)
+        return captured_trajectory(
+            turns, is_conversation=self._is_conversation, tools_are_seen=seen, limits=self._limits
+        )
 
 
 def _has_more(log: Sequence[DispatchedCall], path: Trajectory) -> bool:

@@ -56,7 +56,7 @@ def converse(number: int, job: CaseJob, options: CaptureOptions, witness: Witnes
 
 def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Witness) -> Conversation:
     began = monotonic()
-    path = CaseTrajectory(job.is_conversation, options.are_all_seen)
+    path = CaseTrajectory(job.is_conversation, options.are_all_seen, keeps_messages=options.spans)
     failure: Failure | None = None
     outputs: list[Any] = []
     usages: list[Usage | None] = []

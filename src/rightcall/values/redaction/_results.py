@@ -22,7 +22,9 @@ _FIXED = frozenset(
 """Fields with our own words, and the id of the case."""
 
 _OF_CALLS = frozenset({"args", "output", "error"})
-_OF_TRAJECTORIES = frozenset({"input", "output", "turn_inputs", "turn_outputs", "metadata", "warnings", "withheld"})
+_OF_TRAJECTORIES = frozenset(
+    {"input", "output", "turn_inputs", "turn_outputs", "metadata", "warnings", "withheld", "messages"}
+)
 """Fields with what was said; names and ids of calls are what others are known by."""
 
 _SHORTEST = 6

@@ -231,6 +231,8 @@ def _plain_trajectory(trajectory: Trajectory | None) -> Any:
     plain = msgspec.to_builtins(trajectory)
     for call in plain["calls"] if plain is not None else ():
         call["unrecorded"].sort()
+    if plain is not None and not plain["messages"]:
+        del plain["messages"]  # only runs that are kept have any
     return plain
 
 

@@ -1,4 +1,5 @@
 from ._clock import Batches as Batches, Clock as Clock, Order as Order
+from ._messages import Message as Message, MessageWriter as MessageWriter
 from ._raw_spans import (
     KeptSpans as KeptSpans,
     RawEvent as RawEvent,

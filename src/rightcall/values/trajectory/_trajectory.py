@@ -16,6 +16,8 @@ from rightcall.errors import InputError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import admit, decode_json
 
+from ._messages import Message
+
 _NOTHING: frozenset[str] = frozenset()
 _ABSENT = {
     (True, True): frozenset({"args", "output"}),
@@ -199,6 +201,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The duration and the tokens of the run, if they were recorded."""
     withheld: tuple[WithheldCall, ...] = ()
     """Calls that were asked for and not carried out: deferred, or refused by a person."""
+    messages: tuple[Message, ...] = ()
+    """What users and models said, where it was asked for: a run that is kept has it for people to look at."""
 
     @classmethod
     def of(

@@ -1,0 +1,209 @@
+"""The rows of a timeline: calls, messages and what is missing; messages in their places, lanes of sub-agents, folds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from rightcall.reporting.reports import duration_text
+from rightcall.values.trajectory import Message
+
+from ._case_calls import BarView, CallView
+from ._flows import Flow
+from ._rows import ProblemView
+from ._templates import Change, ShownText, shown_text
+
+ItemKind: TypeAlias = Literal[
+    "turn", "user", "model", "system", "answer", "group", "lane", "fold", "call", "missing", "left_out", "nothing"
+]
+SAID = ("user", "model", "system")
+_FEWEST = 2
+_NAMED = 6
+_TEXT = 1_000
+
+
+class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of a timeline, or several in a group or a fold."""
+
+    kind: ItemKind
+    label: str = ""
+    """What it is in a few words: of a group, a fold, a missing call or a turn."""
+    text: ShownText | None = None
+    """What was asked or answered."""
+    fate: str = ""
+    """The kind of its sign; empty where no expectation is about it."""
+    call: CallView | None = None
+    bar: BarView | None = None
+    changes: tuple[Change, ...] = ()
+    note: str = ""
+    problems: tuple[ProblemView, ...] = ()
+    flows: tuple[Flow, ...] = ()
+    """Where values of its arguments come from."""
+    used_by: tuple[int, ...] = ()
+    items: tuple[TimelineItem, ...] = ()
+    calls: int = 0
+    """How many calls are in a group, a lane or a fold."""
+    meta: str = ""
+    """What is known of the call of a model: its name, tokens, cost, and how many calls it asked for."""
+    depth: int = 0
+    """How many calls it was made or said in."""
+    is_problem: bool = False
+    anchor: str = ""
+
+
+def message_item(message: Message, bar: BarView | None, depth: int) -> TimelineItem:
+    """Return the row of a message."""
+    text = None
+    if message.text:
+        text = shown_text(message.text, _TEXT, whole=True)
+        if message.left_out:
+            text = msgspec.structs.replace(text, tail=f"{text.tail} … {message.left_out:,} characters were not kept")
+    return TimelineItem(
+        kind=message.writer,
+        label=_unspoken(message) if text is None else "",
+        text=text,
+        meta=_meta(message, is_asking=text is not None),
+        bar=bar,
+        depth=depth,
+    )
+
+
+def _unspoken(message: Message) -> str:
+    if message.left_out:
+        return f"{message.left_out:,} characters, which were not kept"
+    return _asking(message).capitalize() if message.asks else "What was said was not recorded"
+
+
+def _asking(message: Message) -> str:
+    return "asked for 1 call" if message.asks == 1 else f"asked for {message.asks:,} calls at once"
+
+
+def _meta(message: Message, *, is_asking: bool) -> str:
+    if message.writer != "model":
+        return ""
+    told = [
+        message.model or "",
+        f"{message.input_tokens:,} in" if message.input_tokens is not None else "",
+        f"{message.output_tokens:,} out" if message.output_tokens is not None else "",
+        money(message.cost) if message.cost is not None else "",
+        _asking(message) if message.asks and is_asking else "",
+    ]
+    return " · ".join([each for each in told if each])
+
+
+def money(dollars: float) -> str:
+    """Return an amount of money, with as many digits as tell something."""
+    return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.2g}"
+
+
+def took(message: Message) -> str:
+    """Return how long a model took for a message; empty if that is not known."""
+    if message.start_ns is None or message.end_ns is None or message.end_ns < message.start_ns:
+        return ""
+    return duration_text(message.end_ns - message.start_ns)
+
+
+def with_messages(items: Sequence[TimelineItem], messages: Sequence[tuple[int, TimelineItem]]) -> list[TimelineItem]:
+    """Return rows with messages among them, each before the call it has that number of calls before it.
+
+    What is missing stands after the message: a model that said something should have called it then.
+    """
+    before: dict[int, list[TimelineItem]] = {}
+    lowest = [_lowest(item) for item in items]
+    found = list(items)
+    for at, message in messages:
+        place = max([number for number, low in enumerate(lowest) if low is not None and low < at], default=-1)
+        held = found[place] if place >= 0 else None
+        if held is not None and held.kind == "group" and any([number >= at for number in _positions(held)]):
+            found[place] = msgspec.structs.replace(held, items=tuple(with_messages(held.items, [(at, message)])))
+        else:
+            before.setdefault(place + 1, []).append(message)
+    return [each for number in range(len(found) + 1) for each in (*before.get(number, ()), *found[number : number + 1])]
+
+
+def _positions(item: TimelineItem) -> Iterator[int]:
+    if item.call is not None:
+        yield item.call.number - 1
+    for each in item.items:
+        yield from _positions(each)
+
+
+def _lowest(item: TimelineItem) -> int | None:
+    return min(_positions(item), default=None)
+
+
+def in_lanes(items: Sequence[TimelineItem], makers: Mapping[int, str]) -> list[TimelineItem]:
+    """Return the rows, those that a call made or an agent said inside of it in a lane of their own."""
+    found: list[TimelineItem] = []
+    inside: list[TimelineItem] = []
+    for item in [*items, None]:
+        if item is not None and item.depth:
+            inside.append(item)
+            continue
+        if inside:
+            calls = sum([each.calls for each in inside])
+            problem = any([each.is_problem for each in inside])
+            label = next((name for each in inside for at in _positions(each) if (name := makers.get(at))), "")
+            found.append(
+                TimelineItem(kind="lane", label=label[:200], items=tuple(inside), calls=calls, is_problem=problem)
+            )
+            inside = []
+        found += [item] if item is not None else []
+    return found
+
+
+def folded(items: Sequence[TimelineItem]) -> list[TimelineItem]:
+    """Return the rows, two and more neighbouring calls that are as expected in a fold, with what was said among them.
+
+    What was said right before a problem and right after it stays open.
+    """
+    found: list[TimelineItem] = []
+    quiet: list[TimelineItem] = []
+    is_after_problem = False
+    for item in [*items, None]:
+        if item is not None and not item.is_problem and item.kind in _FOLDED:
+            quiet.append(item)
+            continue
+        is_before_problem = item is not None and item.is_problem
+        begin = _said_first(quiet) if is_after_problem else 0
+        end = len(quiet) - (_said_first(quiet[begin:][::-1]) if is_before_problem else 0)
+        found += [*quiet[:begin], *_fold(quiet[begin:end]), *quiet[end:]]
+        quiet, is_after_problem = [], is_before_problem
+        found += [item] if item is not None else []
+    return found
+
+
+_FOLDED = ("call", "group", "lane", "left_out", "model", "system")
+
+
+def _said_first(items: Sequence[TimelineItem]) -> int:
+    """Return how many messages some rows begin with."""
+    return next((number for number, item in enumerate(items) if item.kind not in SAID), len(items))
+
+
+def _fold(items: Sequence[TimelineItem]) -> list[TimelineItem]:
+    """Return these rows as a fold, or as they are where there are few."""
+    count = sum([each.calls for each in items])
+    if count < _FEWEST:
+        return list(items)
+    said = sum([each.kind in SAID for each in _all(items)])
+    names = list(dict.fromkeys([each.label for each in _all(items) if each.kind == "call"]))
+    told = [f"{said} message{'' if said == 1 else 's'}"] if said else []
+    text = ", ".join([*told, *names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
+    return [
+        TimelineItem(
+            kind="fold",
+            label=f"{count:,} as expected",
+            text=shown_text(text, 200),
+            items=tuple(items),
+            calls=count,
+        )
+    ]
+
+
+def _all(items: Sequence[TimelineItem]) -> Iterator[TimelineItem]:
+    for item in items:
+        yield item
+        yield from _all(item.items)

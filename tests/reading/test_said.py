@@ -1,0 +1,175 @@
+"""What users and models said in a run, for people to look at."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.reading.corpus import recordings
+from tests.reading.traces import call, request, span
+from tests.walls import for_each
+
+from rightcall import read, read_messages
+from rightcall.limits import KEEPING_MESSAGES, Limits
+from rightcall.values.trajectory import Message, Trajectory
+
+USER = {"role": "user", "parts": [{"type": "text", "content": "Where is my order?"}]}
+TOLD = {"role": "assistant", "parts": [{"type": "text", "content": "I look it up."}]}
+ASKS = {
+    "role": "assistant",
+    "parts": [
+        {"type": "text", "content": "I look it up."},
+        {"type": "tool_call", "id": "c1", "name": "search", "arguments": {}},
+    ],
+}
+SYSTEM = {"role": "system", "parts": [{"type": "text", "content": "Be kind."}]}
+# The instrumentations of the corpus whose spans of models have the messages, each with its version's format.
+WITH_MESSAGES = (
+    "pydantic-ai/trip-pkg2-fmt5",
+    "pydantic-ai/trip-pkg1-fmt1",
+    "openai-agents-openinference/trip-chat",
+    "openai-agents-dup-oi+v2/trip-chat",
+    "langgraph-openinference/trip-react",
+    "langgraph-openllmetry/trip-react",
+    "langgraph-langsmith-otel/trip-react",
+)
+
+
+def model(number: int, given: list[Any], made: list[Any], **more: Any) -> dict[str, Any]:
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m-1",
+        "gen_ai.usage.input_tokens": 10 * number,
+        "gen_ai.usage.output_tokens": 5,
+        "gen_ai.input.messages": json.dumps(given),
+        "gen_ai.output.messages": json.dumps(made),
+    }
+    return span(number, attributes | more.pop("attributes", {}), **more)
+
+
+def agent(number: int, name: str = "shop", **more: Any) -> dict[str, Any]:
+    return span(number, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}, **more)
+
+
+def kept(document: Any, limits: Limits = KEEPING_MESSAGES) -> Trajectory:
+    [trajectory] = read(document, grouping="file", limits=limits)
+    return trajectory
+
+
+def told(messages: tuple[Message, ...]) -> list[tuple[int, str, str]]:
+    return [(each.at, each.writer, each.text) for each in messages]
+
+
+def test_each_message_is_there_once_where_it_was_said() -> None:
+    found = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "result": "sent"}]}
+    answer = {"role": "assistant", "parts": [{"type": "text", "content": "It was sent."}]}
+
+    run = kept(
+        request(
+            agent(1, endTimeUnixNano="9000"),
+            model(2, [SYSTEM, USER], [ASKS], parent=1),
+            call(3, parent=1),
+            model(4, [SYSTEM, USER, ASKS, found], [answer], parent=1),
+        )
+    )
+
+    assert told(run.messages) == [
+        (0, "system", "Be kind."),
+        (0, "user", "Where is my order?"),
+        (0, "model", "I look it up."),
+        (1, "model", "It was sent."),
+    ]
+    _, _, first, last = run.messages
+    assert (first.model, first.input_tokens, first.output_tokens, first.asks) == ("m-1", 20, 5, 1)
+    assert (last.input_tokens, last.asks, last.start_ns, last.end_ns) == (40, 0, 4_000, 4_500)
+
+
+def test_the_same_words_said_again_are_another_message() -> None:
+    again = [USER, TOLD, USER]
+
+    run = kept(request(agent(1), model(2, [USER], [TOLD], parent=1), model(3, again, [TOLD], parent=1)))
+
+    assert [each.writer for each in run.messages] == ["user", "model", "user", "model"]
+
+
+def test_a_cost_is_what_the_trace_says() -> None:
+    stated = model(2, [USER], [TOLD], attributes={"gen_ai.usage.cost": {"doubleValue": 0.25}})
+
+    [_, said] = kept(request(stated)).messages
+    [_, silent] = kept(request(model(2, [USER], [TOLD]))).messages
+
+    assert (said.cost, silent.cost) == (0.25, None)
+
+
+def test_a_message_inside_a_call_names_the_call_and_its_agent() -> None:
+    run = kept(
+        request(
+            agent(1, endTimeUnixNano="9000"),
+            call(2, "ask_billing", parent=1, endTimeUnixNano="6000"),
+            agent(3, "billing", parent=2, endTimeUnixNano="5000"),
+            model(4, [USER], [TOLD], parent=3),
+        )
+    )
+
+    assert {(each.agent, each.parent_id) for each in run.messages} == {("billing", f"{2:016x}")}
+
+
+def test_two_instrumentations_of_one_call_of_a_model_are_one_message() -> None:
+    beside = request(model(3, [USER], [TOLD]), scope="two")
+    one = request(model(2, [USER], [TOLD], endTimeUnixNano="5000"), scope="one")
+
+    assert [each.writer for each in kept([one, beside]).messages] == ["user", "model"]
+
+
+def test_long_texts_are_cut_and_counted() -> None:
+    long = {"role": "assistant", "parts": [{"type": "text", "content": "x" * 50}]}
+    document = request(agent(1), model(2, [USER], [long], parent=1), model(3, [USER, long], [TOLD], parent=1))
+
+    cut = kept(document, Limits(messages_text=40, message_text=20)).messages
+
+    assert [(len(each.text), each.left_out) for each in cut] == [(18, 0), (20, 30), (2, 11)]
+
+
+def test_what_is_not_kept_has_no_messages() -> None:
+    [run] = read(request(model(2, [USER], [TOLD])), grouping="file")
+
+    assert run.messages == ()
+
+
+@for_each("name", WITH_MESSAGES)
+def test_real_instrumentations_tell_what_was_asked_and_said(name: str) -> None:
+    run = kept(recordings()[name]["otlp.json"])
+
+    assert told(run.messages)[0] == (0, "user", "Book me a trip from Tokyo to Paris.")
+    assert told(run.messages)[-1] == (6, "model", "Trip booked.")
+    models = [each for each in run.messages if each.writer == "model"]
+    assert [(each.at, each.asks) for each in models] == [(0, 1), (1, 2), (3, 1), (4, 1), (5, 1), (6, 0)]
+
+
+def test_a_log_of_messages_has_them_too() -> None:
+    log = [
+        {"role": "user", "content": "Where is my order?"},
+        {
+            "role": "assistant",
+            "content": "I look it up.",
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "sent"},
+        {"role": "assistant", "content": "It was sent."},
+    ]
+
+    run = read_messages(log, limits=KEEPING_MESSAGES)
+
+    assert told(run.messages) == [
+        (0, "user", "Where is my order?"),
+        (0, "model", "I look it up."),
+        (1, "model", "It was sent."),
+    ]
+
+
+def test_texts_of_an_agent_have_the_figures_of_its_models() -> None:
+    """Pydantic AI may write messages to logs, which are in another file: the agent's span has the texts alone."""
+    run = kept(recordings()["pydantic-ai/trip-pkg1-fmt1-logs"]["otlp.json"])
+
+    last = run.messages[-1]
+    assert (last.text, last.input_tokens, last.output_tokens) == ("Trip booked.", 105, 76)
