@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,6 +88,13 @@ def test_a_result_holds_answer_calls_and_tokens(framework: Any) -> None:
         assert answer.usage.total_tokens == 5
 
 
+def test_a_result_that_lists_no_calls_is_a_run_without_calls() -> None:
+    result = made("TaskResult", "autogen_agentchat.base._task", messages=[row(content="Hi", to_text=lambda: "Hi")])
+
+    assert read_messages(answer_of(result).messages).calls_recorded
+    assert check(result, {"calls": [], "output": "Hi"}).passed
+
+
 def test_an_assertion_takes_the_result_of_a_framework() -> None:
     assert check(smolagents(), {"calls": [{"look": {"city": "Rome"}}], "output": "Sunny."}).passed
 
@@ -136,12 +144,13 @@ class Graph:
         return {"messages": [*state["messages"], ("assistant", f"{len(state['messages'])} so far")]}
 
 
-def turns(agent: Any, *inputs: str) -> list[Any]:
+def turns(agent: Any, *inputs: Any) -> list[Any]:
     memory: dict[str, Any] = {}
     said = []
     for turn, given in enumerate(inputs):
         request = AgentRequest(input=given, case_id="a", turn=turn, turns=len(inputs), memory=memory, run="a#1")
-        said.append(asyncio.run(agent.answer(request)).output)
+        answer = agent.answer(request)
+        said.append((asyncio.run(answer) if agent.is_async else answer).output)
     return said
 
 
@@ -168,3 +177,75 @@ def test_an_agent_of_pydantic_ai_is_given_its_history() -> None:
     agent = object_agent(AbstractAgent(), lambda: None)
 
     assert turns(agent, "a", "b", "c") == [1, 2, 3]
+
+
+def test_an_agent_of_strands_has_messages_of_its_own_for_each_run_of_a_case() -> None:
+    class Agent:
+        def __init__(self) -> None:
+            self.messages = ["made with"]
+
+        def __call__(self, question: str) -> Any:
+            self.messages.append(question)
+            return ", ".join(self.messages)
+
+    Agent.__module__ = "strands.agent.agent"
+    agent = object_agent(Agent(), lambda: None)
+
+    assert turns(agent, "a", "b") == ["made with, a", "made with, a, b"]
+    assert turns(agent, "c") == ["made with, c"]
+
+
+def test_an_agent_of_haystack_is_given_messages_and_remembers_all_but_its_prompt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def from_user(text: str) -> Any:
+        return row(role=row(value="user"), text=text)
+
+    seen = []
+
+    class Agent:
+        def run(self, messages: list[Any]) -> Any:
+            seen.append([message.text for message in messages])
+            return {"messages": [row(role=row(value="system"), text="Help."), *messages]}
+
+    Agent.__module__ = "haystack.components.agents.agent"
+    monkeypatch.setitem(sys.modules, "haystack.dataclasses", row(ChatMessage=row(from_user=from_user)))
+    agent = object_agent(Agent(), lambda: None)
+
+    turns(agent, "a", "b")
+
+    assert seen == [["a"], ["a", "b"]]
+
+
+def crew(*placeholders: str) -> Any:
+    class Crew:
+        def fetch_inputs(self) -> set[str]:
+            return set(placeholders)
+
+        def kickoff(self, inputs: Any) -> Any:
+            return inputs
+
+    Crew.__module__ = "crewai.crew"
+    return object_agent(Crew(), lambda: None)
+
+
+def test_a_crew_is_kicked_off_with_values_for_its_placeholders() -> None:
+    assert turns(crew("question"), "Hi") == [{"question": "Hi"}]
+    assert turns(crew("a", "b"), {"a": 1, "b": 2}) == [{"a": 1, "b": 2}]
+
+
+@pytest.mark.parametrize(("placeholders", "told"), [((), "it has none"), (("a", "b"), "it has a, b")])
+def test_a_text_that_no_placeholder_takes_is_refused(placeholders: tuple[str, ...], told: str) -> None:
+    with pytest.raises(AgentError, match=told):
+        turns(crew(*placeholders), "Hi")
+
+
+def test_an_agent_that_would_mix_the_cases_is_refused() -> None:
+    class TaskRunner:
+        async def run(self, task: str) -> Any:
+            raise NotImplementedError
+
+    TaskRunner.__module__ = "autogen_agentchat.base._task"
+
+    with pytest.raises(AgentError, match="remembers every question it is asked"):
+        turns(object_agent(TaskRunner(), lambda: None), "Hi")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import uuid
 from collections.abc import Callable, Mapping
@@ -15,6 +16,8 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 """Positional and keyword arguments."""
 _HISTORY = "rightcall.history"
 """Where the memory of a run keeps what the framework said so far."""
+_FIRST = "_rightcall_first_messages"
+"""Where an agent of Strands keeps the messages that it was made with."""
 
 
 class ObjectForm(NamedTuple):
@@ -28,6 +31,8 @@ class ObjectForm(NamedTuple):
     remember: Callable[[AgentRequest, Any], None] = lambda request, result: None
     refusal: Callable[[Any], str | None] = lambda target: None
     """Why a conversation cannot be had with an object; None if it can."""
+    mixing: str = ""
+    """Why not even single questions can be asked: an object that remembers would mix the cases of a run."""
     method: str = ""
     """The method to call, if it is not the first of those that every object is asked for."""
     is_async: bool = False
@@ -45,11 +50,13 @@ def object_form(target: Any) -> ObjectForm:
 
 
 def check_conversation(form: ObjectForm, target: Any, request: AgentRequest) -> None:
-    """Refuse a conversation, before its first turn, with an object that would forget it.
+    """Refuse, before its first turn, a conversation that an object would forget, or mix with others.
 
     Raises:
         AgentError: the object has no memory that one run of a case could have for itself.
     """
+    if form.mixing:
+        raise AgentError(form.mixing)
     reason = form.refusal(target) if request.turns > 1 else None
     if reason is not None:
         raise AgentError(f"the case has turns, but {reason}")
@@ -124,9 +131,43 @@ def _smolagents_arguments(agent: Any, request: AgentRequest) -> Given:
 
 
 def _llama_arguments(agent: Any, request: AgentRequest) -> Given:
+    """A context has the state of a run; its memory is left out where a later run goes on from it (LlamaIndex 0.14)."""
     if _HISTORY not in request.memory:
-        request.memory[_HISTORY] = sys.modules["llama_index.core.workflow"].Context(agent)
-    return (), {"user_msg": request.input, "ctx": request.memory[_HISTORY]}
+        memory = importlib.import_module("llama_index.core.memory").ChatMemoryBuffer.from_defaults()
+        request.memory[_HISTORY] = {"ctx": sys.modules["llama_index.core.workflow"].Context(agent), "memory": memory}
+    return (), {"user_msg": request.input, **request.memory[_HISTORY]}
+
+
+def _strands_arguments(agent: Any, request: AgentRequest) -> Given:
+    """An agent of Strands goes on with the messages that it holds: each run of a case has a list of its own."""
+    first = agent.__dict__.setdefault(_FIRST, list(agent.messages))
+    agent.messages = request.memory.setdefault(_HISTORY, list(first))
+    return (request.input,), {}
+
+
+def _haystack_arguments(agent: Any, request: AgentRequest) -> Given:
+    given = request.input
+    if isinstance(given, Mapping):
+        return (), dict(given)
+    said = sys.modules["haystack.dataclasses"].ChatMessage.from_user(given) if isinstance(given, str) else given
+    new = said if isinstance(said, list) else [said]
+    return (), {"messages": [*request.memory.get(_HISTORY, ()), *new]}
+
+
+def _haystack_remembers(request: AgentRequest, result: Any) -> None:
+    # The agent puts its system prompt before the messages of every turn.
+    request.memory[_HISTORY] = [one for one in result["messages"] if getattr(one.role, "value", one.role) != "system"]
+
+
+def _crew_arguments(crew: Any, request: AgentRequest) -> Given:
+    """An object fills the placeholders of the tasks by their names; a text fills the only one there is."""
+    if isinstance(request.input, Mapping):
+        return (), {"inputs": dict(request.input)}
+    names = sorted(crew.fetch_inputs())
+    if len(names) != 1:
+        held = ", ".join(names) or "none"
+        raise AgentError(f"a text fills the one placeholder of a crew; it has {held}: give an object with their values")
+    return (), {"inputs": {names[0]: request.input}}
 
 
 def _forgetful(what: str) -> Callable[[Any], str | None]:
@@ -149,10 +190,12 @@ FORMS: tuple[ObjectForm, ...] = (
     ObjectForm("Agno", "agno.agent", "Agent", _agno_arguments, refusal=_agno_refusal, method="arun", is_async=True),
     ObjectForm("smolagents", "smolagents.", "MultiStepAgent", _smolagents_arguments),
     ObjectForm("LlamaIndex", "llama_index.core.agent.", "BaseWorkflowAgent", _llama_arguments, is_async=True),
+    ObjectForm("Strands", "strands.agent.", "Agent", _strands_arguments, method="__call__"),
     ObjectForm(
         *("AutoGen", "autogen_agentchat.", "TaskRunner", lambda target, request: ((), {"task": request.input})),
-        refusal=_forgetful("an agent of AutoGen"),
+        mixing="an agent or team of AutoGen remembers every question it is asked, whichever case it is of: name a "
+        "function that makes one and keeps it in its `session` parameter",
     ),
-    ObjectForm("CrewAI", "crewai.", "Crew", _only_input, refusal=_forgetful("a crew")),
-    ObjectForm("Haystack", "haystack.", "Agent", _only_input, refusal=_forgetful("an agent of Haystack")),
+    ObjectForm("CrewAI", "crewai.", "Crew", _crew_arguments, refusal=_forgetful("a crew"), method="kickoff"),
+    ObjectForm("Haystack", "haystack.", "Agent", _haystack_arguments, _haystack_remembers),
 )

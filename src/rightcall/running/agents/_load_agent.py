@@ -12,7 +12,7 @@ from rightcall.errors import AgentError, MissingExtraError, RightcallError, near
 
 from ._agent import Agent, AgentOptions
 from ._modules import SearchPath, import_file, import_name
-from ._python_agents import METHODS, AdkAgent, function_agent, is_openai_agent, object_agent
+from ._python_agents import AdkAgent, function_agent, is_openai_agent, method_of, object_agent
 
 _FORMS = "file.py:function, module:function, file.py, a folder, cmd:program, or http://…"
 _COMMAND = "cmd:"
@@ -165,12 +165,7 @@ def is_runnable(value: Any) -> bool:
     """Whether a value is a function, or an object that can be called, invoked or run, or one of ADK's agents."""
     if value is None or isinstance(value, type) or inspect.ismodule(value):
         return False
-    return (
-        callable(value)
-        or is_adk(value)
-        or is_openai_agent(value)
-        or any([callable(getattr(value, name, None)) for name in METHODS])
-    )
+    return callable(value) or is_adk(value) or is_openai_agent(value) or method_of(value) is not None
 
 
 def is_adk(value: Any) -> bool:

@@ -15,7 +15,7 @@ from ._arguments import Arguments
 from ._framework_objects import check_conversation, object_form, run_openai_agent
 from ._results import adk_usage, answer_of, answer_of_method
 
-METHODS = ("ainvoke", "invoke", "run")
+_METHODS = ("ainvoke", "invoke", "run")
 _BY_RUNNER = "Runner.run"
 """Not a method: agents of OpenAI Agents are run by a class of the framework."""
 _USER = "user"
@@ -152,14 +152,19 @@ def is_openai_agent(value: Any) -> bool:
 
 def object_agent(target: Any, close: Callable[[], None]) -> ObjectAgent | None:
     """Return an object as an agent, by its first method of `ainvoke`, `invoke` and `run`; `None` without any."""
-    form = object_form(target)
     if is_openai_agent(target):
         return AsyncObjectAgent(target, _BY_RUNNER, close)
-    for method in (form.method, *METHODS) if form.method else METHODS:
-        if callable(getattr(target, method, None)):
-            asynchronous = form.is_async or method == "ainvoke" or is_asynchronous(getattr(target, method))
-            return (AsyncObjectAgent if asynchronous else ObjectAgent)(target, method, close)
-    return None
+    method = method_of(target)
+    if method is None:
+        return None
+    asynchronous = object_form(target).is_async or method == "ainvoke" or is_asynchronous(getattr(target, method))
+    return (AsyncObjectAgent if asynchronous else ObjectAgent)(target, method, close)
+
+
+def method_of(target: Any) -> str | None:
+    """Return the method by which an object is asked: that of its framework, else the first of the usual ones."""
+    names = [name for name in (object_form(target).method, *_METHODS) if name]
+    return next((name for name in names if callable(getattr(target, name, None))), None)
 
 
 class AdkAgent:

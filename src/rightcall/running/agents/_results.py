@@ -45,9 +45,10 @@ def answer_of(result: Any) -> AgentAnswer:
     form = form_of(result)
     if form is None:
         return AgentAnswer(output=plain(result))
-    return AgentAnswer(
-        output=plain(form.output(result)), messages=plain(form.messages(result)), usage=form.usage(result)
-    )
+    output, messages = plain(form.output(result)), plain(form.messages(result))
+    if messages == []:  # the result lists its calls, and there are none: the answer alone is the log of such a run
+        messages = [{"role": "assistant", "content": output}]
+    return AgentAnswer(output=output, messages=messages, usage=form.usage(result))
 
 
 def form_of(result: Any) -> ResultForm | None:
