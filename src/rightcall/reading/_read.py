@@ -21,6 +21,7 @@ from .runs._grouping import GROUPINGS, Grouping
 from .runs._input_output import GivenLog
 from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
+from .runs._simple_runs import simple_runs
 from .sources._document_reader import DocumentReader, is_large, opened
 from .sources._run_collector import RunCollector, checked_messages
 from .spans._span import CASE, LogRecord, Span
@@ -152,8 +153,14 @@ def read_spans(
     """
     if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
         raise InputError(f"spans are a list of spans, not {shown(spans)}")
+    given = list(spans)
+    if messages is None and all([formats.is_live_span(span) for span in given]):
+        given = [formats.live_span(span) for span in given]
+        simple = simple_runs(limits, metadata_attributes).trajectory_of(given)
+        if simple is not None:
+            return simple
     run = RunBuilder(limits, metadata_attributes)
-    _add_spans(run, spans, limits)
+    _add_spans(run, given, limits)
     if messages is not None:
         run.log = _checked_log(messages, limits)
     return run.trajectory()
@@ -279,7 +286,9 @@ def _check_names(input_format: str | None, grouping: str) -> None:
 def _add_spans(run: RunBuilder, spans: Iterable[Any], limits: Limits) -> None:
     for position, span in enumerate(spans):
         # Spans of the SDK are read as they are: `admit` would copy each attribute.
-        if formats.is_live_span(span):
+        if span.__class__ is Span:
+            run.add(span)
+        elif formats.is_live_span(span):
             run.add(formats.live_span(span))
         else:
             _add_documents(run, admit(span, limits, where=f"spans[{position}]", foreign=True), position)

@@ -10,10 +10,12 @@ from ._envelopes import (
 from ._kinds import (
     CONVERSATION_KEYS as CONVERSATION_KEYS,
     GROUP_KEYS as GROUP_KEYS,
+    MARKS_OF_ANY_VALUE as MARKS_OF_ANY_VALUE,
     SESSION_KEYS as SESSION_KEYS,
     CallShape as CallShape,
     Kind as Kind,
     Role as Role,
+    Shape as Shape,
     agent_name as agent_name,
     groups_of as groups_of,
     is_like_call as is_like_call,
@@ -22,6 +24,7 @@ from ._kinds import (
     shape_of as shape_of,
     tools_of as tools_of,
 )
+from ._span_names import KIND_KEYS as KIND_KEYS, may_tell_kind as may_tell_kind
 from ._tool_calls import (
     CONVENTIONS as CONVENTIONS,
     MERGED as MERGED,

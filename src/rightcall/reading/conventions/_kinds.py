@@ -14,6 +14,7 @@ import msgspec
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import Attribute, RawAttributes, Span
 
+from ._span_names import kind_in_name
 from ._tool_calls import (
     CONVENTIONS,
     Convention,
@@ -21,7 +22,6 @@ from ._tool_calls import (
     convention_by_name,
     dialect_of,
     has_value,
-    kind_in_name,
 )
 
 Role = Literal["model", "agent"]
@@ -196,8 +196,9 @@ _OF_CALLS = (
 """Prefixes of attributes that only calls have."""
 _AGENT = ("gen_ai.agent.name", "agent.name")
 _MARKS = [mark for convention in CONVENTIONS for mark in convention.marks]
+MARKS_OF_ANY_VALUE = frozenset([key for key, wanted in _MARKS if wanted is None])
+"""Attributes that are a mark unless they are empty."""
 _VALUED = ROLE_VALUES | {key for key, wanted in _MARKS if wanted}
-_WANTED = {key for key, wanted in _MARKS if wanted is None}
 
 
 class CallShape(msgspec.Struct, frozen=True):
@@ -223,7 +224,7 @@ Kind = CallShape | Role | Literal[""]
 _Keys = tuple[str, ...]
 
 
-class Shape(msgspec.Struct):
+class Shape(msgspec.Struct, eq=False):
     """What is known about spans with the same attribute names."""
 
     places: dict[str, int]
@@ -316,7 +317,7 @@ def _by_attributes(attributes: Any) -> Kind | None:
     found = _found_out(attributes)
     # Some marks accept any value but an empty one, and their values are not part of the cache's key. So what was found
     # for a span with an empty one does not hold for others, and is not cached.
-    if not any([key in _WANTED and attributes.get(key) in (None, "") for key in shape.places]):
+    if not any([key in MARKS_OF_ANY_VALUE and attributes.get(key) in (None, "") for key in shape.places]):
         if len(shape.decided) >= _MOST_DECIDED:
             shape.decided.clear()
         shape.decided[values] = found

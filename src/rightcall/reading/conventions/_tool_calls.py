@@ -75,29 +75,10 @@ SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_u
 """Prefixes of the tool's name in names of spans."""
 
 # OpenTelemetry GenAI semantic conventions, "Execute tool span": the span is named `execute_tool {tool}`.
-_EXECUTE = ("gen_ai.operation.name", "execute_tool")
-_OPERATIONS = {
-    "execute_tool ": dict([_EXECUTE]),
-    "anthropic.custom_tool_use ": dict([_EXECUTE]),
-    "invoke_agent ": {_EXECUTE[0]: "invoke_agent"},
-}
-"""Prefixes of names of spans, and the attribute that says the same."""
-
+EXECUTE = ("gen_ai.operation.name", "execute_tool")
+"""The attribute that says that a span is a call, with its value."""
 MERGED = "(merged)"
 """The tool's name in the span that ADK writes for the merged responses of parallel calls."""
-
-_ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
-"""Suffixes of names of OpenLLMetry's spans."""
-_KINDS = frozenset(
-    {
-        "gen_ai.operation.name",
-        "openinference.span.kind",
-        "traceloop.span.kind",
-        "langsmith.span.kind",
-        "langfuse.observation.type",
-    }
-)
-"""Attributes with the kind of a span."""
 
 _STATUS = (("gen_ai.tool.status", "error"), ("tool.status", "error"))
 _ADK = (
@@ -110,7 +91,7 @@ _CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 
 GEN_AI = Convention(
     "gen_ai",
-    marks=(_EXECUTE,),
+    marks=(EXECUTE,),
     tool=("gen_ai.tool.name", "tool.name"),
     call_id=("gen_ai.tool.call.id", "tool_call_id"),
     args=("gen_ai.tool.call.arguments", "tool_arguments", "gen_ai.tool.arguments", "input.value"),
@@ -123,7 +104,7 @@ GEN_AI = Convention(
 
 ADK = Convention(
     "adk",
-    marks=(("gcp.vertex.agent.event_id", None), _EXECUTE),
+    marks=(("gcp.vertex.agent.event_id", None), EXECUTE),
     tool=("gen_ai.tool.name",),
     call_id=("gen_ai.tool.call.id",),
     args=("gcp.vertex.agent.tool_call_args", "gen_ai.tool.call.arguments"),
@@ -138,7 +119,7 @@ ADK = Convention(
 STRANDS = msgspec.structs.replace(
     GEN_AI,
     name="strands",
-    marks=(("gen_ai.system", "strands-agents"), _EXECUTE),
+    marks=(("gen_ai.system", "strands-agents"), EXECUTE),
     args_event=("gen_ai.tool.message", "content"),
     output_event=("gen_ai.choice", "message"),
     unwrap_output=(converse_blocks,),
@@ -210,7 +191,7 @@ CONVENTIONS = (
         encoded=True,
     ),
     OPENLLMETRY,
-    msgspec.structs.replace(OPENLLMETRY, marks=(("traceloop.entity.name", None), _EXECUTE)),
+    msgspec.structs.replace(OPENLLMETRY, marks=(("traceloop.entity.name", None), EXECUTE)),
     Convention(
         "openllmetry-llamaindex",
         marks=(("traceloop.span.kind", "task"), ("tool.name", None)),
@@ -250,14 +231,14 @@ CONVENTIONS = (
     msgspec.structs.replace(
         GEN_AI,
         name="anthropic",
-        marks=(("gen_ai.provider.name", "anthropic"), _EXECUTE),
+        marks=(("gen_ai.provider.name", "anthropic"), EXECUTE),
         output=("gen_ai.tool.call.result", "anthropic.tool_result.content"),
         setting="ANTHROPIC_OPEN_TELEMETRY_TRACES_CONTENT_MODE=content",
     ),
     msgspec.structs.replace(
         GEN_AI,
         name="autogen",
-        marks=(("gen_ai.system", "autogen"), _EXECUTE),
+        marks=(("gen_ai.system", "autogen"), EXECUTE),
         setting="another instrumentation beside AutoGen's own spans, which never carry content",
     ),
     OPENINFERENCE,
@@ -272,8 +253,8 @@ CONVENTIONS = (
         unwrap_args=(python_call,),
         unwrap_output=(tool_message,),
     ),
-    *(msgspec.structs.replace(ADK, marks=(mark, _EXECUTE)) for mark in _ADK),
-    *(msgspec.structs.replace(STRANDS, marks=(mark, _EXECUTE)) for mark in _STRANDS),
+    *(msgspec.structs.replace(ADK, marks=(mark, EXECUTE)) for mark in _ADK),
+    *(msgspec.structs.replace(STRANDS, marks=(mark, EXECUTE)) for mark in _STRANDS),
     GEN_AI,
     Convention("openinference, another kind", marks=(("openinference.span.kind", None),), call=False),
     Convention("gen_ai, another operation", marks=(("gen_ai.operation.name", None),), call=False),
@@ -355,28 +336,9 @@ def convention_by_name(span: Span) -> Convention | None:
     return _BY_NAME if span.name == "running tool" and "gen_ai.tool.name" in span.attributes else None
 
 
-def kind_in_name(span: Span) -> Mapping[str, str]:
-    """Return the kind in a span's name as an attribute, if no attribute has it.
-
-    ADK 1 leaves a span without attributes if the tool raised; the name is all there is.
-    """
-    name = span.name
-    said = next((said for operation, said in _OPERATIONS.items() if name.startswith(operation)), None)
-    if said is not None and not name.endswith(MERGED):
-        return {} if _says_kind(span) else said
-    entity, _, kind = name.rpartition(".")
-    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
-        return {"traceloop.span.kind": kind}
-    return {}
-
-
-def _says_kind(span: Span) -> bool:
-    return not _KINDS.isdisjoint(span.attributes.keys())
-
-
 def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
     """Return the dialect in which a call was recorded. Phoenix adds OpenInference's to spans of others."""
-    if convention.dialect == OPENINFERENCE.dialect and has_value(attributes.get(_EXECUTE[0]), _EXECUTE[1]):
+    if convention.dialect == OPENINFERENCE.dialect and has_value(attributes.get(EXECUTE[0]), EXECUTE[1]):
         return GEN_AI.dialect
     return convention.dialect or convention.name
 

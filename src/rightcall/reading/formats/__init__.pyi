@@ -6,7 +6,11 @@ from ._containers import (
 from ._exports import is_live_span as is_live_span, live_span as live_span
 from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
 from ._otlp import (
+    NO_EVENTS as NO_EVENTS,
+    OtlpRequest as OtlpRequest,
+    OtlpSpan as OtlpSpan,
     decode_request as decode_request,
+    finished as finished,
     is_otlp as is_otlp,
     otlp_span as otlp_span,
     span_in as span_in,

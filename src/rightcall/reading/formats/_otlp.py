@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reading.conventions import lazy_attributes
+from rightcall.reading.conventions import Shape, lazy_attributes, shape_of
 from rightcall.reading.spans import (
     Attribute,
     Event,
@@ -22,6 +22,7 @@ from rightcall.reading.spans import (
     LazyEvents,
     LogRecord,
     PackedSpan,
+    RawAttributes,
     Span,
     nanoseconds,
     plain_attributes,
@@ -175,7 +176,8 @@ def _text(value: Any) -> str:
 
 
 _NO_PARENT = ("0" * 16, "")
-_NO_EVENTS = msgspec.Raw(b"[]")
+NO_EVENTS = msgspec.Raw(b"[]")
+"""The events of a span without any."""
 _TRACE_ID_LENGTH = 32  # hexadecimal digits; ids of another length are base64, which the tolerant reader decodes
 
 
@@ -189,7 +191,9 @@ _AnySpan = TypeVar("_AnySpan")
 """A span, decoded or as raw bytes."""
 
 
-class _Span(msgspec.Struct, gc=False, rename="camel"):
+class OtlpSpan(msgspec.Struct, gc=False, rename="camel"):
+    """A span in OTLP's usual spelling, its attributes and events undecoded."""
+
     name: str
     trace_id: str = ""
     span_id: str | None = None
@@ -197,8 +201,13 @@ class _Span(msgspec.Struct, gc=False, rename="camel"):
     start_time_unix_nano: int | None = None
     end_time_unix_nano: int | None = None
     attributes: tuple[Attribute, ...] = ()
-    events: msgspec.Raw = _NO_EVENTS
+    events: msgspec.Raw = NO_EVENTS
     status: _Status = _NO_STATUS
+
+    def parent(self) -> str | None:
+        """Return the id of the parent; None if there is none."""
+        parent = self.parent_span_id
+        return None if parent is None or parent in _NO_PARENT else parent.lower()
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -238,23 +247,43 @@ class _Header(msgspec.Struct, rename="camel"):
 
 
 # Protobuf's JSON mapping writes 64-bit integers, such as times, as strings; `strict=False` converts them.
-_request_decoder = msgspec.json.Decoder(_Request[_Span], strict=False)
+_request_decoder = msgspec.json.Decoder(_Request[OtlpSpan], strict=False)
 _raw_request_decoder = msgspec.json.Decoder(_Request[msgspec.Raw])
 _header_decoder = msgspec.json.Decoder(_Header)
-_span_decoder = msgspec.json.Decoder(_Span, strict=False)
+_span_decoder = msgspec.json.Decoder(OtlpSpan, strict=False)
 _events_decoder = msgspec.json.Decoder(list[_Event])
 _any_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
-def decode_request(line: bytes) -> list[Span] | None:
-    """Return the spans of an OTLP/JSON request with undecoded attributes; None if the spelling is not the usual one."""
+class OtlpRequest(msgspec.Struct, gc=False):
+    """The spans of an OTLP/JSON request, each with the name of its scope, and what is known about their shapes."""
+
+    line: bytes
+    held: list[tuple[OtlpSpan, str]]
+    shapes: list[Shape]
+
+    def spans(self) -> list[Span]:
+        """Return the spans, their attributes still undecoded."""
+        return [
+            finished(span, scope, RawAttributes(shape, shape.places, span.attributes))
+            for (span, scope), shape in zip(self.held, self.shapes, strict=True)
+        ]
+
+    def traces(self) -> list[str]:
+        """Return the trace of each span."""
+        return [span.trace_id.lower() for span, _ in self.held]
+
+
+def decode_request(line: bytes) -> OtlpRequest | None:
+    """Return an OTLP/JSON request with undecoded attributes; None if the spelling is not the usual one."""
     # RecursionError is msgspec's answer to nesting beyond Python's limit; the tolerant reader reports it.
     try:
-        request = _request_decoder.decode(line)
+        held = _request_decoder.decode(line).spans()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    spans = [_finished(span, scope) for span, scope in request.spans()]
-    return None if any([len(span.trace_id) != _TRACE_ID_LENGTH for span in spans]) else spans
+    if any([len(span.trace_id) != _TRACE_ID_LENGTH for span, _ in held]):
+        return None
+    return OtlpRequest(line, held, [shape_of(tuple([each.key for each in span.attributes])) for span, _ in held])
 
 
 def split_request(line: bytes) -> list[PackedSpan] | None:
@@ -273,26 +302,28 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
 def span_in(raw: bytes, scope: str) -> Span:
     """Decode a span that `split_request` returned, in any spelling."""
     try:
-        return _finished(_span_decoder.decode(raw), scope)
+        span = _span_decoder.decode(raw)
+        return finished(span, scope, lazy_attributes(span.attributes))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return _span_tolerantly(raw, scope)
 
 
-def _finished(span: _Span, scope: str) -> Span:
-    parent, status = span.parent_span_id, span.status
+def finished(span: OtlpSpan, scope: str, attributes: Any) -> Span:
+    """Return a decoded span of OTLP with its attributes, which may be undecoded."""
+    status = span.status
     return Span(
         span.name,
         # One string for all spans of a trace, rather than one for each.
         intern(span.trace_id.lower()),
         span.span_id.lower() if span.span_id else None,
-        None if parent is None or parent in _NO_PARENT else parent.lower(),
+        span.parent(),
         span.start_time_unix_nano,
         span.end_time_unix_nano,
-        lazy_attributes(span.attributes),
+        attributes,
         status.code == _FAILED,
         status.message,
         scope,
-        LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else (),
+        LazyEvents(_raw_events, span.events) if span.events != NO_EVENTS else (),
     )
 
 

@@ -10,8 +10,11 @@ from rightcall.reading.conventions import CONVERSATION_KEYS, GROUP_KEYS, SESSION
 from rightcall.reading.spans import NOTHING, Span, topmost
 
 from ._input_output import asked_and_answered, has_answer
+from ._simple_runs import SimpleRun
 from ._span_tree import ReadSpan, Tree, once_each
 
+Run = list[ReadSpan] | SimpleRun
+"""The spans of a run, or a run that was read without them."""
 Grouping = Literal["auto", "conversation", "session", "trace", "file"]
 GROUPINGS = ("auto", "conversation", "session", "trace", "file")
 
@@ -35,7 +38,7 @@ class Traces:
     def __init__(self, grouping: Grouping) -> None:
         self._grouping = grouping
         self._keys = _KEYS[grouping]
-        self._spans: dict[str, list[ReadSpan]] = {}
+        self._spans: dict[str, Run] = {}
         self._above: dict[str, str] = {}
         self._by_conversation: dict[str, str] = {}
         self._united: set[tuple[str, str]] = set()
@@ -44,9 +47,16 @@ class Traces:
         """Add a span. Call `unite` for the conversations it names, before its attributes are dropped."""
         trace = "" if self._grouping == "file" else span.trace_id
         held = self._spans.get(trace)
-        if held is None:
-            held = self._spans[trace] = []
+        if held.__class__ is not list:
+            held = self._spans[trace] = [] if held is None else spans_of(held)
         held.append(span)
+
+    def add_simple(self, run: SimpleRun) -> bool:
+        """Add a run that was read without its spans, unless others of the same trace are held."""
+        if self._grouping == "file" or run.trace_id in self._spans:
+            return False
+        self._spans[run.trace_id] = run
+        return True
 
     @property
     def has_spans(self) -> bool:
@@ -78,19 +88,24 @@ class Traces:
         """Return the representatives of several traces."""
         return {self.top(trace) for trace in self._above}
 
-    def runs(self) -> list[list[ReadSpan]]:
-        """Remove and return the spans of each run, in order of the first start."""
+    def runs(self) -> list[Run]:
+        """Remove and return each run, in order of the first start."""
         united: dict[str, list[str]] = {}
         for trace in self._spans:
             # By trace and not span by span: a source has many spans, and few traces.
             united.setdefault(self.top(trace), []).append(trace)
-        runs = [[span for trace in traces for span in once_each(self._spans[trace])] for traces in united.values()]
+        runs = [self._joined(traces) for traces in united.values()]
         self._spans = {}
         runs.sort(key=begin_of)
         return runs
 
-    def part_with(self, names: Container[str]) -> list[list[ReadSpan]]:
-        """Remove and return the spans of each run that consists of these traces and conversations only."""
+    def _joined(self, traces: list[str]) -> Run:
+        if len(traces) == 1 and self._spans[traces[0]].__class__ is SimpleRun:
+            return self._spans[traces[0]]
+        return [span for trace in traces for span in once_each(spans_of(self._spans[trace]))]
+
+    def part_with(self, names: Container[str]) -> list[Run]:
+        """Remove and return each run that consists of these traces and conversations only."""
         others = {self.top(trace) for trace in self._spans if trace not in names}
         others.update([self.top(trace) for trace, value in self._united if value not in names])
         kept = {trace: spans for trace, spans in self._spans.items() if self.top(trace) in others}
@@ -107,28 +122,37 @@ class Traces:
 
     def count(self) -> int:
         """How many spans are held."""
-        return sum(map(len, self._spans.values()))
+        return sum([run.count if isinstance(run, SimpleRun) else len(run) for run in self._spans.values()])
 
     def taken(self) -> dict[str, list[ReadSpan]]:
         """Remove and return all spans, by trace."""
-        spans, self._spans = self._spans, {}
-        return spans
+        held, self._spans = self._spans, {}
+        return {trace: spans_of(run) for trace, run in held.items()}
 
 
-def begin_of(run: list[ReadSpan]) -> float:
+def spans_of(run: Run) -> list[ReadSpan]:
+    """Return the spans of a run."""
+    return run.spans() if isinstance(run, SimpleRun) else run
+
+
+def begin_of(run: Run) -> float:
     """Return when a run began; after all others if it has no times."""
+    if isinstance(run, SimpleRun):
+        return run.begin
     return min((span.start_ns for span in run if span.start_ns is not None), default=inf)
 
 
-def end_of(run: list[ReadSpan]) -> int:
+def end_of(run: Run) -> int:
     """Return when a run ended."""
+    if isinstance(run, SimpleRun):
+        return run.end
     return max((span.end_ns for span in run if span.end_ns is not None), default=0)
 
 
 _MOST_OPEN = 64  # calls in progress that are compared with a run: bounds the work for n parallel calls
 
 
-def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+def united_by_calls(runs: list[Run]) -> list[Run]:
     """Add to each run the runs that one of its calls started.
 
     Each pair is decided by itself, so what else is in a source makes no difference. The inner run began and ended
@@ -138,22 +162,38 @@ def united_by_calls(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
     above: dict[int, int] = {}
     for inner, holders in _held(runs):
         [(outer, call), *others] = holders
-        if not others and outer != inner and _may_be_of(runs[inner], call):
+        if not others and outer != inner and _may_be_of(spans_of(runs[inner]), call):
             above[inner] = outer
     if not above:
         return runs
-    united: dict[int, list[ReadSpan]] = {}
+    united: dict[int, Run] = {}
     for index, run in enumerate(runs):
-        united.setdefault(_top(index, above), []).extend(run)
+        top = _top(index, above)
+        united[top] = [*spans_of(united[top]), *spans_of(run)] if top in united else run
     return list(united.values())
 
 
-def _held(runs: list[list[ReadSpan]]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
+def _around_others(runs: list[Run]) -> list[bool]:
+    """For each run, whether another one began and ended in the time between its begin and its end."""
+    times = sorted([(begin_of(run), -end_of(run), index) for index, run in enumerate(runs)])
+    found = [False] * len(runs)
+    earliest: float = inf
+    # From the last to begin to the first: of the runs that began later, the one that ended first decides.
+    for _, ends, index in reversed(times):
+        found[index] = earliest < -ends
+        earliest = min(earliest, -ends)
+    return found
+
+
+def _held(runs: list[Run]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
     """Yield the runs that ran inside calls of others, with these calls."""
     starts: list[tuple[float, int, int, ReadSpan | None]] = []
+    # A call can hold another run only if its own run does: the calls of most runs need not be looked at.
+    around = _around_others(runs)
     for index, run in enumerate(runs):
         starts.append((begin_of(run), 1, index, None))
-        starts += [(span.start_ns or 0, 0, index, span) for span in _leaf_calls(run)]
+        if around[index]:
+            starts += [(span.start_ns or 0, 0, index, span) for span in _leaf_calls(spans_of(run))]
     open_calls: list[tuple[int, ReadSpan]] = []
     for start, _, index, call in sorted(starts, key=lambda entry: entry[:3]):
         open_calls = [entry for entry in open_calls if (entry[1].end_ns or 0) > start][-_MOST_OPEN:]
@@ -220,12 +260,12 @@ _CREATION = "create_agent"
 _OPERATION = "gen_ai.operation.name"
 
 
-def without_creations(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+def without_creations(runs: list[Run]) -> list[Run]:
     """Drop traces in which an agent was only created, whatever the grouping."""
-    return [run for run in runs if not run or not all([_is_creation(span) for span in run])]
+    return [run for run in runs if isinstance(run, SimpleRun) or not run or not all(map(_is_creation, run))]
 
 
-def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+def whole_runs(runs: list[Run]) -> list[Run]:
     """Return the runs among traces: those with an agent or a model at work, or with calls.
 
     A trace inside a call of another is part of it. If all traces consist of calls only (MCP servers trace each call
@@ -237,7 +277,7 @@ def whole_runs(runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
     if not any([is_at_work(run) for run in runs]):
         # Nothing but calls: an MCP server has one trace a call, and the run is the whole source.
         calls = [run for run in runs if _has_calls(run)]
-        return [[span for run in calls for span in run]] if calls else runs
+        return [[span for run in calls for span in spans_of(run)]] if calls else runs
     runs = united_by_calls(runs)
     run_filter = RunFilter()
     kept = {id(run) for run in (*run_filter.counted(runs), *run_filter.late())}
@@ -250,10 +290,10 @@ class RunFilter:
     def __init__(self) -> None:
         self.begun: set[tuple[str, str]] = set()
         """The roots of runs with an agent or a model at work: names and scopes of their topmost spans."""
-        self.waiting: list[list[ReadSpan]] = []
+        self.waiting: list[Run] = []
         """Runs that show no agent, which count if runs with the same roots turn up."""
 
-    def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    def counted(self, runs: list[Run]) -> list[Run]:
         """Return the runs that count as far as is known; the others wait."""
         # In two passes, so that the result does not depend on the order of the traces in the source.
         working = [is_at_work(run) for run in runs]
@@ -272,18 +312,18 @@ class RunFilter:
         """Whether a waiting run counts, by its roots; all do if no agent was seen at work."""
         return not self.begun or not self.begun.isdisjoint(roots)
 
-    def late(self) -> list[list[ReadSpan]]:
+    def late(self) -> list[Run]:
         """Remove all waiting runs, and return those that count."""
         waiting, self.waiting = self.waiting, []
         return [run for run in waiting if self.count(roots_of(run))]
 
 
-def roots_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
+def roots_of(run: Run) -> set[tuple[str, str]]:
     """Return the roots of a run: names and scopes of its topmost spans, or of its first span if parents form a cycle.
 
     The creation of an agent is never a run, so it has none.
     """
-    if any(_is_creation(span) for span in run):
+    if not isinstance(run, SimpleRun) and any(map(_is_creation, run)):
         return set()
     return _tops_of(run)
 
@@ -292,16 +332,20 @@ def _is_creation(span: ReadSpan) -> bool:
     return span.name.startswith(_CREATION) or span.attributes.get(_OPERATION) == _CREATION
 
 
-def _tops_of(run: list[ReadSpan]) -> set[tuple[str, str]]:
+def _tops_of(run: Run) -> set[tuple[str, str]]:
+    if isinstance(run, SimpleRun):
+        return {run.root}
     return {(span.name, span.scope) for span in topmost(run) or run[:1]}
 
 
-def is_at_work(run: list[ReadSpan]) -> bool:
+def is_at_work(run: Run) -> bool:
     """Whether a trace shows a run: a model answered, an agent ran, or something else made calls.
 
     An agent's span without an output and without known spans inside is the rest of another run. Calls that only MCP
     shows were made by an agent elsewhere.
     """
+    if isinstance(run, SimpleRun):
+        return True  # its calls are below a span that is an agent's, or not a call
     kinds = [span.kind for span in run]
     calls = [kind for kind in kinds if isinstance(kind, CallShape)]
     agents = [span for span, kind in zip(run, kinds, strict=True) if kind == "agent"]
@@ -312,5 +356,5 @@ def is_at_work(run: list[ReadSpan]) -> bool:
     return made and any(span.kind == "" for span in topmost(run))
 
 
-def _has_calls(run: list[ReadSpan]) -> bool:
-    return any(isinstance(span.kind, CallShape) for span in run)
+def _has_calls(run: Run) -> bool:
+    return isinstance(run, SimpleRun) or any(isinstance(span.kind, CallShape) for span in run)

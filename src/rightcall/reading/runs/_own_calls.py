@@ -60,6 +60,11 @@ def agents_in(
     return frozenset([_plain(name) for name in found if isinstance(name, str)]) - {""}
 
 
+def is_named_like_own(name: str) -> bool:
+    """Whether a call is named like a framework's own."""
+    return name in _ANSWERS or name.startswith(_HANDOFFS)
+
+
 def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     """Return whether a call is the framework's own; `None` where only its name looks like it.
 

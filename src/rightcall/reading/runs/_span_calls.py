@@ -40,13 +40,15 @@ from ._span_tree import ReadSpan
 from ._tokens import counts_in
 
 _LONGEST_PLACEHOLDER = 20  # a longer text is not hashed to look it up: arguments may have megabytes
-_PARAMETERS = "tool.parameters"
+PARAMETERS = "tool.parameters"
+"""An attribute with the arguments of a call, or with the definition of its tool."""
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 """OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
 
 _NO_NAME = lazy_pattern(r"[^a-zA-Z0-9]")
-_DEFERRAL = "pydantic_ai.tool.deferral.name"
+DEFERRAL = "pydantic_ai.tool.deferral.name"
+"""The attribute that says why a call was not made."""
 _EXCEPTIONS = "pydantic_ai.exceptions."
 _DEFERRALS = {"ApprovalRequired": ASKED_FOR, "CallDeferred": "deferred: the tool is run elsewhere"}
 _REDACTED = lazy_pattern(r"details are redacted", re.I)
@@ -104,7 +106,7 @@ def _says_more(span: Span) -> bool:
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | None:
     """Return the call that a span records; without a tool's name, it is marked as not understood."""
     attributes, convention = span.attributes, shape.convention
-    name = _first_text(attributes, shape.tool) or _name_of(span, shape)
+    name = first_text(attributes, shape.tool) or _name_of(span, shape)
     # ADK traces the merged responses of parallel calls as one more call.
     if name == MERGED:
         return None
@@ -116,11 +118,11 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
         )
     record = CallRecord(name, span, convention.name, (span.scope or shape.dialect,))
     if shape.call_id:
-        record.call_id = _first_text(attributes, shape.call_id)
+        record.call_id = first_text(attributes, shape.call_id)
     if shape.tool_id:
-        record.tool_id = _first_text(attributes, shape.tool_id)
+        record.tool_id = first_text(attributes, shape.tool_id)
     if shape.agent:
-        record.agent = _first_text(attributes, shape.agent)
+        record.agent = first_text(attributes, shape.agent)
     if not _HANDOFF.match(span.name):  # its input and output are the names of the two agents
         _read_content(record, shape, attributes, limits)
     events = tuple(span.events) if span.events else ()
@@ -128,14 +130,14 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
         _read_events(record, convention, attributes, events, limits)
     if span.failed or events or record.failed or shape.may_fail:
         _read_error(record, convention, span, events)
-    if _DEFERRAL in attributes or record.failed:
+    if DEFERRAL in attributes or record.failed:
         record.withheld = _deferral(attributes, events)
     return record
 
 
 def _deferral(attributes: Mapping[str, Any], events: Iterable[Event]) -> str:
     """Return why a call was deferred instead of made (Pydantic AI), or an empty text."""
-    named = attributes.get(_DEFERRAL)
+    named = attributes.get(DEFERRAL)
     raised = [event.attributes.get("exception.type") for event in events if event.name == "exception"]
     for name in [f"{_EXCEPTIONS}{named}", *raised]:
         if isinstance(name, str) and name.removeprefix(_EXCEPTIONS) in _DEFERRALS and name.startswith(_EXCEPTIONS):
@@ -170,11 +172,11 @@ def _described(span: Span, what: str) -> str:
 
 def _read_content(record: CallRecord, shape: CallShape, attributes: Mapping[str, Any], limits: Limits) -> None:
     for key in shape.args:
-        _take_args(record, shape.convention, attributes, key, attributes.get(key), limits)
+        take_args(record, shape.convention, attributes, key, attributes.get(key), limits)
         if record.args is not NOTHING:
             break
     for key in shape.output:
-        _take_output(record, shape.convention, attributes, attributes.get(key), limits)
+        take_output(record, shape.convention, attributes, attributes.get(key), limits)
         if record.output is not NOTHING:
             break
 
@@ -184,15 +186,16 @@ def _read_events(
 ) -> None:
     if convention.args_event and record.args is NOTHING:
         event, key = convention.args_event
-        _take_args(record, convention, attributes, key, _in_events(events, event, key), limits)
+        take_args(record, convention, attributes, key, _in_events(events, event, key), limits)
     if convention.output_event and record.output is NOTHING:
-        _take_output(record, convention, attributes, _in_events(events, *convention.output_event), limits)
+        take_output(record, convention, attributes, _in_events(events, *convention.output_event), limits)
 
 
-def _take_args(
+def take_args(
     record: CallRecord, convention: Convention, attributes: Mapping[str, Any], key: str, held: Any, limits: Limits
 ) -> None:
-    if _is_worthless(held) or (key == _PARAMETERS and _is_schema(held)):
+    """Read arguments into a record, unless what was recorded says nothing."""
+    if _is_worthless(held) or (key == PARAMETERS and _is_schema(held)):
         return
     try:
         value = arguments(held, limits)
@@ -209,9 +212,10 @@ def _take_args(
         record.bare = value
 
 
-def _take_output(
+def take_output(
     record: CallRecord, convention: Convention, attributes: Mapping[str, Any], held: Any, limits: Limits
 ) -> None:
+    """Read an output into a record, unless what was recorded says nothing."""
     if _is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
@@ -275,7 +279,8 @@ def _is_schema(held: Any) -> bool:
     return bool(value) and all(isinstance(item, dict) and "type" in item for item in value.values())
 
 
-def _first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+def first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
+    """Return the first of some attributes that holds a text."""
     for key in keys:
         held = attributes.get(key)
         if held.__class__ is str and held and held not in PLACEHOLDERS:

@@ -144,9 +144,13 @@ class Tree:
             return
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
         record.under = around.known
-        record.agent = around.agent or self._own_agent(record)
+        record.agent = around.agent or self._own_agent(record.agent)
         record.is_placed = not self.is_shapeless(span)
         record.is_parent_known = self.is_known_around(span)
+
+    def agent_of(self, parent_id: str | None, named: str | None) -> str | None:
+        """Return the agent of a call: the nearest around it, or the one that it names itself."""
+        return self._surroundings(parent_id).agent or self._own_agent(named)
 
     def is_known_around(self, span: Span) -> bool:
         """Whether it is known which call is around a span, or that none is."""
@@ -159,12 +163,12 @@ class Tree:
         """Whether the trace of a span does not show which span is inside which."""
         return span is not None and span.trace_id in self._shapeless
 
-    def _own_agent(self, record: CallRecord) -> str | None:
+    def _own_agent(self, named: str | None) -> str | None:
         """Return the agent that a call names, unless the agents of the run have other names.
 
         Instrumentations that do not know the agent write the same default name on every span.
         """
-        return record.agent if not self._agents or record.agent in self._agents else None
+        return named if not self._agents or named in self._agents else None
 
     def _surroundings(self, above: str | None) -> _Surroundings:
         """Return what encloses the children of a span; found once per parent."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -39,7 +39,8 @@ _KINDS = (
 )
 _ASIDE = frozenset({"embeddings", "embedding", "reranker"})
 """Kinds of spans whose tokens are not those of a model that answers."""
-_COUNTS = frozenset({*_INPUT, *_OUTPUT})
+COUNTS = frozenset({*_INPUT, *_OUTPUT})
+"""Attributes with counts of tokens."""
 _NOT_KNOWN = "not known: "
 _NO_COUNTS: Mapping[str, Any] = {}
 _RESPONSE_IDS = ("gen_ai.response.id", "ai.response.id", "response_id")
@@ -55,7 +56,7 @@ _Figures = tuple[int | None, int | None]
 
 def counts_in(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the attributes that decide about tokens, of a span that keeps no others."""
-    found = _COUNTS.intersection(attributes)
+    found = COUNTS.intersection(attributes)
     return {key: attributes.get(key) for key in (*found, *_KINDS) if key in attributes} if found else _NO_COUNTS
 
 
@@ -68,20 +69,28 @@ def tokens_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> _Figures:
     stated = {id(span): figures for span in spans if (figures := stated_tokens(span)) != (None, None)}
     if not stated:
         return None, None
-    return _sum(spans, roles, stated, 0), _sum(spans, roles, stated, 1)
+    forest = _forest(spans)
+    return (None, None) if forest is None else (_sum(forest, roles, stated, 0), _sum(forest, roles, stated, 1))
 
 
 def stated_tokens(span: ReadSpan) -> _Figures:
     """Return the input and the output tokens that a span states; None for what it does not."""
     attributes = span.attributes
+    # Nearly all spans have no counts, and which ones do is known from the names of their attributes.
+    if COUNTS.isdisjoint(attributes.keys()):
+        return None, None
     found = _first(attributes, _INPUT), _first(attributes, _OUTPUT)
-    if found != (None, None) and any([str(attributes.get(key, "")).strip('"').lower() in _ASIDE for key in _KINDS]):
+    if found != (None, None) and any(
+        [str(attributes.get(key, "")).strip('"').lower() in _ASIDE for key in _KINDS if key in attributes]
+    ):
         return None, None
     return found
 
 
 def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     for key in keys:
+        if key not in attributes:
+            continue
         held = attributes.get(key)
         if isinstance(held, str) and held.isdecimal() and len(held) <= _MOST_DIGITS:
             held = int(held)  # some tables keep every value of an attribute as text
@@ -90,12 +99,12 @@ def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
     return None
 
 
-def _sum(
-    spans: Sequence[ReadSpan], roles: Mapping[int, Role], stated: Mapping[int, _Figures], which: int
-) -> int | None:
+def _sum(forest: _Forest, roles: Mapping[int, Role], stated: Mapping[int, _Figures], which: int) -> int | None:
     counts = {key: count for key, figures in stated.items() if (count := figures[which]) is not None}
-    parts = _parts(spans, roles, counts) if counts else None
-    if parts is None or any([part.is_doubtful for part, _ in parts]):
+    if not counts:
+        return None
+    parts = _parts(forest, roles, counts)
+    if any([part.is_doubtful for part, _ in parts]):
         return None
     counted = [(span, top) for part, top in parts for span in part.counted]
     if _may_repeat(counted, roles, counts):
@@ -119,41 +128,57 @@ class _Part(msgspec.Struct):
     is_doubtful: bool = False
 
 
-def _parts(
-    spans: Sequence[ReadSpan], roles: Mapping[int, Role], counts: Mapping[int, int]
-) -> list[tuple[_Part, ReadSpan]] | None:
-    """Return the parts of a run, topmost spans and tool calls, each with its top; None for a ring of parents."""
+class _Forest(NamedTuple):
+    """The trees of a run: for each topmost span all that is below it, parents first; and the children of spans."""
+
+    trees: list[list[ReadSpan]]
+    children: Mapping[int, list[ReadSpan]]
+
+
+def _forest(spans: Sequence[ReadSpan]) -> _Forest | None:
+    """Return the trees of a run; None for a ring of parents."""
     # Ids of spans are unique in their trace only, and a conversation has several.
     ids: dict[tuple[str, str | None], ReadSpan] = {
         (span.trace_id, span.span_id): span for span in spans if span.span_id
     }
     children: dict[int, list[ReadSpan]] = defaultdict(list)
-    tops: list[ReadSpan] = []
+    trees: list[list[ReadSpan]] = []
     for span in spans:
         parent = ids.get((span.trace_id, span.parent_id))
-        (tops if parent is None or parent is span else children[id(parent)]).append(span)
-    parts: list[tuple[_Part, ReadSpan]] = []
-    seen = 0
-    for top in tops:
-        below = [top]
+        if parent is None or parent is span:
+            trees.append([span])
+        else:
+            children[id(parent)].append(span)
+    for below in trees:
         for span in below:  # the list grows while it is walked: parents come before their children
             below += children.get(id(span), ())
-        seen += len(below)
+    return _Forest(trees, children) if sum(map(len, trees)) == len(spans) else None
+
+
+def _parts(forest: _Forest, roles: Mapping[int, Role], counts: Mapping[int, int]) -> list[tuple[_Part, ReadSpan]]:
+    """Return the parts of a run, topmost spans and tool calls, each with its top."""
+    parts: list[tuple[_Part, ReadSpan]] = []
+    children = forest.children
+    for below in forest.trees:
         known: dict[int, _Part] = {}
         for span in reversed(below):
-            inner = _joined([known.pop(id(child)) for child in children.get(id(span), ())])
-            part = _closed(span, inner, roles.get(id(span)), counts.get(id(span)))
-            if isinstance(span.kind, CallShape) or span.call is not None:  # the latter may be a call
-                parts.append((part, top))
-                part = _Part(in_tools=part.total + part.in_tools)
-            known[id(span)] = part
-        parts.append((known[id(top)], top))
-    return parts if seen == len(spans) else None
+            own = id(span)
+            inner = [part for child in children.get(own, ()) if (part := known.pop(id(child), None))]
+            role, count = roles.get(own), counts.get(own)
+            if not inner and count is None and role != "model":
+                continue  # nothing was counted in it, and nothing is missing
+            part = _closed(span, _joined(inner), role, count)
+            if span.call is not None or isinstance(span.kind, CallShape):  # the former may be a call
+                parts.append((part, below[0]))
+                part = _Part([], [], 0, part.total + part.in_tools)
+            known[own] = part
+        parts += [(part, below[0]) for part in known.values()]
+    return parts
 
 
 def _joined(inner: list[_Part]) -> _Part:
-    if not inner:
-        return _Part()
+    if len(inner) < 2:
+        return inner[0] if inner else _Part([], [])
     # The longest lists take up the others, so that a deep trace does not copy them at each level.
     most = max(inner, key=lambda part: len(part.counted) + len(part.uncounted))
     for part in inner:

@@ -18,6 +18,11 @@ _DEEPEST = 4
 _MOST_VALUES = 200
 
 
+def told_keys(keys: tuple[str, ...]) -> frozenset[str]:
+    """Return the attributes that `told_of` may look at, given the same keys to keep."""
+    return frozenset([*_KEYS, *[f"{prefix}{key}" for prefix in ("", *_WITHIN) for key in keys]])
+
+
 def told_of(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return what to keep in the metadata of a run.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rightcall.reading.conventions import CallShape, Role
-from rightcall.values.trajectory import Usage
+from rightcall.values.trajectory import ToolCall, Usage
 
 from ._input_output import KEYS
 from ._span_tree import ReadSpan
@@ -18,6 +18,16 @@ def usage_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Usage | No
     """Return the usage of a run; None if its spans do not record any."""
     given, made = tokens_of(spans, roles)
     usage = Usage(duration_ns=_extent(spans), input_tokens=given, output_tokens=made)
+    return None if usage == Usage() else usage
+
+
+def usage_beside(spans: Sequence[ReadSpan], roles: Mapping[int, Role], calls: Sequence[ToolCall]) -> Usage | None:
+    """Return the usage of a run whose spans other than calls are these, and whose calls are leaves."""
+    given, made = tokens_of(spans, roles)
+    known = [span for span in spans if span.kind or not KEYS.isdisjoint(span.attributes.keys())] or spans
+    times = [(span.start_ns, span.end_ns) for span in known] + [(call.start_ns, call.end_ns) for call in calls]
+    extent = max([end or 0 for _, end in times]) - min([start or 0 for start, _ in times])
+    usage = Usage(duration_ns=extent if extent >= 0 else None, input_tokens=given, output_tokens=made)
     return None if usage == Usage() else usage
 
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from rightcall.errors import InputError, MissingExtraError
 from rightcall.limits import Limits
 from rightcall.reading import formats
-from rightcall.reading.formats import decode_request, looks_like_protobuf, protobuf_items, split_request
+from rightcall.reading.formats import OtlpRequest, decode_request, looks_like_protobuf, protobuf_items, split_request
 from rightcall.reading.runs import Warnings
 from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span
 from rightcall.values.decoding import decode_json, decode_json_sequence
@@ -193,6 +193,8 @@ LOOKED_FOR = (
 )
 """The known formats, for the message about a source in none of them."""
 
+SourceItem = Item | OtlpRequest
+"""What a document is made of; a request of OTLP is passed on whole."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
@@ -221,7 +223,7 @@ class DocumentReader:
         self._name, self._limits, self._input_format = name, limits, input_format
         self._warnings, self._budget = warnings, budget
 
-    def batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
+    def batches(self, stream: IO[bytes]) -> Iterator[Iterable[SourceItem]]:
         """Yield the items in a stream of bytes, those of one document or line together.
 
         Raises:
@@ -253,7 +255,7 @@ class DocumentReader:
                 return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
         return self._json_batches(stream)
 
-    def _parquet_batches(self, data: bytes) -> Iterator[Iterable[Item]]:
+    def _parquet_batches(self, data: bytes) -> Iterator[Iterable[SourceItem]]:
         try:
             import pyarrow
             from pyarrow import parquet
@@ -277,7 +279,7 @@ class DocumentReader:
                 self._warnings.add("dropped cells", f"{self._name}: {item.attributes.get(UNREADABLE)}")
             yield item
 
-    def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
+    def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[SourceItem]]:
         number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
         while first and not first.strip():
             number += 1
@@ -293,12 +295,12 @@ class DocumentReader:
         yield begun
         yield from self._line_batches(stream, number + 1)
 
-    def _line_batches(self, stream: IO[bytes], number: int) -> Iterator[Iterable[Item]]:
+    def _line_batches(self, stream: IO[bytes], number: int) -> Iterator[Iterable[SourceItem]]:
         while line := self._line(stream, number):
             yield self.items_in_line(line, number)
             number += 1
 
-    def items_in_line(self, line: bytes, number: int) -> list[Item]:
+    def items_in_line(self, line: bytes, number: int) -> list[SourceItem]:
         """Return the items of one line among others. A broken line has none, and adds a warning."""
         if line.isspace():
             return []
@@ -308,18 +310,19 @@ class DocumentReader:
             self._warnings.add("dropped lines", f"{self._name}: line {number} was left out: {problem}")
             return []
 
-    def _document_items(self, text: bytes) -> list[Item]:
+    def _document_items(self, text: bytes) -> list[SourceItem]:
         # msgspec does not check the values it skips for being UTF-8, and a line that is not UTF-8 is refused whole.
         # Most lines are ASCII, and that is faster to see than to decode them.
         if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp") and (text.isascii() or _is_utf8(text)):
-            found: Any = split_request(text) if self._budget.is_spent else decode_request(text)
-            if found is not None:
+            packed = split_request(text) if self._budget.is_spent else None
+            request = None if self._budget.is_spent else decode_request(text)
+            if packed is not None or request is not None:
                 self._budget.held += len(text)
                 self._note("otlp")
-                return found  # type: ignore[no-any-return]
+                return [request] if request is not None else [*(packed or ())]
         return self._items(decode_json(text, self._limits))
 
-    def _items(self, document: Any) -> list[Item]:
+    def _items(self, document: Any) -> list[SourceItem]:
         if self._warnings.recognised is not None:
             self._note(formats.format_of(document, self._input_format))
         return list(self._warned(formats.items_of(document, self._input_format)))
@@ -329,7 +332,7 @@ class DocumentReader:
         if name and self._warnings.recognised is not None:
             self._warnings.recognised.formats.setdefault(name)
 
-    def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[Item]]:
+    def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[SourceItem]]:
         """Yield the items of one document over several lines, of several such, or of the lines after a broken one."""
         rest = self._rest(stream, already=len(first))
         try:
@@ -349,7 +352,7 @@ class DocumentReader:
             left_out = f"{self._name}: what follows document {count} was left out: {problem_of_next}"
             self._warnings.add("dropped text", left_out)
 
-    def _batches_after_broken_line(self, rest: bytes, problem: InputError) -> Iterator[Iterable[Item]]:
+    def _batches_after_broken_line(self, rest: bytes, problem: InputError) -> Iterator[Iterable[SourceItem]]:
         if not any([self._is_document(line) for line in rest.split(b"\n", 3)[:3]]):
             raise InputError(f"{self._name}: {problem}; {LOOKED_FOR}")
         self._warnings.add("dropped lines", f"{self._name}: line 1 was left out: {problem}")

@@ -14,11 +14,12 @@ import msgspec
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.reading.runs import Grouping, ReadSpan, Warnings, keys_of, roots_of
+from rightcall.reading.formats import OtlpRequest
+from rightcall.reading.runs import Grouping, Run, SimpleRun, Warnings, keys_of, roots_of
 from rightcall.reading.spans import OtherDocument, span_id
 from rightcall.values.trajectory import Trajectory
 
-from ._document_reader import DocumentReader, is_large, is_otlp_line
+from ._document_reader import DocumentReader, SourceItem, is_large, is_otlp_line
 from ._run_collector import RunCollector
 
 _CHUNK = 1 << 19
@@ -295,7 +296,7 @@ class BlockReader:
         for start, number, line in self._lines():
             items = documents.items_in_line(line, number)
             collector.add(items)
-            traces = frozenset([item.trace_id for item in items if not isinstance(item, OtherDocument)])
+            traces = frozenset([trace for item in items for trace in _traces_in(item)])
             lines.append(LeftLine(start, len(line), number, traces))
         return lines
 
@@ -347,20 +348,31 @@ class SplitRuns:
                 stream.seek(line.start)
                 items = self._documents.items_in_line(stream.read(line.size), line.number)
                 traces = line.traces
-                self._collector.add(
-                    [
-                        item
-                        for item in items
-                        if not isinstance(item, OtherDocument) and (traces is None or item.trace_id in traces)
-                    ]
-                )
+                self._collector.add([part for item in items for part in _of_traces(item, traces)])
 
 
-def _traces_of(runs: list[list[ReadSpan]]) -> set[str]:
-    return {span.trace_id for run in runs for span in run}
+def _traces_in(item: SourceItem) -> list[str]:
+    if isinstance(item, OtlpRequest):
+        return item.traces()
+    return [] if isinstance(item, OtherDocument) else [item.trace_id]
 
 
-def _waiting(runs: list[list[ReadSpan]], lines: list[LeftLine]) -> list[WaitingRun]:
+def _of_traces(item: SourceItem, traces: frozenset[str] | None) -> Iterable[SourceItem]:
+    """Return what an item has of some traces; all of it for None."""
+    if isinstance(item, OtlpRequest):
+        whole = traces is None or traces.issuperset(item.traces())
+        return [item] if whole else [span for span in item.spans() if traces is None or span.trace_id in traces]
+    if isinstance(item, OtherDocument):
+        return ()
+    return [item] if traces is None or item.trace_id in traces else ()
+
+
+def _traces_of(runs: list[Run]) -> set[str]:
+    simple = {run.trace_id for run in runs if isinstance(run, SimpleRun)}
+    return simple.union([span.trace_id for run in runs if not isinstance(run, SimpleRun) for span in run])
+
+
+def _waiting(runs: list[Run], lines: list[LeftLine]) -> list[WaitingRun]:
     wanted = _traces_of(runs)
     by_trace: dict[str, list[LeftLine]] = {}
     for line in lines:

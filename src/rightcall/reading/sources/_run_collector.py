@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import struct
-import weakref
 from collections.abc import Container, Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from itertools import groupby
-from typing import IO, Any
+from typing import Any
+
+import msgspec
 
 from rightcall.errors import ConfigurationError, InputError, UnknownNameError, nearest
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading import messages
 from rightcall.reading.conventions import groups_of
-from rightcall.reading.formats import span_in
+from rightcall.reading.formats import OtlpRequest, span_in
 from rightcall.reading.messages import Log, has_messages
 from rightcall.reading.runs import (
     GROUPINGS,
     Grouping,
     ReadSpan,
+    Run,
     RunBuilder,
     RunFilter,
+    SimpleRun,
     Traces,
     Warnings,
     once_each,
     read_span,
+    simple_runs,
+    spans_of,
     whole_runs,
     without_creations,
 )
@@ -32,64 +35,7 @@ from rightcall.reading.spans import MESSAGES, UNREADABLE, Item, LogRecord, Other
 from rightcall.values.trajectory import Trajectory
 
 from ._document_reader import LOOKED_FOR, Budget
-
-_PARTS = 64
-# A part is read into memory whole, so 64 parts bring a file of some GB down to tens of MB, and stay well below the
-# usual limit of 256 open files (macOS).
-# Two lengths before each span: reading one back needs no search for its end.
-_SIZES = struct.Struct(">II")
-
-
-class Spill:
-    """Undecoded spans in temporary files, those of one trace in one file. Closing it removes the files."""
-
-    def __init__(self) -> None:
-        self._closing = ExitStack()
-        # `read` returns an iterator, and a caller may drop it half way: then nothing else closes the files.
-        weakref.finalize(self, self._closing.close)
-        self._parts: dict[int, IO[bytes]] = {}
-
-    def add(self, span: PackedSpan) -> None:
-        """Write a span to the file of its trace."""
-        part = part_of_trace(span.trace_id)
-        stream = self._parts.get(part)
-        if stream is None:
-            import tempfile
-
-            stream = tempfile.TemporaryFile(prefix="rightcall-")  # noqa: SIM115 (closed with all the others)
-            self._parts[part] = self._closing.enter_context(stream)
-        scope = span.scope.encode("utf-8", "surrogatepass")
-        stream.write(_SIZES.pack(len(scope), len(span.raw)))
-        stream.write(scope)
-        stream.write(span.raw)
-
-    def spans(self) -> Iterator[tuple[int, Iterable[Span]]]:
-        """Yield the spans in the files, one part after the other. Read each part before asking for the next."""
-        for part in range(_PARTS):
-            stream = self._parts.pop(part, None)
-            yield part, _spans_in(stream) if stream else ()
-            if stream:
-                stream.close()
-
-    def close(self) -> None:
-        """Remove the files."""
-        self._closing.close()
-
-
-def part_of_trace(trace_id: str) -> int:
-    """The number of the file that holds a trace."""
-    # Hashes of strings differ between processes, which is fine: the files never outlive this one, and a hostile trace
-    # cannot be made to fill a single part.
-    return hash(trace_id) % _PARTS
-
-
-def _spans_in(stream: IO[bytes]) -> Iterator[Span]:
-    stream.seek(0)
-    while sizes := stream.read(_SIZES.size):
-        scope_size, raw_size = _SIZES.unpack(sizes)
-        scope = stream.read(scope_size).decode("utf-8", "surrogatepass")
-        yield span_in(stream.read(raw_size), scope)
-
+from ._spilled_spans import Spill, part_of_trace
 
 _HELD_BYTES = 48 * 1024 * 1024
 _NO_LIMIT = 1 << 62
@@ -108,15 +54,20 @@ class RunCollector:
         self.run_filter = RunFilter()
         self._spill = Spill()
         self._keep, self._limits = keep, limits
+        self._simple_runs = simple_runs(limits, keep)
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
         self._beside = ""
         """A description of messages in a source of spans."""
 
-    def add(self, items: Iterable[Item]) -> None:
+    def add(self, items: Iterable[Item | OtlpRequest]) -> None:
         """Add the items of a document."""
         for item in items:
-            if isinstance(item, Span):
+            if isinstance(item, OtlpRequest):
+                simple = self._simple_runs.run_of(item)
+                if simple is None or not self._traces.add_simple(simple):
+                    self.add(item.spans())
+            elif isinstance(item, Span):
                 if groups_of(item):
                     self._traces.unite(item)
                 self._traces.add(read_span(item, self._limits, self._keep))
@@ -149,7 +100,7 @@ class RunCollector:
         if self.budget.is_spent:
             yield from self._spilled_trajectories(warnings)
             return
-        runs = without_creations(self._traces.runs() or [[]])
+        runs: list[Run] = without_creations(self._traces.runs() or [[]])
         runs = whole_runs(runs) if self._grouping == "auto" else runs
         yield from self.trajectories_of(runs, warnings, alone=len(runs) == 1)
 
@@ -164,10 +115,10 @@ class RunCollector:
         if not self._traces.has_spans and not self._logs:
             return [], [], self._messages(name, warnings)
         self.warn_of_loose(name, warnings)
-        spans = [span for run in self._traces.runs() for span in run]
+        spans = [span for run in self._traces.runs() for span in spans_of(run)]
         return spans, self._logs_of(self._logs), []
 
-    def part_with(self, names: Container[str]) -> list[list[ReadSpan]]:
+    def part_with(self, names: Container[str]) -> list[Run]:
         """Remove and return the runs that consist of these traces and conversations only.
 
         There are none once spans have been written to files.
@@ -184,19 +135,21 @@ class RunCollector:
         """The traces and conversations of the runs held."""
         return self._traces.names()
 
-    def counted(self, runs: list[list[ReadSpan]]) -> list[list[ReadSpan]]:
+    def counted(self, runs: list[Run]) -> list[Run]:
         """Return the runs that count by their content alone. The others wait for what else the source holds."""
         runs = without_creations(runs)
         return self.run_filter.counted(runs) if self._grouping == "auto" else runs
 
-    def trajectories_of(
-        self, runs: list[list[ReadSpan]], warnings: Warnings, alone: bool = False
-    ) -> Iterator[Trajectory]:
+    def trajectories_of(self, runs: list[Run], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:
         """Yield the trajectories of runs, each built when asked for. A run that is `alone` gets all log records."""
         runs.reverse()
         while runs:
+            held = runs.pop()
+            if isinstance(held, SimpleRun) and not self._logs and not self._beside:
+                yield _finished(held, warnings)
+                continue
             run = RunBuilder(self._limits, self._keep)
-            run.spans = runs.pop()
+            run.spans = spans_of(held)
             run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
             yield _built(run, warnings)
@@ -226,7 +179,7 @@ class RunCollector:
     def _logs_of(self, traces: Iterable[str]) -> list[LogRecord]:
         return [record for trace in traces for record in self._logs.get(trace, ())] if self._logs else []
 
-    def _spilled(self) -> Iterator[list[list[ReadSpan]]]:
+    def _spilled(self) -> Iterator[list[Run]]:
         """Yield the runs of each file, and last those whose traces are in several files."""
         several, scattered = self._traces.tops(), dict[str, list[ReadSpan]]()
         in_memory: dict[int, list[ReadSpan]] = {}
@@ -273,6 +226,13 @@ def _built(run: RunBuilder, warnings: Warnings) -> Trajectory:
     if warnings.recognised is not None:
         warnings.recognised.conventions.update(run.conventions)
     return made
+
+
+def _finished(run: SimpleRun, warnings: Warnings) -> Trajectory:
+    if warnings.recognised is not None:
+        warnings.recognised.conventions.update(run.conventions)
+    texts = warnings.texts()
+    return msgspec.structs.replace(run.trajectory, warnings=texts) if texts else run.trajectory
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:
@@ -339,21 +299,23 @@ class UnorderedSpans:
         runs = self._counted(begun)
         runs.reverse()
         while runs:
-            spans = runs.pop()
+            spans = spans_of(runs.pop())
             run = RunBuilder(self._limits, self._keep)
             run.spans = spans
             traces = {span.trace_id for span in spans} if self._troubles else ()
             troubles = {text for trace in traces for text in self._troubles.get(trace, ())}
             yield run.trajectory(sorted(troubles)[:_MOST_TROUBLES])
 
-    def _counted(self, begun: Beginnings) -> list[list[ReadSpan]]:
+    def _counted(self, begun: Beginnings) -> list[Run]:
         runs, self._runs = self._runs, []
         if not self._sorts:
             return runs
         run_filter = RunFilter()
         run_filter.begun.update(begun)
         kept = {id(run) for run in (*run_filter.counted(runs), *run_filter.late())}
-        return [run for run in runs if id(run) in kept or any([span.trace_id in self._troubles for span in run])]
+        return [
+            run for run in runs if id(run) in kept or any([span.trace_id in self._troubles for span in spans_of(run)])
+        ]
 
 
 def check_grouping(grouping: str) -> None:

@@ -40,4 +40,5 @@ from ._span import (
     topmost as topmost,
     undecoded as undecoded,
     unnested as unnested,
+    value_of as value_of,
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -135,13 +135,7 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
         place = self.places.get(key)
         if place is None:
             return default
-        raw = self.held[place].value
-        # Most values are strings, and this decoder skips everything else. What it skipped is decoded the tolerant way.
-        try:
-            text = _decode_text(raw).stringValue
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            return _decoded_tolerantly(bytes(raw))
-        return text if text is not msgspec.UNSET else _decoded_tolerantly(bytes(raw))
+        return value_of(self.held[place].value)
 
     def raw(self, keys: tuple[str, ...]) -> tuple[bytes, ...]:
         """Return the undecoded values of these attributes."""
@@ -163,6 +157,21 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
 
     def __len__(self) -> int:
         return len(self.places)
+
+
+def value_of(raw: msgspec.Raw) -> Any:
+    """Return the decoded value of an attribute; None if it cannot be decoded."""
+    # Most values are strings or counts, and this decoder skips everything else. What it skipped is decoded the
+    # tolerant way.
+    try:
+        held = _decode_plain(raw)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return _decoded_tolerantly(bytes(raw))
+    if held.stringValue is not msgspec.UNSET:
+        return held.stringValue
+    if held.intValue is not msgspec.UNSET and bytes(raw).startswith(_INTEGER):
+        return _integer(held.intValue, 0)
+    return _decoded_tolerantly(bytes(raw))
 
 
 def undecoded(text: str) -> tuple[Attribute, ...] | None:
@@ -276,11 +285,13 @@ _KINDS = {
 }
 
 
-class _Text(msgspec.Struct, gc=False):
+class _Plain(msgspec.Struct, gc=False):
     stringValue: str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
+    intValue: Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | str | msgspec.UnsetType = msgspec.UNSET  # noqa: N815
 
 
-_decode_text = msgspec.json.Decoder(_Text).decode
+_INTEGER = b'{"intValue"'
+_decode_plain = msgspec.json.Decoder(_Plain).decode
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 

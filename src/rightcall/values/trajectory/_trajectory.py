@@ -64,7 +64,7 @@ class ToolCall(msgspec.Struct, frozen=True):
         args: object = self.args
         if not isinstance(name, str) or not 0 < len(name) <= DEFAULT_LIMITS.name_length:
             raise InputError(_bad_name(name))
-        if self.unrecorded is not _NOTHING:
+        if self.unrecorded.__class__ is not frozenset or self.unrecorded:
             self._check_unrecorded()
         if args is UNSET or self.output is UNSET:
             self._mark_unrecorded(args is UNSET, self.output is UNSET)

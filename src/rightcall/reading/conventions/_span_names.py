@@ -1,0 +1,54 @@
+"""What the name of a span says about its kind, where no attribute does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rightcall.reading.spans import Span
+
+from ._tool_calls import EXECUTE, MERGED
+
+_OPERATIONS = {
+    "execute_tool ": dict([EXECUTE]),
+    "anthropic.custom_tool_use ": dict([EXECUTE]),
+    "invoke_agent ": {EXECUTE[0]: "invoke_agent"},
+}
+"""Prefixes of names of spans, and the attribute that says the same."""
+_TELLING = tuple(_OPERATIONS)
+
+_ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
+"""Suffixes of names of OpenLLMetry's spans."""
+KIND_KEYS = frozenset(
+    {
+        "gen_ai.operation.name",
+        "openinference.span.kind",
+        "traceloop.span.kind",
+        "langsmith.span.kind",
+        "langfuse.observation.type",
+    }
+)
+"""Attributes with the kind of a span."""
+
+
+def kind_in_name(span: Span) -> Mapping[str, str]:
+    """Return the kind in a span's name as an attribute, if no attribute has it.
+
+    ADK 1 leaves a span without attributes if the tool raised; the name is all there is.
+    """
+    name = span.name
+    said = next((said for operation, said in _OPERATIONS.items() if name.startswith(operation)), None)
+    if said is not None and not name.endswith(MERGED):
+        return {} if _says_kind(span) else said
+    entity, _, kind = name.rpartition(".")
+    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
+        return {"traceloop.span.kind": kind}
+    return {}
+
+
+def may_tell_kind(name: str) -> bool:
+    """Whether the name of a span may have its kind, where no attribute has it."""
+    return name.startswith(_TELLING) or name.rpartition(".")[2] in _ENTITIES
+
+
+def _says_kind(span: Span) -> bool:
+    return not KIND_KEYS.isdisjoint(span.attributes.keys())

@@ -1,0 +1,394 @@
+"""Runs that are read straight from a line of OTLP, by what is known about the shapes of their spans.
+
+Building a run from spans asks many questions: which calls are inside which, which are records of one call, what models
+asked for, which turn is which. A line on which none of them arises needs no answers. It is read here, in one pass and
+with the same functions for values, if all of this holds:
+
+- The line is one trace, and every span has an id of its own and both times.
+- One span has no parent; the parents of all others are on the line, and none of them is a call.
+- No span has events, messages, a conversation or a session, or cannot be read.
+- Every call follows a convention by attributes whose names and deciding values were seen before; all are of one
+  instrumentation, none is MCP's, and at most one turn is recorded.
+- Every call has the name of a tool that is not the framework's own, an object as arguments, an output, and no sign of
+  a failure; they follow one another, without ties and overlaps.
+
+Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_simple_runs.py` compares them. A
+simple run that turns out not to be alone (another line has spans of the same trace, or another run ran inside one of
+its calls) is read again from its line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from rightcall.limits import Limits
+from rightcall.reading.conventions import (
+    KIND_KEYS,
+    MARKS_OF_ANY_VALUE,
+    MERGED,
+    CallShape,
+    Role,
+    Shape,
+    kind_of,
+    may_tell_kind,
+    reads_like_error,
+    shape_of,
+)
+from rightcall.reading.formats import NO_EVENTS, OtlpRequest, OtlpSpan, decode_request, finished
+from rightcall.reading.messages import Conversation, Log, message_attributes
+from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span
+from rightcall.values.trajectory import ToolCall, Trajectory
+
+from ._input_output import KEYS, asked_and_answered
+from ._own_calls import is_named_like_own
+from ._span_calls import DEFERRAL, PARAMETERS, first_text, read_span, take_args, take_output
+from ._span_tree import ReadSpan, Tree
+from ._tokens import COUNTS
+from ._told import told_keys, told_of
+from ._turns import Turns, turns_in
+from ._usage import usage_beside
+
+_MOST_SHAPES = 1024  # the caches are cleared when they are full: hostile traces may have any number of shapes
+_MOST_VALUES = 1024
+_MCP = "mcp"
+_FAILED = 2  # STATUS_CODE_ERROR of opentelemetry/proto/trace/v1/trace.proto
+_HANDED = "handoff to "
+_NO_LOG = Log()
+_SILENT = Conversation()
+
+
+class _CallPlan(msgspec.Struct, gc=False):
+    """How to read a call from spans with the same attribute names and deciding values."""
+
+    shape: CallShape
+    is_told: bool
+    """Whether an attribute says that the span is a call; otherwise its name might say that it is something else."""
+    filled: tuple[str, ...]
+    """Attributes that must not be empty, or the span is something else."""
+
+
+class _Plans(msgspec.Struct, gc=False):
+    """What is known about spans with the same attribute names."""
+
+    hinders: bool
+    """Whether a run with such a span is not simple."""
+    may_be_calls: bool
+    """Whether such a span can be a call of a simple run."""
+    tells: bool
+    """Whether it may say more of the run than its place: its case, its question or answer, its tokens."""
+    by_values: dict[tuple[Any, ...], _CallPlan | None]
+    """The plan for a call by the values that decide its kind; None for another span."""
+
+
+class SimpleRun:
+    """A run with its trajectory, and what tells it from other runs."""
+
+    __slots__ = ("_keep", "_limits", "begin", "conventions", "count", "end", "line", "root", "trace_id", "trajectory")
+
+    def __init__(
+        self,
+        request: OtlpRequest,
+        limits: Limits,
+        keep: tuple[str, ...],
+        spans: list[ReadSpan],
+        trajectory: Trajectory,
+        conventions: Iterable[str],
+    ) -> None:
+        root = next(span for span in spans if span.parent_id is None)
+        held = request.held
+        self.line, self._limits, self._keep, self.trajectory = request.line, limits, keep, trajectory
+        self.trace_id = root.trace_id
+        self.root = (root.name, root.scope)
+        """The name and scope of the topmost span."""
+        self.begin = min([span.start_time_unix_nano or 0 for span, _ in held])
+        self.end = max([span.end_time_unix_nano or 0 for span, _ in held])
+        self.count = len(held)
+        self.conventions = dict.fromkeys(conventions)
+        """The conventions by which its calls were read."""
+
+    def spans(self) -> list[ReadSpan]:
+        """Read the spans of the line one by one, as those of any run."""
+        request = decode_request(self.line)
+        return [read_span(span, self._limits, self._keep) for span in request.spans()] if request else []
+
+
+class SimpleRuns:
+    """Reads the simple runs of a source."""
+
+    def __init__(self, limits: Limits, keep: tuple[str, ...]) -> None:
+        self._limits, self._keep = limits, keep
+        self._told = told_keys(keep)
+        self._plans: dict[Shape, _Plans] = {}
+        self._decoded: dict[Shape, _Plans] = {}
+        """The same for spans whose attributes are decoded: their deciding values are not bytes."""
+        self._names: set[str] = set()
+        """Names of tools that are not a framework's own."""
+
+    def run_of(self, request: OtlpRequest) -> SimpleRun | None:
+        """Return the run of a line; None if it is not simple."""
+        calls: list[_Call] = []
+        others: list[tuple[OtlpSpan, str, Shape]] = []
+        scopes: set[str] = set()
+        tells = False
+        known = self._plans
+        for (span, scope), shape in zip(request.held, request.shapes, strict=True):
+            plans = known.get(shape) or self._learn(shape, known)
+            if plans.hinders or span.events != NO_EVENTS:
+                return None
+            plan = self._plan(span, scope, shape, plans) if plans.may_be_calls else None
+            if plan is None:
+                others.append((span, scope, shape))
+                tells = tells or plans.tells
+            else:
+                calls.append((span, shape, plan))
+                scopes.add(scope)
+        if not calls or not others or len(scopes) > 1:
+            return None
+        return self._run(request, calls, others, scopes.pop(), tells)
+
+    def _learn(self, shape: Shape, plans: dict[Shape, _Plans]) -> _Plans:
+        if len(plans) >= _MOST_SHAPES:
+            plans.clear()
+        keys = shape.places.keys()
+        hinders = bool(shape.groups) or UNREADABLE in keys
+        may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
+        tells = not may_be_calls or not KEYS.isdisjoint(keys)
+        made = plans[shape] = _Plans(hinders, may_be_calls, tells, {})
+        return made
+
+    def _plan(self, span: OtlpSpan, scope: str, shape: Shape, plans: _Plans) -> _CallPlan | None:
+        held = span.attributes
+        values = tuple([bytes(held[place].value) for place in shape.deciding_places])
+        try:
+            return plans.by_values[values]
+        except KeyError:
+            pass
+        attributes: Any = RawAttributes(shape, shape.places, held)
+        return self._learn_values(values, finished(span, scope, attributes), shape, plans)
+
+    def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: _Plans) -> _CallPlan | None:
+        if len(plans.by_values) >= _MOST_VALUES:
+            plans.by_values.clear()
+        plan = plans.by_values[values] = _planned(span, shape)
+        return plan
+
+    def trajectory_of(self, spans: Sequence[Span]) -> Trajectory | None:
+        """Return the trajectory of spans that are all calls, none inside another; None if it is not as simple as that.
+
+        The conditions for each call are those above. Decoded attributes have plans of their own.
+        """
+        made: list[ToolCall] = []
+        layers: set[str] = set()
+        latest = -1
+        for span in spans:
+            plan = self._decoded_plan(span)
+            if plan is None or span.parent_id is not None or span.failed or span.events:
+                return None
+            start, end = span.start_ns, span.end_ns
+            record = self._record(span, plan) if start is not None and end is not None and start >= latest else None
+            if record is None or start is None or end is None:
+                return None
+            layers.add(span.scope or plan.shape.dialect)
+            made.append(_tool_call(record, span.span_id, record.agent, start, end))
+            latest = max(end, start + 1)
+        ids = {span.span_id for span in spans}
+        if len(layers) != 1 or (len(ids) < len(made) and ids != {None}):
+            return None
+        trace_id = next((span.trace_id for span in spans if span.trace_id), None)
+        metadata = {"tool_data": "spans", "instrumentation": [*layers]}
+        return Trajectory(calls=tuple(made), trace_id=trace_id, metadata=metadata)
+
+    def _decoded_plan(self, span: Span) -> _CallPlan | None:
+        attributes = span.attributes
+        shape = shape_of(tuple(attributes))
+        plans = self._decoded.get(shape) or self._learn(shape, self._decoded)
+        if plans.hinders or not plans.may_be_calls:
+            return None
+        values = tuple([attributes[key] for key in shape.deciding])
+        if any([value.__class__ is not str for value in values]):
+            return None  # True and 1 are equal, and say different things
+        try:
+            return plans.by_values[values]
+        except KeyError:
+            return self._learn_values(values, span, shape, plans)
+
+    def _run(
+        self,
+        request: OtlpRequest,
+        calls: list[_Call],
+        others: list[tuple[OtlpSpan, str, Shape]],
+        scope: str,
+        tells: bool,
+    ) -> SimpleRun | None:
+        layers = {scope or plan.shape.dialect for _, _, plan in calls}
+        spans = self._read_others(others) if len(layers) == 1 and _is_one_tree(calls, others) else None
+        if spans is None:
+            return None
+        roles: dict[int, Role] = {id(span): kind for span in spans if (kind := span.kind) in ("agent", "model")}
+        tree = Tree(spans, roles)
+        turns = turns_in(spans, roles, tree, _no_messages) if len(roles) > 1 else Turns()
+        made = self._calls(calls, scope, tree) if turns.count == 1 and turns.is_known else None
+        if made is None:
+            return None
+        metadata = told_of(_NO_LOG, spans, self._keep) if tells else {}
+        metadata["tool_data"] = "spans"
+        metadata["instrumentation"] = [*layers]
+        asked, answered = asked_and_answered(spans, roles, tree) if tells or "model" in roles.values() else (None, None)
+        trajectory = Trajectory(
+            calls=tuple(made),
+            input=asked,
+            output=answered,
+            trace_id=spans[0].trace_id,
+            metadata=metadata,
+            usage=usage_beside(spans, roles, made),
+        )
+        conventions = [plan.shape.convention.name for _, _, plan in calls]
+        return SimpleRun(request, self._limits, self._keep, spans, trajectory, conventions)
+
+    def _read_others(self, others: list[tuple[OtlpSpan, str, Shape]]) -> list[ReadSpan] | None:
+        """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
+        found = []
+        for span, scope, shape in others:
+            attributes = RawAttributes(shape, shape.places, span.attributes)
+            read = read_span(finished(span, scope, attributes), self._limits, self._keep)
+            says_more = message_attributes(attributes) or (read.kind == "model" and not KEYS.isdisjoint(shape.places))
+            if read.call is not None or isinstance(read.kind, CallShape) or says_more:
+                return None
+            found.append(read)
+        return found
+
+    def _calls(self, calls: list[_Call], scope: str, tree: Tree) -> list[ToolCall] | None:
+        """Return the calls in order; None if one is not simple, or they do not follow one another."""
+        made = []
+        latest = -1
+        for span, shape, plan in sorted(calls, key=_start) if _are_mixed(calls) else calls:
+            start, end = span.start_time_unix_nano or 0, span.end_time_unix_nano or 0
+            call = self._call(span, shape, plan, scope, tree) if latest <= start else None
+            if call is None:
+                return None
+            made.append(call)
+            latest = max(end, start + 1)
+        return made
+
+    def _call(self, span: OtlpSpan, shape: Shape, plan: _CallPlan, scope: str, tree: Tree) -> ToolCall | None:
+        if span.status.code == _FAILED:
+            return None
+        attributes: Any = RawAttributes(shape, shape.places, span.attributes)
+        named = Span(span.name, "", None, None, None, None, attributes, False, "", scope)
+        record = self._record(named, plan)
+        if record is None:
+            return None
+        agent = tree.agent_of(span.parent(), record.agent)
+        return _tool_call(
+            record, (span.span_id or "").lower(), agent, span.start_time_unix_nano, span.end_time_unix_nano
+        )
+
+    def _record(self, span: Span, plan: _CallPlan) -> CallRecord | None:
+        """Read a call by its plan; None if more has to be asked about it."""
+        known, attributes = plan.shape, span.attributes
+        name = attributes[known.tool[0]]
+        if name.__class__ is not str or not (name in self._names or self._is_plain(name)):
+            return None
+        if span.name.startswith(_HANDED) or not (plan.is_told or not may_tell_kind(span.name)):
+            return None
+        if plan.filled and any([attributes[key] in (None, "") for key in plan.filled]):
+            return None
+        convention = known.convention
+        record = CallRecord(name, span, convention.name)
+        if known.call_id:
+            record.call_id = first_text(attributes, known.call_id)
+        if known.tool_id:
+            record.tool_id = first_text(attributes, known.tool_id)
+        if known.agent:
+            record.agent = first_text(attributes, known.agent)
+        key = known.args[0]
+        take_args(record, convention, attributes, key, attributes[key], self._limits)
+        if record.args.__class__ is not dict:
+            return None
+        take_output(record, convention, attributes, attributes[known.output[0]], self._limits)
+        return None if record.output is NOTHING or record.failed else record
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
+        is_odd = not name or name in PLACEHOLDERS or name[0] == '"' or name == MERGED
+        if is_odd or len(name) > self._limits.name_length or is_named_like_own(name):
+            return False
+        if len(self._names) >= _MOST_VALUES:
+            self._names.clear()
+        self._names.add(name)
+        return True
+
+
+@lru_cache(maxsize=8)
+def simple_runs(limits: Limits, keep: tuple[str, ...]) -> SimpleRuns:
+    """Return the reader of simple runs with these limits and attributes to keep, which remembers what it learnt."""
+    return SimpleRuns(limits, keep)
+
+
+_Call = tuple[OtlpSpan, Shape, _CallPlan]
+
+
+def _start(call: _Call) -> int:
+    return call[0].start_time_unix_nano or 0
+
+
+def _are_mixed(calls: list[_Call]) -> bool:
+    """Whether calls are not recorded in order of their start."""
+    starts = [span.start_time_unix_nano or 0 for span, _, _ in calls]
+    return starts != sorted(starts)
+
+
+def _planned(span: Span, shape: Shape) -> _CallPlan | None:
+    """Return the plan for calls like this span; None if it is not a call, or more has to be asked about it."""
+    places = shape.places
+    kind = kind_of(span)
+    is_told = not KIND_KEYS.isdisjoint(places)
+    if not isinstance(kind, CallShape) or not (is_told or not may_tell_kind(span.name)):
+        return None
+    if not (kind.tool and kind.args and kind.output) or kind.may_fail or kind.args[0] == PARAMETERS:
+        return None
+    if kind.convention.name == _MCP:
+        return None
+    # Values that decide are part of what the plan is found by, and a tool's name is looked at in any case.
+    known = {kind.tool[0], *shape.deciding}
+    return _CallPlan(kind, is_told, tuple([key for key in places if key in MARKS_OF_ANY_VALUE and key not in known]))
+
+
+def _tool_call(
+    record: CallRecord, span_id: str | None, agent: str | None, start: int | None, end: int | None
+) -> ToolCall:
+    output = record.output
+    is_suspected = output.__class__ is str and reads_like_error(output)
+    names = (record.tool_id, record.call_id, span_id, None, agent)
+    return ToolCall(record.name, record.args, output, None, None, None, *names, start, end, "span", is_suspected)
+
+
+def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) -> bool:
+    """Whether the spans of a line are one tree of one trace with calls as its leaves, all with ids and times."""
+    held = [span for span, _, _ in others]
+    inner = {(span.span_id or "").lower(): span.parent() for span in held}
+    if len(inner) < len(held) or "" in inner or [*inner.values()].count(None) != 1:
+        return False
+    # Parents before children: what is not reached in as many steps as there are spans is a ring, or below a call.
+    placed: set[str | None] = {None}
+    for _ in inner:
+        placed.update([own for own, parent in inner.items() if parent in placed])
+    if len(placed) <= len(inner):
+        return False
+    held += [span for span, _, _ in calls]
+    if len({span.trace_id for span in held}) > 1:
+        return False
+    if any([span.start_time_unix_nano is None or span.end_time_unix_nano is None for span in held]):
+        return False
+    leaves = {(span.span_id or "").lower() for span, _, _ in calls}
+    if len(leaves) < len(calls) or "" in leaves or not leaves.isdisjoint(inner):
+        return False
+    return all([span.parent() in inner for span, _, _ in calls])
+
+
+def _no_messages(span: ReadSpan) -> Conversation:
+    return _SILENT

@@ -1,0 +1,254 @@
+"""Runs that are read without a tree of spans, against the same runs built from their spans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace.status import Status, StatusCode
+from tests.reading.changes import Document, spans, written
+from tests.reading.corpus import recordings
+from tests.reading.differential import counted, differing, plain_run, read_by_spans, read_directly
+
+from rightcall import read, read_spans
+from rightcall.reading.runs._simple_runs import SimpleRuns
+from rightcall.values.trajectory import Trajectory
+
+Edit = Callable[[list[dict[str, Any]]], None]
+
+
+def _set(span: dict[str, Any], key: str, held: Any) -> None:
+    span["attributes"] = [each for each in span["attributes"] if each["key"] != key]
+    if held is not None:
+        span["attributes"].append({"key": key, "value": held if isinstance(held, dict) else {"stringValue": held}})
+
+
+def _ask(held: list[dict[str, Any]]) -> None:
+    _set(held[0], "input.value", "Hi?")
+    _set(held[0], "output.value", "Ho")
+
+
+def _put_agent_in_call(held: list[dict[str, Any]]) -> None:
+    _set(held[2], "gen_ai.operation.name", "invoke_agent")
+    held[2]["parentSpanId"] = held[1]["spanId"]
+
+
+SIMPLE: dict[str, Edit] = {
+    "as it is": lambda held: None,
+    "out of order": lambda held: held.reverse(),
+    "a case named by the root": lambda held: _set(held[0], "rightcall.case.id", "c1"),
+    "a question and an answer": lambda held: _ask(held),
+    "tokens of the agent": lambda held: _set(held[0], "gen_ai.usage.input_tokens", {"intValue": "12"}),
+    "an error as text": lambda held: _set(held[1], "gen_ai.tool.call.result", "Error: no such city"),
+    "a span of a server around": lambda held: held[0].update(name="POST /chat", attributes=[]),
+}
+"""Changes after which a run is still read directly."""
+
+OTHER: dict[str, Edit] = {
+    "a tie": lambda held: held[2].update(startTimeUnixNano=held[1]["startTimeUnixNano"]),
+    "an overlap": lambda held: held[1].update(endTimeUnixNano=held[3]["endTimeUnixNano"]),
+    "a call in a call": lambda held: held[2].update(parentSpanId=held[1]["spanId"]),
+    "an agent in a call": lambda held: _put_agent_in_call(held),
+    "no start": lambda held: held[1].pop("startTimeUnixNano"),
+    "no end": lambda held: held[0].pop("endTimeUnixNano"),
+    "no id": lambda held: held[1].pop("spanId"),
+    "an id twice": lambda held: held[1].update(spanId=held[2]["spanId"]),
+    "a lost parent": lambda held: held[1].update(parentSpanId="00f067aa0ba902b7"),
+    "two roots": lambda held: held[1].update(parentSpanId=""),
+    "a parent of zeros": lambda held: held[1].update(parentSpanId="0" * 16),
+    "a root that is its own parent": lambda held: held[0].update(parentSpanId=held[0]["spanId"]),
+    "a failure": lambda held: held[1].update(status={"code": 2, "message": "boom"}),
+    "a type of error": lambda held: _set(held[1], "error.type", "ValueError"),
+    "an event": lambda held: held[1].update(events=[{"name": "exception", "attributes": []}]),
+    "no arguments": lambda held: _set(held[1], "gen_ai.tool.call.arguments", None),
+    "arguments that are not an object": lambda held: _set(held[1], "gen_ai.tool.call.arguments", "[1]"),
+    "arguments that are not JSON": lambda held: _set(held[1], "gen_ai.tool.call.arguments", "{'a"),
+    "no output": lambda held: _set(held[1], "gen_ai.tool.call.result", None),
+    "a made-up output": lambda held: _set(held[1], "gen_ai.tool.call.result", "<not specified>"),
+    "a name in quotes": lambda held: _set(held[1], "gen_ai.tool.name", '"search"'),
+    "a name that is a number": lambda held: _set(held[1], "gen_ai.tool.name", {"intValue": "3"}),
+    "an empty name": lambda held: _set(held[1], "gen_ai.tool.name", ""),
+    "an answer by a call": lambda held: _set(held[1], "gen_ai.tool.name", "final_result"),
+    "a hand-off": lambda held: _set(held[1], "gen_ai.tool.name", "transfer_to_billing"),
+    "merged responses": lambda held: _set(held[1], "gen_ai.tool.name", "(merged)"),
+    "the name of a hand-off": lambda held: held[1].update(name="handoff to billing"),
+    "a deferred call": lambda held: _set(held[1], "pydantic_ai.tool.deferral.name", "ApprovalRequired"),
+    "a session": lambda held: _set(held[0], "session.id", "s1"),
+    "messages": lambda held: _set(held[0], "gen_ai.input.messages", '[{"role": "user", "content": "Hi"}]'),
+    "a case named by a call": lambda held: _set(held[1], "rightcall.case.id", "c1"),
+    "tokens of a call": lambda held: _set(held[1], "gen_ai.usage.input_tokens", {"intValue": "12"}),
+    "another trace": lambda held: held[1].update(traceId="9" * 32),
+    "calls only": lambda held: held.__delitem__(0),
+    "no calls": lambda held: held.__delitem__(slice(1, None)),
+}
+"""Changes after which it is built from its spans."""
+
+
+def _edited(edit: Edit) -> Document:
+    document = plain_run()
+    edit(document["resourceSpans"][0]["scopeSpans"][0]["spans"])
+    return document
+
+
+@pytest.mark.parametrize("name", SIMPLE)
+def test_simple_run_is_read_directly_and_the_same(name: str) -> None:
+    data = written(_edited(SIMPLE[name]))
+
+    with counted() as simple:
+        read_so = read_directly(data)
+
+    assert len(simple) == 1
+    assert read_so == read_by_spans(data)
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_run_with_a_question_is_built_from_its_spans(name: str) -> None:
+    data = written(_edited(OTHER[name]))
+
+    with counted() as simple:
+        read_so = read_directly(data)
+
+    assert not simple
+    assert read_so == read_by_spans(data)
+
+
+def test_calls_of_a_simple_run_are_complete() -> None:
+    [run] = read(written(plain_run(calls=2)))
+
+    first, second = run.calls
+    assert (first.name, first.args, first.output) == ("search", {"query": "q0", "limit": 0}, {"status": "ok", "id": 0})
+    assert (second.name, second.call_id, second.agent, second.span_id) == ("book", "call_0_1", "shop", f"{3:016x}")
+    assert run.usage is not None
+    assert run.usage.duration_ns == 9_000
+
+
+def test_another_line_of_the_same_trace_joins_a_simple_run() -> None:
+    first, second = plain_run(calls=2), plain_run(calls=3)
+    late = spans(second)[-1]
+    second["resourceSpans"][0]["scopeSpans"][0]["spans"] = [late]
+    for lines in ([first, second], [second, first], [first, first]):
+        data = b"\n".join(map(written, lines))
+
+        assert read_directly(data) == read_by_spans(data)
+
+    [run] = read(b"\n".join(map(written, [first, second])))
+    assert run.names == ("search", "book", "pay")
+
+
+def test_run_inside_a_call_of_a_simple_run_is_part_of_it() -> None:
+    outer, inner = plain_run(0, calls=1), plain_run(1, calls=1)
+    call = spans(outer)[1]
+    call.update(endTimeUnixNano=str(1_700_000_000_000_100_000))
+    spans(outer)[0].update(endTimeUnixNano=str(1_700_000_000_000_200_000))
+    _set(spans(inner)[0], "output.value", "done")
+    _set(call, "gen_ai.tool.call.result", "done")
+    data = b"\n".join(map(written, [outer, inner]))
+
+    [run] = read(data)
+
+    assert run.names == ("search", "search")
+    assert run.calls[1].parent_id == call["spanId"]
+    assert read_directly(data) == read_by_spans(data)
+
+
+@pytest.mark.parametrize("grouping", ["auto", "trace"])
+def test_every_recording_is_read_the_same(grouping: str) -> None:
+    for name, files in recordings().items():
+        if "otlp.json" in files:
+            data = files["otlp.json"]
+            assert read_directly(data, grouping=grouping) == read_by_spans(data, grouping=grouping), name
+
+
+def test_mutants_are_read_the_same() -> None:
+    found, simple = differing(2_000, seed=20)
+
+    assert not found
+    assert simple > 700  # most of what is compared would otherwise be built from spans both times
+
+
+def test_warnings_of_a_source_reach_its_simple_runs() -> None:
+    data = written(plain_run()) + b"\n{broken\n"
+
+    [run] = read(data)
+
+    assert "line 2 was left out" in run.warnings[0]
+    assert read_directly(data) == read_by_spans(data)
+
+
+def test_large_file_has_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rightcall.reading.sources import _document_reader, _large_file
+
+    monkeypatch.setattr(_document_reader, "_LARGE", 1 << 12)
+    monkeypatch.setattr(_large_file, "_BLOCK", 1 << 13)
+    monkeypatch.setattr(_large_file, "_SMALLEST_BLOCK", 1 << 10)
+    lines = [written(plain_run(number, 1 + number % 4)) for number in range(60)]
+    lines.insert(50, lines[3])  # the same spans again, in another block
+    path = tmp_path / "runs.jsonl"
+    path.write_bytes(b"\n".join(lines) + b"\n")
+
+    with counted() as simple:
+        runs = [repr(run) for run in read(path)]
+
+    assert len(simple) >= 59
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SimpleRuns, "run_of", lambda self, request: None)
+        assert runs == [repr(run) for run in read(path)]
+
+
+def _live(place: int, **more: Any) -> ReadableSpan:
+    held = {"tool.name": "search", "input.value": json.dumps({"n": place}), "output.value": '{"content": "ok"}'}
+    given = {"name": "search", "start_time": place, "end_time": place + 1, "attributes": held, **more}
+    return ReadableSpan(**given)
+
+
+def _both(given: list[Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Trajectory, Trajectory, int]:
+    direct: list[Trajectory] = []
+    trajectory_of = SimpleRuns.trajectory_of
+
+    def counting(self: SimpleRuns, read: Any) -> Trajectory | None:
+        found = trajectory_of(self, read)
+        direct.extend([] if found is None else [found])
+        return found
+
+    monkeypatch.setattr(SimpleRuns, "trajectory_of", counting)
+    first = read_spans(given)
+    monkeypatch.setattr(SimpleRuns, "trajectory_of", lambda self, read: None)
+    return first, read_spans(given), len(direct)
+
+
+def test_spans_of_the_sdk_that_are_all_calls_are_read_directly(monkeypatch: pytest.MonkeyPatch) -> None:
+    direct, built, count = _both([_live(place) for place in range(5)], monkeypatch)
+
+    assert count == 1
+    assert repr(direct) == repr(built)
+    assert [call.args for call in direct.calls] == [{"n": place} for place in range(5)]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"status": Status(StatusCode.ERROR, "boom")},
+        {"start_time": 0},
+        {"start_time": None},
+        {"end_time": None},
+        {"attributes": {"tool.name": "search", "input.value": "{}"}},
+        {"attributes": {"tool.name": "search", "input.value": "[]", "output.value": "x"}},
+        {"attributes": {"tool.name": "search", "input.value": "{}", "output.value": "x", "error.type": "E"}},
+        {"attributes": {"tool.name": "search", "input.value": "{}", "output.value": "x", "reward": 1}},
+        {"attributes": {"tool.name": "final_answer", "input.value": "{}", "output.value": "x"}},
+        {"attributes": {"openinference.span.kind": "LLM", "input.value": "Hi", "output.value": "Ho"}},
+        {"attributes": {"span_type": True, "tool.name": "search", "input.value": "{}", "output.value": "x"}},
+        {"name": "invoke_agent shop"},
+        {"name": "search.workflow"},
+    ],
+    ids=lambda more: ", ".join([str(key) for key in (more.get("attributes") or more)]),
+)
+def test_other_spans_of_the_sdk_are_built(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    direct, built, count = _both([_live(0), _live(1, **more), _live(2)], monkeypatch)
+
+    assert count == 0 or "workflow" in str(more)
+    assert repr(direct) == repr(built)
