@@ -89,6 +89,42 @@ def test_trials_of_variants_take_turns(project: Path) -> None:
     assert {"l", "s"} == set(order[:12]) == set(order[12:])
 
 
+def test_a_gate_compares_the_others_with_the_variant_that_it_names(project: Path) -> None:
+    variants = [word for name in ("small", "large", "twin") for word in ("--variant", name)]
+    with (project / "rightcall.toml").open("a") as file:
+        file.write('[variants.twin]\nmodel = "large"\nprompt = "Be brief."\nenvironment = {TONE = "!"}\n')
+
+    done = rightcall("run", *variants, "--repeat", "8", "--gate", "large", cwd=project)
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    table, small, twin = (done.stdout.index(text) for text in ("variant", "large → small", "large → twin"))
+    assert table < small < twin
+    assert "gate  worse than large: hard 8/8 → 0/8" in done.stdout[small:twin]
+    assert "worse" not in done.stdout[twin:].replace("no worse", "").replace("not worse", "")
+
+
+def test_a_variant_that_is_as_good_passes_the_gate_though_cases_fail(project: Path) -> None:
+    with (project / "rightcall.toml").open("a") as file:
+        file.write('[variants.twin]\nmodel = "small"\nprompt = "Be brief."\nenvironment = {TONE = "!"}\n')
+
+    done = rightcall(
+        *("run", "--variant", "small", "--variant", "twin", "--gate", "small", "--repeat", "8"),
+        *("--allow-drop", "0.5", "--inconclusive", "pass"),
+        cwd=project,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_each_variant_has_a_report_of_its_own(project: Path) -> None:
+    done = rightcall("run", "--variant", "large", "--variant", "small", "--format", "json={variant}.json", cwd=project)
+
+    assert done.returncode == 1
+    passed = [json.loads((project / f"{name}.json").read_text())["totals"]["passed"] for name in ("large", "small")]
+    assert passed == [2, 1]
+    assert done.stdout.count("hard") == 1
+
+
 def test_a_variant_may_be_another_agent(project: Path) -> None:
     done = rightcall("run", "--variant", "other", cwd=project)
 
@@ -101,7 +137,12 @@ def test_a_variant_may_be_another_agent(project: Path) -> None:
     [
         (["--variant", "larg"], "no variant 'larg' below [variants] in rightcall.toml; did you mean 'large'?"),
         (["--variant", "wrong"], "variants.wrong: Object contains unknown field `modell`"),
-        (["--variant", "large", "--variant", "small", "--format", "json"], "--format is about one run"),
+        (["--variant", "large", "--variant", "small", "--format", "json"], "each variant has a report of its own"),
+        (["--variant", "large", "--variant", "small", "--gate", "main"], "one of large, small"),
+        (
+            ["--variant", "large", "--variant", "small", "--gate", "large", "--repeat", "2..4"],
+            "--repeat A..B stops one run early",
+        ),
     ],
 )
 def test_a_mistake_is_told(project: Path, options: list[str], message: str) -> None:

@@ -22,12 +22,18 @@ from ._terminal import Screen
 _RULE = ("rule_out", "allow_drop", "confidence", "inconclusive")
 
 
-def print_gate(before: RunFolder, after: RunFolder, options: dict[str, Any]) -> int:
-    """Print whether one run is worse than another, and return the exit code. Raises `StoreError`."""
+def print_gate(
+    before: RunFolder, after: RunFolder, options: Mapping[str, Any], called: tuple[str, str] | None = None
+) -> int:
+    """Print whether one run is worse than another, and return the exit code. Raises `StoreError`.
+
+    The two are called by their branches and ids, unless they are `called` something else.
+    """
+    first, last = called or (name_of(before), name_of(after))
     said = gate(gate_sides_in(before), gate_sides_in(after), gate_rule(options))
     screen = Screen()
-    screen.line(f"{name_of(before)} → {name_of(after)}   {count_text(len(said.cases), 'case')}")
-    for line in gate_lines(said, name_of(before), screen.paper()):
+    screen.line(f"{first} → {last}   {count_text(len(said.cases), 'case')}")
+    for line in gate_lines(said, first, screen.paper()):
         screen.line(*line)
     return said.exit_code
 

@@ -10,8 +10,9 @@ from time import monotonic
 import msgspec
 
 from rightcall.cases.verdicts import Overall
+from rightcall.errors import StoreError
 from rightcall.reporting.reports import Report
-from rightcall.reporting.store import RUNS
+from rightcall.reporting.store import RUNS, RunFolder
 from rightcall.running import runner
 from rightcall.values.redaction import redacted_overall
 from rightcall.values.results import CaseResult, OverallResult, Totals
@@ -69,15 +70,26 @@ class Running:
         with Stopping() as stopping, stdout_guard():
             for _ in self.steps(stopping):
                 pass
-        report = self.report()
-        self._output.finish(report)
-        if self._trouble is not None:
-            print_error(self._trouble)
+        code = self.told(self.report())
         if stopping.is_asked:
             self._say_how_to_resume()
             return _INTERRUPTED
+        return code
+
+    def told(self, report: Report) -> int:
+        """Print and write a report, and return the exit code. Raises `RightcallError`."""
+        self._output.finish(report)
+        if self._trouble is not None:
+            print_error(self._trouble)
         # Never 0 for a run whose journal was changed.
         return report.exit_code or (_NOT_KEPT if self._trouble is not None else 0)
+
+    @property
+    def folder(self) -> RunFolder:
+        """Where the run is kept. Raises `StoreError` where nothing was begun."""
+        if self._plan.run is None:
+            raise StoreError("nothing was run, so there is nothing to compare")
+        return self._plan.run
 
     def steps(self, stopping: Stopping) -> Iterator[None]:
         """Run what is left to be run, and yield after each event, so that several runs can take turns."""

@@ -12,6 +12,7 @@ from rightcall.reporting.reports import Report
 from rightcall.running import runner
 from rightcall.values.results import CaseResult
 
+from .._gate import print_gate
 from .._live import Stopping
 from .._output import Output
 from .._terminal import Screen, stdout_guard
@@ -19,12 +20,20 @@ from ._request import RunRequest
 from ._running import Running
 
 _INTERRUPTED = 130
+_PLACE = "{variant}"
+"""What stands for the variant in the name of a report's file."""
 _MOST_NAMED = 20
 _HEAD = ("variant", "passed", "rate", "failed", "error", "not measured", "mean time", "mean tokens", "run")
 
 
-class _Unshown(Output):
-    """An output that shows nothing while variants run: results of several runs would be mixed."""
+class _Files(Output):
+    """The reports of one variant. They are files: on a terminal, results of several runs would be mixed."""
+
+    def __init__(self, request: RunRequest, variant: str) -> None:
+        named = [each.replace(_PLACE, variant) for each in request.formats]
+        held = request.output_file and request.output_file.replace(_PLACE, variant)
+        super().__init__(named, held, request.max_detail, redacts=request.redact is not False)
+        self._printed = []
 
     def show(self, result: CaseResult) -> None:
         """Show nothing."""
@@ -35,7 +44,8 @@ def run_variants(request: RunRequest, *, is_watching: bool) -> int:
 
     A single variant is run and reported as any agent is.
 
-    Their trials take turns, so that an hour in which a provider is slow or broken is the same for all.
+    Their trials take turns, so that an hour in which a provider is slow or broken is the same for all. With a gate, the
+    variant that it names is what the others are compared with, and the gate decides the exit code.
 
     Raises:
         RightcallError: what is asked cannot be run.
@@ -44,33 +54,52 @@ def run_variants(request: RunRequest, *, is_watching: bool) -> int:
     if len(set(request.variants)) == 1:
         # One variant is a run like any other: its findings, formats and gate are shown.
         return Running(msgspec.structs.replace(request, variant=request.variants[0], variants=[])).run()
-    shared = _processes(request)
+    alone = msgspec.structs.replace(request, variants=[], gate=None, workers=_processes(request))
     runs = {
-        name: Running(
-            msgspec.structs.replace(request, variant=name, variants=[], workers=shared),
-            _Unshown([], None, request.max_detail),
-        )
+        name: Running(msgspec.structs.replace(alone, variant=name), _Files(request, name))
         for name in dict.fromkeys(request.variants)
     }
     runner.hide_memory()
     with Stopping() as stopping, stdout_guard():
         _take_turns({name: run.steps(stopping) for name, run in runs.items()})
     reports = {name: run.report() for name, run in runs.items()}
-    _print(reports)
+    codes = {name: run.told(reports[name]) for name, run in runs.items()}
+    first = request.gate or next(iter(runs))
+    _print({first: reports[first], **reports}, is_gated=request.gate is not None)
     if stopping.is_asked:
         return _INTERRUPTED
-    return max([report.exit_code for report in reports.values()])
+    return max(codes.values()) if request.gate is None else _gated(request, runs, reports)
+
+
+def _gated(request: RunRequest, runs: Mapping[str, Running], reports: Mapping[str, Report]) -> int:
+    """Print whether each variant is worse than the one that the gate names, and return the gravest exit code."""
+    first, rule = request.gate or "", msgspec.structs.asdict(request)
+    # A rate or a case that has to be kept is asked of each variant by itself, also of the first.
+    codes = [report.exit_code for report in reports.values() if report.gate is not None]
+    others = [(name, run) for name, run in runs.items() if name != first]
+    compared = [print_gate(runs[first].folder, run.folder, rule, (first, name)) for name, run in others]
+    return max([*codes, *compared])
 
 
 def _check(request: RunRequest, *, is_watching: bool) -> None:
     for is_given, option in (
         (is_watching, "--watch"),
         (request.resume is not None, "--resume"),
-        (request.is_gated, "--gate"),
-        (bool(request.formats or request.output_file), "--format"),
     ):
         if is_given and (len(set(request.variants)) > 1 or option == "--watch"):
             raise click.UsageError(f"{option} is about one run, and each variant is one; use it with their runs")
+    if len(set(request.variants)) == 1:
+        return
+    if request.gate is not None and request.gate not in request.variants:
+        names = ", ".join(dict.fromkeys(request.variants))
+        raise click.UsageError(f"--gate names the variant that the others are compared with, one of {names}")
+    if request.repeat_least < request.repeat:
+        raise click.UsageError("--repeat A..B stops one run early, and variants are run alike: give one number")
+    for asked in filter(None, [*request.formats, request.output_file]):
+        if _PLACE not in asked:
+            raise click.UsageError(
+                f"each variant has a report of its own: --format junit=report-{_PLACE}.xml, for example"
+            )
 
 
 def _processes(request: RunRequest) -> int:
@@ -89,7 +118,7 @@ def _take_turns(left: dict[str, Iterator[None]]) -> None:
                 del left[name]
 
 
-def _print(reports: Mapping[str, Report]) -> None:
+def _print(reports: Mapping[str, Report], *, is_gated: bool) -> None:
     screen = Screen()
     rows = [_HEAD, *[_row(name, report) for name, report in reports.items()]]
     widths = [max([len(row[place]) for row in rows]) for place in range(len(_HEAD))]
@@ -103,6 +132,8 @@ def _print(reports: Mapping[str, Report]) -> None:
             screen.line(f"  {case}: {verdicts[first][case]} with {first}, {verdicts[other].get(case)} with {other}")
         if len(changed) > _MOST_NAMED:
             screen.line(f"  … and {len(changed) - _MOST_NAMED:,} more cases differ")
+        if is_gated:
+            continue
         runs = f"{reports[first].run_id} {reports[other].run_id}"
         screen.line(f"worse, or chance?  rightcall diff {runs} --gate   # {first} and {other}")
 
