@@ -12,7 +12,7 @@ export PIP_NO_COMPILE = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo everything test fuzz mutants lint figures check bench frameworks servers docs package screenshots browser java clean
+.PHONY: help demo everything test fuzz mutants lint figures check bench frameworks servers reference docs package screenshots browser java clean
 
 help: ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -51,6 +51,11 @@ frameworks: $(VENV)/.tested ## Try real agent frameworks, in environments of the
 
 servers: $(VENV)/.tested ## Send recordings to a real Phoenix and a real MLflow on loopback, and read them back
 	$(BIN)/python -m tests.servers
+
+reference: $(VENV)/.tested ## Write the generated parts of the documentation anew: evaluators, Python interface, colours of screens
+	$(BIN)/python -m tools.evaluator_pages
+	$(BIN)/python -m tools.api_pages
+	$(BIN)/python -m tests.docs.colours
 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -9,13 +9,12 @@ import inspect
 import io
 import json
 import re
-import shlex
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 import pytest
+from tests.docs.colours import COLOURS, PAGES, Block, blocks_of, screens_of
 from tests.processes import rightcall
 
 from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory, errors
@@ -41,7 +40,6 @@ from rightcall.values.results import (
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCUMENTS = sorted({*PAGES, *ROOT.glob("*.md")})
 EXAMPLES = ROOT / "docs" / "examples"
 WRITTEN = {
@@ -60,34 +58,15 @@ WRITTEN = {
 """The section of the reference about each part of an eval set."""
 EXIT_CODES = (0, 1, 2, 3, 130)
 
-_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _SECONDS = re.compile(r" in \d+\.\d\ds(  run [0-9a-f]{4})?$", re.MULTILINE)
 _TEMPORARY = re.compile(r"\S+/rightcall-demo-\w+")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
-class Block(NamedTuple):
-    """A fenced block of a page: its language, its text, its line, and the block right below it, if any."""
-
-    language: str
-    text: str
-    line: int
-    output: str | None
-
-
-def blocks_of(page: Path) -> Iterator[Block]:
-    text = page.read_text(encoding="utf-8")
-    found = list(_BLOCK.finditer(text))
-    for index, block in enumerate(found):
-        below = found[index + 1] if index + 1 < len(found) else None
-        follows = below is not None and below[1] == "text" and not text[block.end() : below.start()].strip()
-        output = below[2] if below is not None and follows else None
-        yield Block(block[1], block[2], text.count("\n", 0, block.start()) + 2, output)
-
-
-def pages_with(language: str) -> list[Path]:
-    return [page for page in PAGES if any(block.language == language for block in blocks_of(page))]
+def pages_with(*languages: str) -> list[Path]:
+    return [page for page in PAGES if any(block.language in languages for block in blocks_of(page))]
 
 
 def name_of(page: Path) -> str:
@@ -111,15 +90,6 @@ def run_rightcall(arguments: list[str], cwd: Path = ROOT) -> str:
     with tempfile.TemporaryDirectory() as temporary:
         done = rightcall(*arguments, cwd=cwd, NO_COLOR="1", COLUMNS="80", TMPDIR=temporary)
     return done.stdout + done.stderr
-
-
-def edit(diff: str, folder: Path) -> None:
-    """Do to the Python file of a project what a page shows: each line taken away is in it, once."""
-    [file] = folder.glob("*.py")
-    text = file.read_text(encoding="utf-8")
-    old, new = ("".join([line[1:] for line in diff.splitlines(keepends=True) if line[0] == sign]) for sign in "-+")
-    assert text.count(old) == 1, diff
-    file.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def comparable(text: str) -> list[str]:
@@ -172,31 +142,24 @@ def test_every_python_block_runs_and_prints_what_the_page_says(page: Path) -> No
             assert printed == (block.output or ""), f"{name_of(page)}:{block.line} prints something else"
 
 
-@pytest.mark.parametrize("page", pages_with("console"), ids=name_of)
+@pytest.mark.parametrize("page", pages_with("console", "terminal"), ids=name_of)
 def test_every_command_shown_prints_what_the_page_says(page: Path, tmp_path: Path) -> None:
-    project = ROOT  # or the one that the page makes, once it has made it
-    for block in blocks_of(page):
-        if block.language == "diff":
-            edit(block.text, project)
-        if block.language == "console":
-            command, _, shown = block.text.partition("\n")
-            assert command.startswith("$ rightcall "), f"{name_of(page)}:{block.line} shows another program"
+    colours = json.loads(COLOURS.read_text(encoding="utf-8"))
+    for screen in screens_of(page, tmp_path):
+        command, _, shown = screen.block.text.partition("\n")
+        where = f"{name_of(page)}:{screen.block.line}"
 
-            arguments = shlex.split(command)[2:]
-            makes_project = arguments[0] == "init"
-            printed = run_rightcall(arguments, tmp_path if makes_project else project)
-            project = tmp_path / arguments[1] if makes_project else project
-
-            assert comparable(printed) == comparable(shown), f"{name_of(page)}:{block.line} prints something else"
+        assert comparable(screen.text) == comparable(shown), f"{where} prints something else"
+        assert [list(each) for each in screen.colours] == colours.get(command, []), f"{where}: run make reference"
 
 
 @pytest.mark.parametrize("type_id", EVALUATORS)
-def test_every_evaluator_has_a_section_that_names_all_its_keys(type_id: str) -> None:
+def test_every_evaluator_has_a_page_that_names_all_its_keys(type_id: str) -> None:
     sections = sections_of(reference("evaluators.md"))
     kind = EVALUATORS[type_id]
     keys = {*kind.config_type.model_fields, *kind.criteria_type.model_fields}
 
-    section = sections.get(type_id, "")
+    section = reference(f"evaluators/{type_id}.md")
     named = names_in_code(
         section + sections["Configuration of every evaluator"] + sections["Criteria of every evaluator"]
     )
