@@ -13,7 +13,6 @@ from tests.waiting import PATIENCE
 from tests.walls import for_each
 
 import rightcall
-from rightcall._lazy import lazy_pattern
 from rightcall._moved import _MOVED_NAMES, _RENAMED
 
 SOURCE = Path(rightcall.__file__).parent
@@ -232,14 +231,3 @@ def test_every_name_that_left_the_top_door_is_where_it_is_said_to_be() -> None:
     lost = [name for place, name in names if not hasattr(import_module(f"rightcall.{place}"), _RENAMED.get(name, name))]
     assert lost == []
     assert {name for _, name in names} & set(dir(rightcall)) == set()
-
-
-def test_a_lazy_pattern_is_the_pattern_it_is_made_of() -> None:
-    words = lazy_pattern(r"(?P<first>[a-z]+) [a-z]+", re.IGNORECASE)
-
-    assert words.pattern == r"(?P<first>[a-z]+) [a-z]+"
-    assert words.flags & re.IGNORECASE
-    found = words.fullmatch("Book HOTEL")
-    assert found is not None
-    assert found["first"] == "Book"
-    assert words.sub("-", "a b c d") == "- -"

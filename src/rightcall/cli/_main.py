@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from importlib import import_module
@@ -130,15 +129,12 @@ def explain(code: str | None) -> None:
     screen.line(textwrap.fill(found.explanation, 80))
 
 
-def main() -> None:
-    """Run the command line and exit with its code."""
-    # Importing makes tens of thousands of objects that stay. Looking for garbage among them every 700 objects, which is
-    # Python's default, takes 4 % of the instructions of a short command.
-    gc.set_threshold(20_000, 50, 20)
+def run_command() -> int:
+    """Run the command that the arguments name, and return its exit code."""
     if _COMPLETING in os.environ:
         from ._completion import complete
 
-        sys.exit(complete(_rightcall, COMMANDS))
+        return complete(_rightcall, COMMANDS)
     try:
         # click itself would ask `shutil` for the width, which loads three compressors: a twentieth of `score --help`.
         width = max(min(terminal_width(), _HELP_WIDTH) - 2, 50)
@@ -157,7 +153,7 @@ def main() -> None:
     except Exception:  # noqa: BLE001 - whatever else goes wrong is ours, and has an exit code of its own
         _report_defect()
         code = EXIT_DEFECT
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 def _where_to_look(problem: click.ClickException) -> str:

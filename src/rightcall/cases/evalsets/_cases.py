@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from rightcall.errors import InputError, nearest
-from rightcall.judging import Criteria, Evaluator, OverallEvaluator
+from rightcall.judging import Criteria, Evaluator
 from rightcall.values.results import Quarantine, Source
 
 if TYPE_CHECKING:
+    from rightcall.judging import OverallEvaluator
+
     from ._when import When
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]

@@ -13,7 +13,6 @@ from rightcall.judging import (
     EVALUATORS,
     Evaluator,
     ModelError,
-    OverallEvaluator,
     UnavailableEvaluator,
     evaluator_type,
     is_code,
@@ -36,6 +35,8 @@ from ._shorthands import (
 from ._source import EvalSetDocument, path_of
 
 if TYPE_CHECKING:
+    from rightcall.judging import OverallEvaluator
+
     from ._turns import TurnsExpected
     from ._when import When
 

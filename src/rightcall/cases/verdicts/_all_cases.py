@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rightcall.cases.evalsets import Case, Check, OverallCheck
-from rightcall.judging import Criteria, Row
+from rightcall.judging import Criteria
 from rightcall.matching.matchers import NamePattern
 from rightcall.values.results import CaseResult, OverallResult, RulesJustification
+
+if TYPE_CHECKING:
+    from rightcall.judging import Row
 
 
 class Overall:
@@ -39,6 +42,8 @@ class Overall:
 
 def row_of(case: Case, result: CaseResult) -> Row:
     """Return the row of one result, as evaluators of all cases see it."""
+    from rightcall.judging import Row  # few eval sets judge all cases together
+
     trajectory, outcome = result.trajectory, result.outcome
     has_ended = outcome is None or not outcome.cause
     return Row(

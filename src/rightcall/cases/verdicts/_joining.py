@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.cases.evalsets import Case
 from rightcall.errors import ConfigurationError, UnknownNameError, nearest
 from rightcall.values.trajectory import Trajectory
@@ -28,7 +29,7 @@ JOINS: tuple[str, ...] = ("auto", "attribute", "trace", "order", "key=NAME", "fi
 
 CASE_ATTRIBUTE = "rightcall.case.id"
 _REPEAT = "repeat"
-_HOLE = re.compile(r"\{([^{}]*)\}|(\*)")
+_HOLE = lazy_pattern(r"\{([^{}]*)\}|(\*)")
 _HOLES = {"case": "(?P<case>[^/]+?)", "repeat": "(?P<repeat>[0-9]{1,9})"}
 _MOST_REPEATS = 10**9
 

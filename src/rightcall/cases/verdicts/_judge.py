@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from rightcall._lazy import lazy_patterns_of
 from rightcall.cases.evalsets import Case, Check
 from rightcall.values.results import (
     CaseResult,
@@ -115,7 +116,8 @@ def weighted_score(checks: Sequence[Check], scores: Sequence[float | None]) -> f
         return None
     if known.count(known[0]) == len(known):  # the common case, and exact without arithmetic
         return known[0]
-    from fractions import Fraction  # with `decimal` and `numbers`, for cases whose scores differ
+    with lazy_patterns_of("fractions"):
+        from fractions import Fraction  # with `decimal` and `numbers`, for cases whose scores differ
 
     # Exact, so that the order of the checks never decides whether a mean reaches a threshold.
     weights = [Fraction(check.weight) for check in checks]

@@ -140,7 +140,7 @@ _MOST_INSIDE = 1000  # values looked at per level, so that a wide message costs 
 _MOST_STEPS = 100
 _CALLED = ("toolcalls", "toolscalled", "toolsused", "tooluses", "intermediatesteps")
 """Suffixes of keys, beside the messages, of lists of the calls that were made: DeepEval, LangChain and others."""
-_WANTED = re.compile(r"expect|reference|gold|ideal|target|truth|reward|score|evaluat|^tasks?$", re.I)
+_WANTED = lazy_pattern(r"expect|reference|gold|ideal|target|truth|reward|score|evaluat|^tasks?$", re.I)
 """Keys, beside the messages, of what an agent was to do (tau-bench)."""
 _RECORDED = frozenset({"result", "tool_args", "tool_call_id"})
 """Keys of a call that was made, in a list that otherwise describes tools (Agno)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -191,6 +190,8 @@ def nanoseconds(value: Any, unit: int = 1) -> int | None:
 
 
 def _from_base64(text: str) -> str:
+    import base64  # most exporters write hexadecimal digits
+
     try:
         return base64.b64decode(text, validate=True).hex()
     except (binascii.Error, ValueError):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from rightcall._lazy import lazy_pattern
+from rightcall._lazy import lazy_pattern, lazy_patterns_of
 from rightcall.errors import DocumentError, InputError, nearest
 
 from ._files import OWN_FILE, PROJECT_FILE, project_of
@@ -77,6 +76,9 @@ def bytes_of(text: str) -> int:
 
 
 def _decoded(path: Path) -> tuple[str, dict[str, Any]]:
+    with lazy_patterns_of("tomllib", "string"):
+        import tomllib  # few folders are projects
+
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise InputError(f"{path}: larger than {_MOST_BYTES:,} bytes")

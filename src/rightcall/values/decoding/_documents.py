@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from rightcall._lazy import lazy_pattern
+from rightcall._lazy import lazy_pattern, lazy_patterns_of
 from rightcall.errors import DocumentError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
@@ -52,7 +52,8 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
     Raises:
         DocumentError: the text is not such a document, or exceeds the limits.
     """
-    import yaml
+    with lazy_patterns_of("yaml"):
+        import yaml
 
     try:
         root = yaml.compose(text, Loader=_bounded_loader(limits.depth))
@@ -181,6 +182,8 @@ def _scalar(node: Any) -> Any:
         return text
     if text in _PLAIN:
         return _PLAIN[text]
+    if text[0] not in "+-.0123456789":  # no number begins otherwise, and most texts are words
+        return text
     if _INTEGER.fullmatch(text):
         return _integer(text, 10, node)
     if _BASED.fullmatch(text):

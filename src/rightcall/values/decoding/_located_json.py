@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import DocumentError
 from rightcall.limits import Limits
+
+if TYPE_CHECKING:
+    from array import array
 
 Path: TypeAlias = tuple[str | int, ...]
 """The place of a value in a document: the keys and indices that lead to it."""
@@ -113,6 +115,8 @@ class _Places:
     @cached_property
     def _lines(self) -> array[int]:
         """Where each line begins."""
+        from array import array
+
         lines = array("Q", [0])
         lines.extend(found.end() for found in re.finditer("\n", self._text))
         return lines

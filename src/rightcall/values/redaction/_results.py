@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from rightcall._lazy import lazy_pattern
+from rightcall.values import results
 from rightcall.values.decoding import dump_json, load_json
-from rightcall.values.results import CaseResult, Difference, OverallResult
 from rightcall.values.trajectory import Trajectory
 
 from ._redactor import Look, Redactor, placeholder, redacted_value
 from ._shapes import secret_name
+
+if TYPE_CHECKING:
+    from rightcall.values.results import CaseResult, Difference, OverallResult
 
 _FIXED = frozenset(
     {"case_id", "verdict", "kind", "evaluator", "operator", "match_type", "args_match", "mode", "cause", "code"}
@@ -46,7 +49,7 @@ def redacted(result: CaseResult) -> CaseResult:
     """
     plain = result.to_plain()
     look = Look(plain)
-    return result if look.is_clear else CaseResult.from_plain(_redacted_plain(plain, look))
+    return result if look.is_clear else results.CaseResult.from_plain(_redacted_plain(plain, look))
 
 
 def redacted_document(document: str) -> str:
@@ -58,7 +61,7 @@ def redacted_document(document: str) -> str:
 
 def redacted_overall(result: OverallResult) -> OverallResult:
     """Return an overall result without secrets in its reason, its details and the names of classes."""
-    return msgspec.convert(redacted_value(msgspec.to_builtins(result)), OverallResult)
+    return msgspec.convert(redacted_value(msgspec.to_builtins(result)), results.OverallResult)
 
 
 def redacted_trajectory(trajectory: Trajectory) -> Trajectory:
@@ -74,7 +77,7 @@ def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple
     for value in seen:
         redacting.value(value)
     return msgspec.convert(
-        _TextRedactor(redacting).value(msgspec.to_builtins(list(differences))), tuple[Difference, ...]
+        _TextRedactor(redacting).value(msgspec.to_builtins(list(differences))), tuple[results.Difference, ...]
     )
 
 

@@ -1,0 +1,81 @@
+"""Exports and regular expressions that are made when they are first used."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from typing import Any, get_type_hints
+
+from tests.waiting import PATIENCE
+
+from rightcall._lazy import lazy_pattern, lazy_patterns_of
+from rightcall.cases.evalsets._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen
+from rightcall.judging import EVALUATORS, UserModel
+from rightcall.judging.core._user_model import _hints
+
+
+def test_a_lazy_pattern_is_the_pattern_it_is_made_of() -> None:
+    words = lazy_pattern(r"(?P<first>[a-z]+) [a-z]+", re.IGNORECASE)
+
+    assert words.pattern == r"(?P<first>[a-z]+) [a-z]+"
+    assert words.flags & re.IGNORECASE
+    found = words.fullmatch("Book HOTEL")
+    assert found is not None
+    assert found["first"] == "Book"
+    assert words.sub("-", "a b c d") == "- -"
+
+
+def test_only_the_patterns_of_the_packages_that_are_named_are_compiled_later() -> None:
+    with lazy_patterns_of("tests"):
+        later = re.compile("[a-z]+")
+    with lazy_patterns_of("yaml"):
+        now = re.compile("[a-z]+")
+
+    assert not isinstance(later, re.Pattern)
+    assert isinstance(now, re.Pattern)
+    assert isinstance(re.compile("[0-9]+"), re.Pattern)
+    assert later.findall("to be") == now.findall("to be") == ["to", "be"]
+
+
+def test_yaml_works_in_python_too_when_rightcall_has_imported_it() -> None:
+    script = """
+from datetime import date
+from rightcall.values.decoding import decode_document
+assert decode_document(b"a: 1").value == {"a": 1}
+import yaml
+assert type(yaml.reader.Reader.NON_PRINTABLE).__name__ == "_LazyPattern"
+written = "day: 2026-11-17\\nrate: 1.5\\non: yes\\nnumber: 0x1f\\nnone: ~\\n"
+slow, fast = yaml.load(written, yaml.SafeLoader), yaml.load(written, yaml.CSafeLoader)
+assert slow == fast == {"day": date(2026, 11, 17), "rate": 1.5, True: True, "number": 31, "none": None}
+try:
+    yaml.load("a: \\x00", yaml.SafeLoader)
+except yaml.reader.ReaderError:
+    print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE)
+
+    assert (done.stdout, done.stderr) == ("refused\n", "")
+
+
+def test_annotations_of_models_are_what_python_makes_of_them() -> None:
+    models: list[type[UserModel]] = [WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen]
+    for type_id in EVALUATORS:
+        models += [EVALUATORS[type_id].criteria_type, EVALUATORS[type_id].config_type]
+
+    for model in models:
+        hints = get_type_hints(model, include_extras=True)
+        assert _shown(_hints(model)) == _shown({name: hints[name] for name in model.model_fields})
+
+
+def _shown(hints: dict[str, Any]) -> dict[str, str]:
+    # A lambda in an annotation is another one each time that it is evaluated.
+    return {name: re.sub(r" at 0x\w+", "", repr(hint)) for name, hint in hints.items()}
+
+
+def test_stubs_are_the_exports() -> None:
+    results = import_module("rightcall.values.results")
+
+    assert {"CaseResult", "Finding", "worst"} <= set(results.__all__)
+    assert results.CaseResult.__module__ == "rightcall.values.results._case_results"
