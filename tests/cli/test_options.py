@@ -42,7 +42,8 @@ def test_answers_of_judges_are_ignored_by_the_variable_that_judges_read(monkeypa
 def test_every_field_of_a_reading_comes_from_an_option() -> None:
     given = {"input_format": "otlp", "grouping": "trace", "case_attribute": "case", "max_size": 9}
 
-    assert {*given, "kept"} == set(Reading.__struct_fields__)  # what a request looks at is kept
+    # What a request looks at is kept, and messages where a page will show them.
+    assert {*given, "kept", "keeps_messages"} == set(Reading.__struct_fields__)
     assert _options.reading_of({**given, "other": 1}) == Reading(**given)  # type: ignore[arg-type]
 
 
