@@ -52,9 +52,8 @@ frameworks: $(VENV)/.tested ## Try real agent frameworks, in environments of the
 servers: $(VENV)/.tested ## Send recordings to a real Phoenix and a real MLflow on loopback, and read them back
 	$(BIN)/python -m tests.servers
 
-reference: $(VENV)/.tested ## Write the generated parts of the documentation anew: evaluators, Python interface, colours of screens
+reference: $(VENV)/.tested ## Write the generated parts of the documentation anew: pages of evaluators, colours of screens
 	$(BIN)/python -m tools.evaluator_pages
-	$(BIN)/python -m tools.api_pages
 	$(BIN)/python -m tests.docs.colours
 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors

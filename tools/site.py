@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,17 @@ _TAG = re.compile(r"<[^>]+>")
 _SCREEN = re.compile(r"^```(?:console|terminal)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COLOURS = Path(__file__).with_name("colours.json")
 _sentences: dict[str, str] = {}
+
+
+def on_files(files: Any, config: Any, **_: Any) -> Any:
+    """Add the pages of the Python interface, which are made of docstrings."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))  # mkdocs loads this file by its path
+    from tools.api_pages import pages
+
+    kind: Any = type(next(iter(files)))
+    for name, text in pages().items():
+        files.append(kind.generated(config, f"reference/api/{name}", content=text))
+    return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
