@@ -511,3 +511,71 @@ AUTHORS: dict[str, list[dict[str, Any]]] = {
 @for_each("name", list(AUTHORS))
 def test_the_author_of_a_message_is_the_agent_of_its_calls(name: str) -> None:
     assert [call.agent for call in of(AUTHORS[name]).calls] == ["billing"]
+
+
+def test_question_and_answer_of_a_managed_agent_are_found_among_events_of_its_session() -> None:
+    found = of(
+        [
+            item("user.message", content=[{"type": "text", "text": "Refund order 7"}]),
+            item("session.status_running"),
+            item("agent.tool_use", id="t1", name="refund", input=ARGS),
+            item("agent.tool_result", tool_use_id="t1", content=[{"type": "text", "text": "ok"}]),
+            item("agent.message", content=[{"type": "text", "text": "First."}]),
+            item("user.message", content=[{"type": "text", "text": "Thanks"}]),
+            item("agent.message", content=[{"type": "text", "text": "Done."}]),
+            item("session.status_idle", stop_reason={"type": "end_turn"}),
+        ]
+    )
+
+    assert (found.turn_inputs, found.turn_outputs) == (("Refund order 7", "Thanks"), ("First.", "Done."))
+    assert [call.turn for call in found.calls] == [0]
+
+
+def openhands(number: int, source: str, **held: Any) -> dict[str, Any]:
+    return {"id": number, "source": source, "timestamp": "2026-01-01T00:00:00", **held}
+
+
+def test_an_observation_of_openhands_belongs_to_the_action_that_caused_it() -> None:
+    found = of(
+        [
+            openhands(0, "user", action="message", args={"content": "Refund order 7"}),
+            openhands(
+                1,
+                "agent",
+                action="run",
+                args={"command": "ls"},
+                tool_call_metadata={"function_name": "bash", "tool_call_id": "c1"},
+            ),
+            openhands(2, "agent", observation="run", cause=1, content="a", extras={}),
+            openhands(
+                3,
+                "agent",
+                action="run",
+                args={"command": "rm"},
+                tool_call_metadata={"function_name": "bash", "tool_call_id": "c2"},
+            ),
+            openhands(4, "user", observation="user_rejected", cause=3, content="no", extras={}),
+            openhands(
+                5,
+                "agent",
+                action="finish",
+                args={"final_thought": "Done."},
+                tool_call_metadata={"function_name": "finish", "tool_call_id": "c3"},
+            ),
+        ]
+    )
+
+    assert [(call.name, call.output) for call in found.calls] == [("bash", "a"), ("finish", None)]
+    assert "output" in found.calls[1].unrecorded
+    assert [(call.args, call.reason) for call in found.withheld] == [({"command": "rm"}, "no")]
+    assert found.output == "Done."
+
+
+def test_a_refused_call_that_the_log_does_not_show_is_no_sign_of_one_that_was_made() -> None:
+    end = {
+        "type": "result",
+        "subtype": "success",
+        "permission_denials": [{"tool_name": "Write", "tool_use_id": "t9", "tool_input": {}}],
+    }
+
+    assert of([{"type": "user", "message": ASKED}, {"type": "assistant", "message": DONE}, end]).calls_recorded

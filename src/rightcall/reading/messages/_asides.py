@@ -7,7 +7,7 @@ from typing import Any
 
 from rightcall.reading.spans import CallRecord
 
-from ._unknown_calls import LINES
+from ._unknown_calls import ITEM_BEGINNINGS, LINES
 
 # Claude Code: the note beside a result, and the text of the result.
 _REFUSED = "User rejected tool use"
@@ -73,13 +73,13 @@ def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def is_about_session(message: Any) -> bool:
-    """Whether a line of Claude Code is neither a message nor an event of the agent: what comes after its answer."""
+    """Whether a line is neither a message nor an event of the agent: what Claude's agents write after the answer."""
     kind = message.get("type") if isinstance(message, dict) and "role" not in message else None
     if not isinstance(kind, str):
         return False
     if kind in ("system", "result"):
         return message.get("subtype") == "success" if kind == "result" else "subtype" in message
-    return kind.replace("-", "_") in LINES
+    return kind.replace("-", "_") in LINES or kind.startswith(ITEM_BEGINNINGS)
 
 
 def calling_id(message: Mapping[str, Any]) -> str | None:

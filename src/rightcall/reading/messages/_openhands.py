@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ._log import Log, called, listed, plain, refused, returned, said, word
@@ -77,10 +77,12 @@ def _flat(history: list[Any]) -> list[Any]:
 
 
 def _messages(events: list[Any]) -> list[Any]:
-    return [message for event in events for message in _of_event(event)]
+    asked = [(str(plain(event).get("id")), plain(plain(event).get("tool_call_metadata"))) for event in events]
+    ids = {number: held["tool_call_id"] for number, held in asked if isinstance(held.get("tool_call_id"), str)}
+    return [message for event in events for message in _of_event(event, ids)]
 
 
-def _of_event(event: Any) -> Iterator[Any]:
+def _of_event(event: Any, ids: Mapping[str, str]) -> Iterator[Any]:
     if not isinstance(event, dict):
         yield event
     elif isinstance(event.get("kind"), str):
@@ -88,7 +90,7 @@ def _of_event(event: Any) -> Iterator[Any]:
     elif isinstance(event.get("action"), str):
         yield from _of_action(event, event["action"])
     elif isinstance(event.get("observation"), str):
-        yield from _of_observation(event, event["observation"])
+        yield from _of_observation(event, event["observation"], ids)
     else:
         yield event
 
@@ -107,7 +109,6 @@ def _of_action(event: dict[str, Any], action: str) -> Iterator[Any]:
         return
     yield called(asked.get("tool_call_id"), asked.get("function_name"), _arguments(asked, args))
     if action == "finish":
-        yield returned(asked.get("tool_call_id"), "")
         yield said("assistant", _text(event, args))
 
 
@@ -125,13 +126,14 @@ def _arguments(asked: dict[str, Any], args: dict[str, Any]) -> Any:
     return {key: held for key, held in args.items() if key not in _KEPT}
 
 
-def _of_observation(event: dict[str, Any], kind: str) -> Iterator[Any]:
-    asked = event.get("tool_call_metadata")
+def _of_observation(event: dict[str, Any], kind: str, ids: Mapping[str, str]) -> Iterator[Any]:
+    """Yield the result of the call that an observation names, or of the action that caused it."""
+    asked, cause = event.get("tool_call_metadata"), event.get("cause")
     if kind in _NO_CALLS:
         return
-    call_id = asked.get("tool_call_id") if isinstance(asked, dict) else event.get("cause")
+    call_id = asked.get("tool_call_id") if isinstance(asked, dict) else ids.get(str(cause), cause)
     if kind == "user_rejected":
-        yield refused(call_id, event.get("content"))
+        yield refused(call_id if isinstance(call_id, str) else str(call_id), event.get("content"))
     elif call_id is not None and event.get("source") != "user":
         yield returned(call_id if isinstance(call_id, str) else str(call_id), event.get("content"), kind == "error")
 

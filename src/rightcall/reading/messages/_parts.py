@@ -23,6 +23,8 @@ _WRITERS: dict[str, Writer] = {
     "request": "user",
     "user_message": "user",
     "assistant_message": "model",
+    "user.message": "user",
+    "agent.message": "model",
     "gen_ai.user.message": "user",
     "assistant": "model",
     "model": "model",

@@ -84,8 +84,9 @@ class NotUnderstood:
 
     def note_strays(self, strays: list[CallRecord]) -> None:
         """Note results of calls that a log does not show."""
-        if strays:
-            name = strays[0].name or strays[0].call_id or "a tool"
+        made = [stray for stray in strays if not stray.withheld]
+        if made:
+            name = made[0].name or made[0].call_id or "a tool"
             self.note(f"a result of {name[:80]}, whose call the log does not show")
 
     def note_twins(self, records: Sequence[CallRecord]) -> None:
