@@ -464,6 +464,9 @@ def test_tools_are_recorded_once_and_replayed_for_ever(shop: Path) -> None:
 
     assert answers(replayed[0]) == answers(replayed[1]) == answers(recorded)
     assert answers(real) != answers(recorded)
+    told = "note: recorded 2 answers of 2 cases in shop.recording.jsonl"
+    assert told in json.loads(recorded.stdout)["notes"]
+    assert told in rightcall("run", "agent.py:timed", "shop.yaml", "--record", cwd=shop).stdout
 
 
 def test_a_mocked_tool_that_is_called_otherwise_is_an_error(shop: Path) -> None:

@@ -52,7 +52,9 @@ def edit_header() -> None:
     Path(path).write_text(json.dumps(header))
 
 def remove() -> None:
-    shutil.rmtree(".rightcall")
+    # The run may write a file while its folder is removed: "Directory not empty", for one try.
+    while os.path.exists(".rightcall"):
+        shutil.rmtree(".rightcall", ignore_errors=True)
 
 def remove_all_the_time() -> None:
     remove()

@@ -152,3 +152,39 @@ def test_it_loads_nothing_but_click_and_the_standard_library(project: Path) -> N
 
     assert done.stdout.splitlines()[-1] == "[]"
     assert "3 passed, 1 failed" in done.stdout
+
+
+_COUNTED = """\
+cases:
+  - {id: kept, input: a, expect: {calls: [look]}}
+  - {id: apart, input: b, quarantine: {reason: flaky}, expect: {calls: [refund]}}
+  - {id: relaxed, input: c, repeat: 2, min_repeat_pass: 1, expect: {calls: [look]}}
+"""
+_TWICE = """\
+from pathlib import Path
+from rightcall import tool
+
+@tool
+def look(text): return 1
+
+def answer(text):
+    if text != "c" or not Path("seen").exists():
+        look(text)
+    if text == "c":
+        Path("seen").touch()
+"""
+
+
+def test_quarantine_and_needed_repeats_count_as_they_did_in_the_run(tmp_path: Path) -> None:
+    (tmp_path / "rightcall.toml").write_text('agent = "agent.py:answer"\n', "utf-8")
+    (tmp_path / "agent.py").write_text(_TWICE, "utf-8")
+    (tmp_path / "evals.yaml").write_text(_COUNTED, "utf-8")
+    ran = rightcall("run", "agent.py:answer", "evals.yaml", "--workers", "1", cwd=tmp_path)
+    shown = rightcall(cwd=tmp_path).stdout
+
+    assert "\n2 passed, 1 in quarantine in " in ran.stdout
+    assert re.search(r"^Last run   [0-9a-f]{4}, just now, evals.yaml: 2 passed, 1 in quarantine$", shown, re.MULTILINE)
+    assert "✗" not in shown
+    [folder] = list_runs(tmp_path / ".rightcall" / "runs")
+    [summary] = summaries(tmp_path / ".rightcall" / "runs")
+    assert summary.verdicts() == open_run(str(folder)).verdicts()

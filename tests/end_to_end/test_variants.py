@@ -81,6 +81,15 @@ def test_one_variant_is_reported_as_any_run_is(project: Path) -> None:
     assert (project / "r.json").exists()
 
 
+@pytest.mark.parametrize("report", ["markdown", "junit", "html"])
+def test_a_report_names_the_variant(project: Path, report: str) -> None:
+    made = rightcall("run", "--variant", "large", "--format", report, cwd=project).stdout
+    again = rightcall("report", "last", "--format", report, cwd=project).stdout
+
+    assert "agent.py:answer, variant large" in made
+    assert "agent.py:answer, variant large" in again
+
+
 def test_trials_of_variants_take_turns(project: Path) -> None:
     rightcall("run", "--variant", "large", "--variant", "small", "--repeat", "6", cwd=project)
 

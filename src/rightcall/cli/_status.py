@@ -121,7 +121,8 @@ def _lines(project: Project) -> Iterator[str]:
 
 def _totals(run: RunSummary) -> str:
     counts = [f"{run.totals[name]:,} {SIGNS[name].word}" for name in _SHOWN if run.totals.get(name)]
-    told = ", ".join(counts) or "no cases"
+    apart = [f"{len(run.quarantined):,} in quarantine"] if run.quarantined else []
+    told = ", ".join([*counts, *apart]) or "no cases"
     return told if run.is_finished else f"{told}; it is not complete"
 
 
@@ -154,8 +155,9 @@ def _since(project: Project, last: RunSummary) -> Iterator[str]:
     if before is None or before.is_changed():
         return
     then, now = before.verdicts(), last.verdicts()
-    worse = [case for case in now if now[case] != "passed" and then.get(case) == "passed"]
-    better = [case for case in now if now[case] == "passed" and then.get(case, "passed") != "passed"]
+    judged = [case for case in now if case not in last.quarantined]
+    worse = [case for case in judged if now[case] != "passed" and then.get(case) == "passed"]
+    better = [case for case in judged if now[case] == "passed" and then.get(case, "passed") != "passed"]
     told = [_flips(worse, "passed then"), _flips(better, "passes now")]
     yield f"Run before {before.id[:4]}: {_totals(before)}" + "".join([f"; {one}" for one in told if one])
 

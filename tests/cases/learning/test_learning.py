@@ -273,3 +273,11 @@ def test_an_expectation_on_one_line_gets_a_line_for_each_step() -> None:
         "      calls: [a, b]   # mine  # 5 of 5 runs\n"
         "    tags: [x]\n"
     )
+
+
+def test_runs_without_a_call_teach_that_there_is_none_however_few_they_are() -> None:
+    [alone, few] = [learn(named(*[""] * count), tools=["get_user"]) for count in (1, 3)]
+
+    assert alone is not None
+    assert few is not None
+    assert (alone.learned.expect, few.learned.expect) == ({"calls": []}, {"calls": []})

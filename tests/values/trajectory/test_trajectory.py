@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 from hypothesis import given, strategies as st
+from tests.builders import judge
 
 from rightcall import InputError, ToolCall, Trajectory
 
@@ -136,3 +137,13 @@ def test_a_trajectory_survives_msgspec() -> None:
     copy = msgspec.json.decode(msgspec.json.encode(trajectory), type=Trajectory)
 
     assert copy == trajectory
+
+
+def test_calls_whose_times_were_lost_have_no_order() -> None:
+    lost = [ToolCall(name, {}, None, unrecorded=frozenset({"start_ns", "end_ns"})) for name in ("look", "refund")]
+    kept = [ToolCall(name, {}, None) for name in ("look", "refund")]
+
+    assert Trajectory.of(lost).unordered == ((0, 2),)
+    assert Trajectory.of([lost[0], kept[1]]).unordered == ((0, 2),)
+    assert Trajectory.of(kept).unordered == ()
+    assert judge("tool-call-order", Trajectory.of(lost), {"tool_calls_order": ["look", "refund"]}).score is None

@@ -14,6 +14,7 @@ from rightcall.errors import DocumentError
 from rightcall.values.trajectory import Trajectory
 
 from ._levels import Learned, Level, learn_at
+from ._slots import calls_of
 
 ENOUGH = 0.9
 """The share of left-out runs that a level has to accept, or the next weaker one is taken."""
@@ -54,7 +55,9 @@ def learn(
     defaults = (around or {}).get("defaults") or {}
     tried: list[tuple[Level, int, int]] = []
     best: Lesson | None = None
-    levels: tuple[Level, ...] = (strict,) if strict is not None else (2, 1, 0) if len(runs) >= FEW else (1, 0)
+    # Runs without a call have one path, however few they are: to allow lookups would loosen `calls: []`.
+    is_whole = len(runs) >= FEW or not any([calls_of(run) for run in runs])
+    levels: tuple[Level, ...] = (strict,) if strict is not None else (2, 1, 0) if is_whole else (1, 0)
     for level in levels:
         learned = _explicit(learn_at(level, runs, tools), defaults)
         if not trial.accepts(learned, runs):

@@ -137,6 +137,13 @@ class Recordings:
             made = self._recording.updated(self._made, entries)
             (made if self._kept_cases is None else made.limited_to(self._kept_cases)).save(self._path)
 
+    def notes(self) -> Iterator[str]:
+        """Yield where the recording is, once it is made."""
+        if self._made:
+            answers, cases = sum(map(len, self._made.values())), len(self._made)
+            told = f"{answers:,} answer{'s' * (answers != 1)} of {cases:,} case{'s' * (cases != 1)}"
+            yield f"note: recorded {told} in {self._path}"
+
 
 class SpanListener:
     """Keeps the spans of cases as long as that works: no result is worth less without them."""

@@ -204,7 +204,7 @@ class Running:
             subject=self._plan.chosen.eval_set.path,
             seconds=seconds,
             run_id=run.short_id if run is not None else "",
-            agent=self._plan.chosen.agent,
+            agent=run.header.variant_of if run is not None else self._plan.chosen.agent,
             facts=run.header.known() if run is not None else (),
             notes=tuple(self._notes()),
             warnings=self._counts.warnings,
@@ -216,6 +216,7 @@ class Running:
 
     def _notes(self) -> Iterator[str]:
         yield from self._counts.notes(is_complete=self._is_complete)
+        yield from self._plan.recordings.notes()
         if self._spans.problem is not None:
             yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
 

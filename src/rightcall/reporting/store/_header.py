@@ -102,6 +102,12 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     journal: Seal | None = None
     """How much of the journal the run itself wrote; `None` in runs of older versions."""
 
+    @property
+    def variant_of(self) -> str:
+        """The agent, with the variant of it that was run, if there are several; empty where traces were scored."""
+        variant = self.options.get("variant")
+        return f"{self.agent}, variant {variant}" if self.agent and isinstance(variant, str) and variant else self.agent
+
     def known(self) -> tuple[tuple[str, str], ...]:
         """Return everything but agent, eval set and times, by name: branch, commit, unusual options, versions."""
         named = (

@@ -31,6 +31,7 @@ _VERDICTS: dict[str, Verdict] = {
     "not_measured": "not_measured",
     "error": "error",
 }
+_WORST_FIRST: tuple[Verdict, ...] = ("error", "not_measured")
 _MOST_BYTES = 8 << 20
 _MOST_RUNS = 50
 _MOST_PROBLEMS = 5
@@ -80,19 +81,24 @@ class RunSummary(NamedTuple):
     seal: SealedPart | None = None
     has_agent: bool = True
     """Whether an agent was run; not where recorded traces were scored."""
+    quarantined: frozenset[str] = frozenset()
+    """The cases that were in quarantine: they have verdicts, and are in no total."""
+    needed: int | None = None
+    """How many repeats of a case have to pass; all by default."""
+    needed_of: dict[str, int] = {}
+    """The same for single cases; these come first."""
 
     def verdicts(self) -> dict[str, Verdict]:
-        """Return the verdict of each case, the worst of its repeats, from the first megabytes of the journal."""
+        """Return the verdict of each case over its repeats, from the first megabytes of the journal."""
         latest = {(trial.case_id, trial.repeat): trial.verdict for _, trial in self._lines()}
-        found: dict[str, Verdict] = {}
+        found: dict[str, list[Verdict]] = {}
         for (case_id, _), verdict in latest.items():
-            if found.get(case_id, "passed") == "passed":
-                found[case_id] = verdict
-        return found
+            found.setdefault(case_id, []).append(verdict)
+        return {case_id: self._together(case_id, verdicts) for case_id, verdicts in found.items()}
 
     def problems(self) -> list[CaseProblem]:
-        """Return the first few cases that did not pass."""
-        failing = {case_id for case_id, verdict in self.verdicts().items() if verdict != "passed"}
+        """Return the first few cases that did not pass, without those in quarantine."""
+        failing = {case_id for case_id, verdict in self.verdicts().items() if verdict != "passed"} - self.quarantined
         found: dict[str, CaseProblem] = {}
         for line, (case_id, _, verdict, _) in self._lines():
             if case_id in failing and verdict != "passed" and (case_id in found or len(found) < _MOST_PROBLEMS):
@@ -113,6 +119,13 @@ class RunSummary(NamedTuple):
         except StoreError:
             return True
         return False
+
+    def _together(self, case_id: str, verdicts: list[Verdict]) -> Verdict:
+        """Return the verdict of all repeats, as `Tally` does, which would have to be imported."""
+        needed = self.needed_of.get(case_id, self.needed)
+        if len(verdicts) - verdicts.count("failed") < (len(verdicts) if needed is None else needed):
+            return "failed"
+        return next((verdict for verdict in _WORST_FIRST if verdict in verdicts), "passed")
 
     def _lines(self) -> Iterator[tuple[bytes, Trial]]:
         """Yield each whole line that counts, with its case, repeat and verdict."""
@@ -166,9 +179,20 @@ def _summary(folder: Path) -> RunSummary | None:
             branch=branch if isinstance(branch, str) else None,
             seal=None if seal is None else SealedPart(int(seal["length"]), str(seal["sha256"])),
             has_agent=fields.get("agent") != "",
+            **_counting(fields.get("options") or {}),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _counting(options: dict[str, Any]) -> dict[str, Any]:
+    """Return how the options of a run say that its cases are counted."""
+    needed, needed_of = options.get("min_repeat_pass"), options.get("needed") or {}
+    return {
+        "quarantined": frozenset(options.get("quarantined") or ()),
+        "needed": needed if isinstance(needed, int) else None,
+        "needed_of": {case_id: count for case_id, count in needed_of.items() if isinstance(count, int)},
+    }
 
 
 def _first_message(line: bytes) -> str:

@@ -113,7 +113,7 @@ def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLi
         started=moment(header.started, now),
         branch=(header.branch or "")[:_LONGEST],
         commit=(header.commit or "")[:_COMMIT],
-        agent=(header.agent or "recorded traces")[:_LONGEST],
+        agent=(header.variant_of or "recorded traces")[:_LONGEST],
         evalset=header.evalset[:_LONGEST],
         totals=totals,
         took=_took(header.started, now) if is_running else _seconds(header.seconds),

@@ -220,8 +220,9 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> Trajectory:
         """Make a trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
 
-        The calls keep their order, unless they have start times: those decide. Where only some have one, the order of
-        all is not known. Arguments and outputs that are not given count as not recorded.
+        The calls keep their order, unless they have start times: those decide. Where only some have one, or
+        `unrecorded` of a call has `start_ns`, the order of all is not known. Arguments and outputs that are not
+        given count as not recorded.
 
         Raises:
             InputError: something in `calls` is none of these, has an unknown key, or is not a JSON value.
@@ -229,9 +230,10 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
             raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
         made = [_call(item, position, limits) for position, item in enumerate(calls)]
-        # A call without a time may have been made at any point: an order would be invented.
+        # A call without a time may have been made at any point: an order would be invented. Calls that have none at all
+        # are in the order in which they were given, unless one says that its time was lost.
         untimed = sum(call.start_ns is None for call in made)
-        is_mixed = 0 < untimed < len(made)
+        is_mixed = untimed > 0 and (untimed < len(made) or any(["start_ns" in call.unrecorded for call in made]))
         return cls(
             calls=tuple(made[position] for position in in_order(made)),
             input=admit(input, limits),
