@@ -2,156 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, islice
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rightcall.judging.core import Selection
 from rightcall.limits import Limits
 from rightcall.matching import matchers
-from rightcall.matching.alignment import (
-    Row,
-    common_subsequence,
-    longest_run,
-    maximum_pairing,
-    only_pairing,
-    related_subsequence,
-)
 from rightcall.values.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
+
+from ._lines import Kind, Line, align_calls, align_names, align_start, telling_lines
 
 # Names alone are compared without matchers, which take as long to load as a trace takes to read and judge.
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
 
-Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
-_NO_STARS: Mapping[int, Pattern] = {}
-
-
-class Line(msgspec.Struct, frozen=True):
-    """One line of an alignment: indices among the expected and the selected calls, -1 for none."""
-
-    kind: Kind
-    expected: int
-    actual: int
-    out_of_place: bool = False
-
-
-def align_calls(
-    relation: Relation, expected: Sequence[str], actual: Sequence[str], starred: Mapping[int, Pattern] = _NO_STARS
-) -> list[Line]:
-    """The alignment of expected calls with actual ones, given which actual calls satisfy each expected one.
-
-    Full matches are paired maximally, then what the trace leaves open, then what is left of one name in order. Pairs
-    outside the longest increasing run of pairs are out of place. `starred` has the expected calls whose names are
-    patterns.
-    """
-    rows = relation.sure
-    matched = only_pairing(rows)
-    if matched is None:
-        choice = maximum_pairing(rows, related_subsequence(rows, len(actual)))
-        matched = {index: column for index, column in enumerate(choice) if column >= 0}
-    pairs = matched if relation.is_certain else matched | _undecided(matched, relation.possible)
-    pairs = pairs | _leftovers_by_name(pairs, expected, actual)
-    pairs = pairs | _leftovers_by_pattern(pairs, starred, actual) if starred else pairs
-    indices = sorted(pairs)
-    in_place = {indices[place] for place in longest_run([pairs[index] for index in indices])}
-    return lines_of(pairs, matched.keys(), in_place, len(expected), len(actual))
-
-
-def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:
-    """Pairs of what `matched` leaves over where the trace does not tell whether they match."""
-    taken = set(matched.values())
-    rows = [
-        () if index in matched else [column for column in row if column not in taken]
-        for index, row in enumerate(possible)
-    ]
-    return {index: column for index, column in enumerate(maximum_pairing(rows)) if column >= 0}
-
-
-def align_start(expected: int, actual: int) -> list[Line]:
-    """The alignment of calls that begin with the expected ones, in order."""
-    return [
-        *[Line("match", index, index) for index in range(expected)],
-        *[Line("extra", -1, index) for index in range(expected, actual)],
-    ]
-
-
-def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
-    """The alignment of expected names with actual ones: a longest common subsequence is in place.
-
-    Which one, where there are several, does not depend on calls that are not expected.
-    """
-    if list(expected) == list(actual):
-        return align_start(len(expected), len(actual))
-    ids: dict[str, int] = {}
-    numbered = [ids.setdefault(name, len(ids)) for name in expected]
-    columns = [column for column, name in enumerate(actual) if name in ids]
-    common = common_subsequence(numbered, [ids[actual[column]] for column in columns])
-    in_place = {index: columns[place] for index, place in common}
-    pairs = in_place | _leftovers_by_name(in_place, expected, actual)
-    return lines_of(pairs, pairs.keys(), in_place.keys(), len(expected), len(actual))
-
-
-def _leftovers_by_name(pairs: dict[int, int], expected: Sequence[str], actual: Sequence[str]) -> dict[int, int]:
-    """Pairs of what `pairs` leaves over: the first of a name with the first of that name, and so on."""
-    taken = set(pairs.values())
-    waiting: dict[str, list[int]] = {}
-    for column in range(len(actual) - 1, -1, -1):
-        if column not in taken:
-            waiting.setdefault(actual[column], []).append(column)
-    leftovers: dict[int, int] = {}
-    for index, name in enumerate(expected):
-        if index not in pairs and (columns := waiting.get(name)):
-            leftovers[index] = columns.pop()
-    return leftovers
-
-
-def _leftovers_by_pattern(
-    pairs: dict[int, int], starred: Mapping[int, Pattern], actual: Sequence[str]
-) -> dict[int, int]:
-    """Pairs of what `pairs` leaves over of names with `*`: each with the first call that is left and fits."""
-    taken = set(pairs.values())
-    left = dict.fromkeys([column for column in range(len(actual)) if column not in taken])
-    leftovers: dict[int, int] = {}
-    for index, pattern in starred.items():
-        column = None if index in pairs else next((each for each in left if pattern.takes(actual[each])), None)
-        if column is not None:
-            leftovers[index] = column
-            del left[column]
-    return leftovers
-
-
-def lines_of(
-    pairs: dict[int, int],
-    matched: Iterable[int],
-    in_place: Iterable[int],
-    expected_count: int,
-    actual_count: int,
-) -> list[Line]:
-    """The lines in the order of the expected calls, extra calls before the next call that is in place."""
-    full, placed = set(matched), set(in_place)
-    extras = sorted(set(range(actual_count)).difference(pairs.values()), reverse=True)
-    next_extra = extras[-1] if extras else actual_count
-    lines: list[Line] = []
-    for index in range(expected_count):
-        column = pairs.get(index)
-        if column is None:
-            lines.append(Line("missing", index, -1))
-        elif index not in placed:
-            lines.append(Line("moved" if index in full else "mismatch", index, column, True))
-        else:
-            while next_extra < column:
-                lines.append(Line("extra", -1, extras.pop()))
-                next_extra = extras[-1] if extras else actual_count
-            lines.append(Line("match" if index in full else "mismatch", index, column))
-    lines.extend([Line("extra", -1, column) for column in reversed(extras)])
-    return lines
-
-
 LEAST = 96
 """Bytes that a step or an explained call takes as JSON at the least."""
+_PAIRED = 60
+"""Bytes of the text of a call that is paired, at the most."""
 _MOST_CANDIDATES = 16
 _MOST_TOLD = 3
 
@@ -261,9 +132,11 @@ class Comparison:
             else self._step(line)
             for line in lines
         ]
-        sizes = [weight(step.name) + (size_of(step.differences) if step.differences else 0) for step in steps]
-        fits = fitting(sizes, self.room)
-        return Alignment(tuple(steps[:fits]), len(self.lines) - fits)
+        # Nearly always all of them fit, which the longest name and the differences tell.
+        bound = sum([size_of(step.differences) for step in steps if step.differences])
+        if bound + len(steps) * (LEAST + self._widest) > self.room:
+            steps = steps[: fitting([weight(step.name) + size_of(step.differences) for step in steps], self.room)]
+        return Alignment(tuple(steps), len(self.lines) - len(steps))
 
     def _all_as_expected(self, most: int) -> Alignment:
         """The steps of calls that are the expected ones, no more and no less; none of them where there are too many."""
@@ -276,9 +149,17 @@ class Comparison:
         """Return the fate of each expected call, and how many did not fit the limit of explanations."""
         lines = [line for line in self.lines if line.expected >= 0]
         calls = [self._explained_call(line) for line in lines[: self.room // LEAST]]
-        sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
-        fits = fitting(sizes, self.room)
-        return calls[:fits], len(lines) - fits
+        told = [call for call in calls if not call.matched]
+        bound = sum([weight(call.text) + size_of(call.differences) for call in told])
+        if bound + len(calls) * (LEAST + _PAIRED + self._widest) > self.room:
+            sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
+            calls = calls[: fitting(sizes, self.room)]
+        return calls, len(lines) - len(calls)
+
+    @property
+    def _widest(self) -> int:
+        """The most bytes that a name of a call takes as JSON."""
+        return 6 * max(map(len, (*self.expected, *self.selection.names)), default=0)
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
         """Where an actual call differs from an expected one."""
@@ -286,8 +167,9 @@ class Comparison:
             return ()
         found = self._differences.get((index, column))
         if found is None:
-            moment = self.selection.moment(column)
-            found = self.patterns[index].differences_at(self.selection.calls[column], moment)
+            pattern = self.patterns[index]
+            moment = self.selection.moment(column) if pattern.needs_moment else None
+            found = pattern.differences_at(self.selection.calls[column], moment)
             self._differences[index, column] = found
         return found
 
@@ -374,13 +256,6 @@ def weight(text: str | None) -> int:
     if text is None:
         return 0
     return len(text) if text.isascii() else 6 * len(text)
-
-
-def telling_lines(lines: Sequence[Line], quiet: Collection[str]) -> list[Line]:
-    """Return the lines that tell something, and the one before each missing call, which says where it should be."""
-    telling = [place for place, line in enumerate(lines) if line.kind not in quiet]
-    before = [place - 1 for place in telling if place and lines[place].kind == "missing"]
-    return [lines[place] for place in sorted({*telling, *before})]
 
 
 def fitting(sizes: Sequence[int], room: int) -> int:

@@ -247,8 +247,11 @@ class CountAccount(msgspec.Struct, frozen=True):
     def justify(self) -> Justification:
         """Each tool's count, as text and as a checkable twin."""
         checks = self.checks()
-        by_tool = {tool: list(of_tool) for tool, of_tool in groupby(checks, key=attrgetter("tool"))}
-        explained = {tool: _explained(of_tool) for tool, of_tool in by_tool.items()}
+        if self.plan.size == len(checks):
+            explained = {check.tool: _explained_one(check, str(check.expected), check.holds) for check in checks}
+        else:
+            by_tool = {tool: list(of_tool) for tool, of_tool in groupby(checks, key=attrgetter("tool"))}
+            explained = {tool: _explained(of_tool) for tool, of_tool in by_tool.items()}
         return ToolCallCountEvaluatorJustification(explained_tool_calls_count=explained, checks=checks)
 
     def find(self) -> tuple[Finding, ...]:
@@ -263,8 +266,11 @@ class CountAccount(msgspec.Struct, frozen=True):
 def _explained(checks: Sequence[CountCheck]) -> str:
     expected = [f"{check.operator} {check.expected}" for check in checks]
     wanted = str(checks[0].expected) if len(checks) == 1 else " and ".join(expected)
-    holds = all([check.holds for check in checks])
-    return f"Actual: {checks[0].actual}, Expected: {wanted}, Score: {_SCORES[holds]}"
+    return _explained_one(checks[0], wanted, all([check.holds for check in checks]))
+
+
+def _explained_one(check: CountCheck, wanted: str, holds: bool) -> str:
+    return f"Actual: {check.actual}, Expected: {wanted}, Score: {_SCORES[holds]}"
 
 
 def _finding(check: CountCheck) -> Finding:

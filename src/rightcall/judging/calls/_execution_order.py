@@ -32,8 +32,9 @@ from rightcall.values.results import (
     worst,
 )
 
-from ._comparison import Comparison, ComparisonAccount, Kind, compare_names, too_long_to_align
+from ._comparison import Comparison, ComparisonAccount, compare_names, too_long_to_align
 from ._findings import Rule, Subject, find
+from ._lines import Kind
 from ._order import OrderPlan, names_bounds
 
 Mode = Literal["exact", "ordering", "set"]

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from rightcall.errors import shown
+from rightcall.matching.alignment import common_length
 from rightcall.values.results import Finding, nth_text, order_phrase, wrong_side
 
-from ._comparison import Comparison, Line, difference_text
+from ._comparison import Comparison, difference_text
+from ._lines import Line
 
 MOST_FINDINGS = 30
 _MOST_NAMES = 1_000
+_LONGEST_NAME = 100
+_SIMILAR = 0.75
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -98,11 +102,25 @@ def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
     if times:
         calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
         return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None
-    from difflib import get_close_matches
+    similar = _most_similar(name[:_LONGEST_NAME], {other[:_LONGEST_NAME] for other in names[:_MOST_NAMES]})
+    return f"`{name}` was never called", f"`{similar}` was called: is it the same tool?" if similar else None
 
-    others = sorted({other[:100] for other in names[:_MOST_NAMES]})
-    similar = get_close_matches(name[:100], others, n=1, cutoff=0.75)
-    return f"`{name}` was never called", f"`{similar[0]}` was called: is it the same tool?" if similar else None
+
+def _most_similar(name: str, others: Iterable[str]) -> str | None:
+    """The name that shares most of its letters with another, in order; none where that is less than three quarters.
+
+    A longest common subsequence takes a hundredth of the time of Python's own `get_close_matches`.
+    """
+    letters = list(map(ord, name))
+    best: tuple[float, str] | None = None
+    for other in sorted(others):
+        size = len(name) + len(other)
+        if 2 * min(len(name), len(other)) < _SIMILAR * size:
+            continue
+        share = 2 * common_length(letters, list(map(ord, other))) / size
+        if share >= _SIMILAR and (best is None or share > best[0]):
+            best = share, other
+    return None if best is None else best[1]
 
 
 def _out_of_order(comparison: Comparison, line: Line) -> str:

@@ -10,10 +10,11 @@ from rightcall.errors import shown
 from rightcall.matching.matchers import PartName, PartsPattern, made_up_values
 from rightcall.values.results import Difference, Finding, call_text, ordinal_text
 
-from ._comparison import Line, difference_text
+from ._comparison import difference_text
 from ._findings import MOST_FINDINGS, Rule, Subject
 from ._group_comparison import GroupedComparison
 from ._groups import GroupPlace
+from ._lines import Line
 
 _MOST_NAMED = 3
 _WORDS: Mapping[PartName, tuple[str, str]] = {

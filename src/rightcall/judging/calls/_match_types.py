@@ -15,7 +15,7 @@ from rightcall.matching.matchers import ExpectedCalls, Pattern, Relation, relate
 from rightcall.values.trajectory import ToolCall
 
 from ._comparison import Comparison, compare_calls
-from ._pairs import pair
+from ._pairs import pair, pair_by_relation
 from ._sequences import covers_all, is_surely_exact, least_in_order, may_be_exact
 
 MatchType: TypeAlias = Literal["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]
@@ -35,6 +35,8 @@ class Judged(msgspec.Struct, frozen=True):
 _PASSED = Judged(1.0, 1.0, as_expected=True)
 _FAILED = Judged(0.0, 0.0)
 
+_MOST_NAMES = 16
+"""Names that are counted one by one before calls are compared; counting more of them would take longer."""
 ALLOWS_EXTRAS: frozenset[MatchType] = frozenset({"IN_ORDER", "ANY_ORDER"})
 IN_SEQUENCE: frozenset[MatchType] = frozenset({"EXACT", "IN_ORDER"})
 
@@ -47,12 +49,16 @@ def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
     """
     if match_type in IN_SEQUENCE:
         return _match_in_sequence(expected, selection, match_type, limits)
-    if not _could_pass(match_type, len(expected), len(selection.calls)):
+    wanted, made = len(expected), len(selection.calls)
+    if not _has_room(match_type, wanted, made):
         return _FAILED
-    paired = pair(expected, selection, limits)
-    needed = len(selection.calls) if match_type == "SUBSET" else len(expected)
-    relation = paired.relation
-    return Judged(float(paired.low == needed), float(paired.high == needed), relation is None, relation)
+    if expected.is_beginning_of(selection.calls, selection.names):
+        return _PASSED
+    if not expected.special and not _has_enough(match_type, expected, selection.names):
+        return _FAILED
+    paired = pair_by_relation(expected, selection, limits)
+    needed = made if match_type == "SUBSET" else wanted
+    return Judged(float(paired.low == needed), float(paired.high == needed), relation=paired.relation)
 
 
 def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
@@ -95,6 +101,8 @@ def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type
         return _PASSED
     if expected.special:
         return _match_by_rows(expected, selection, limits)
+    if not selection.free and not _has_names(expected.names, selection.names, exact=exact):
+        return _FAILED
     follows = _follows_exactly if exact else _follows_in_order
     if selection.free:
         low, high = _arrangements(expected, selection, limits)
@@ -123,10 +131,36 @@ def _arrangements(expected: ExpectedCalls, selection: Selection, limits: Limits)
     return sure, sure if relation.is_certain else selection.arranged(relation.possible, limits)
 
 
-def _could_pass(match_type: MatchType, expected: int, actual: int) -> bool:
+def _has_room(match_type: MatchType, expected: int, actual: int) -> bool:
     if match_type == "ANY_ORDER":
         return expected <= actual
     return expected == actual if match_type == "UNORDERED" else actual <= expected
+
+
+def _has_enough(match_type: MatchType, expected: ExpectedCalls, names: tuple[str, ...]) -> bool:
+    """Return whether there are enough calls of each name, and no more than may be: else nothing has to be paired.
+
+    Every expected call is paired with one of its own name, so one name that is called too rarely, or too often,
+    settles it. For ten calls with faults that takes 1 µs, and which call satisfies which 8.
+    """
+    if len(expected.name_counts) > _MOST_NAMES:
+        return True
+    for name, times in expected.name_counts.items():
+        called = names.count(name)
+        if called > times if match_type == "SUBSET" else called < times:
+            return False
+    return True
+
+
+def _has_names(expected: tuple[str, ...], actual: tuple[str, ...], *, exact: bool) -> bool:
+    """Return whether the names alone follow the rule, which is told in a fifth of the time of the calls."""
+    if exact:
+        return expected == actual
+    left = iter(actual)
+    for name in expected:  # noqa: SIM110 - faster than a generator
+        if name not in left:
+            return False
+    return True
 
 
 def _follows_exactly(patterns: Sequence[Pattern], calls: Sequence[ToolCall]) -> bool | None:

@@ -199,6 +199,15 @@ def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paire
     """
     if expected.is_beginning_of(selection.calls, selection.names):
         return Paired(len(expected), len(expected), None)
+    return pair_by_relation(expected, selection, limits)
+
+
+def pair_by_relation(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paired:
+    """The same where the calls are known not to begin with the expected ones.
+
+    Raises:
+        LimitError: more comparisons than the limits allow.
+    """
     relation = relate(expected, selection.calls, limits, selection.moment)
     low = _size(relation.sure)
     return Paired(low, low if relation.is_certain else _size(relation.possible), relation)

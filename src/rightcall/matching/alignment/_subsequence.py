@@ -24,10 +24,16 @@ def longest_run(values: Sequence[int]) -> list[int]:
     tail_positions: list[int] = []
     following = [-1] * len(values)
     for position in range(len(values) - 1, -1, -1):
-        place = bisect_left(tails, -values[position])
+        value = -values[position]
+        # Most values lengthen the run, and need no search.
+        if not tails or value > tails[-1]:
+            following[position] = tail_positions[-1] if tails else -1
+            tails.append(value)
+            tail_positions.append(position)
+            continue
+        place = bisect_left(tails, value)
         following[position] = tail_positions[place - 1] if place else -1
-        tails[place : place + 1] = [-values[position]]
-        tail_positions[place : place + 1] = [position]
+        tails[place], tail_positions[place] = value, position
     run: list[int] = []
     position = tail_positions[-1] if tail_positions else -1
     while position >= 0:

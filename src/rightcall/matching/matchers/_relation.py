@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence, Set
 from itertools import compress, repeat
 from operator import attrgetter
@@ -48,6 +49,7 @@ class ExpectedCalls:
         "_literals",
         "_part",
         "lookups",
+        "name_counts",
         "name_set",
         "names",
         "names_only",
@@ -62,7 +64,9 @@ class ExpectedCalls:
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self.patterns = patterns
         self.names = tuple([pattern.name for pattern in patterns])
-        self.name_set = frozenset(self.names)
+        self.name_counts = Counter(self.names)
+        """How often each name is expected."""
+        self.name_set = frozenset(self.name_counts)
         # A name that fits every tool names none: the frameworks' own calls count only where they are meant.
         named = [pattern.name for pattern in patterns if not pattern.takes_every_name]
         self.tools: Set[str] = tool_names(named) if any(["*" in name for name in named]) else self.name_set
@@ -191,7 +195,8 @@ class _Relating:
                 held.append(position)
         lookups = [lookup for lookup in self._expected.lookups if lookup.name in positions]
         # The work is added up before it begins: what is too much is refused at once.
-        self._spend(sum([len(positions[lookup.name]) * len(lookup.trials) for lookup in lookups]))
+        if self._expected.spends:
+            self._spend(sum([len(positions[lookup.name]) * len(lookup.trials) for lookup in lookups]))
         for lookup in lookups:
             of_name = positions[lookup.name]
             if len(of_name) * len(lookup.numbers) <= _FEW:

@@ -10,14 +10,14 @@ import msgspec
 from ._text import Difference
 
 
-class NamedCall(msgspec.Struct, frozen=True):
+class NamedCall(msgspec.Struct, frozen=True, gc=False):
     """A call that a finding is about: its position in its own list, from 0, and its text."""
 
     position: int
     text: str
 
 
-class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+class Step(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One line of an alignment.
 
     `match`: as expected. `mismatch`: the same tool, but not as expected (`differences` says where). `moved`: as
@@ -40,7 +40,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     """The rounds, from 0, of the repeats around it, the outermost first."""
 
 
-class AlignedGroup(msgspec.Struct, frozen=True, omit_defaults=True):
+class AlignedGroup(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A group of expected calls: its word, where it is written, and how it was read.
 
     Its calls are those whose position is at least `first` and below `end`.
@@ -60,7 +60,7 @@ class AlignedGroup(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which alternative of a choice was taken, from 0."""
 
 
-class Alignment(msgspec.Struct, frozen=True, omit_defaults=True):
+class Alignment(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The alignment of actual and expected calls, step by step.
 
     `left_out` is the number of steps that are not listed because there are too many. `groups` are those that the
@@ -72,7 +72,7 @@ class Alignment(msgspec.Struct, frozen=True, omit_defaults=True):
     groups: tuple[AlignedGroup, ...] = ()
 
 
-class CountCheck(msgspec.Struct, frozen=True):
+class CountCheck(msgspec.Struct, frozen=True, gc=False):
     """Whether one tool was called as often as it should be."""
 
     tool: str
@@ -157,7 +157,7 @@ class ToolCallCountEvaluatorJustification(Justification, frozen=True, tag="tool-
     checks: list[CountCheck]
 
 
-class ExplainedCall(msgspec.Struct, frozen=True, omit_defaults=True):
+class ExplainedCall(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The outcome of one expected call.
 
     `matched`: paired with the call at `actual`. Otherwise `actual` is the nearest call of the same name and

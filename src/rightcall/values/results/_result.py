@@ -20,7 +20,7 @@ _QUOTED = lazy_pattern(r"`([^`(]{1,200})")
 _LONGEST_NAME = 200
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One thing that went wrong: a stable code, one sentence, and the calls it is about."""
 
     code: str

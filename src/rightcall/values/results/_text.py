@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from json.encoder import encode_basestring
 from typing import Any
 
 import msgspec
 
 _WIDTH = 120
 _VALUE_WIDTH = 40
-json_text = json.JSONEncoder(ensure_ascii=False, default=repr).encode
-"""A value as JSON for people; a Python object that decides is shown by its repr."""
 _WINDOW = 60
+_encoded = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON for people; a Python object that decides is shown by its repr."""
+    # Most values are texts and whole numbers, which the encoder takes five times as long to get to.
+    if value.__class__ is str:
+        return encode_basestring(value)
+    return int.__repr__(value) if value.__class__ is int else _encoded(value)
 
 
 def value_text(value: Any, width: int = _WIDTH) -> str:
@@ -86,7 +94,7 @@ def figure_text(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) or value >= 100_000 else f"{value:,.6g}"
 
 
-class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
+class Difference(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One difference of two values, as JSON text; a side that has no value is `None`."""
 
     path: str
