@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from tests.connect.loopback import Answer, Asked, PhoenixLike, served, span, trace, trace_id
+from tests.connect.trace_servers import TempoLike
 from tests.processes import rightcall
 from tests.waiting import until
 
@@ -57,6 +58,17 @@ def test_a_file_is_not_overwritten_and_a_failed_pull_leaves_none(tmp_path: Path)
     assert (kept.returncode, failed.returncode) == (2, 2)
     assert "--force" in kept.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine.jsonl"]
+
+
+def test_a_pull_of_nothing_says_so_and_leaves_no_file(tmp_path: Path) -> None:
+    with served(PhoenixLike(0)) as phoenix, served(TempoLike(0)) as tempo:
+        empty = rightcall("pull", f"phoenix://{phoenix.host}/support", "-o", "new.jsonl", cwd=tmp_path)
+        searched = rightcall("pull", f"tempo://{tempo.host}", "-o", "new.jsonl", cwd=tmp_path)
+
+    assert (empty.returncode, searched.returncode) == (2, 2)
+    assert "no traces there that fit the address\n" in empty.stderr
+    assert "of the last 7 days (for more, give since=)" in searched.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_alias_of_the_configuration_names_a_server(tmp_path: Path) -> None:

@@ -240,6 +240,36 @@ def test_a_service_or_project_that_is_not_there_is_answered_with_those_that_are(
             _pulled(respond, template)
 
 
+def test_a_project_of_phoenix_whose_name_does_not_fit_into_a_path_goes_by_its_id() -> None:
+    phoenix = PhoenixLike(2)
+
+    def named(asked: Asked) -> Answer:
+        if asked.path == "/v1/projects":
+            page = [{"name": "a", "id": "A"}] if "cursor" not in asked.query else [{"name": "b/ü ?", "id": "support"}]
+            return Answer({"data": page, "next_cursor": None if "cursor" in asked.query else "2"})
+        return phoenix(asked)
+
+    assert len(_pulled(named, "phoenix://{}/b%2F%C3%BC%20%3F").splitlines()) == 2
+    with pytest.raises(TraceServerError, match="no project 'c/d'"):
+        _pulled(named, "phoenix://{}/c%2Fd")
+
+
+def test_an_experiment_of_mlflow_goes_by_its_name_or_its_id() -> None:
+    def respond(asked: Asked) -> Answer:
+        if asked.path.endswith("get-by-name"):
+            return Answer({"error_code": "RESOURCE_DOES_NOT_EXIST"}, 404)
+        if asked.path.endswith("experiments/get"):
+            is_known = asked.query["experiment_id"] == ["7"]
+            return Answer({"experiment": {"experiment_id": "7"}} if is_known else {}, 200 if is_known else 404)
+        if asked.path.endswith("experiments/search"):
+            return Answer({"experiments": [{"experiment_id": "7", "name": "shop"}]})
+        return MLflowLike()(asked)
+
+    assert len(_pulled(respond, "mlflow://{}/7").splitlines()) == COUNT
+    with pytest.raises(TraceServerError, match="no experiment 'shpo'; did you mean 'shop'"):
+        _pulled(respond, "mlflow://{}/shpo")
+
+
 def test_a_project_of_langsmith_may_be_given_by_its_id() -> None:
     project = "0b0c6f4e-57d6-4b43-9c9c-6f6f2b8f1a11"
 

@@ -47,6 +47,9 @@ def _told(rows: Sequence[Row], problems: Sequence[str]) -> int:
             print("\n".join([f"  {line}" for line in row.differences[name][:20]]))
     for problem in problems:
         print(f"NOT TRIED {problem}")
+    for row in rows:
+        for name in row.equal_again:
+            print(f"{row.server.name}, {row.form}, {name} is equal, so tests/servers/reasons.py need not explain it")
     unexplained = sum([len(row.unexplained) for row in rows])
     print(f"\n{len(rows)} exports, {unexplained} differences without a reason, {len(problems)} servers not tried.")
     return _NOT_TRIED if problems else _DIFFERENT if unexplained else _EQUAL
@@ -61,7 +64,8 @@ def _tried(name: str, *, is_kept: bool) -> list[Row]:
             for recording in sent:
                 answering.send(recording)
             exports = answering.exports(sent, exports_folder)
-            print("\n".join(answering.connected(sent)), flush=True)
+            for line in answering.connected(sent, is_kept=is_kept):
+                print(line, flush=True)
     if is_kept:
         keep(name, exports)
     return [

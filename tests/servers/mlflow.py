@@ -7,18 +7,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from benchmarks.environments import provide
 
 from .connected import PULL, pulled, push_twice
+from .pictures import Part, seen
 from .processes import CLIENTS, asked, free_port, run_client, started
 from .recordings import Recording
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 VERSION = "3.17.2"
 _REQUIREMENTS = (f"mlflow=={VERSION}",)
 _JSON = "application/json"
+_SECONDS_TO_SHOW = 120
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,28 @@ class MLflow:
         ours = pulled(self.address.replace("http", "mlflow", 1), recordings)
         return {PULL: ours, "traces/batchGet": batches, "traces/get": single, "Trace.to_json()": written}
 
-    def connected(self, recordings: Sequence[Recording]) -> list[str]:
+    def connected(self, recordings: Sequence[Recording], *, is_kept: bool) -> Iterator[str]:
         """What the command does with the server, in lines."""
+        base = self.address.replace("http", "mlflow", 1)
         chosen = next(recording for recording in recordings if recording.name == "pydantic-ai/trip-pkg2-fmt5")
-        return [push_twice(f"{self.address.replace('http', 'mlflow', 1)}/{chosen.key}", lambda: self._marks(chosen))]
+        yield push_twice(f"{base}/{chosen.key}", lambda: self._marks(chosen))
+        yield seen("MLflow", f"{base}/shop", self.send, self._show, is_kept=is_kept)
+
+    def _show(self, page: Page, trace_id: str) -> Part:
+        """Open the page of a trace of the example, at the call that was wrong."""
+        place = f"{self.address}/#/experiments/{self.experiments['shop']}/traces"
+        page.set_default_timeout(_SECONDS_TO_SHOW * 1000)
+        page.goto(f"{place}?selectedEvaluationId=tr-{trace_id}", wait_until="domcontentloaded")
+        page.get_by_text("reserve_item").first.click()
+        page.get_by_text("Assess").first.click()
+        verdict = page.get_by_text("failed", exact=True).last
+        verdict.wait_for()
+        page.wait_for_timeout(1000)  # things move while they open
+        around = verdict.bounding_box()
+        if around is not None:  # the arrow before the verdict opens its explanation
+            page.mouse.click(around["x"] - 20, around["y"] + around["height"] / 2)
+        page.get_by_text("expected 2").last.wait_for()
+        return (0, 952)
 
     def _marks(self, recording: Recording) -> list[str]:
         """The ids of our assessments on the traces of a recording."""

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.environments import provide
 
 from .connected import PULL, pull_many, pulled, push_twice
+from .pictures import Part, seen
 from .processes import CLIENTS, NotFoundError, ServerFailedError, asked, free_port, run_client, started
 from .recordings import Recording, with_resource
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 VERSION = "20.26.1"
 _REQUIREMENTS = (f"arize-phoenix=={VERSION}", "pyarrow")
 _MOST = 1000
 _SECONDS_TO_KEEP = 120
+_SECONDS_TO_SHOW = 120
 
 
 @dataclass(frozen=True)
@@ -46,12 +53,25 @@ class Phoenix:
         ours = {PULL: pulled(self.address.replace("http", "phoenix", 1), recordings)}
         return {**ours, **rest, "client's dataframe, Parquet": frames}
 
-    def connected(self, recordings: Sequence[Recording]) -> list[str]:
+    def connected(self, recordings: Sequence[Recording], *, is_kept: bool) -> Iterator[str]:
         """What the command does with the server, in lines."""
         base = self.address.replace("http", "phoenix", 1)
         named = {recording.name: recording for recording in recordings}
         chosen, small = named["pydantic-ai/trip-pkg2-fmt5"], named["langfuse-observe/trip"]
-        return [push_twice(f"{base}/{chosen.key}", lambda: self._marks(chosen)), pull_many(f"{base}/many", small)]
+        yield push_twice(f"{base}/{chosen.key}", lambda: self._marks(chosen))
+        yield seen("Phoenix", f"{base}/shop", self.send, self._show, is_kept=is_kept)
+        yield pull_many(f"{base}/many", small)
+
+    def _show(self, page: Page, trace_id: str) -> Part:
+        """Open the page of a trace of the example, at the call that was wrong."""
+        project = json.loads(asked(f"{self.address}/v1/projects/shop"))["data"]["id"]
+        page.set_default_timeout(_SECONDS_TO_SHOW * 1000)
+        page.goto(f"{self.address}/projects/{project}/traces/{trace_id}", wait_until="domcontentloaded")
+        page.get_by_text("reserve_item").first.click()
+        page.get_by_role("button", name=re.compile("^Annotations")).last.click()
+        page.get_by_text("List", exact=True).last.wait_for()
+        page.wait_for_timeout(1000)  # things move while they open
+        return (340, 1360)
 
     def _marks(self, recording: Recording) -> list[str]:
         """The ids of our annotations on the traces and spans of a recording."""

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from .connected import PULL
 
-_NO_SCOPES = "two instrumentations count the same tokens, and nothing is left that tells them apart"
 _CHAINS = "spans that say nothing are chains by what MLflow adds, so the run begins with them"
 _LOGFIRE = "MLflow repeats Logfire's messages in attributes of its own; with them ids, groups and turns are known"
 _MLFLOW_FORMS = (PULL, "traces/batchGet", "traces/get", "Trace.to_json()")
 _MLFLOW = {
     "mlflow-langgraph/nested-semconv": _CHAINS,
-    "openai-agents-dup-oi+v2/nested": _NO_SCOPES,
-    "openai-agents-dup-oi+v2/trip-chat": _NO_SCOPES,
     "openai-agents-logfire/trip-chat": _LOGFIRE,
 }
 
 _RESPONSES = "Phoenix makes an output of the response's id, so a run begins with spans that say nothing else"
-_PHOENIX_FORMS = (PULL, "spans/otlpv1", "spans", "client's dataframe, Parquet")
-_PHOENIX = {"openai-agents-dup-oi+v2/nested": _NO_SCOPES, "openai-agents-dup-oi+v2/trip-chat": _NO_SCOPES}
-_PHOENIX_REST = {"mlflow-langgraph/nested-semconv": _RESPONSES}
+_PHOENIX_FORMS = (PULL, "spans/otlpv1", "spans")
+_PHOENIX = {"mlflow-langgraph/nested-semconv": _RESPONSES}
 
 _PARQUET = "client's dataframe, Parquet"
 _NO_COLUMN = "the client cannot write it: an attribute is a text in one span and an object in another"
@@ -46,7 +42,6 @@ _NOT_WRITTEN = (
 REASONS: dict[tuple[str, str, str], str] = {
     **{("mlflow", form, name): reason for form in _MLFLOW_FORMS for name, reason in _MLFLOW.items()},
     **{("phoenix", form, name): reason for form in _PHOENIX_FORMS for name, reason in _PHOENIX.items()},
-    **{("phoenix", form, name): reason for form in _PHOENIX_FORMS[:3] for name, reason in _PHOENIX_REST.items()},
     **{("phoenix", _PARQUET, name): _NO_COLUMN for name in _NOT_WRITTEN},
 }
 """By the server, the form of its export and the recording."""

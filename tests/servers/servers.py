@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,8 @@ class Answering(Protocol):
     def exports(self, recordings: Sequence[Recording], folder: Path) -> dict[str, dict[str, bytes]]:
         """What it gives of each recording, by the form it is asked for in; its client writes into the folder."""
 
-    def connected(self, recordings: Sequence[Recording]) -> list[str]:
-        """What the command does with the server, in lines. Raises `ServerFailedError`."""
+    def connected(self, recordings: Sequence[Recording], *, is_kept: bool) -> Iterator[str]:
+        """What the command does with the server, in lines; pictures may be kept. Raises `ServerFailedError`."""
 
 
 class Starting(Protocol):

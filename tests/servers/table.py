@@ -29,6 +29,13 @@ class Row:
         """The recordings that differ without a reason that is known."""
         return [name for name in self.differences if (self.key, self.form, name) not in REASONS]
 
+    @property
+    def equal_again(self) -> list[str]:
+        """The recordings with a reason that do not differ any more."""
+        return [
+            name for key, form, name in REASONS if (key, form) == (self.key, self.form) and name not in self.differences
+        ]
+
 
 def render(rows: Sequence[Row]) -> str:
     """The rows as Markdown."""

@@ -19,8 +19,6 @@ from ._terminal import print_error
 if TYPE_CHECKING:
     from rightcall.connect import Address
 
-_EXIT_NOTHING = 2
-
 
 @click.command(name="pull")
 @click.argument("address", metavar="URL")
@@ -34,9 +32,11 @@ def command(address: str, target: str, force: bool) -> int:
     URL is phoenix://HOST/PROJECT, mlflow://HOST/EXPERIMENT, langfuse://HOST, langsmith://HOST/PROJECT, tempo://HOST,
     jaeger://HOST/SERVICE, or an alias of the configuration, with ?since=1d&until=&limit=&trace=&session=&tag=&filter=.
     """
+    from rightcall.values.results import count_text
+
     count, parsed = save_traces(address, target, force=force)
-    print(f"{count:,} traces from {parsed}{_looked_back(parsed)} in {target}")
-    return 0 if count else _EXIT_NOTHING
+    print(f"{count_text(count, 'trace')} from {parsed}{_looked_back(parsed)} in {target}")
+    return 0
 
 
 def save_traces(address: str, target: str, *, force: bool = False, most: int | None = None) -> tuple[int, Address]:
@@ -49,7 +49,7 @@ def save_traces(address: str, target: str, *, force: bool = False, most: int | N
         most: The number of traces to take if the address does not say which.
 
     Raises:
-        InputError: the address cannot be understood, or the file cannot be written.
+        InputError: the address cannot be understood, no traces fit it, or the file cannot be written.
         TraceServerError: the server cannot be asked.
     """
     from rightcall import connect
@@ -68,6 +68,8 @@ def save_traces(address: str, target: str, *, force: bool = False, most: int | N
         os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
         with _opened(half, target) as file:
             count = _pull(parsed, file)
+        if not count:
+            raise InputError(_nothing_there(parsed))
         os.replace(half, target)
     except OSError as problem:
         raise InputError(f"{target}: {problem.strerror or problem}") from None
@@ -121,9 +123,13 @@ def pulled_files(traces: Sequence[str], context: click.Context) -> tuple[list[st
         files[trace] = os.path.join(folder, f"{address.scheme}-{number}.jsonl")
         with open(files[trace], "wb") as file:
             if not _pull(address, file):
-                raise InputError(f"{address}: no traces there that fit the address{_looked_back(address)}")
+                raise InputError(_nothing_there(address))
     names = {files[trace]: str(address) for trace, address in addresses.items()}
     return [files.get(trace, trace) for trace in traces], names
+
+
+def _nothing_there(address: Address) -> str:
+    return f"{address}: no traces there that fit the address{_looked_back(address)}"
 
 
 def _looked_back(address: Address) -> str:

@@ -12,16 +12,18 @@ from urllib.parse import quote
 
 import msgspec
 
-from rightcall.errors import TraceServerError
+from rightcall.errors import TraceServerError, nearest
 
 from ._address import Query
 from ._marks import Mark
 from ._paging import batches, bounded_pages, chronological, iso_time, one_line
-from ._web import NotFoundError, Web
+from ._web import NotFoundError, RefusedError, Web
 
 _PAGE = 500
 """Traces of one page of a search; the server allows no more."""
 _TOGETHER = 10
+_NAMED = 8
+"""Experiments that an error names."""
 _PREFIX = "tr-"
 _OURS = "rightcall.id"
 DEFAULT_PLACE = "Default"
@@ -43,6 +45,11 @@ class _Documents(msgspec.Struct):
 
 class _Experiment(msgspec.Struct):
     experiment_id: str
+    name: str = ""
+
+
+class _AllExperiments(msgspec.Struct):
+    experiments: list[_Experiment] = []
 
 
 class _Experiments(msgspec.Struct):
@@ -137,14 +144,23 @@ class MLflow:
         self._web.send("PATCH", f"{path}/assessments/{quote(assessment_id, safe='')}", body)
 
     def _experiment(self) -> str:
+        """Return the id of the experiment. Raises `TraceServerError`."""
         asked = [("experiment_name", self._place)]
         try:
             found = self._web.get("/api/2.0/mlflow/experiments/get-by-name", asked, as_type=_Experiments)
         except NotFoundError:
-            if self._place.isdigit():
-                return self._place
-            raise TraceServerError(f"MLflow has no experiment {self._place[:80]!r}; give its name or its id") from None
+            found = self._by_id()
         return found.experiment.experiment_id
+
+    def _by_id(self) -> _Experiments:
+        try:
+            asked = [("experiment_id", self._place)]
+            return self._web.get("/api/2.0/mlflow/experiments/get", asked, as_type=_Experiments)
+        except RefusedError:
+            wanted = {"max_results": _NAMED}
+        known = self._web.post("/api/2.0/mlflow/experiments/search", wanted, as_type=_AllExperiments).experiments
+        hint = nearest(self._place, [each.name for each in known])
+        raise TraceServerError(f"MLflow has no experiment {self._place[:80]!r}; {hint}")
 
 
 def _own(trace_id: str) -> str:

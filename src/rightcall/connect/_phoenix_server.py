@@ -25,16 +25,20 @@ _TOGETHER = 20
 _ANNOTATIONS = 100
 _NAMED = 8
 """Projects that an error names."""
+_NOT_IN_PATHS = frozenset("/?#")
+"""What a name in a path must not have, by Phoenix's interface; such a project goes by its id."""
 DEFAULT_PLACE = "default"
 KEY_VARIABLES = ("PHOENIX_API_KEY",)
 
 
-class _Named(msgspec.Struct):
+class _Project(msgspec.Struct):
+    id: str = ""
     name: str = ""
 
 
 class _Projects(msgspec.Struct):
-    data: list[_Named]
+    data: list[_Project]
+    next_cursor: str | None = None
 
 
 class _Trace(msgspec.Struct):
@@ -71,7 +75,7 @@ class Phoenix:
     def __init__(self, web: Web, place: str) -> None:
         self._web = web
         self._place = place or DEFAULT_PLACE
-        self._path = f"/v1/projects/{quote(self._place, safe='')}"
+        self._known_path = ""
 
     def trace_ids(self, query: Query) -> list[str]:
         """Return the ids of the traces that are wanted, the oldest first.
@@ -92,7 +96,7 @@ class Phoenix:
         def page(cursor: str | None) -> tuple[list[str], str | None]:
             asked = given if cursor is None else [*given, ("cursor", cursor)]
             try:
-                answer = self._web.get(f"{self._path}/traces", asked, as_type=_Traces)
+                answer = self._web.get(f"{self._path()}/traces", asked, as_type=_Traces)
             except NotFoundError:
                 raise self._unknown_project() from None
             return [trace.trace_id for trace in answer.data], answer.next_cursor
@@ -124,16 +128,39 @@ class Phoenix:
         def page(cursor: str | None) -> tuple[list[msgspec.Raw], str | None]:
             asked = given if cursor is None else [*given, ("cursor", cursor)]
             try:
-                answer = self._web.get(f"{self._path}/spans/otlpv1", asked, as_type=_Spans)
+                answer = self._web.get(f"{self._path()}/spans/otlpv1", asked, as_type=_Spans)
             except NotFoundError:
                 raise self._unknown_project() from None
             return answer.data, answer.next_cursor
 
         return bounded_pages(page)
 
+    def _path(self) -> str:
+        """Return the path of the project. Raises `TraceServerError`."""
+        if not self._known_path:
+            name = self._place
+            if set(name) & _NOT_IN_PATHS:
+                found = [project.id for project in self._projects() if project.name == name]
+                if not found:
+                    raise self._unknown_project()
+                name = found[0]
+            self._known_path = f"/v1/projects/{quote(name, safe='')}"
+        return self._known_path
+
+    def _projects(self) -> Iterator[_Project]:
+        def page(cursor: str | None) -> tuple[list[_Project], str | None]:
+            asked = [] if cursor is None else [("cursor", cursor)]
+            answer = self._web.get("/v1/projects", asked, as_type=_Projects)
+            return answer.data, answer.next_cursor
+
+        return bounded_pages(page)
+
     def _unknown_project(self) -> TraceServerError:
-        names = [project.name for project in self._web.get("/v1/projects", as_type=_Projects).data][:_NAMED]
-        return TraceServerError(f"Phoenix has no project {self._place[:80]!r}; {nearest(self._place, names)}")
+        try:
+            names = [project.name for project in self._projects()]
+        except NotFoundError as problem:
+            return TraceServerError(f"{problem}; is this the address of Phoenix?")
+        return TraceServerError(f"Phoenix has no project {self._place[:80]!r}; {nearest(self._place, names[:_NAMED])}")
 
 
 def _annotation(mark: Mark) -> dict[str, object]:

@@ -36,6 +36,14 @@ _PASSING = (408, 425, 429, 500, 502, 503, 504)
 """Answers that another try may not get: RFC 9110 section 15, RFC 6585 section 4, RFC 8470."""
 BAD_REQUEST, CONFLICT = HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT
 _QUOTED = 200
+_NAMES = {
+    "phoenix": "Phoenix",
+    "mlflow": "MLflow",
+    "langfuse": "Langfuse",
+    "langsmith": "LangSmith",
+    "tempo": "Tempo",
+    "jaeger": "Jaeger",
+}
 
 Decoded = TypeVar("Decoded")
 Parameters = Sequence[tuple[str, str]]
@@ -139,7 +147,7 @@ class Web:
             found = "a web page" if is_page else f"something else ({problem})"
             raise (WebPageError if is_page else TraceServerError)(
                 f"{self._address}: expected JSON from {path} and got {found}; is this the address of "
-                f"{self._address.scheme.capitalize()}?"
+                f"{_NAMES.get(self._address.scheme, 'the server')}?"
             ) from None
 
     def _asked(self, method: str, path: str, parameters: Parameters, body: bytes | None, tries: int = _TRIES) -> bytes:
