@@ -75,7 +75,7 @@ class Push:
     def finish(self) -> bool:
         """Send, or with `--push-dry-run` print, all verdicts; return whether all are there."""
         if self._without_trace:
-            print_error(f"not sent, because their traces have no ids: {self._without_trace:,} verdicts")
+            print_error(f"{self._without_trace:,} verdicts not sent: their cases have no trace, or one without an id")
         marks = [mark for trace_id in self.marks for mark in (*self._revised(trace_id), *self._withdrawn(trace_id))]
         if not self._is_dry:
             return self._send(marks)
