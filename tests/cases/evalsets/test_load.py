@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rightcall import DocumentError, InputError, Trajectory
-from rightcall.cases.evalsets import EvalSet, load_eval_set, load_expectation
+from rightcall.cases.evalsets import EvalSet, load_eval_set, load_expectation, parse_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.values.trajectory import Usage
 
@@ -513,3 +513,39 @@ def test_a_case_takes_its_repeats_from_the_defaults(tmp_path: Path) -> None:
     cases = load_eval_set(path).cases
 
     assert [(case.repeat, case.min_repeat_pass) for case in cases] == [(5, 4), (4, 4)]
+
+
+_PLAIN = [{"name": "search", "args": {"to": "Paris", "people": 1}}, "book"]
+
+
+def test_calls_without_matchers_are_compiled_when_they_are_first_used() -> None:
+    [check] = _expecting({"calls": _PLAIN}).cases[0].checks
+    assert check.evaluator not in check.criteria.plans
+
+    calls: list[Any] = [{"name": "search", "args": {"to": "Paris", "people": True}}, "book"]
+    result = check.evaluator.evaluate(calls, check.criteria)
+
+    assert check.evaluator in check.criteria.plans
+    assert not result.passed  # true is not 1
+    eager = type(check.evaluator)(check.evaluator.id, check.evaluator.config)
+    assert result.findings == eager.evaluate(calls, {"expected": _PLAIN, "parallel": "recorded"}).findings
+
+
+@pytest.mark.parametrize(
+    ("expect", "reason"),
+    [
+        ({"calls": [{"name": "search", "args": {"to": {"$regex": "("}}}]}, "regex"),
+        ({"calls": [{"name": "search", "nth": 0}]}, "nth"),
+        ({"calls": [{"name": "search", "id": "a"}]}, "tool_names"),
+        ({"calls": {"expected": ["search"], "ignore_tools": ["search"]}}, "both expected and ignored"),
+        ({"calls": [{"any_order": []}]}, "any_order"),
+    ],
+    ids=["matcher", "nth", "id", "ignored", "group"],
+)
+def test_what_only_compiling_finds_is_found_when_an_eval_set_is_loaded(expect: Any, reason: str) -> None:
+    with pytest.raises(DocumentError, match=reason):
+        _expecting(expect)
+
+
+def _expecting(expect: Any) -> EvalSet:
+    return parse_eval_set(json.dumps({"cases": [{"id": "a", "input": "x", "expect": expect}]}), "a.json")

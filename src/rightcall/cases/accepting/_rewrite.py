@@ -36,7 +36,7 @@ class Task(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, check: Check, trajectory: Trajectory, *, spelt_out: bool = False) -> Task:
         """Return the task of making a trajectory satisfy an expectation."""
-        plan = check.criteria.plans[check.evaluator]
+        plan = check.evaluator.plan(check.criteria)
         return cls(check, select(trajectory, check.criteria, plan.names), plan, spelt_out)
 
 
@@ -56,8 +56,7 @@ def rewrite(check: Check, written: Any, trajectory: Trajectory) -> Any | Refused
 
 def rewrite_turns(check: Check, written: Sequence[Any], trajectory: Trajectory) -> list[Any] | Refused:
     """Return the turns of a case, with their expected calls changed in the same way."""
-    plan = check.criteria.plans.get(check.evaluator)
-    if check.evaluator.type_id != "tool-trajectory" or not plan.by_turn:
+    if check.evaluator.type_id != "tool-trajectory" or not check.evaluator.plan(check.criteria).by_turn:
         return Refused(f"{check.key!r} of a turn cannot be updated from a trace")
     task = Task.of(check, trajectory)
     if task.plan.reads is not None:

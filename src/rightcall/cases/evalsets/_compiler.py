@@ -252,14 +252,14 @@ class Compiler:
         written = (key, repr(value))  # of JSON values, `repr` tells 1 from 1.0 and from true
         made = self._checks_made.get(written)
         if made is None:
-            made = self._compile(key, value, place)
+            made = self._compile(key, value, place, has_matchers="$" in written[1])
             if made.evaluator.type_id in EVALUATORS and len(written[1]) <= _LONGEST_SHARED:
                 self._checks_made[written] = made
         # The position is not shared: each case points at its own line.
         source = self._sources(key, place, made.expected)
         return Check(key, made.evaluator, made.criteria, source, made.expected.weight)
 
-    def _compile(self, key: str, value: Any, place: Path) -> _Compiled:
+    def _compile(self, key: str, value: Any, place: Path, *, has_matchers: bool = True) -> _Compiled:
         with self._document.locating_errors(place, _as_written):
             expected = resolve_expectation(key, value, self._defaults, self._added)
         with self._document.locating_errors(place, expected.place):
@@ -267,7 +267,9 @@ class Compiler:
         if isinstance(evaluator, UnavailableEvaluator):
             return _Compiled(evaluator, evaluator.criteria(None), expected)
         try:
-            return _Compiled(evaluator, evaluator.criteria(expected.criteria), expected)
+            if has_matchers or evaluator.type_id not in EVALUATORS:
+                return _Compiled(evaluator, evaluator.criteria(expected.criteria), expected)
+            return _Compiled(evaluator, evaluator.criteria(expected.criteria, has_matchers=False), expected)
         except CriteriaError as problem:
             raise self._problem(str(problem), (*place, *expected.place(path_of(problem)))) from None
 

@@ -96,6 +96,8 @@ def split_settings(form: Form, key: str, kind: type[Evaluator[Any, Any, Any]]) -
     Raises:
         CriteriaError: a setting is unknown, or is none of this evaluator.
     """
+    if not form.settings:
+        return Split({}, {})
     criteria: dict[str, Any] = {}
     config: dict[str, Any] = {}
     weight, places = None, {}

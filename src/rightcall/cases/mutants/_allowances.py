@@ -45,7 +45,7 @@ class Allowances(msgspec.Struct, frozen=True):
             config = check.evaluator.config
             any_order |= (criteria.match_type or config.match_type) in _FREE_ORDER
             if (criteria.extra or config.extra) in ("allow", "others"):
-                named = criteria.plans[check.evaluator].names
+                named = check.evaluator.plan(criteria).names
             for steps in criteria.expected_turns or (criteria.expected or (),):
                 found.read(steps)
         return cls(

@@ -63,6 +63,17 @@ class WrittenStep:
         return _Reading(mistakes).step(value, place, 1)
 
 
+def are_names_and_args(steps: Sequence[Any]) -> bool:
+    """Return whether steps are calls of which nothing but names and arguments is written.
+
+    Their models have checked all of it. A group, `nth` or the id of a tool may be wrong beyond that.
+    """
+    return all([isinstance(step, ExpectedCall) and step.model_fields_set <= _CHECKED for step in steps])
+
+
+_CHECKED = {"name", "args"}
+
+
 def names_to_miss(steps: Sequence[Any], *, may_miss: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield the name of each call in steps, and whether it may be misspelt unseen: the path can be taken without it.
 

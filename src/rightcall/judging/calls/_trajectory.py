@@ -56,7 +56,7 @@ from ._match_types import (
     match_turn,
 )
 from ._pairs import call_patterns
-from ._steps import WrittenStep, names_to_miss, placed_calls, read_steps
+from ._steps import WrittenStep, are_names_and_args, names_to_miss, placed_calls, read_steps
 from ._turns import TrajectoryPlan, Turn, by_turn, has_unknown_turns, in_every_turn, mean, with_doubtful_calls
 
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
@@ -212,6 +212,9 @@ class ToolTrajectoryEvaluator(
         names = reads.names if reads is not None else tool_names([name for turn in turns for name in turn.names])
         spends = any([turn.spends for turn in turns])
         return TrajectoryPlan(list(turns), by_turn, match_type, policy, names, sum(map(len, turns)), spends, reads)
+
+    def compiles_surely(self, criteria: ToolTrajectoryEvaluationCriteria) -> bool:
+        return criteria.expected_turns is None and are_names_and_args(criteria.expected or ())
 
     def tools_to_miss(self, criteria: ToolTrajectoryEvaluationCriteria) -> list[str]:
         turns = criteria.expected_turns if criteria.expected_turns is not None else (criteria.expected or (),)

@@ -58,7 +58,7 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is reported
             raise ConfigurationError(f"{self.code.name} cannot be made: {type(problem).__name__}: {problem}") from None
 
-    def criteria(self, value: Any = None) -> Any:
+    def criteria(self, value: Any = None, *, has_matchers: bool = True) -> Any:
         """Criteria, checked by the model of the code, if it has one.
 
         Raises:
