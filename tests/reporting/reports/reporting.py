@@ -9,10 +9,23 @@ from tests.hostile import corpus
 from tests.hostile.corpus import harmful, named, obeyed
 
 from rightcall import CaseResult, EvaluationResult, ToolCall, Trajectory
+from rightcall.cases.evalsets import load_expectation
+from rightcall.cases.verdicts import judge
 from rightcall.reporting.reports import Report
 from rightcall.values.results import Aggregates, Finding, Outcome, PlacedFinding, Source, Tally, Verdict, measures_of
 
-__all__ = ["HOSTILE", "evaluation", "harmful", "hostile_report", "named", "obeyed", "report", "result", "verdicts"]
+__all__ = [
+    "HOSTILE",
+    "evaluation",
+    "harmful",
+    "hostile_report",
+    "in_groups",
+    "named",
+    "obeyed",
+    "report",
+    "result",
+    "verdicts",
+]
 
 HOSTILE = [*corpus.SHORT, corpus.LONG[0]]
 
@@ -36,6 +49,14 @@ def result(case_id: str, verdict: Verdict = "passed", *messages: str, **known: A
         **known,
     }
     return CaseResult(case_id=case_id, verdict=verdict, **fields)
+
+
+def in_groups(case_id: str = "trip", *more: str) -> CaseResult:
+    """The result of a case whose expected calls are in a group, one of which was not made; more calls may be."""
+    written = "calls: [search, {any_order: [seats, price]}, book]"
+    case = load_expectation(written.encode(), "--expect")(case_id)
+    calls = [ToolCall(name, {name: name}, 1) for name in ("search", "price", *more, "book")]
+    return judge(case, Trajectory(calls=tuple(calls)))
 
 
 def report(*results: CaseResult, **known: Any) -> Report:

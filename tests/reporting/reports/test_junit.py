@@ -10,6 +10,7 @@ from tests.reporting.reports.reporting import (
     evaluation,
     harmful,
     hostile_report,
+    in_groups,
     obeyed,
     report,
     result,
@@ -45,6 +46,15 @@ RULES = {
     "system-out": Rule(set(), set(), (), True),
     "system-err": Rule(set(), set(), (), True),
 }
+
+
+def test_calls_in_groups_are_shown_below_the_findings() -> None:
+    [failure] = ElementTree.fromstring(written(report(in_groups()))).iter("failure")
+
+    lines = (failure.text or "").splitlines()
+    assert lines[0].startswith("--expect:1:30: RC101 `seats` was never called")
+    assert "  |   ┌ any order, 1 of 2 made" in lines
+    assert [line.split("│ ")[1].split() for line in lines if "│ " in line] == [["seats", "−"], ["price", "✓", "2"]]
 
 
 def written(made: Report) -> str:

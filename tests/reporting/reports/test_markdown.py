@@ -7,17 +7,18 @@ from cmarkgfm import github_flavored_markdown_to_html
 from cmarkgfm.cmark import Options
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, obeyed, report, result
+from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, in_groups, obeyed, report, result
 from tests.walls import for_each
 
 from rightcall.reporting.changes import compare, sides_of
-from rightcall.reporting.reports import Report, markdown_report
+from rightcall.reporting.reports import Paper, Report, full_report, markdown_report
 
 OURS = {
     *("heading_open", "heading_close", "paragraph_open", "paragraph_close", "inline", "text", "code_inline"),
     *("bullet_list_open", "bullet_list_close", "list_item_open", "list_item_close", "strong_open", "strong_close"),
+    "fence",
 }
-"""Everything that our Markdown is made of: no link, no image, no HTML, no block of code."""
+"""Everything that our Markdown is made of: no link, no image, no HTML."""
 
 
 def written(made: Report) -> str:
@@ -46,6 +47,30 @@ def test_a_comment_has_totals_and_every_finding_with_its_place() -> None:
         "  - **`RC101`** `` `pay` was never called `` at `evals/shop.yaml:10:9`\n"
         "- ❔ `unseen`: not measured at `evals/shop.yaml:10:9`\n"
     )
+
+
+def test_calls_in_groups_are_shown_as_the_terminal_shows_them() -> None:
+    made = report(in_groups())
+
+    [block] = [token for token in tokens(written(made)) if token.type == "fence"]
+    lines = [line for line in block.content.splitlines() if line]
+    assert "  |   ┌ any order, 1 of 2 made" in lines
+    assert "  |   │ seats  −" in lines
+    assert set(lines) <= set("".join(full_report(made, Paper())).splitlines())
+
+
+def test_ten_cases_show_their_calls_and_the_others_their_findings() -> None:
+    text = written(report(*[in_groups(f"trip-{number}") for number in range(12)]))
+
+    assert text.count("```text") == 10
+    assert text.count("RC101") == 12
+
+
+@for_each("text", HOSTILE)
+def test_no_call_ends_the_block_that_shows_it(text: str) -> None:
+    made = written(report(in_groups("trip", text[:200], "```` # x")))
+
+    assert {token.type for token in tokens(made)} <= {*OURS, "softbreak"}
 
 
 def test_what_passed_needs_no_list() -> None:

@@ -19,7 +19,7 @@ from ._causes import Cause, CauseCount, by_weight, cause_of, firsts_of
 from ._concise import ending, headline, matrices, matrix_lines, repeat_lines, repeats_headline
 from ._expected_paths import ExpectedPath, paths_of
 from ._gutter import Gutter
-from ._paper import NARROWEST, Line, Paper, fit, wrap
+from ._paper import NARROWEST, Line, Paper, fit, line_text, wrap
 from ._report import Report
 
 _LINES_OF_A_TRACEBACK = 8
@@ -114,7 +114,7 @@ def _closing(report: Report, paper: Paper) -> Iterator[Line]:
 def full_report(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[str]:
     """Yield the same as plain text, piece by piece."""
     for line in full_lines(report, paper, max_detail):
-        yield "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip() + "\n"
+        yield line_text(line) + "\n"
 
 
 def diagnosis(result: CaseResult, paper: Paper, run_id: str = "", *, is_note: bool = False) -> Iterator[Line]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.values.results import SIGNS, Source, Step, call_text
+from rightcall.values.results import SIGNS, CaseResult, Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
-from ._expected_paths import ExpectedPath, difference_texts, order_text
-from ._paper import Line, Paper, beginning, cell_count, fit, line_length
+from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
+from ._paper import Line, Paper, beginning, cell_count, fit, line_length, line_text
 from ._path_rows import Bracket, PathRow, rounds_named, with_brackets
 
 _LABELS = {
@@ -28,6 +28,8 @@ _LONGEST_PLACE = 300
 """A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
 _WORD = lazy_pattern(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
 _AFTER = 12
+_MOST_PATHS = 5
+"""Lists of expected calls that one case shows."""
 _CUT = "..."
 _WIDEST_MARK = 40
 _BEGIN, _INSIDE, _END = ("┌", "["), ("│", "|"), ("└", "]")
@@ -206,6 +208,18 @@ class Gutter:
             line = self.bar(" ", _INDENT, inside, " " * max(0, start), ("^" * shown.length, "red"))
             left = self._room - len(inside) - start - shown.length - 1
             yield (*line, (f" {label}", "red")) if label and len(label) <= left else line
+
+
+def aligned_lines(result: CaseResult, paper: Paper) -> Iterator[str]:
+    """Yield how the expected calls of a case line up with the actual ones, as the terminal shows them, without colour.
+
+    The lists of calls that nothing is wrong with are left out, and so is one that says the same as another.
+    """
+    calls = result.trajectory.calls if result.trajectory is not None else ()
+    paths = [path for one in result.results if not one.passed for path in paths_of(result, one) if path.problems]
+    views = [Gutter((*path.sources, path.problems[0].source), paper).path(path, calls) for path in paths[:_MOST_PATHS]]
+    for view in dict.fromkeys([tuple(map(line_text, view)) for view in views]):
+        yield from view
 
 
 class Excerpt(msgspec.Struct, frozen=True):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from rightcall.values.results import CaseResult, OverallResult, Totals
 
 from ._blocks import CaseBlock, case_blocks
-from ._paper import bounded_seconds, extent, seconds_between, xml_attribute, xml_text
+from ._gutter import aligned_lines
+from ._paper import Paper, bounded_seconds, extent, seconds_between, xml_attribute, xml_text
 from ._report import Report
 
 _PRINTED = 4_000
 _MOST_FINDINGS = 50
+_MOST_LINES = 100
+"""Lines that show how the calls of one case line up with the expected ones."""
 
 
 def junit_report(report: Report) -> Iterator[str]:
@@ -142,7 +146,7 @@ def _trouble(block: CaseBlock) -> str:
         message += f" (and {len(findings) - 1:,} more)"
     message += block.how_often
     shares = [block.shares] if block.shares else []
-    details = xml_text("\n".join([*shares, *_details(result)]))
+    details = xml_text("\n".join([*shares, *_details(result), *islice(aligned_lines(result, Paper()), _MOST_LINES)]))
     return f'<{tag} type="{xml_attribute(kind)}" message="{xml_attribute(message)}">{details}</{tag}>\n'
 
 

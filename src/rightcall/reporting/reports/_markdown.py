@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -12,13 +13,17 @@ from rightcall.values.results import SIGNS, Classification, EvaluatorTotals, Fin
 from ._blocks import CaseBlock, case_blocks
 from ._comparison_lines import change_words, score_words, totals_words
 from ._concise import matrices, matrix_table
-from ._paper import code_span, command_message, command_property
+from ._gutter import aligned_lines
+from ._paper import Paper, code_block, code_span, command_message, command_property
 from ._report import Report
 
 COMMENT_BYTES = 65_536
 """The longest comment that GitHub accepts, in characters; a text never has fewer bytes than characters."""
 _RESERVE = 512
 _MOST_FINDINGS = 20
+_MOST_VIEWS = 10
+"""Cases whose calls are shown side by side, as many as the terminal explains."""
+_MOST_LINES = 60
 _MOST_EVALUATORS = 50
 _SENTENCE = 500
 _NOTE = "⚠️"
@@ -39,8 +44,9 @@ def markdown_report(report: Report, changes: Comparison | None = None, baseline:
     """Yield a report as Markdown, short enough for a comment.
 
     Totals come first, then what changed against a baseline run if there is one, flips before everything else, then
-    the findings of cases that did not pass: code, sentence, place. What does not fit is counted. Text from
-    agents and eval sets is written as code, where Markdown has no commands.
+    the findings of cases that did not pass: code, sentence, place, and how the calls of the first ten of them line up
+    with the expected ones. What does not fit is counted. Text from agents and eval sets is written as code, where
+    Markdown has no commands.
     """
     return bounded_markdown(report, COMMENT_BYTES, changes, baseline)
 
@@ -178,11 +184,11 @@ def _change_block(change: CaseChange) -> str:
 
 
 def _failure_blocks(report: Report) -> Iterator[str]:
-    heading = "\n#### Not passed\n\n"
+    heading, views = "\n#### Not passed\n\n", _MOST_VIEWS
     for block in case_blocks(report):
         if not block.passed:
-            yield heading + _failure_block(block)
-            heading = ""
+            yield heading + _failure_block(block) + (_view(block) if views else "")
+            heading, views = "", max(0, views - 1)
     heading = "\n#### Passed, though a repeat failed\n\n"
     if report.gate is not None:
         heading = "\n#### Failed, and left to the gate\n\n"
@@ -218,6 +224,14 @@ def _failure_block(block: CaseBlock) -> str:
     if not result.findings:
         lines[0] += f" at {code_span(str(result.source))}"
     return "\n".join(lines) + "\n"
+
+
+def _view(block: CaseBlock) -> str:
+    """Return how the calls of a case line up, below its findings; nothing if it compares no calls."""
+    lines = list(islice(aligned_lines(block.result, Paper()), _MOST_LINES + 1))
+    if not lines:
+        return ""
+    return "\n" + code_block([*lines[:_MOST_LINES], "…"] if len(lines) > _MOST_LINES else lines, "  ") + "\n"
 
 
 class _Note(msgspec.Struct, frozen=True):

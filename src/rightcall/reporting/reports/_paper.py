@@ -92,6 +92,11 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return [piece for line in raw.splitlines() or [""] for piece in self.pieces(line, width)]
 
 
+def line_text(line: Line) -> str:
+    """Return a line without its styles."""
+    return "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip()
+
+
 def line_length(line: Line) -> int:
     """Return the number of columns that a line takes."""
     return sum(cell_count(part if isinstance(part, str) else part[0]) for part in line)
@@ -256,6 +261,15 @@ def code_span(text: str, width: int = 200) -> str:
     fence = "`" * (longest + 1)
     padding = " " if longest or shown[0] == " " == shown[-1] else ""
     return f"{fence}{padding}{shown}{padding}{fence}"
+
+
+def code_block(lines: Sequence[str], indent: str = "") -> str:
+    """Return lines as a block of code in Markdown, in which nothing is markup."""
+    # CommonMark 0.31, section 4.5: the block ends at a fence that is at least as long as the one it began with.
+    longest = max([len(run) for line in lines for run in _BACKTICKS.findall(line)], default=0)
+    fence = "`" * max(3, longest + 1)
+    shown = [line.replace("##[", f"#{_SPACE}#[") for line in lines]
+    return "".join([f"{indent}{line}".rstrip() + "\n" for line in (f"{fence}text", *shown, fence)])
 
 
 def command_message(text: str, width: int) -> str:

@@ -1,6 +1,6 @@
 """The rows of an expected path as people read them: rounds of a loop side by side, and brackets around groups.
 
-The terminal, pytest and pages all draw these rows, so that a group looks the same wherever it is shown.
+Terminal, pytest, pages, Markdown and JUnit draw these rows, so that a group looks the same wherever it is shown.
 """
 
 from __future__ import annotations
