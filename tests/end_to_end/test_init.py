@@ -176,6 +176,14 @@ def test_files_that_are_there_are_left_alone_and_named(tmp_path: Path) -> None:
             "bot.py:answer",
             "OpenAI Agents",
         ),
+        ({"bot.py": "from agents import Agent\nhelper = Agent()\n"}, "bot.py:helper", "OpenAI Agents"),
+        ({"a.py": "from llama_index.core.agent import X\nflow = FunctionAgent()\n"}, "a.py:flow", "LlamaIndex"),
+        ({"a.py": "from agno.agent import Agent\nhelper = Agent(\n"}, "a.py:helper", "Agno"),
+        ({"a.py": "from strands import Agent, tool\nhelper = Agent()\n"}, "a.py:helper", "Strands"),
+        ({"a.py": "import smolagents\nhelper = CodeAgent()\n"}, "a.py:helper", "smolagents"),
+        ({"a.py": "from haystack.components.agents import Agent\nx = Agent()\n"}, "a.py:x", "Haystack"),
+        ({"a.py": "from crewai import Agent, Crew\nx = Agent()\ncrew = Crew(agents=[x])\n"}, "a.py:crew", "CrewAI"),
+        ({"a.py": "from autogen_agentchat.agents import AssistantAgent\n"}, "agent.py:answer", "AutoGen"),
         ({"ask.py": "from pydantic_ai import Agent\nasker = Agent('m')\n"}, "ask.py:asker", "pydantic-ai"),
         ({"requirements.txt": "pydantic-ai-slim>=1\n"}, "agent.py:agent", "pydantic-ai"),
         ({"pyproject.toml": '[project]\ndependencies = ["google-adk"]\n'}, "my_agent", "Google's ADK"),
@@ -269,17 +277,6 @@ def test_the_first_score_has_one_failure_on_purpose_about_a_tool_of_the_project(
     assert done.returncode == 1
     assert f"fails_on_purpose: {sentence}" in done.stdout
     assert "\n1 passed, 1 failed in " in done.stdout
-
-
-def test_an_agent_of_openai_agents_gets_a_function_that_asks_it(tmp_path: Path) -> None:
-    (tmp_path / "bot.py").write_text(OPENAI, "utf-8")
-
-    rightcall("init", cwd=tmp_path)
-
-    written = (tmp_path / "rightcall_agent.py").read_text("utf-8")
-    assert "from bot import helper\n" in written
-    assert "return await Runner.run(helper, question)" in written
-    assert tomllib.loads((tmp_path / "rightcall.toml").read_text("utf-8"))["agent"] == "rightcall_agent.py:answer"
 
 
 def test_an_eval_set_of_adk_that_is_there_is_used_as_it_is(tmp_path: Path) -> None:
@@ -380,8 +377,18 @@ def test_of_several_agents_the_one_that_no_other_uses_is_taken(tmp_path: Path) -
 
     done = rightcall("init", cwd=tmp_path)
 
-    assert "from bot import triage\n" in (tmp_path / "rightcall_agent.py").read_text("utf-8")
-    assert "Other agents that were seen, which it or your code may use: billing, researcher" in done.stdout
+    assert "\n  bot.py:triage\n" in done.stdout
+    assert "which it or your code may use: bot.py:billing, bot.py:researcher" in done.stdout
+
+
+def test_an_agent_that_a_tool_asks_is_not_the_one_to_run(tmp_path: Path) -> None:
+    (tmp_path / "bot.py").write_text(
+        "from pydantic_ai import Agent\nbilling = Agent('m')\nsupport = Agent('m')\n\n@support.tool_plain\n"
+        "async def ask(question: str) -> str:\n    return (await billing.run(question)).output\n",
+        "utf-8",
+    )
+
+    assert "\n  bot.py:support\n" in rightcall("init", cwd=tmp_path).stdout
 
 
 def test_a_project_of_node_gets_a_command_that_works(tmp_path: Path) -> None:

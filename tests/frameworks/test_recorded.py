@@ -21,6 +21,7 @@ from tests.processes import rightcall
 from tests.targets import shown_table
 
 from rightcall.running.mocking import RecordedCall, RecordedModelCall, Recording
+from rightcall.running.tracing import ToolAnswer
 
 KEYS = [framework.key for framework in FRAMEWORKS]
 REPLAY = ROOT / "tests" / "frameworks" / "replay.py"
@@ -97,7 +98,7 @@ def test_a_recording_of_a_framework_answers_every_request_in_it(key: str, tmp_pa
 
     for entry in recording.entries:
         if isinstance(entry, RecordedCall):
-            assert tools.answer(entry.tool, entry.args).given() == entry.output
+            assert tools.answer(entry.tool, entry.args) == ToolAnswer(entry.output)
         else:
             assert models.answer(entry.request) == entry.answer
 

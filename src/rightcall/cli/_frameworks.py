@@ -29,15 +29,13 @@ class Framework(msgspec.Struct, frozen=True):
     """A pattern of the module that its users import."""
     required: str
     """A pattern of its name among dependencies."""
-    agent: str
-    """A pattern of the line that makes an agent; its group is the agent's name."""
+    agents: tuple[str, ...]
+    """Patterns of the line that makes an agent, in the order they are tried; their group is the agent's name."""
     example: str
     """What an agent is called where no such line is found."""
     advice: str
     scope: str
     """The instrumentation that records its traces, as these name it."""
-    adapter: str = ""
-    """The text of a module with a function that asks an agent, where agents are no functions themselves."""
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -49,28 +47,28 @@ class Found(msgspec.Struct, frozen=True):
     tools: tuple[SeenTool, ...] = ()
     others: tuple[str, ...] = ()
     """Other agents of the framework that were seen."""
-    adapter: tuple[tuple[str, str], ...] = ()
-    """A file that makes the agent one that can be run, and its text, where that is needed."""
 
 
 _MADE = r"^(\w+)\s*(?::[^=\n]+)?=\s*"
-_ADAPTER_FILE = "rightcall_agent.py"
-_ADAPTER = '''\
-"""The agent, as `rightcall run` asks it: one question in, one answer out."""
-
-from agents import Runner, RunResult
-from {module} import {agent}
+_FUNCTION = r"^(?:async )?def (answer|main|run)\(\s*\w"
+_AGENT = _MADE + r"Agent(?:\[[^\n]*\])?\("
 
 
-async def answer(question: str) -> RunResult:
-    return await Runner.run({agent}, question)
-'''
+def _object(name: str, package: str, required: str, classes: str, scope: str) -> Framework:
+    """Return a framework whose agents are objects of these classes, recorded by an instrumentation of OpenInference."""
+    made = _MADE + rf"(?:{classes})\("
+    advice = "the file and the name of the agent, or of a function that asks it"
+    return Framework(
+        name, package, required, (made, _FUNCTION), "agent.py:agent", advice, f"openinference.instrumentation.{scope}"
+    )
+
+
 _FRAMEWORKS = (
     Framework(
         name="Google's ADK",
         imported=r"(?:google\.adk|google\s+import\s+adk)",
         required=r"google-adk",
-        agent=r"^(root_agent)\s*(?::[^=\n]+)?=",
+        agents=(r"^(root_agent)\s*(?::[^=\n]+)?=",),
         example="my_agent",
         advice="the folder of the agent, in which agent.py has `root_agent`",
         scope="gcp.vertex.agent",
@@ -79,7 +77,7 @@ _FRAMEWORKS = (
         name="LangGraph",
         imported=r"(?:langgraph|langchain\.agents)",
         required=r"langgraph",
-        agent=_MADE + r"(?:\w+\.compile|create_react_agent|create_agent)\(",
+        agents=(_MADE + r"(?:\w+\.compile|create_react_agent|create_agent)\(",),
         example="graph.py:graph",
         advice="the file and the name of the compiled graph",
         scope="openinference.instrumentation.langchain",
@@ -88,20 +86,34 @@ _FRAMEWORKS = (
         name="OpenAI Agents",
         imported=r"agents\s+import\s[\s\w,(]*\b(?:Agent|Runner|function_tool)",
         required=r"openai-agents",
-        agent=r"^(?:async )?def (answer|main|run)\(\s*\w",
-        example="agent.py:answer",
-        advice="a function that takes the input and returns await Runner.run(agent, input)",
+        agents=(_FUNCTION, _AGENT),
+        example="agent.py:agent",
+        advice="the file and the name of the Agent, or of a function that returns await Runner.run(agent, input)",
         scope="openinference.instrumentation.openai_agents",
-        adapter=_ADAPTER,
     ),
     Framework(
         name="pydantic-ai",
         imported=r"pydantic_ai",
         required=r"pydantic-ai(?:-slim)?",
-        agent=_MADE + r"Agent(?:\[[^\n]*\])?\(",
+        agents=(_AGENT,),
         example="agent.py:agent",
         advice="the file and the name of the Agent",
         scope="pydantic-ai",
+    ),
+    _object("LlamaIndex", "llama_index", "llama-index(?:-core)?", r"\w*Agent|AgentWorkflow", "llama_index"),
+    _object("Agno", "agno", "agno", "Agent|Team", "agno"),
+    _object("Strands", "strands", "strands-agents", "Agent", "strands_agents"),
+    _object("smolagents", "smolagents", "smolagents", r"\w*Agent", "smolagents"),
+    _object("Haystack", "haystack", "haystack-ai", "Agent", "haystack"),
+    _object("CrewAI", "crewai", "crewai", "Crew", "crewai"),
+    Framework(
+        name="AutoGen",
+        imported="autogen_agentchat",
+        required="autogen-agentchat",
+        agents=(_FUNCTION,),
+        example="agent.py:answer",
+        advice="a function that makes the agent, keeps it in its `session`, and returns await agent.run(task=question)",
+        scope="openinference.instrumentation.autogen_agentchat",
     ),
 )
 
@@ -128,39 +140,33 @@ def _users_of(framework: Framework, modules: list[tuple[Path, str]]) -> list[tup
 
 
 def _imported(framework: Framework, users: list[tuple[Path, str]]) -> Found:
-    made = [(path, name) for path, text in users for name in re.findall(framework.agent, text, re.MULTILINE)]
-    if made:
-        path, name = _root_of(made, users)
-        others = [_named(*one) for one in made if one != (path, name)]
-        return Found(framework, _named(path, name), True, others=tuple(others))
-    return _adapted(framework, users) or Found(framework, framework.example, False)
+    for pattern in framework.agents:
+        made = [(path, name) for path, text in users for name in re.findall(pattern, text, re.MULTILINE)]
+        if made:
+            path, name = _root_of(made, users)
+            others = [_named(*one) for one in made if one != (path, name)]
+            return Found(framework, _named(path, name), True, others=tuple(others))
+    return Found(framework, framework.example, False)
 
 
 def _root_of(made: list[tuple[Path, str]], users: list[tuple[Path, str]]) -> tuple[Path, str]:
-    """The agent that no other one hands over to or uses as a tool; the first one if all are used."""
+    """The agent that no other one hands over to, and no tool asks; the first one if all are used."""
     texts = "\n".join([text for _, text in users])
+    asked = {name for function in _tool_functions([text for _, text in users]) for name in _names_in(function)}
     used = {
         name
         for _, name in made
-        if re.search(rf"(?:handoffs|sub_agents|agents|tools|nodes)\s*=\s*[\[(][^\])]*\b{name}\b", texts)
+        if name in asked
+        or re.search(rf"(?:handoffs|sub_agents|agents|tools|nodes)\s*=\s*[\[(][^\])]*\b{name}\b", texts)
         or re.search(rf"\b{name}\.(?:as_tool|as_agent)\(|\bhandoff\(\s*{name}\b|AgentTool\([^)]*\b{name}\b", texts)
     }
     return next((one for one in made if one[1] not in used), made[0])
 
 
-def _adapted(framework: Framework, users: list[tuple[Path, str]]) -> Found | None:
-    """The agent of a framework whose agents are no functions, run by a function that is written for it."""
-    inside = {path.parent for path, _ in users if path.name == "__init__.py"}
-    line = _MADE + r"Agent(?:\[[^\n]*\])?\("
-    fit = [(path, text) for path, text in users if path.parent not in inside and path.stem.isidentifier()]
-    made = [(path, name) for path, text in fit for name in re.findall(line, text, re.MULTILINE)]
-    if not framework.adapter or not made:
-        return None
-    path, name = _root_of(made, users)
-    file = path.with_name(_ADAPTER_FILE).as_posix()
-    text = framework.adapter.format(module=path.stem, agent=name)
-    others = tuple([one for _, one in made if one != name])
-    return Found(framework, f"{file}:answer", True, others=others, adapter=((file, text),))
+def _names_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """The names in the body of a function; a decorator names the agent that the tool belongs to."""
+    for statement in function.body:
+        yield from [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
 
 
 def _named(path: Path, name: str) -> str:
@@ -221,13 +227,18 @@ def tools_in(modules: Iterable[str]) -> tuple[SeenTool, ...]:
 
     A module that is too long or no Python tells nothing.
     """
+    found: dict[str, SeenTool] = {}
+    for node in _tool_functions(modules):
+        found.setdefault(node.name, SeenTool(node.name, tuple(_parameters(node))))
+    return tuple(found.values())[:_MOST_TOOLS]
+
+
+def _tool_functions(modules: Iterable[str]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     trees = [tree for tree in map(_tree, _few(modules)) if tree is not None]
     listed = {name for tree in trees for name in _listed(tree)}
-    found: dict[str, SeenTool] = {}
     for node in [node for tree in trees for node in ast.walk(tree)]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and (_is_marked(node) or node.name in listed):
-            found.setdefault(node.name, SeenTool(node.name, tuple(_parameters(node))))
-    return tuple(found.values())[:_MOST_TOOLS]
+            yield node
 
 
 def _few(modules: Iterable[str]) -> Iterator[str]:

@@ -287,7 +287,6 @@ def beginning_of(found: Found, folder: Path) -> dict[str, str]:
     """The text of each file for a project that has an agent."""
     tool = max(found.tools, key=lambda one: _plain(one) is not None, default=_EXAMPLE)  # the first of the best
     return {
-        **dict(found.adapter),
         EVALSET_FILE: _eval_set(found, tool),
         SCHEMA_FILE: schema_text(),
         TRACES_FILE: _traces(found, tool),

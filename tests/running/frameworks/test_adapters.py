@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import dataclasses
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 import pytest
 from tests.running.frameworks import lookalikes as fake
 
-from rightcall import tool
-from rightcall.running.frameworks import DispatchedCall, find_tools, log_messages, logging_calls, unreached_names
+from rightcall import read_spans, tool
+from rightcall.running.frameworks import DispatchedCall, find_tools, log_document, logging_calls, unreached_names
 from rightcall.running.mocking import Mocks, Recorder, Recording, recording_to, use_mocks
 
 RAN: list[int] = []
@@ -92,14 +93,44 @@ def test_a_tool_runs_as_it_is_while_nothing_stands_in(dispatch: Callable[[int], 
 
 
 @each_framework
-def test_calls_are_logged_as_messages(dispatch: Callable[[int], Any]) -> None:
+def test_calls_are_logged_as_spans(dispatch: Callable[[int], Any]) -> None:
     log: list[DispatchedCall] = []
     with logging_calls(log):
         dispatch(7)
 
-    asked, answered = log_messages(log)
-    assert asked["tool_calls"][0]["function"] == {"name": "refund", "arguments": '{"order": 7}'}
-    assert answered["content"] == {"refunded": 7}
+    [call] = read_spans([json.loads(log_document(log))]).calls
+    assert (call.name, call.args, call.output) == ("refund", {"order": 7}, {"refunded": 7})
+
+
+def ask_billing(order: int) -> Any:
+    """A tool that asks another agent, which calls a tool of its own."""
+    ASKED.append(order)
+    return fake.StructuredTool("refund", refund).run({"order": order})
+
+
+ASKED: list[int] = []
+
+
+def test_what_another_agent_called_is_logged_inside_of_the_call_that_asked_it() -> None:
+    log: list[DispatchedCall] = []
+    with logging_calls(log):
+        fake.StructuredTool("ask_billing", ask_billing).run({"order": 7})
+
+    outer, inner = read_spans([json.loads(log_document(log))]).calls
+    assert (outer.name, inner.name) == ("ask_billing", "refund")
+    assert inner.parent_id == outer.span_id
+
+
+def test_a_tool_that_asks_another_agent_runs_when_it_is_replayed_and_the_tools_of_that_agent_do_not() -> None:
+    recorder, log = Recorder("a"), list[DispatchedCall]()
+    ASKED.clear()
+    with recording_to(recorder):
+        fake.StructuredTool("ask_billing", ask_billing).run({"order": 7})
+    with use_mocks(Recording(recorder.entries).replay("a")), logging_calls(log):
+        answer = fake.StructuredTool("ask_billing", ask_billing).run({"order": 7})
+
+    assert (answer, RAN, ASKED) == ({"refunded": 7}, [7], [7, 7])
+    assert [call.tool for call in log] == ["ask_billing", "refund"]
 
 
 def test_a_marked_function_that_is_a_tool_of_a_framework_is_asked_for_once() -> None:

@@ -19,7 +19,7 @@ from rightcall.errors import MockError
 from rightcall.matching.matchers import equal
 from rightcall.running.mocking import Mocks, RecordedCall, Recorder, Recording, recording_to, use_mocks
 from rightcall.running.project import recording_path
-from rightcall.running.tracing import mockable
+from rightcall.running.tracing import ToolAnswer, mockable
 
 RAN: list[Any] = []
 
@@ -202,7 +202,7 @@ def test_arguments_are_the_same_exactly_when_the_evaluators_call_them_equal(firs
     replay = Recording([entry]).replay("one")
 
     try:
-        is_answered = replay.answer("search", {"query": second}).value == "found"
+        is_answered = replay.answer("search", {"query": second}) == ToolAnswer("found")
     except MockError:
         is_answered = False
 
@@ -276,7 +276,7 @@ def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
         ("[]", "not an entry of a recording"),
         ('{"case": "a", "tool": "t"}', "missing required field `args`"),
         ('{"case": "a", "tool": "t", "args": {}, "import": "os"}', "unknown field `import`"),
-        ('{"case": "a", "tool": "t", "args": {}}', "an entry has one of output, error and unfit"),
+        ('{"case": "a", "tool": "t", "args": {}}', "an entry has one of output, error, unfit and runs"),
         ('{"case": "a", "tool": "t", "args": {}, "output": 1, "unfit": "x"}', "an entry has one of"),
     ],
 )

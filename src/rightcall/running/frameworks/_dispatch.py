@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,21 +26,35 @@ _MOST_LOGGED = 10_000
 class DispatchedCall:
     """A call that a framework has dispatched: its tool, its arguments as plain JSON, and its answer once there is one.
 
-    A call without an answer was still running, or was cancelled.
+    A call without an answer was still running, or was cancelled. Its `parent` is the call whose tool made it, such as
+    one that asks another agent.
     """
 
-    __slots__ = ("answer", "args", "tool")
+    __slots__ = ("answer", "args", "began", "ended", "has_inner", "parent", "tool")
 
     def __init__(self, tool: str, args: dict[str, Any]) -> None:
         self.tool = tool
         self.args = args
+        self.has_inner = False
+        self.parent = _inside.get()
+        if self.parent is not None:
+            self.parent.has_inner = True
+        self.began = self.ended = time.time_ns()
         self.answer: ToolAnswer | None = None
+
+    def end(self, answer: ToolAnswer) -> None:
+        """Take the answer."""
+        self.answer, self.ended = answer, time.time_ns()
 
 
 dispatch_log: ContextVar[list[DispatchedCall] | None] = ContextVar("rightcall_dispatched", default=None)
 """Where the calls of this context are logged, if anywhere. It tells of calls where nothing else records them."""
 
+_inside: ContextVar[DispatchedCall | None] = ContextVar("rightcall_inside", default=None)
+"""The call whose tool is running in this context, if any."""
+
 propagate(dispatch_log)
+propagate(_inside)
 
 
 class Form(NamedTuple):
@@ -115,19 +131,20 @@ class _Call:
         answer = stub(self._logged.tool, self._args) if stub is not None else None
         if answer is None:
             return None
-        self._logged.answer = answer
+        self._logged.end(answer)
         return answer if answer.error is not None else ToolAnswer(self._form.given(answer.value))
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run the tool itself: what it does under its own name is part of this call."""
-        token = dispatching.set(dispatching.get() | {self._logged.tool})
+        token, inner = dispatching.set(dispatching.get() | {self._logged.tool}), _inside.set(self._logged)
         try:
             yield
         except Exception as error:
             self._ended(ToolAnswer(error=error))
             raise
         finally:
+            _inside.reset(inner)
             dispatching.reset(token)
 
     def returned(self, value: Any) -> None:
@@ -135,27 +152,38 @@ class _Call:
         self._ended(ToolAnswer(self._form.written(value)))
 
     def _ended(self, answer: ToolAnswer) -> None:
-        self._logged.answer = answer
+        self._logged.end(answer)
         observer = tool_observer.get()
         if observer is not None:
-            observer(self._logged.tool, self._args, answer)
+            observer(self._logged.tool, self._args, answer._replace(has_inner=self._logged.has_inner))
 
 
-def log_messages(calls: Sequence[DispatchedCall]) -> list[dict[str, Any]]:
-    """Return logged calls as a log of messages in the format of OpenAI, which the readers take."""
-    messages: list[dict[str, Any]] = []
-    for number, call in enumerate(calls, 1):
-        key = f"dispatched-{number}"
-        function = {"name": call.tool, "arguments": json.dumps(call.args)}
-        messages.append({"role": "assistant", "tool_calls": [{"id": key, "type": "function", "function": function}]})
-        if call.answer is not None:
-            messages.append({"role": "tool", "tool_call_id": key, **_said(call.answer)})
-    return messages
+def log_document(calls: Sequence[DispatchedCall]) -> bytes:
+    """Return logged calls as spans of tools in one document of OTLP, which the readers take."""
+    ids = {id(call): f"{number:016x}" for number, call in enumerate(calls, 1)}
+    trace_id = uuid.uuid4().hex
+    spans = []
+    for call in calls:
+        span = {"traceId": trace_id, "spanId": ids[id(call)], "name": call.tool, **_said(call.answer)}
+        span |= {"startTimeUnixNano": str(call.began), "endTimeUnixNano": str(call.ended)}
+        if id(call.parent) in ids:
+            span["parentSpanId"] = ids[id(call.parent)]
+        values = {"tool.name": call.tool, "input.value": json.dumps(call.args), **_output(call.answer)}
+        span["attributes"] = [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+        spans.append(span)
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
 
 
-def _said(answer: ToolAnswer) -> dict[str, Any]:
-    if answer.error is not None:
-        return {"content": f"{type(answer.error).__name__}: {answer.error}", "is_error": True}
+def _said(answer: ToolAnswer | None) -> dict[str, Any]:
+    if answer is None or answer.error is None:
+        return {}
+    return {"status": {"code": 2, "message": f"{type(answer.error).__name__}: {answer.error}"}}
+
+
+def _output(answer: ToolAnswer | None) -> dict[str, str]:
+    if answer is None or answer.error is not None:
+        return {}
     from rightcall.running.tracing import plain_value
 
-    return {"content": plain_value(answer.value)}
+    value = plain_value(answer.value)
+    return {"output.value": value if isinstance(value, str) else json.dumps(value)}

@@ -34,7 +34,11 @@ class RecordedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One call of one case, with its output, its exception, or why neither could be recorded."""
+    """One call of one case, with its output, its exception, or why neither could be recorded.
+
+    A tool that called other tools, as one does that asks another agent, `runs` when it is replayed: the other agent is
+    a part of what is tested, and its own tools and models are answered for.
+    """
 
     case: str
     tool: str
@@ -42,6 +46,7 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     output: Any = UNSET
     error: RecordedError | msgspec.UnsetType = UNSET
     unfit: str | msgspec.UnsetType = UNSET
+    runs: bool | msgspec.UnsetType = UNSET
 
     def line(self) -> str:
         """Return the call as a line of JSON."""
@@ -152,7 +157,8 @@ class Replay(MockLog):
     """Answers the calls of one run of a case from a recording; each entry answers once.
 
     A call gets the first unused entry of the same tool with equal arguments, compared as evaluators do: `1` equals
-    `1.0`, `true` is not `1`, NaN equals NaN. No tool runs: a call that was not recorded is an error.
+    `1.0`, `true` is not `1`, NaN equals NaN. No tool runs but those that called others: a call that was not recorded is
+    an error.
     """
 
     def __init__(self, case: str, entries: Iterable[RecordedCall]) -> None:
@@ -164,8 +170,8 @@ class Replay(MockLog):
             # By key, because looking through all entries for each call would take the square of their number.
             self._left.setdefault((entry.tool, equality_key(entry.args)), deque()).append(entry)
 
-    def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer:
-        """Return the recorded outcome of a call.
+    def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer | None:
+        """Return the recorded outcome of a call; None for a tool that only called others, and runs.
 
         Raises:
             MockError: the call was not recorded, or not as often.
@@ -176,7 +182,7 @@ class Replay(MockLog):
         """True for every tool, because none may run."""
         return True
 
-    def _answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer:
+    def _answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer | None:
         left = self._left.get((tool, equality_key(args)))
         with self._lock:
             # Under the lock: tools that run at once in threads must not get the same entry.
@@ -186,6 +192,8 @@ class Replay(MockLog):
             raise MockError(
                 f"the call of {shown(tool)} with {shown(args)} {often} of {shown(self._case)}; record the case again"
             )
+        if entry.runs is not UNSET:
+            return None
         if entry.unfit is not UNSET:
             raise MockError(f"what {shown(tool)} returned could not be recorded: {entry.unfit}")
         if entry.error is UNSET:
@@ -197,6 +205,8 @@ class Replay(MockLog):
 
 def _outcome(answer: ToolAnswer) -> dict[str, Any]:
     error = answer.error
+    if answer.has_inner:
+        return {"runs": True}
     try:
         if error is None:
             return {"output": admit(answer.value)}
@@ -243,6 +253,6 @@ def _entry(
         raise InputError(f"{where}: not an entry of a recording: {problem}") from None
     if isinstance(entry, RecordedModelCall):
         return entry
-    if sum([entry.output is not UNSET, entry.error is not UNSET, entry.unfit is not UNSET]) != 1:
-        raise InputError(f"{where}: an entry has one of output, error and unfit, not {shown(line.strip())}")
+    if sum([held is not UNSET for held in (entry.output, entry.error, entry.unfit, entry.runs)]) != 1:
+        raise InputError(f"{where}: an entry has one of output, error, unfit and runs, not {shown(line.strip())}")
     return entry

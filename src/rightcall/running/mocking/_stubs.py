@@ -115,7 +115,7 @@ class MockLog:
         with self._log_lock:
             return tuple(self._problems)
 
-    def _answer_logged(self, tool: str, find: Callable[[], ToolAnswer]) -> ToolAnswer:
+    def _answer_logged(self, tool: str, find: Callable[[], ToolAnswer | None]) -> ToolAnswer | None:
         """Return the answer that `find` finds, and note the call, also if there is no answer."""
         self._asked.add(tool)
         try:

@@ -15,7 +15,7 @@ from rightcall.errors import InputError, RightcallError
 from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES
 from rightcall.reading import Turn, raw_span, raw_spans
 from rightcall.running.agents import AgentAnswer
-from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_messages
+from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_document
 from rightcall.running.tracing import Captured, captured_trajectory, tools_are_marked
 from rightcall.values.decoding import admit, dump_json, load_json
 from rightcall.values.results import Cause
@@ -177,7 +177,8 @@ class CaseTrajectory:
         """Add a turn, and return its own trajectory.
 
         Calls that frameworks dispatched are in the `log`. They count where neither spans nor messages have them: an
-        agent that returns a text, or raises, leaves no other record.
+        agent that returns a text, or raises, leaves no other record, and messages lack what another agent called that
+        was asked by a tool.
 
         If the agent `has_others`, Python processes that it started meanwhile, tools may have been called there. Then
         no calls seen here does not mean that none were made.
@@ -189,8 +190,9 @@ class CaseTrajectory:
         said = AgentAnswer() if answer is None else answer
         turn = captured.turn(messages=said.messages, documents=said.documents, asked=asked)
         latest = self._read([turn], has_others)
-        if said.messages is None and _has_more(log, latest):
-            turn = captured.turn(messages=log_messages(log), documents=said.documents, asked=asked)
+        if _has_more(log, latest, is_inner=said.messages is not None):
+            documents = (*said.documents, log_document(log))
+            turn = captured.turn(messages=said.messages, documents=documents, asked=asked)
             latest = self._read([turn], has_others)
         self._turns.append(turn)
         self._has_others = self._has_others or has_others
@@ -209,9 +211,10 @@ class CaseTrajectory:
         )
 
 
-def _has_more(log: Sequence[DispatchedCall], path: Trajectory) -> bool:
-    """Whether a log has calls that a trajectory lacks."""
-    return bool(Counter([call.tool for call in log]) - Counter(path.names))
+def _has_more(log: Sequence[DispatchedCall], path: Trajectory, *, is_inner: bool) -> bool:
+    """Whether a log has calls that a trajectory lacks; of the inner ones only, where the agent told of the others."""
+    lacking = Counter([call.tool for call in log]) - Counter(path.names)
+    return any([lacking[call.tool] and (call.parent is not None or not is_inner) for call in log])
 
 
 class CaseSpans:

@@ -99,6 +99,8 @@ class ToolAnswer(NamedTuple):
 
     value: Any = None
     error: BaseException | None = None
+    has_inner: bool = False
+    """Whether the tool called other tools meanwhile, as one does that asks another agent."""
 
     def given(self) -> Any:
         """Return the value, or raise the exception."""
