@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Callable
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,6 @@ from rightcall.reporting.pages import case_key
 from rightcall.reporting.store import list_runs
 
 _WIDTH = 1120
-_TERMINAL = """<!doctype html><meta charset="utf-8"><style>
-body { margin: 0; background: #16181d; width: max-content }
-pre { margin: 0; padding: 20px 24px; color: #d8dbe2; font: 14px/1.4 "DejaVu Sans Mono", Menlo, Consolas, monospace }
-</style><pre>{code}</pre>"""
 _MOST_BYTES = 150_000
 _MENDED = ("quantity = 1  #", "quantity = _wanted(text)  #")
 _HASTY = (
@@ -38,7 +33,6 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as made, started_browser() as browser:
         project = Path(made) / "shop"
         write_runs(project)
-        take_terminal(browser, project, folder / "terminal.png")
         take_pages(browser, project, folder)
     for made_picture in sorted(folder.glob("*.png")):
         size = made_picture.stat().st_size
@@ -91,19 +85,6 @@ def take_pages(browser: Browser, project: Path, folder: Path) -> None:
             picture(browser, folder / f"{name}.png", lambda page, url=url: page.goto(url), **options)  # type: ignore[misc]
     finally:
         viewer.close()
-
-
-def take_terminal(browser: Browser, project: Path, file: Path) -> None:
-    """A picture of what `rightcall run` says in a new project, on a terminal with colours."""
-    from rich.console import Console
-    from rich.terminal_theme import MONOKAI
-    from rich.text import Text
-
-    done = rightcall("run", "--format=full", "--runs=other", cwd=project, FORCE_COLOR="1", COLUMNS="96")
-    console = Console(record=True, width=96, file=StringIO(), force_terminal=True, color_system="truecolor")
-    console.print(Text.from_ansi("$ rightcall run\n" + done.stdout.rstrip()))
-    code = console.export_html(theme=MONOKAI, inline_styles=True, code_format="{code}")
-    picture(browser, file, lambda page: page.set_content(_TERMINAL.replace("{code}", code)), whole="pre")
 
 
 def picture(browser: Browser, file: Path, show: Callable[[Page], object], whole: str = "", **options: Any) -> None:

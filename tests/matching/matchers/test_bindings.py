@@ -125,9 +125,11 @@ def test_a_name_is_not_bound_inside_of_another_matcher() -> None:
 
 
 def test_where_there_is_no_list_of_calls_a_name_is_an_error() -> None:
-    with pytest.raises(ExpectationError, match=r"\$bind cannot stand here; it stands in the arguments of a call under"):
+    with pytest.raises(
+        ExpectationError, match=r"\$bind does not belong here; it belongs in the arguments of a call under"
+    ):
         call_pattern("hold", HOLD)
-    with pytest.raises(ExpectationError, match=r"\$ref cannot stand here"):
+    with pytest.raises(ExpectationError, match=r"\$ref does not belong here"):
         compile_value({"$ref": "s"})
     with pytest.raises(ExpectationError, match=r"\$bind takes a name, not ''"):
         call_pattern("hold", {"seat": {"$bind": ""}}, names=True)

@@ -223,13 +223,13 @@ def test_a_source_that_is_none_is_an_error_at_its_place(case: tuple[Any, str]) -
 
 
 def test_where_there_is_no_call_it_is_an_error_that_says_where_it_may_stand() -> None:
-    told = r"\$: \$from cannot stand here; it stands in the arguments of an expected or forbidden call"
+    told = r"\$: \$from does not belong here; it belongs in the arguments of an expected or forbidden call"
 
     with pytest.raises(ExpectationError, match=told):
         compile_value({"$from": "search"})
-    with pytest.raises(ExpectationError, match="cannot stand here"):
+    with pytest.raises(ExpectationError, match="does not belong here"):
         call_pattern("book", output={"id": {"$from": "search"}})
-    with pytest.raises(ExpectationError, match="cannot stand here"):
+    with pytest.raises(ExpectationError, match="does not belong here"):
         CallPattern("book", {"id": {"$from": "search"}})
 
 

@@ -13,7 +13,7 @@ _RELATIONS: dict[str, tuple[str, tuple[str, ...]]] = {
     "followed_by": ("Each call is followed by one of these, which succeeds.", ("before", "directly", "same")),
     "only_with": ("Where the call is made, one of these is too, before or after.", ("same",)),
     "never_with": ("The call and one of these are never made in the same run.", ("same",)),
-    "at_most": ("No more calls than so many.", ("before", "after", "same")),
+    "at_most": ("At most this many calls.", ("before", "after", "same")),
     "always": ("Every call is like this: arguments, or any of args, output and status.", ()),
     "first": ("The first call of the run is one of these.", ()),
     "last": ("The last call of the run is one of these.", ()),

@@ -202,7 +202,7 @@ def compile_matcher(value: dict[str, Any], where: str, compiler: Compiler) -> Ex
         beside = ", ".join(sorted(repr(key) for key in companions))
         raise ExpectationError(f"{where}: {name} must be the only key of its object, but {beside:.200} is there, too")
     if name in _BEYOND and name not in compiler.allows:
-        raise ExpectationError(f"{where}: {name} cannot stand here; it stands {_BEYOND[name]}")
+        raise ExpectationError(f"{where}: {name} does not belong here; it belongs {_BEYOND[name]}")
     return _BUILDERS[name](Operand(value[name], f"{where}.{name}", compiler, companions))
 
 

@@ -209,7 +209,7 @@ def _chosen(page: PathsPage, counted: CountedPaths, number: int, asked: _Asked, 
 def _options(counted: CountedPaths, asked: _Asked, links: Links) -> list[tuple[str, tuple[Option, ...]]]:
     names = Option("names", asked.address(links, args=0), not asked.with_args)
     arguments = Option("with arguments", asked.address(links, args=1), asked.with_args)
-    groups: list[tuple[str, tuple[Option, ...]]] = [("How calls are told apart", (names, arguments))]
+    groups: list[tuple[str, tuple[Option, ...]]] = [("How calls are distinguished", (names, arguments))]
     if len(counted.cases) > 1 and len(counted.cases) <= _MOST_CASES and not asked.before:
         every = Option("all cases", asked.address(links, case=""), not asked.case)
         each = [Option(case, asked.address(links, case=case), case == asked.case) for case in counted.cases]

@@ -97,7 +97,7 @@ class _Scoring:
         """Take rows of which it cannot be told whether their case applies as not measured."""
         for row, doubt in enumerate(self._doubts or ()):
             if doubt:
-                told = f"it cannot be told whether this case applies: {doubt}"
+                told = f"it is unknown whether this case applies: {doubt}"
                 self._numbers[row] = self._outcomes.number(Outcome("not_measured", error=told))
 
     def _score_by_codes(self, cases: Sequence[int]) -> None:

@@ -189,7 +189,7 @@ class Scorer:
 
 def doubt_text(doubt: str) -> str:
     """Say why it cannot be told whether a case applies."""
-    return f"it cannot be told whether this case applies: {doubt}"
+    return f"it is unknown whether this case applies: {doubt}"
 
 
 class Scoring:

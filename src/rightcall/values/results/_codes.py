@@ -175,7 +175,7 @@ CODES: dict[str, Code] = {
         (
             "RC305",
             "fit-unknown",
-            "It cannot be told whether a case with `when` applies to this trajectory, because the trace does not "
+            "It is unknown whether a case with `when` applies to this trajectory, because the trace does not "
             "record what `when` asks for. The case is `not_measured` for it: a trajectory that is left out silently "
             "would look like one that passed. Record what is asked for, or say `unrecorded: leave_out` in the case.",
         ),
