@@ -141,8 +141,8 @@ def _until(look: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def _watching(folder: Path, address: str) -> Iterator[subprocess.Popen[str]]:
-    asked = ["score", address, "--expect", EXPECT, "--watch", "--every", "0.1", "--push"]
+def _watching(folder: Path, address: str, expect: str = EXPECT) -> Iterator[subprocess.Popen[str]]:
+    asked = ["score", address, "--expect", expect, "--watch", "--every", "0.1", "--push"]
     process = subprocess.Popen(
         [sys.executable, "-m", "rightcall", *asked],
         cwd=folder,
@@ -172,6 +172,53 @@ def test_a_watch_judges_each_trace_once_and_again_when_a_span_comes_late(tmp_pat
             assert process.returncode == 130
         told = [line[:8] for line in output.splitlines() if line[:1].isdigit()]
         assert told == ["1 passed", "1 failed", "1 passed"]
+
+
+def test_a_trace_is_open_until_its_root_has_ended(tmp_path: Path) -> None:
+    phoenix = PhoenixLike(1)
+    root, call = phoenix.spans[trace_id(0)]
+    phoenix.spans[trace_id(0)] = [call]
+    second = span(0, "reimburse")
+    second |= {key: str(int(call["endTimeUnixNano"]) + 5000) for key in ("startTimeUnixNano", "endTimeUnixNano")}
+    second["attributes"].append({"key": "gen_ai.tool.call.result", "value": {"stringValue": "done"}})
+    rule = "rules: [{call: search, followed_by: reimburse}]"
+    with served(phoenix) as server, _watching(tmp_path, f"phoenix://{server.host}/support", rule):
+        _until(lambda: len(server.asked) > 12)
+        assert phoenix.labels == []
+        phoenix.spans[trace_id(0)] += [second, root]
+        _until(lambda: phoenix.labels != [])
+
+        assert phoenix.labels == ["passed"]
+
+
+def test_a_trace_is_followed_though_the_server_lists_it_no_more(tmp_path: Path) -> None:
+    phoenix = PhoenixLike(1)
+    is_listed = True
+
+    def listing(asked: Asked) -> Answer:
+        if asked.path.endswith("/traces") and not is_listed:
+            return Answer({"data": [], "next_cursor": None})
+        return phoenix(asked)
+
+    with served(listing) as server, _watching(tmp_path, f"phoenix://{server.host}/support"):
+        _until(lambda: phoenix.labels == ["passed"])
+        is_listed = False
+        phoenix.spans[trace_id(0)].append(span(0, "refund"))
+
+        _until(lambda: phoenix.labels == ["failed", "failed"])
+
+
+def test_two_watches_at_once_leave_each_mark_once(tmp_path: Path) -> None:
+    phoenix = PhoenixLike(3)
+    with served(phoenix) as server:
+        address = f"phoenix://{server.host}/support"
+        with _watching(tmp_path, address) as first, _watching(tmp_path, address) as second:
+            _until(lambda: len(phoenix.labels) == 5)
+            polls = len(server.asked) + 12
+            _until(lambda: len(server.asked) > polls)
+
+            assert (first.poll(), second.poll()) == (None, None)
+            assert sorted(phoenix.labels) == ["failed"] * 4 + ["passed"]
 
 
 def test_a_watch_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.connect.loopback import (
 )
 from tests.connect.trace_servers import COUNT, JaegerLike, Langfuse3, Langfuse4, LangSmithLike, TempoLike
 
-from rightcall.connect import parse_address, pull
+from rightcall.connect import parse_address, pull, recorded_part
 from rightcall.errors import InputError, TraceServerError
 from rightcall.reading import read
 
@@ -276,3 +276,17 @@ def test_a_project_of_langsmith_may_be_given_by_its_id() -> None:
     asked = _asked(LangSmithLike(), "langsmith://{}/" + project, "", "/api/v2/traces/query")
 
     assert asked.body["project_id"] == project
+
+
+def test_verdicts_on_a_trace_are_not_part_of_what_was_recorded() -> None:
+    spans = b'"spans":[{"name":"a"}]'
+    plain, marked = b'{"trace_info":{},' + spans + b"}", b'{"trace_info":{"assessments":[1]},' + spans + b"}"
+    old, scored = b'{"observations":[1]}', b'{"observations":[1],"scores":[{"id":"x"}]}'
+
+    assert recorded_part(b'{"traces":[' + plain + b"]}") == recorded_part(b'{"traces":[' + marked + b"]}")
+    assert recorded_part(b'{"traces":[' + plain + b"]}") != recorded_part(
+        b'{"traces":[' + plain.replace(b"a", b"b") + b"]}"
+    )
+    assert recorded_part(old) == recorded_part(scored)
+    for document in (b'{"data":[{"trace_id":"a"}]}', b"[1]", b'{"traces":7}'):
+        assert recorded_part(document) == document

@@ -65,6 +65,25 @@ def iso_time(nanoseconds: int | None) -> str | None:
     return moment.isoformat().replace("+00:00", "Z")
 
 
+class _Kept(msgspec.Struct):
+    spans: msgspec.Raw = msgspec.Raw(b"")
+    observations: msgspec.Raw = msgspec.Raw(b"")
+    traces: list[_Kept] = []
+
+
+def recorded_part(document: bytes) -> bytes:
+    """Return what was recorded of a trace: some servers give the verdicts that were put on it in the same document.
+
+    MLflow has assessments beside `traces[].spans`, version 3 of Langfuse scores beside `observations`.
+    """
+    try:
+        whole = msgspec.json.decode(document, type=_Kept)
+    except msgspec.ValidationError:
+        return document
+    parts = [bytes(part) for each in (whole, *whole.traces) for part in (each.spans, each.observations)]
+    return b"\n".join(parts) if any(parts) else document
+
+
 def one_line(document: msgspec.Raw | bytes) -> bytes:
     """Return JSON without line breaks."""
     text = bytes(document)
