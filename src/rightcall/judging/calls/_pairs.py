@@ -47,19 +47,14 @@ def call_patterns(
     Raises:
         ExpectationError: a part of one is not what it should be.
     """
-    return [
-        call_pattern(
-            call.name,
-            call.args,
-            policy,
-            wildcards=wildcards,
-            names=names,
-            where=f"{where}[{index}]",
-            limits=limits,
-            **call.parts,
+    compiled: list[Pattern] = []
+    for index, call in enumerate(calls):
+        place, parts = f"{where}[{index}]", call.parts
+        pattern = call_pattern(
+            call.name, call.args, policy, wildcards=wildcards, names=names, where=place, limits=limits, **parts
         )
-        for index, call in enumerate(calls)
-    ]
+        compiled.append(pattern)
+    return compiled
 
 
 def share(pairs: int, expected: int, *, strict: bool) -> float:

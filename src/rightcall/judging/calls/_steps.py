@@ -90,7 +90,11 @@ def names_to_miss(steps: Sequence[Any], *, may_miss: bool = False) -> Iterator[t
 def placed_calls(steps: Sequence[Any], where: str) -> Iterator[tuple[str, ExpectedCall]]:
     """Yield the calls in steps, in the order they are written, each with its path: `expected[1].any_order[0]`."""
     for index, step in enumerate(steps):
-        yield from _placed(step, f"{where}[{index}]")
+        path = f"{where}[{index}]"
+        if step.__class__ is ExpectedCall:
+            yield path, step
+        else:
+            yield from _placed(step, path)
 
 
 def _placed(step: Any, path: str) -> Iterator[tuple[str, ExpectedCall]]:

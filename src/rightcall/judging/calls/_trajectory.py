@@ -174,7 +174,7 @@ class ToolTrajectoryEvaluator(
         written = list(zip(turns, places, strict=True))
         if self._is_plain(criteria, turns, match_type):
             compiled = [ExpectedCalls(self._patterns(calls, policy, where, criteria)) for calls, where in written]
-            named = any([names_of(pattern) for turn in compiled for pattern in turn.patterns])
+            named = any([turn.spends and any(map(names_of, turn.patterns)) for turn in compiled])
             if not named and not any([turn.special for turn in compiled]):
                 return self._plan(compiled, by_turn, match_type, policy, None)
         grouped = [

@@ -52,11 +52,14 @@ def call_pattern(
     """
     allows = BEYOND if names else SOURCES
     of_args = CallPattern(name, args, policy, where=f"{where}.args", limits=limits, allows=allows)
+    is_pattern = wildcards and "*" in name
+    is_alone = status is None and agent is None and turn is None and nth is None
+    if is_alone and not is_pattern and output is UNSET:
+        return of_args
     parts: list[CallPart] = [] if of_args.accepts_all else [ArgsPart(of_args)]
     if output is not UNSET:
         parts.append(OutputPart(OutputPattern(name, output, text=as_text, where=f"{where}.output", limits=limits)))
     parts += _fields(status, agent, turn, where)
-    is_pattern = wildcards and "*" in name
     if not is_pattern and nth is None and len(parts) == (not of_args.accepts_all):
         return of_args
     return PartsPattern(NamePattern.of(name) if is_pattern else name, of_args, parts, _checked_nth(nth, where))

@@ -17,7 +17,7 @@ from rightcall.values.trajectory import ToolCall
 
 from ._columns import CallColumns
 from ._differences import argument_differences, value_differences
-from ._equality import freeze, is_delicate, same_kinds
+from ._equality import flat_traits, freeze, is_delicate, same_kinds
 from ._expectations import (
     Compiler,
     Expectation,
@@ -125,16 +125,20 @@ class CallPattern(Pattern):
         allows: Container[str] = (),
     ) -> None:
         self.name = name
-        self.args = admit_expected({} if args is None else args, limits, where)
+        self.args = {} if args is None else admit_expected(args, limits, where)
         self.policy = policy
-        is_plain = is_literal(self.args)
-        test = _args_test(self.args, policy, Compiler(limits, allows), where, is_plain)
+        is_dict = self.args.__class__ is dict
+        traits = flat_traits(self.args) if is_dict else None
+        is_plain, self.is_delicate = traits or (is_literal(self.args), is_delicate(self.args))
+        test = _plain_test(self.args, policy, self.is_delicate) if traits else None
+        if test is None:
+            test = _args_test(self.args, policy, Compiler(limits, allows), where, is_plain)
         self._contextual = test if isinstance(test, Expectation) else None
         self._test: ArgsTest = _unknown if isinstance(test, Expectation) else test
         self.accepts_all = self._test is _anything
-        self.index = _index(self.args, policy)
-        self.is_delicate = is_delicate(self.args)
-        self.literal = self.args if is_plain and isinstance(self.args, dict) else NOT_LITERAL
+        is_indexed = is_plain and is_dict and self.args and policy in ("exact", "subset")
+        self.index = _index(self.args, policy) if is_indexed else None
+        self.literal = self.args if is_plain and is_dict else NOT_LITERAL
         self.spends = not self.accepts_all and not is_plain
         self.needs_moment = self._contextual is not None
         self.is_plain = not self.needs_moment
@@ -171,6 +175,13 @@ class CallPattern(Pattern):
         return argument_differences(self.args, call.args or _EMPTY, self.policy, moment)
 
 
+def _plain_test(args: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest | Expectation | None:
+    """The test of arguments that are texts and numbers, without a compiler; `None` where it takes one."""
+    if policy == "ignore" or (policy == "subset" and not args):
+        return _anything
+    return None if policy == "superset" else _literal_test(args, policy, needs_care)
+
+
 def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str, is_plain: bool) -> ArgsTest | Expectation:
     """A test of arguments; an expectation where the answer depends on the moment of the call."""
     if policy == "ignore" or (policy == "subset" and isinstance(args, dict) and not args):
@@ -178,7 +189,7 @@ def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str, is
     if is_matcher(args) or not isinstance(args, dict):
         return _anything if is_any(args) else _asked(compiler.compile(args, where))
     if policy != "superset" and is_plain:
-        return _literal_test(args, policy)
+        return _literal_test(args, policy, is_delicate(args))
     items = {key: compiler.compile(item, f"{where}.{key}") for key, item in args.items()}
     if policy == "superset":
         return _asked(made_of(list(items.values()), lambda parts: SupersetOf(dict(zip(items, parts, strict=True)))))
@@ -197,12 +208,12 @@ def _unknown(args: Args) -> None:
     return None
 
 
-def _literal_test(expected: dict[str, Any], policy: ArgsPolicy) -> ArgsTest:
+def _literal_test(expected: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest:
     # Python's own comparison decides nearly everything; only booleans, 0 and 1 need a second look.
     items, exact = expected.items(), policy == "exact"
-    delicate = [(key, value) for key, value in items if is_delicate(value)]
-    if not delicate:
+    if not needs_care:
         return (lambda args: expected == args) if exact else (lambda args: items <= args.items())
+    delicate = [(key, value) for key, value in items if is_delicate(value)]
 
     def test(args: Args) -> bool:
         if not (expected == args if exact else items <= args.items()):
@@ -228,9 +239,7 @@ class SupersetOf(Expectation):
         return all(key in items and items[key].matches(value) for key, value in actual.items())
 
 
-def _index(args: Any, policy: ArgsPolicy) -> tuple[Projection, Hashable] | None:
-    if policy not in ("exact", "subset") or not isinstance(args, dict) or not args or not is_literal(args):
-        return None
+def _index(args: dict[str, Any], policy: ArgsPolicy) -> tuple[Projection, Hashable]:
     return (_ArgsOf(frozenset(args) if policy == "subset" else None), freeze(args))
 
 

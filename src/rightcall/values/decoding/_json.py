@@ -28,7 +28,23 @@ def admit(
     Raises:
         InputError: naming the path of what is not a JSON value, too deep, or too much.
     """
+    if value.__class__ is dict and _is_flat(value, limits):
+        return value.copy()
     return _Admission(limits, where, foreign, opened).plain(value)
+
+
+def _is_flat(value: dict[Any, Any], limits: Limits) -> bool:
+    """Return whether an object has nothing in it but plain scalars, as most arguments do: a copy of it is enough.
+
+    Admitting such an object value by value takes four times as long.
+    """
+    for key, item in value.items():
+        kind = item.__class__
+        if key.__class__ is not str or (
+            kind not in _SCALARS and (kind is not int or item.bit_length() > limits.integer_bits)
+        ):
+            return False
+    return len(value) < limits.nodes and limits.depth > 0
 
 
 def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
