@@ -1,12 +1,13 @@
 """The bounded decoder."""
 
+import json
 import math
 from collections import UserDict
 from enum import IntEnum, StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from rightcall import InputError
 from rightcall.limits import Limits
@@ -49,6 +50,13 @@ def test_lone_surrogates_nul_and_large_integers_survive() -> None:
     value = {"s": "\ud800\x00", "n": 2**70, "x": [math.inf, -math.inf]}
 
     assert load_json(dump_json(value)) == value
+
+
+@given(values)
+@example("\ud800")
+@example({"a": [], "b": {}, "c": [{}], "d": 1e16})
+def test_indented_json_is_what_python_writes(value: Any) -> None:
+    assert dump_json(value, indent=2) == json.dumps(json.loads(dump_json(value)), indent=2)
 
 
 @pytest.mark.parametrize(

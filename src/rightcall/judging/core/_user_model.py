@@ -305,7 +305,12 @@ def _checked(made: UserModel, place: Place, mistakes: Mistakes) -> None:
         refuse(place, mistakes, problem)
 
 
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+
+
 def _plain(value: Any) -> Any:
+    if value.__class__ in _ATOMS:
+        return value
     if isinstance(value, UserModel):
         return value.model_dump()
     if isinstance(value, (tuple, list)):
