@@ -87,8 +87,8 @@ def repeat_lines(report: Report, paper: Paper) -> Iterator[Line]:
 
         counted = report.steadiness
         yield ()
-        name = report.run_id or "last"
-        yield from steadiness_lines(counted, min(_TRIES, counted.most_trials), paper, name, most=_MOST_REPEATED)
+        tries = min(_TRIES, counted.most_trials)
+        yield from steadiness_lines(counted, tries, paper, report.run_id, most=_MOST_REPEATED)
         yield ()
 
 

@@ -1,4 +1,4 @@
-"""Repeats in words: rates with their intervals, where runs part, and how many repeats it takes."""
+"""Repeats in words: rates with their intervals, where runs diverge, and how many repeats it takes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def steadiness_lines(
 
 
 def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
-    """Yield where the runs of one case part, and how each way on ends."""
+    """Yield where the runs of one case diverge, and how each way on ends."""
     if not found.paths:
         yield (f"{paper.text(found.case_id)}  no path was recorded",)
         return
@@ -105,7 +105,7 @@ def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
     first, *others = found.partings
     yield from parting_tree(first, paper)
     for parting in others[:3]:
-        yield (f"  {count_text(parting.runs, 'run')} part elsewhere:",)
+        yield (f"  {count_text(parting.runs, 'run')} diverge elsewhere:",)
         yield from parting_tree(parting, paper)
 
 
@@ -176,7 +176,9 @@ def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
     if flaky:
         worst = min(flaky, key=lambda case: abs((case.rate or 0.0) - 0.5))
         verb = "is" if len(flaky) == 1 else "are"
-        hint = f"rightcall stats {name} --case {_case(worst, paper)} says where its runs part"
+        hint = f"rightcall stats {name} --case {_case(worst, paper)} shows where its runs diverge"
+        if not name:
+            hint = "with --keep, rightcall stats shows where their runs diverge"
         said = f"{len(flaky):,} of {count_text(len(run.counted), 'case')} {verb} flaky; {hint}"
         yield from ((piece,) for piece in wrap(said, paper.width))
     apart = len(run.cases) - len(run.counted)
@@ -199,7 +201,7 @@ def parting_tree(
     *,
     has_verdicts: bool = True,
 ) -> Iterator[Line]:
-    """Yield one place where runs part, as a tree: the calls up to there, and each way on with how it ends."""
+    """Yield one place where runs diverge, as a tree: the calls up to there, and each way on with how it ends."""
     path = ", ".join([paper.text(step) for step in map(named, parting.after)])
     room = max(20, paper.width - 10)
     yield (f"  after {fit(path, room, plain=paper.plain)}" if path else "  at the beginning",)
