@@ -7,7 +7,7 @@ from itertools import cycle, islice
 from typing import Any
 
 from .environments import ROOT
-from .recordings import Copies, Recording, recordings
+from .recordings import Copies, Recording, naming, recordings
 
 CASE_ATTRIBUTE = "agentevals.eval.case.id"
 """The attribute by which `agentevals-cli` joins a trace to a case; we are told to take the same."""
@@ -39,7 +39,7 @@ def adk_files(count: int) -> Files:
     found = recordings(lambda name: name.startswith("google-adk/"))
     cases = [case for recording in found for case in _cases(recording)]
     generator = random.Random(1)
-    copies = [iter(Copies(_naming(case), generator)) for case in cases]
+    copies = [iter(Copies(naming(case.recording.document, CASE_ATTRIBUTE, case.id), generator)) for case in cases]
     lines = [next(each) for each in islice(cycle(copies), count)]
     return Files(
         many=_written(f"adk-{count}.jsonl", "".join(lines)),
@@ -55,18 +55,6 @@ def _cases(recording: Recording) -> list[_Case]:
         _Case(f"{recording.name} as recorded", recording, recording.calls),
         _Case(f"{recording.name} with a call too many", recording, recording.calls[:-1]),
     ]
-
-
-def _naming(case: _Case) -> dict[str, Any]:
-    """The recording, with the case named by its outermost span."""
-    document: dict[str, Any] = json.loads(json.dumps(case.recording.document))
-    named = {"key": CASE_ATTRIBUTE, "value": {"stringValue": case.id}}
-    for resource in document["resourceSpans"]:
-        for scope in resource["scopeSpans"]:
-            for span in scope["spans"]:
-                if not span.get("parentSpanId"):
-                    span["attributes"] = [*span.get("attributes", ()), named]
-    return document
 
 
 def _adk_eval_set(cases: list[_Case]) -> dict[str, Any]:
