@@ -53,7 +53,7 @@ def test_rates_intervals_and_tries(project: Path) -> None:
     assert shown.returncode == 0
     assert "~ two    6/8" in shown.stdout
     assert "✗✓✓✓✗✓✓✓   75 %   41–93 %       54 %" in shown.stdout
-    assert "1 of 1 case is flaky; rightcall stats last --case two shows where its runs diverge" in shown.stdout
+    assert "1 of 1 case is flaky; rightcall stats last --case two shows where runs diverge" in shown.stdout
 
 
 def test_where_runs_part(project: Path) -> None:

@@ -176,9 +176,9 @@ def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
     if flaky:
         worst = min(flaky, key=lambda case: abs((case.rate or 0.0) - 0.5))
         verb = "is" if len(flaky) == 1 else "are"
-        hint = f"rightcall stats {name} --case {_case(worst, paper)} shows where its runs diverge"
+        hint = f"rightcall stats {name} --case {_case(worst, paper)} shows where runs diverge"
         if not name:
-            hint = "with --keep, rightcall stats shows where their runs diverge"
+            hint = "with --keep, rightcall stats shows where runs diverge"
         said = f"{len(flaky):,} of {count_text(len(run.counted), 'case')} {verb} flaky; {hint}"
         yield from ((piece,) for piece in wrap(said, paper.width))
     apart = len(run.cases) - len(run.counted)
