@@ -48,6 +48,7 @@ bench: $(VENV)/.tested ## Measure against other tools, in environments of their 
 
 frameworks: $(VENV)/.tested ## Try real agent frameworks, in environments of their own under .bench/
 	$(BIN)/python -m tests.frameworks
+	$(BIN)/python -m tests.frameworks.results
 
 servers: $(VENV)/.tested ## Send recordings to a real Phoenix and a real MLflow on loopback, and read them back
 	$(BIN)/python -m tests.servers

@@ -253,3 +253,17 @@ def test_a_key_that_would_do_harm_is_shown_as_an_escape() -> None:
 
     assert b"not used" in done.stdout
     assert b"\x1b" not in done.stdout
+
+
+def test_what_a_command_wrote_to_standard_error_is_shown_where_it_did_well_too(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        "import sys\nprint('first', *range(30), sep='\\n', file=sys.stderr)\nprint('ok')"
+    )
+    (tmp_path / "e.yaml").write_text("cases: [{id: a, input: hi, expect: {output: ok}}]")
+    ran = rightcall("run", "cmd:python3 agent.py", "e.yaml", cwd=tmp_path)
+
+    told = rightcall("show", "last", cwd=tmp_path).stdout
+
+    assert ran.returncode == 0, ran.stdout
+    assert "standard error, the last 20 of 31 lines:\n  10\n  11\n" in told
+    assert "first" not in told

@@ -19,7 +19,7 @@ ABILITIES = (
     "mocks by name",
     "recorded, replayed offline three times",
     "memory over three turns",
-    "injected context is no argument",
+    "injected context is not an argument",
     "calls of an agent that raised",
 )
 RECORDING = "offline.recording.jsonl"

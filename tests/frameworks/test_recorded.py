@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.frameworks import abilities
+from tests.frameworks import abilities, results
 from tests.frameworks.cells import EVALS, FILES, RECORDED, ROOT, RUN
 from tests.frameworks.judging import MADE, RIGHT, WRONG, Judged, judged
 from tests.frameworks.keeping import KEPT, VERSIONS
@@ -89,6 +89,10 @@ def test_the_page_shows_the_abilities_of_these_versions() -> None:
     tried = [framework for framework in FRAMEWORKS if framework.key in abilities.MAIN]
 
     assert shown_table(abilities.HEADING) == abilities.all_there([f"{one.name} {one.version}" for one in tried])
+
+
+def test_the_page_shows_what_is_known_of_the_results_of_more_frameworks() -> None:
+    assert shown_table(results.HEADING) == results.render(results.KNOWN)
 
 
 @pytest.mark.parametrize("key", abilities.MAIN)

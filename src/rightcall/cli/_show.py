@@ -29,12 +29,14 @@ from ._terminal import Screen, print_error
 
 if TYPE_CHECKING:
     from rightcall.reading import Reading, Recognised
-    from rightcall.reporting.reports import Line
+    from rightcall.reporting.reports import Line, Paper
     from rightcall.reporting.store import RunFolder
     from rightcall.values.results import CaseResult
     from rightcall.values.trajectory import Trajectory
 
 _EXIT_COULD_NOT_SHOW = 2
+_LINES_PRINTED = 20
+"""Lines that are shown of what an agent printed; the run keeps more."""
 
 
 @click.command(name="show", cls=GroupedCommand)
@@ -143,6 +145,19 @@ def _show_case(result: CaseResult, run: RunFolder, printer: _Printer) -> None:
         printer.lines(("no calls were recorded",))
     else:
         printer.lines(*reports.trajectory_lines(trajectory, f"{result.case_id}, run {run.short_id}", paper))
+    printer.lines(*_written_lines(result, paper))
+
+
+def _written_lines(result: CaseResult, paper: Paper) -> Iterator[Line]:
+    """Yield the end of what the agent printed, also where it did well."""
+    outcome = result.outcome
+    for told, text in (("printed", outcome.stdout), ("standard error", outcome.stderr)) if outcome is not None else ():
+        lines = text.rstrip().splitlines()
+        if lines:
+            cut = f", the last {_LINES_PRINTED} of {len(lines):,} lines" if len(lines) > _LINES_PRINTED else ""
+            yield from ((), ((f"{told}{cut}:", "bold"),))
+            for line in lines[-_LINES_PRINTED:]:
+                yield ("  ", *paper.pieces(line.replace("\t", "    "), max(20, paper.width - 2)))
 
 
 def _show_traces(
