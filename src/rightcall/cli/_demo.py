@@ -98,7 +98,7 @@ class _TotalsOnly(Output):
 
 
 def _tell(screen: Screen) -> bool:
-    """Tell what came out. Whether that is what the demo is meant to show, and no trouble of this machine."""
+    """Print the outcome. Whether that is what the demo is meant to show, and no trouble of this machine."""
     cases = {case.id: case for case in load_eval_set(EXAMPLE_EVALSET).cases}
     found = {result.case_id: result for result in open_run("last").results()}
     results = [found[case_id] for case_id in cases]

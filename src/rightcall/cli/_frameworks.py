@@ -225,7 +225,7 @@ class SeenTool(msgspec.Struct, frozen=True):
 def tools_in(modules: Iterable[str]) -> tuple[SeenTool, ...]:
     """The tools in the texts of modules: functions marked as such, and those listed as `tools`, in order.
 
-    A module that is too long or no Python tells nothing.
+    A module that is too long or not Python says nothing.
     """
     found: dict[str, SeenTool] = {}
     for node in _tool_functions(modules):

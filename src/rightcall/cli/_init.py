@@ -314,7 +314,7 @@ def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
 
 
 def _install(folder: Path) -> str | None:
-    """How the project and Rightcall are installed, as far as its files tell."""
+    """How the project and Rightcall are installed, as far as its files shows."""
     if (folder / "requirements.txt").is_file():
         return "pip install -r requirements.txt rightcall"
     return "pip install . rightcall" if (folder / "pyproject.toml").is_file() else None
@@ -338,7 +338,7 @@ def _eval_set(found: Found, tool: SeenTool) -> str:
 
 
 def _key(name: str) -> str:
-    """A name as a key of YAML, which knows three words that are no texts."""
+    """A name as a key of YAML, which knows three words that are not strings."""
     return dump_json(name) if name.lower() in ("null", "true", "false") else name
 
 

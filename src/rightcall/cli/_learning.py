@@ -1,4 +1,4 @@
-"""`rightcall accept --learn`: what the good runs of a case have in common, told with how sure it is."""
+"""`rightcall accept --learn`: what the good runs of a case have in common, with how sure it is."""
 
 from __future__ import annotations
 

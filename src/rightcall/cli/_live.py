@@ -48,7 +48,7 @@ class Progress:
         self.draw()
 
     def draw(self) -> None:
-        """Draw the line anew, if that was not just done."""
+        """Draw the line again, if that was not just done."""
         now = monotonic()
         if self._is_shown and now - self._drawn >= _EVERY:
             self._drawn = now

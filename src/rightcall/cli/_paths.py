@@ -203,7 +203,7 @@ _TEXTS: dict[str, Callable[[_Told], str]] = {"json": _json_text, "csv": _csv_tex
 
 
 def _print_cases(gathering: _Gathering, sources: tuple[str, ...]) -> int:
-    """Print for each case of a run how many paths it has, and where its runs part."""
+    """Print for each case of a run how many paths it has, and where its runs diverge."""
     from rightcall.reporting.paths import case_paths
     from rightcall.reporting.reports import parting_lines
     from rightcall.values.redaction import redacted

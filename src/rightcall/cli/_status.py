@@ -72,7 +72,7 @@ def _project() -> Project | None:
 
 
 def _configured(folder: Path) -> dict[str, Any]:
-    """The options of a project; none where its file is wrong, which the commands that need them will tell."""
+    """The options of a project; none where its file is wrong, which the commands that need them will report."""
     for name, mark in ((OWN_FILE, ""), (PROJECT_FILE, "tool.rightcall")):
         try:
             text = (folder / name).read_text(encoding="utf-8")[: 1 << 20]

@@ -47,7 +47,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Only traces with something at or after this time, in nanoseconds since 1970."""
     until_ns: int | None = None
     limit: int | None = None
-    """At most so many traces, the newest."""
+    """The largest number of traces; the newest are taken."""
     traces: tuple[str, ...] = ()
     """Only traces with these ids."""
     session: str | None = None

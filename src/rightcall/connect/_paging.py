@@ -50,7 +50,7 @@ def chronological(newest_first: Iterable[str], limit: int | None) -> list[str]:
 
 
 def batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
-    """Yield the items, so many at a time."""
+    """Yield the items, a page at a time."""
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
         yield batch

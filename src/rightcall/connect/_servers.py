@@ -37,7 +37,7 @@ class TraceServer(Protocol):
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Yield each trace, whole and on one line, with its id. A trace that is gone by now is left out.
 
-        So is one of which the server does not give all; then whoever listens to warnings hears of it.
+        So is one of which the server does not give all; then `warn` is called.
         """
 
     def push(self, marks: Sequence[Mark]) -> None:
@@ -50,7 +50,7 @@ def opened_server(address: Address, warn: Callable[[str], None] | None = None) -
 
     Args:
         address: The server, and a place on it.
-        warn: Hears of traces that are left out because the server does not give all of them; otherwise the first of
+        warn: Called for traces that are left out because the server does not give all of them; otherwise the first of
             them is an error.
 
     Raises:
@@ -79,8 +79,8 @@ def pull(
     Args:
         address: Where they are, and which of them are wanted.
         target: The file.
-        seen: Hears how many are there, and how many there will be.
-        warn: Hears of traces that are left out, as in `opened_server`.
+        seen: Called with the number of traces so far and in total.
+        warn: Called for traces that are left out, as in `opened_server`.
 
     Raises:
         InputError: the address asks for what its server does not have.

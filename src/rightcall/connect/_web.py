@@ -133,7 +133,7 @@ class Web:
         return self._asked(method, path, parameters, msgspec.json.encode(body), tries)
 
     def leave_out(self, trace_id: str, why: str) -> None:
-        """Say that a trace is left out. Raises `TraceServerError` where nobody listens."""
+        """Say that a trace is left out. Raises `TraceServerError` where there is no `warn`."""
         message = f"{self._address}: trace {trace_id} is left out: {why}"
         if self._warn is None:
             raise TraceServerError(message)

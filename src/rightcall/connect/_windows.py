@@ -1,4 +1,4 @@
-"""Searches that return so many traces at the most and have no pages, as those of Tempo and Jaeger.
+"""Searches that return a limited number of traces and have no pages, as those of Tempo and Jaeger.
 
 A search that returns as many traces as it may has left some out. Its window is then cut in two, and both halves are
 searched, until each returns less.

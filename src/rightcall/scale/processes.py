@@ -49,7 +49,7 @@ class Heard(msgspec.Struct, frozen=True):
     value: Any = None
     is_done: bool = False
     is_lost: bool = False
-    """Whether a worker died of it. If it is not done, another worker begins it anew."""
+    """Whether a worker died of it. If it is not done, another worker begins it again."""
     attempts: int = 0
     """How many workers have died of it."""
     death: str = ""
@@ -103,7 +103,7 @@ class Pool:
         return self._count
 
     def hear(self, patience: float | None = None) -> list[Heard]:
-        """Hand out tasks, and return the news that arrive first, within so many seconds.
+        """Hand out tasks, and return what arrives first, within a number of seconds.
 
         Raises:
             Exception: what a task raised.

@@ -109,7 +109,7 @@ class DocumentEditor:
             self._replace(node, new, place)
 
     def _change_entries(self, node: Node, changes: list[EntryChange], place: _Context) -> bool:
-        """Change single entries of an object or a list. False if they cannot be told apart by lines or brackets."""
+        """Change single entries of an object or a list. False if they cannot be distinguished by lines or brackets."""
         gone = [change for change in changes if change.is_gone]
         added = [change for change in changes if change.old is None]
         if not node.bracketed and not self._can_move_lines(node, changes, gone):

@@ -1,4 +1,4 @@
-"""Take a written expectation apart: what is expected, and the settings beside it, wherever they stand.
+"""Take a written expectation apart: what is expected, and the settings beside it, wherever they are.
 
 `calls: [a]`, `calls: {expected: [a], match: in_order}`, `calls: {criteria: [a], parallel: in_order}` and
 `calls: {criteria: {expected: [a], parallel: in_order}, match: in_order}` are one form with more or less in it.

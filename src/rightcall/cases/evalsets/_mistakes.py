@@ -31,7 +31,7 @@ _ModelT = TypeVar("_ModelT", bound=UserModel)
 def eval_set_mistakes(path: str | FilePath, limits: Limits = DEFAULT_LIMITS) -> list[DocumentError]:
     """Return all mistakes of the eval set in a file, in the order of its lines; at most `MOST_MISTAKES`.
 
-    A file that cannot be decoded, or is wrong by the rules of another tool, has one: the rest cannot be told.
+    A file that cannot be decoded, or is wrong by the rules of another tool, has one: the rest is unknown.
 
     Raises:
         InputError: the file cannot be read.

@@ -24,7 +24,7 @@ class Fit(msgspec.Struct, frozen=True):
 
     is_possible: bool
     doubt: str = ""
-    """What was not recorded, so that it cannot be told; empty if it is known."""
+    """What was not recorded, so that it is unknown; empty if it is known."""
 
 
 class When(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class When(msgspec.Struct, frozen=True, kw_only=True):
     agent: Expectation | NamePattern | None = None
     tags: Expectation | None = None
     has_calls: Callable[[Trajectory], bool | str] | None = None
-    """Whether a trajectory has the calls, or why that cannot be told."""
+    """Whether a trajectory has the calls, or why that is unknown."""
     leaves_out: bool = False
     """Whether a trajectory that does not record what is asked for is left out."""
     written: Mapping[str, Any] = {}
@@ -49,7 +49,7 @@ class When(msgspec.Struct, frozen=True, kw_only=True):
         return (*[key for key, _ in self.metadata], *agents, *((_TAGS,) if self.tags is not None else ()))
 
     def fit(self, trajectory: Trajectory) -> Fit:
-        """Return whether a trajectory fits, or why that cannot be told."""
+        """Return whether a trajectory fits, or why that is unknown."""
         doubts: list[str] = []
         for found in self._answers(trajectory):
             if found is False:

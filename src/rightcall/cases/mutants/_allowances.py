@@ -1,4 +1,4 @@
-"""What a case says in so many words that it allows, so that a fault which does just that is not a gap."""
+"""What a case says explicitly that it allows, so that a fault which does just that is not a gap."""
 
 from __future__ import annotations
 

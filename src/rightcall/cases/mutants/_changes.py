@@ -35,7 +35,7 @@ def _shifted(unordered: Sequence[tuple[int, int]], gone: set[int]) -> tuple[tupl
 
 
 def repeated(trajectory: Trajectory, position: int, times: int = 1) -> Trajectory:
-    """Return a trajectory in which a call is made again, so many times more."""
+    """Return a trajectory in which a call is made again, more times."""
     call = trajectory.calls[position]
     added = [following(call, call)] * times
     calls = (*trajectory.calls[: position + 1], *added, *trajectory.calls[position + 1 :])

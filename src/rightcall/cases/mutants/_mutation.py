@@ -21,7 +21,7 @@ from ._changes import value_at
 from ._operators import OPERATORS, Mutant, Operator, Pool, mutants_of
 
 MOST_MUTANTS = 200
-"""Faults tried in one case; where there are more, so many are drawn, always the same."""
+"""Faults tried in one case; where there are more, some are drawn, always the same ones."""
 _SHOWN = 120
 _SHOWN_VALUE = 40
 

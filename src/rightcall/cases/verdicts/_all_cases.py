@@ -148,7 +148,7 @@ RuleUses: TypeAlias = tuple[tuple[str, str], ...]
 class RuleUse:
     """Finds rules of several cases that never applied in any of them.
 
-    Such a rule holds in every case and says nothing: its tool may be misspelt, or no case comes to what it is about.
+    Such a rule holds in every case and says nothing: its tool may be misspelt, or no case reaches what it is about.
     """
 
     def __init__(self) -> None:

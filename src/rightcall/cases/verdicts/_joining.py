@@ -113,7 +113,7 @@ class Match(msgspec.Struct, frozen=True):
 
     case: Case
     doubt: str = ""
-    """Why it cannot be told whether the case applies; empty if it does."""
+    """Why it is unknown whether the case applies; empty if it does."""
 
 
 class CaseFinder:

@@ -119,7 +119,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     recorded: tuple[str, str] | None = None
     """The agent and the eval set of the run that is resumed."""
     variants: list[str] = []
-    """The variants to run, beside one another."""
+    """The variants to run, side by side."""
     variant: str | None = None
     """The variant that this run is of."""
     runs: str | None = None

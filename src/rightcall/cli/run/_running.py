@@ -111,7 +111,7 @@ class Running:
         return self._report(self._counts.tally.totals(), monotonic() - self._began)
 
     def _carry_out(self, stopping: Stopping) -> Iterator[None]:
-        """Run the plan: every listener hears of every event."""
+        """Run the plan: every listener receives every event."""
         progress = Progress(self._plan.total, self._plan.total - self._plan.waiting)
         listeners: list[Listener] = [self._plan.recordings, self._spans, ProgressListener(progress), self._counts]
         journal: JournalListener | None = None

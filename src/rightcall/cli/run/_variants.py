@@ -1,4 +1,4 @@
-"""`rightcall run --variant A --variant B`: the same cases on each, beside one another, and one table of all."""
+"""`rightcall run --variant A --variant B`: the same cases on each, side by side, and one table of all."""
 
 from __future__ import annotations
 

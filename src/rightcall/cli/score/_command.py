@@ -182,7 +182,7 @@ def _complete(context: click.Context, options: dict[str, Any]) -> None:
 
 
 def _request(options: dict[str, Any]) -> Request:
-    """Return what is asked. It is made anew each time, because `--watch` has to load what has changed."""
+    """Return what is asked. It is made again each time, because `--watch` has to load what has changed."""
     expect = options["expect"]
     request = request_of(options, expectation=None if expect is None else _expectation(expect))
     if not options["failed"]:

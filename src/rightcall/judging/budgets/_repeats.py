@@ -15,7 +15,7 @@ Pair = tuple[int, int]
 
 
 class Repeats(msgspec.Struct, frozen=True):
-    """Calls that repeat others, and those of which the trace does not tell whether they do."""
+    """Calls that repeat others, and those of which the trace does not say whether they do."""
 
     sure: list[Pair]
     undecided: list[Pair]

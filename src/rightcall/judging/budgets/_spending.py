@@ -107,7 +107,7 @@ class TokenUsageConfig(Config):
 class TokenUsage(BudgetEvaluator[TokenUsageConfig, TokenUsageCriteria]):
     """Whether models used no more tokens than they may: 1.0 if so, else allowed / used, the lowest of several.
 
-    Tokens are those of all calls of models in the run, as their spans tell them. Where one of them does not tell, the
+    Tokens are those of all calls of models in the run, as their spans tell them. Where one of them does not say, the
     sum is not known, and what depends on it is not measured. Nothing called may use tokens, too.
     """
 

@@ -94,7 +94,7 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
         return self._named(_columns(self.relation.sure))
 
     def undecided(self) -> list[NamedCall]:
-        """The calls of which the trace does not tell whether they are the forbidden ones."""
+        """The calls of which the trace does not say whether they are the forbidden ones."""
         return self._named(_columns(self.relation.possible) - _columns(self.relation.sure))
 
     def justify(self) -> Justification:

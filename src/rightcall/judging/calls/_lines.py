@@ -1,4 +1,4 @@
-"""The lines of an alignment: which expected call stands beside which actual one, and in which order."""
+"""The lines of an alignment: which expected call is beside which actual one, and in which order."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def align_calls(
 
 
 def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:
-    """Pairs of what `matched` leaves over where the trace does not tell whether they match."""
+    """Pairs of what `matched` leaves over where the trace does not say whether they match."""
     taken = set(matched.values())
     rows = [
         () if index in matched else [column for column in row if column not in taken]
@@ -146,7 +146,7 @@ def lines_of(
 
 
 def telling_lines(lines: Sequence[Line], quiet: Collection[str]) -> list[Line]:
-    """Return the lines that tell something, and the one before each missing call, which says where it should be."""
+    """Return the lines that matter, and the one before each missing call, which says where it should be."""
     telling = [place for place, line in enumerate(lines) if line.kind not in quiet]
     before = [place - 1 for place in telling if place and lines[place].kind == "missing"]
     return [lines[place] for place in sorted({*telling, *before})]

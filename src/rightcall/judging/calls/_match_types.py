@@ -153,7 +153,7 @@ def _has_enough(match_type: MatchType, expected: ExpectedCalls, names: tuple[str
 
 
 def _has_names(expected: tuple[str, ...], actual: tuple[str, ...], *, exact: bool) -> bool:
-    """Return whether the names alone follow the rule, which is told in a fifth of the time of the calls."""
+    """Return whether the names alone follow the rule, which takes a fifth of the time of the calls."""
     if exact:
         return expected == actual
     left = iter(actual)

@@ -104,12 +104,12 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
     """Whether the score falls as calls grow that pair with nothing."""
 
     def rule(self, actual: int) -> Rule:
-        """Return which differences are findings where so many calls were made."""
+        """Return which differences are findings given the number of calls."""
         return Rule()
 
     @abstractmethod
     def score(self, pairs: int, expected: int, actual: int) -> float:
-        """The score of so many pairs among so many expected and actual calls. It never falls as pairs grow."""
+        """The score of a number of pairs among expected and actual calls. It never falls as pairs grow."""
 
     @abstractmethod
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:

@@ -250,7 +250,7 @@ def _beside_a_call(value: Mapping[Any, Any], word: Any) -> str:
 
 
 def _misplaced(value: Mapping[Any, Any]) -> str:
-    """What would be right where a matcher stands in the place of a name; nothing where none does."""
+    """What would be right where a matcher is in the place of a name; nothing where none does."""
     matcher = next((key for key in value if isinstance(key, str) and key.startswith("$")), "")
     name = value.get("name")
     if matcher:

@@ -68,7 +68,7 @@ def membership(call: ToolCall, criteria: Criteria) -> bool | None:
 
 
 def outcome_counts(call: ToolCall, criteria: Criteria) -> bool | None:
-    """Return whether criteria are about a call, by what came of it; `None` where the trace does not tell."""
+    """Return whether criteria are about a call, by what came of it; `None` where the trace does not say."""
     if criteria.failed == "count" or not criteria.selects_by_outcome:
         return True
     failed = has_failed(call)

@@ -66,10 +66,10 @@ _PATIENCE = 1.0
 
 
 class Loop:
-    """Asks evaluators, at most so many at once; a context manager, which asks no more when it is left.
+    """Asks evaluators, a limited number at once; a context manager, which asks no more when it is left.
 
     One that is late is an error, also if it blocks the event loop: then the loop is left to it, and the others are
-    asked anew in another one. A thread cannot be killed, so it stays until the process ends.
+    asked again in another one. A thread cannot be killed, so it stays until the process ends.
     """
 
     def __init__(self, concurrency: int = CONCURRENCY) -> None:
@@ -111,7 +111,7 @@ class Loop:
             room.close()
 
     def settle(self, job: _Job, room: _Room, result: EvaluationResult | BaseException) -> None:
-        """Note the answer to a question that is still open, and has not been asked anew elsewhere."""
+        """Note the answer to a question that is still open, and has not been asked again elsewhere."""
         with self._lock:
             if job not in self._jobs or job.room is not room:
                 return
@@ -128,7 +128,7 @@ class Loop:
                 job.future.set_result(job.evaluator.timed_out(job.execution, "it does not let others go on"))
 
     def _blocking(self, now: float) -> list[_Job]:
-        """Those that block the loop. All others are asked anew in another one."""
+        """Those that block the loop. All others are asked again in another one."""
         with self._lock:
             late = [job for job in self._jobs if job.is_late(now)]
             if not late or self._room is None:

@@ -153,7 +153,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
 
     @property
     def lane(self) -> tuple[str, int] | None:
-        """Endpoints are asked by so many at once, whatever evaluators there are."""
+        """Endpoints are asked by a limited number at once, whatever evaluators there are."""
         try:
             settings = Settings.of_environment()
         except ConfigurationError:  # it is reported when the judge is asked

@@ -62,7 +62,7 @@ def data_text(value: Any) -> str:
 def calls_of(trajectory: Trajectory) -> list[dict[str, Any]]:
     """The calls of a trajectory as a judge is shown them: numbered, and with a note on what was not recorded.
 
-    How long they took is left out: it is never the same twice, and a run that is would be judged anew each time.
+    How long they took is left out: it is never the same twice, and a run that is would be judged again each time.
     """
     calls = trajectory.calls
     return [_call(number, call, calls, trajectory) for number, call in enumerate(calls)]

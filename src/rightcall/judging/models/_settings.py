@@ -71,7 +71,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise JudgeError("RC601", f"{PREFIX}BASE_URL is not an address: {shown(self.base_url)}")
 
     def cost(self, input_tokens: int, output_tokens: int) -> float | None:
-        """Return the cost of so many tokens; `None` where a price is not known."""
+        """Return the cost of a number of tokens; `None` where a price is not known."""
         if self.input_price is None or self.output_price is None:
             return None
         return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000

@@ -98,7 +98,7 @@ class _Barriers(msgspec.Struct, frozen=True):
     """For each call, the earliest end of what it made of it."""
 
     def let(self, y: int, x: int) -> bool:
-        """Return whether nothing comes between a call and one before it, as far as time tells."""
+        """Return whether nothing comes between a call and one before it, as far as time shows."""
         now = self.far.begin[x]
         latest = max(self.latest[bisect_right(self.ends, now)], self.above.get(x, -inf))
         return self.far.end[y] > latest and self.closes[y] > now

@@ -1,4 +1,4 @@
-"""Which calls play which part in a rule, as far as the trace tells."""
+"""Which calls play which part in a rule, as far as the trace shows."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Cast(msgspec.Struct, frozen=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether the trace tells of every call which parts it plays."""
+        """Whether the trace says of every call which parts it plays."""
         parts = (self.x, self.y, self.z, self.spared)
         return all([len(part.sure) == len(part.possible) for part in parts]) and (
             self.agreement is None or self.agreement.is_certain

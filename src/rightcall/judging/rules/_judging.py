@@ -36,7 +36,7 @@ class RuleOutcome(msgspec.Struct, frozen=True):
     breaches: tuple[Breach, ...] = ()
     """The calls that break it; where it is open, those that may."""
     applied: bool | None = True
-    """Whether it applied; `None` where the trace does not tell."""
+    """Whether it applied; `None` where the trace does not say."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -144,7 +144,7 @@ def _order(form: Form, timeline: Timeline, calls: Sequence[int]) -> Order:
 
 
 def _applied(form: Form, cast: Cast) -> bool | None:
-    """Return whether a rule applied; `None` where the trace does not tell."""
+    """Return whether a rule applied; `None` where the trace does not say."""
     if form.always_applies:
         return True
     x = cast.spared_x() if form.spares_partners else cast.x

@@ -1,4 +1,4 @@
-"""Find, for each call that a rule is about, a call that stands in a relation to it.
+"""Find, for each call that a rule is about, a call in the required relation to it.
 
 All of these take calls by their positions, sort them and bisect: calls may be hundreds of thousands. A relation that
 goes by who made whom walks up from each call, whose makers together the timeline has limited.

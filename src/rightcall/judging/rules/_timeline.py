@@ -1,4 +1,4 @@
-"""When selected calls began and ended, who made whom, and in which order they stand, as far as that is known."""
+"""When selected calls began and ended, who made whom, and in which order they are, as far as that is known."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Timeline(msgspec.Struct, frozen=True):
         return self.sure.end[one] <= self.sure.begin[other] or one in self.makers(other)
 
     def neighbours(self, order: Order, call: int, step: int) -> Neighbours:
-        """Return the calls that may stand right before a call (`step` -1) or right after it (1)."""
+        """Return the calls that may come right before a call (`step` -1) or right after it (1)."""
         place = order.block_of[call]
         found = [each for each in order.blocks[place] if each != call]
         return self._reached(order, place + step, step, found)
@@ -186,7 +186,7 @@ def _with_unknown_makers(calls: Sequence[ToolCall], makers: dict[str, str | None
 
 
 def _times_of_positions(size: int, at_once: Sequence[Range], unordered: Sequence[Range]) -> tuple[Times, Times]:
-    """Positions as times. Calls asked for at once may have run at once, or one after the other as they stand."""
+    """Positions as times. Calls asked for at once may have run at once, or one after the other as listed."""
     begin, end = list(range(size)), list(range(1, size + 1))
     if not at_once and not unordered:
         certain = Times(begin, end)

@@ -100,7 +100,7 @@ def _has_matcher(value: Any) -> bool:
 
 
 class CallRule(UserModel):
-    """One rule: the calls it is about, one relation, and what may stand beside it."""
+    """One rule: the calls it is about, one relation, and what may be written beside it."""
 
     beside: ClassVar[tuple[str, ...]] = ("same", "directly", "per", "must_apply", "why")
 
@@ -168,7 +168,7 @@ class CallRule(UserModel):
         return "before" if self.before is not None else "after" if self.after is not None else ""
 
     def misuses(self) -> Iterator[tuple[str, str]]:
-        """Yield each mistake in what stands together: the key it is at, and the sentence."""
+        """Yield each mistake in keys that are combined: the key it is at, and the sentence."""
         relations = self._relations()
         if len(relations) != 1:
             named = ", ".join(RELATIONS[:-1]) + f" and {RELATIONS[-1]}"

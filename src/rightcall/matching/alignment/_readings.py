@@ -173,7 +173,7 @@ class _Retrace:
             yield from self._interval(part, rounds)
 
     def _interval(self, part: Part, rounds: Rounds) -> Iterator[Occurrence]:
-        """The steps of a group of single calls, paired anew in its interval."""
+        """The steps of a group of single calls, paired again in its interval."""
         _, (first, end) = self._events.pop()
         if (pool := self._calls.pool(part)) is None:
             raise AssertionError("a group with branches has no interval")

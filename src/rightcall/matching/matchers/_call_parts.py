@@ -81,11 +81,11 @@ class CallPart(ABC):
 
     @abstractmethod
     def accepts(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
-        """Return whether a call has this part as expected; `None` where the trace does not tell."""
+        """Return whether a call has this part as expected; `None` where the trace does not say."""
 
     @abstractmethod
     def differences_from(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
-        """Where the part is not as expected; nothing where the trace does not tell."""
+        """Where the part is not as expected; nothing where the trace does not say."""
 
 
 class ArgsPart(CallPart):

@@ -167,7 +167,7 @@ class ListOf(Several):
 
 
 class Contextual(Expectation):
-    """An expectation with others in it that depend on the moment of a call: it is made anew for each moment.
+    """An expectation with others in it that depend on the moment of a call: it is made again for each moment.
 
     So no matcher has to hand a moment along, and expectations that need none are as they were.
     """
@@ -199,7 +199,7 @@ def made_of(parts: list[Expectation], build: Build, *, negates: bool = False) ->
 
 
 def decided(expectation: Expectation, actual: Any, moment: CallMoment) -> bool | None:
-    """Return whether a value of a call at a moment is what was expected; `None` where the trace does not tell."""
+    """Return whether a value of a call at a moment is what was expected; `None` where the trace does not say."""
     surely, possibly = (moment, moment.turned()) if moment.surely else (moment.turned(), moment)
     if not expectation.at(possibly).matches(actual):
         return False

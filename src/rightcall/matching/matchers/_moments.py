@@ -13,7 +13,7 @@ from rightcall.values.trajectory import Trajectory
 class CallMoment(msgspec.Struct, frozen=True):
     """One call of a run, by its position in the trajectory.
 
-    `surely` says how to take what the trace does not tell: as a no, or else as a yes. A matcher is asked both ways, and
+    `surely` says how to take what the trace does not say: as a no, or else as a yes. A matcher is asked both ways, and
     where the answers differ it is not known whether the call satisfies it.
     """
 

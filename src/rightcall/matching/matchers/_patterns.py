@@ -80,7 +80,7 @@ class Pattern(ABC):
 
     @abstractmethod
     def accepts(self, call: ToolCall) -> bool | None:
-        """Return whether a call of this name satisfies the expectation; `None` where the trace does not tell."""
+        """Return whether a call of this name satisfies the expectation; `None` where the trace does not say."""
 
     def accepts_at(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         """The same, given the moment of the call; without it, what depends on that is not known."""
@@ -96,7 +96,7 @@ class Pattern(ABC):
 
     @abstractmethod
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
-        """Where a call of this name is not what was expected; nothing where the trace does not tell."""
+        """Where a call of this name is not what was expected; nothing where the trace does not say."""
 
     def differences_at(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
         """The same, given the moment of the call."""

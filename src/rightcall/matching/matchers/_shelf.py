@@ -37,7 +37,7 @@ class Shelf:
     """Values with a number for each, ascending, of where it was seen: in a call or an input.
 
     With a path, what counts is the values at that path, whole. Without, it is every value inside and, for texts and
-    numbers, every place in a text where they stand as a whole word.
+    numbers, every place in a text where they appear as a whole word.
     """
 
     def __init__(self, entries: Iterable[tuple[int, Any]], path: ValuePath | None = None) -> None:
@@ -55,7 +55,7 @@ class Shelf:
         self._size = sum(map(len, self._joined))
 
     def holders(self, value: Any) -> Iterator[list[int]]:
-        """Where a value was seen, in ascending lists: first where it equals one, then where it stands as a word.
+        """Where a value was seen, in ascending lists: first where it equals one, then where it appears as a word.
 
         Without a path, the value has none inside.
         """
@@ -147,7 +147,7 @@ def _stands_in(needle: str, text: str) -> bool:
 
 
 def _as_words(value: Any) -> list[str]:
-    """A text, or a number as it may be written; nothing for an empty text, which stands everywhere."""
+    """A text, or a number as it may be written; nothing for an empty text, which is everywhere."""
     if isinstance(value, str):
         return [value] if value else []
     if isinstance(value, float) and value.is_integer():

@@ -280,7 +280,7 @@ class MadeUp(msgspec.Struct, frozen=True):
 def made_up_values(expected: Any, call: ToolCall, moment: CallMoment | None) -> tuple[MadeUp, ...]:
     """The arguments of a call that surely do not come from where the expected arguments say, at most 20 of them.
 
-    Those inside of another matcher, such as `$anyOf`, are not told: they are one way of several.
+    Those inside of another matcher, such as `$anyOf`, are not reported: they are one way of several.
     """
     if moment is None or call.args is None:
         return ()

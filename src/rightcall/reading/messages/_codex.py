@@ -149,7 +149,7 @@ def is_event(event: Any) -> bool:
 
 
 def event_logs(events: list[Any]) -> list[Log]:
-    """Return the log of a run. An item is read as it was last told, in the place where it was first told."""
+    """Return the log of a run. An item is read as it was last reported, in the place where it was first reported."""
     items: dict[Any, dict[str, Any]] = {}
     messages: list[Any] = []
     thread = None

@@ -244,7 +244,7 @@ def _is_of_graph(document: Any) -> bool:
 
 
 def _by_id(messages: list[Any]) -> list[Any]:
-    """Return messages once each, as they were last told, where they were first told; removals take effect."""
+    """Return messages once each, as they were last reported, where they were first reported; removals take effect."""
     found: dict[Any, Any] = {}
     for number, message in enumerate(messages):
         key = identity(message) or number

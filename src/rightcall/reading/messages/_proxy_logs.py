@@ -1,7 +1,7 @@
 """Logs of requests to models and their responses, one a row: Helicone, LiteLLM, Bedrock's invocations, own proxies.
 
 Every request repeats the conversation so far. A request that begins with the messages and the answer of an earlier one
-goes on with the same conversation, so each call is told once; requests that do not are conversations of their own.
+goes on with the same conversation, so each call is reported once; requests that do not are conversations of their own.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def tokens_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> _Figures:
     """Return the input and the output tokens of all calls of models; None for a sum that is not known.
 
     Agents repeat the sum of their models, and several instrumentations may record one call of a model: one around the
-    other, or beside one another. What an agent inside a tool call used is not part of the spans around that call.
+    other, or side by side. What an agent inside a tool call used is not part of the spans around that call.
     """
     stated = {id(span): figures for span in spans if (figures := stated_tokens(span)) != (None, None)}
     if not stated:
@@ -255,7 +255,7 @@ class _Call(msgspec.Struct):
 def _once_each(
     counted: list[ReadSpan], uncounted: list[ReadSpan], stated: Mapping[int, _Figures], which: int
 ) -> int | None:
-    """Return the sum over calls that several instrumentations may have recorded beside one another."""
+    """Return the sum over calls that several instrumentations may have recorded side by side."""
     if len({span.scope for span in [*counted, *uncounted]}) == 1 and (counted or uncounted)[0].scope:
         return None if uncounted else sum([stated[id(span)][which] or 0 for span in counted])
     calls = []
@@ -276,7 +276,7 @@ def _instrumentation(span: ReadSpan) -> str:
 
 
 def _by_response(spans: list[ReadSpan]) -> Iterator[tuple[list[ReadSpan], bool]]:
-    """Yield the spans of one response together, and whether its id is known. An id that comes again is no id."""
+    """Yield the spans of one response together, and whether its id is known. An id that comes again is not an id."""
     ids = {id(span): _response_id(span) for span in spans}
     seen = Counter([(_instrumentation(span), ids[id(span)]) for span in spans])
     shared = {held for (_, held), count in seen.items() if count > 1}
@@ -303,7 +303,7 @@ def _least(times: Iterable[int | None]) -> int | None:
 def _merged(calls: list[_Call], which: int) -> list[_Call] | None:
     """Return each call once: several are records of one, if their counts are equal and they overlap in time.
 
-    None if that cannot be told, because something is missing or there are too many to compare.
+    None if that is unknown, because something is missing or there are too many to compare.
     """
     kept: list[_Call] = []
     running: dict[int | None, list[_Call]] = defaultdict(list)

@@ -127,7 +127,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """0 where it passes, 1 where it is worse, 2 where that cannot be told."""
+        """0 where it passes, 1 where it is worse, 2 where that is inconclusive."""
         if self.open_decides or not self.cases:
             return 2
         if self.verdict == "inconclusive":

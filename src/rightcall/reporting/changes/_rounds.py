@@ -68,7 +68,7 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gate said, after so many rounds."""
+    """What a gate said, after a number of rounds."""
 
     plan: GatePlan
     rounds: int
@@ -85,7 +85,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """1 where something is worse or failed, 2 where that cannot be told, else 0."""
+        """1 where something is worse or failed, 2 where that is inconclusive, else 0."""
         codes = {1} if self.failed else {2} if self.unmeasured else {0}
         if self.gate is not None:
             codes.add(self.gate.exit_code)

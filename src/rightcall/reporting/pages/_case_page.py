@@ -55,7 +55,7 @@ class Sibling(msgspec.Struct, frozen=True):
 
     repeat: int
     number: int
-    """The number that people are told."""
+    """The number that is shown."""
     verdict: Verdict
     href: str
 
@@ -86,7 +86,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     case_id: ShownText
     repeat: int
     number: int
-    """The number of the repeat that people are told."""
+    """The number of the repeat that is shown."""
     verdict: Verdict
     score: float | None
     place: str

@@ -45,7 +45,7 @@ class GatePanel(msgspec.Struct, frozen=True, kw_only=True):
     """Where the drop to rule out is."""
     rule_out_points: str
     counts: tuple[tuple[str, int], ...] = ()
-    """How many cases are told what."""
+    """How many cases have each word."""
     facts: tuple[tuple[str, str], ...] = ()
     zero: float = _WIDTH / 2
     told: Mapping[str, tuple[str, str]] = {}

@@ -53,7 +53,7 @@ class GraphLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):
-    """A drawing of so many pixels."""
+    """A drawing of a size in pixels."""
 
     width: int
     height: int

@@ -76,7 +76,7 @@ class BranchLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartingView(msgspec.Struct, frozen=True):
-    """A place where runs part."""
+    """A place where runs diverge."""
 
     after: tuple[str, ...]
     branches: tuple[BranchLine, ...]
@@ -217,7 +217,7 @@ def case_partings(
 def parting_view(
     parting: Parting, labels: Mapping[str, str], address: Callable[[int], str] | None = None
 ) -> PartingView:
-    """Return a place where runs part, with a bar for each way on."""
+    """Return a place where runs diverge, with a bar for each way on."""
     longest = max([branch.runs for branch in parting.branches])
     branches = []
     for branch in parting.branches:

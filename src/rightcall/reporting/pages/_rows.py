@@ -40,7 +40,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     case_id: str
     repeat: int
     number: int
-    """The number of the repeat that people are told."""
+    """The number of the repeat that is shown."""
     verdict: Verdict
     score: float | None
     why: str

@@ -55,7 +55,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         return any(wanted in text.casefold() for text in (row.case_id, row.why, row.title, *row.tools, *row.tags))
 
     def takes(self, case: ListedCase) -> bool:
-        """Return whether to show a case in the list of the viewer, where it stands under its first problem."""
+        """Return whether to show a case in the list of the viewer, where it is listed under its first problem."""
         verdict, code, tool = case.cause
         is_open = verdict not in ("passed", "quarantined")
         if self.verdict and verdict != self.verdict and not (self.verdict == "open" and is_open):

@@ -136,7 +136,7 @@ def _words(text: ShownText) -> str:
 
 
 def first_problem_page(result: CaseResult, size: int) -> int:
-    """Return the page of calls on which the first problem is, so many calls being on a page."""
+    """Return the page of calls on which the first problem is, given the calls on a page."""
     calls = len(result.trajectory.calls) if result.trajectory is not None else 0
     if calls <= size:
         return 1

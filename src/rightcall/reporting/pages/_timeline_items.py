@@ -94,7 +94,7 @@ def _meta(message: Message, *, is_asking: bool) -> str:
 
 
 def money(dollars: float) -> str:
-    """Return an amount of money, with as many digits as tell something."""
+    """Return an amount of money, with as many digits as matter."""
     return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.2g}"
 
 
@@ -108,7 +108,7 @@ def took(message: Message) -> str:
 def with_messages(items: Sequence[TimelineItem], messages: Sequence[tuple[int, TimelineItem]]) -> list[TimelineItem]:
     """Return rows with messages among them, each before the call it has that number of calls before it.
 
-    What is missing stands after the message: a model that said something should have called it then.
+    What is missing comes after the message: a model that said something should have called it then.
     """
     before: dict[int, list[TimelineItem]] = {}
     lowest = [_lowest(item) for item in items]

@@ -1,4 +1,4 @@
-"""The paths that runs take: how often each, where runs part, and what changed between two sets of runs."""
+"""The paths that runs take: how often each, where runs diverge, and what changed between two sets of runs."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -53,7 +53,7 @@ class ToolFacts(msgspec.Struct):
     suspected: int = 0
     """Those whose result only reads like one."""
     unknown: int = 0
-    """Calls of which the trace does not tell what came of them."""
+    """Calls of which the trace does not say what came of them."""
     error_runs: int = 0
     """Runs with such an error."""
     retry_runs: int = 0
@@ -66,7 +66,7 @@ class ToolFacts(msgspec.Struct):
 
 
 class Totalled:
-    """What paths come to: runs, lengths, calls by tool and edge, and how many runs have each feature."""
+    """Totals over paths: runs, lengths, calls by tool and edge, and how many runs have each feature."""
 
     def __init__(self) -> None:
         self.ends = [0, 0, 0]
@@ -157,7 +157,7 @@ class PathCounts:
         return route
 
     def add_route(self, route: Route, ends: Sequence[int]) -> None:
-        """Count the runs of one path, so many of each end."""
+        """Count the runs of one path, by their end."""
         if not self.is_listed:
             self._folded.add(route, ends, is_whole=False)
             return
@@ -189,7 +189,7 @@ class PathCounts:
         self.times.merge(other.times)
 
     def totalled(self) -> Totalled:
-        """Return what all paths come to."""
+        """Return the totals of all paths."""
         if not self.is_listed:
             return self._folded
         made = Totalled()
@@ -224,7 +224,7 @@ class PathCounts:
         return made
 
     def _fold(self) -> None:
-        """Give up the list of paths, and go on with what they come to."""
+        """Give up the list of paths, and go on with the totals."""
         if self.is_listed:
             self.is_listed = False
             for route, ends in self.routes.items():
@@ -270,7 +270,7 @@ def _canonical(value: Any) -> bytes:
 
 
 def is_unknown(call: ToolCall) -> bool:
-    """Return whether a trace does not tell if a call failed."""
+    """Return whether a trace does not say if a call failed."""
     return "error" in call.unrecorded or (call.source is not None and "output" in call.unrecorded)
 
 

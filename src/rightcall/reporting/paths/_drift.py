@@ -17,14 +17,14 @@ from rightcall.values.statistics import adjust_for_many, difference_of_shares
 from ._counts import Feature, PathCounts, Totalled, tool_of
 
 LEAST_CHANGE = 0.01
-"""A change of less than one point is told by no line, however sure it is."""
+"""A change of less than one point is not reported, however sure it is."""
 WRONG = 0.05
 """The share of lines that are wrong by chance (the false discovery rate)."""
 _COMMON = 0.01
 """Paths that fewer runs take on both sides are not asked about: there are thousands of them."""
 _LEAST_RATIO = 1.1
 _KINDS = ("tool", "error", "often", "begin", "end", "follows", "path")
-"""Where several say the same of the same runs, the first of these is told."""
+"""Where several say the same of the same runs, the first of these is reported."""
 
 
 class Shifted(msgspec.Struct, frozen=True):

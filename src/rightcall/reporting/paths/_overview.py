@@ -104,7 +104,7 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overview(counts: PathCounts, *, redacts: bool = True) -> Paths:
-    """Return what counts come to."""
+    """Return the summary of counts."""
     totalled = counts.totalled()
     listed = sorted(counts.routes.items(), key=lambda item: (-sum(item[1]), item[0] is None, item[0] or ()))
     keys = sorted(totalled.calls)

@@ -1,4 +1,4 @@
-"""Where runs part: the place after which passed and failed runs go on differently."""
+"""Where runs diverge: the place after which passed and failed runs go on differently."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Branch(msgspec.Struct, frozen=True):
 
 
 class Parting(msgspec.Struct, frozen=True):
-    """A place where runs part: the calls up to there, and what they do next."""
+    """A place where runs diverge: the calls up to there, and what they do next."""
 
     after: tuple[str, ...]
     branches: tuple[Branch, ...]
@@ -39,7 +39,7 @@ class Parting(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> int:
-        """The runs that come to this place."""
+        """The runs that reach this place."""
         return sum([branch.runs for branch in self.branches])
 
 
@@ -70,7 +70,7 @@ class Walk(msgspec.Struct, frozen=True):
 
 
 Found = list[tuple[float, Parting]]
-"""Places where runs part, and how much each separates."""
+"""Places where runs diverge, and how much each separates."""
 
 
 def case_paths(case_id: str, results: Sequence[CaseResult]) -> CasePaths:

@@ -54,13 +54,13 @@ def comparison_lines(
 ) -> Iterator[Line]:
     """Yield two runs: regressions, fixes, cases with the same verdict by another path, and last the totals.
 
-    Cases that changed in the same way are told together. Unchanged cases are counted only.
+    Cases that changed in the same way are listed together. Unchanged cases are counted only.
 
     Args:
         comparison: The changes.
         paper: What they are written on.
         names: The names of the runs, for cases that are in one run only.
-        most: How many changes of each kind are told; all by default.
+        most: How many changes of each kind are listed; all by default.
     """
     shared = [change for change in comparison.cases if change.before is not None and change.after is not None]
     width = max([cell_count(_case(change.case_id, paper)) for change in shared], default=0)
@@ -151,7 +151,7 @@ def verdict_lines(
 
 
 def rate_rows(trials: Sequence[Mapping[str, GateSide]], names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield rates, their 95 % intervals, and what can be told of each run against the first.
+    """Yield rates, their 95 % intervals, and what is known of each run against the first.
 
     Each comparison is made at its part of the error rate of 5 %, so that the more runs, the surer one has to be.
     """

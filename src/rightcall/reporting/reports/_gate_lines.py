@@ -121,7 +121,7 @@ _COIN = 0.25
 
 
 def gate_record(decision: Decision) -> GateRecord:
-    """Return what a gate said, with the lines that tell it."""
+    """Return what a gate said, with the lines that say it."""
     said, floor, plan = decision.gate, decision.floor, decision.plan
     figures = {} if said is None else _figures(said)
     return GateRecord(

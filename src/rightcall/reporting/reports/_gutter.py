@@ -196,7 +196,7 @@ class Gutter:
         return ((f"{source.line:>{self._margin}} | ", "cyan"), _INDENT, text)
 
     def _caret(self, source: Source | None, code: str, room: int, inside: str = "") -> Iterator[Line]:
-        """Yield a mark below a line; `inside` are the brackets that stand before it."""
+        """Yield a mark below a line; `inside` are the brackets before it."""
         if source is None:
             return
         shown = excerpt(source, self._indent, room - len(inside), self._paper)

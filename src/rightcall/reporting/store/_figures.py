@@ -17,7 +17,7 @@ _P95 = 0.95
 
 
 class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run comes to: the trials of each case, and figures by trial. `None` is not recorded."""
+    """The figures of a run: the trials of each case, and figures by trial. `None` is not recorded."""
 
     trials: Mapping[str, Totals]
     rate: float | None = None

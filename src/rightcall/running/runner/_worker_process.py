@@ -251,7 +251,7 @@ def _read_available(end: int) -> bytes | None:
 
 
 def _widen(end: int) -> None:
-    """Enlarge a pipe, so that an agent that prints or does a lot seldom waits for us."""
+    """Enlarge a pipe, so that an agent that prints or does a lot rarely waits for us."""
     import fcntl
 
     if hasattr(fcntl, "F_SETPIPE_SZ"):

@@ -1,4 +1,4 @@
-"""Parameters that a framework or a program fills in: they are no arguments, because no model gave them.
+"""Parameters that a framework or a program fills in: they are not arguments, because no model gave them.
 
 Most real tools of Pydantic AI and ADK take a context. Its `repr` has times and addresses of memory, so that a recording
 with it is never found again, and it holds prompts and whatever is in `deps`.

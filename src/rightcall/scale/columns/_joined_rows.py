@@ -18,7 +18,7 @@ from ._plan import Plan
 from ._rows import trajectory_of
 
 DOUBT = "rightcall.doubt"
-"""The column that says why it cannot be told whether a case applies. A batch that has it is joined already."""
+"""The column that says why it is unknown whether a case applies. A batch that has it is joined already."""
 _CASES = (CASE_ATTRIBUTE, *CASES)
 _REPEATS = ("rightcall.repeat", *REPEATS)
 TOLD_COLUMNS = frozenset({*_CASES, *_REPEATS})

@@ -94,7 +94,7 @@ class _Scoring:
         return [-1 if case is None else places[case.id] for case in found]
 
     def _note_doubts(self) -> None:
-        """Take rows of which it cannot be told whether their case applies as not measured."""
+        """Take rows where it is unknown whether their case applies as not measured."""
         for row, doubt in enumerate(self._doubts or ()):
             if doubt:
                 told = f"it is unknown whether this case applies: {doubt}"

@@ -172,7 +172,7 @@ def _facts(calls: Calls, failed: list[int], odd: set[int]) -> Iterator[tuple[str
 
 
 def _unknown(calls: Calls) -> Any:
-    """Which calls a trace does not tell the outcome of: see `is_unknown`."""
+    """Which calls a trace does not say the outcome of: see `is_unknown`."""
     source, output, unrecorded = [calls.field(name) for name in ("source", "output", "unrecorded")]
     found = None
     if source is not None and source.null_count < len(source):

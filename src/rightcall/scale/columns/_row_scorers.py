@@ -275,7 +275,7 @@ class _Classes(dict[_Part, int]):
         }
         self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
         self.open: set[int] = set()
-        """The classes of calls of which the trace does not tell whether they satisfy an expectation."""
+        """The classes of calls of which the trace does not say whether they satisfy an expectation."""
 
     def __missing__(self, part: _Part) -> int:
         code, text, error = part

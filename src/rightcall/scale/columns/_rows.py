@@ -185,7 +185,7 @@ def column_text(text: str | None) -> str | None:
 
 
 def is_span_table(schema: pa.Schema) -> bool:
-    """Whether a table is one of spans, told by its columns: a span a row, or a trace of MLflow a row."""
+    """Whether a table is one of spans, recognized by its columns: a span a row, or a trace of MLflow a row."""
     return span_columns(schema) is not None
 
 

@@ -148,7 +148,7 @@ class Counting:
         self._differing: list[str] = []
         self._exemplars = exemplars
         self.exemplars: dict[Rule, list[Place]] = {}
-        """Rows of each rule that was broken, so many at most."""
+        """Rows of each rule that was broken, up to a limit."""
 
     def add(self, batch: pa.RecordBatch, file: str = "", first: int = 0) -> None:
         """Count a batch, whose first row has this number in its file."""

@@ -34,7 +34,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Scorers:
-    """Scores what waits in a job, by so many processes.
+    """Scores what waits in a job, by a number of processes.
 
     Args:
         job: The job, entered.

@@ -258,7 +258,7 @@ class SpanBucket(msgspec.Struct, frozen=True):
 
 
 def bucket_count(size: int) -> int:
-    """How many buckets suit so many bytes of spans, unpacked; it depends on nothing else."""
+    """How many buckets suit a number of bytes of spans, unpacked; it depends on nothing else."""
     return max(1, min(-(-size // _BUCKET_BYTES), _MOST_BUCKETS))
 
 

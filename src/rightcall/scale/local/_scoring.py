@@ -188,7 +188,7 @@ class Scorer:
 
 
 def doubt_text(doubt: str) -> str:
-    """Say why it cannot be told whether a case applies."""
+    """Say why it is unknown whether a case applies."""
     return f"it is unknown whether this case applies: {doubt}"
 
 

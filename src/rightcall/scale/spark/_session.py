@@ -75,7 +75,7 @@ def score(df: DataFrame, plan: Plan) -> DataFrame:
 
     Nothing is computed before the result is asked for. The order of rows within a partition stays, the number of
     partitions does too, and the scores do not depend on it. A row that cannot be read is an error of that row. Columns
-    that are no columns of `TRAJECTORIES` are not read at all; join the scores to them by `id`.
+    that are not columns of `TRAJECTORIES` are not read at all; join the scores to them by `id`.
 
     Wherever Spark runs Python, the same version of Rightcall has to be installed, and code that the plan names has to
     lie in the same folder; a task that finds something else says so, and fails.

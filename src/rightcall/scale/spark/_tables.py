@@ -105,7 +105,7 @@ def _write(scores: DataFrame, out: str, counts: PathCounts | None) -> None:
 
 
 def check_folder(spark: SparkSession, out: str) -> None:
-    """See to it that a folder may be written anew: it is not there, is empty, or has scores written by Spark.
+    """See to it that a folder may be written again: it is not there, is empty, or has scores written by Spark.
 
     Raises:
         StoreError: it has something else.
@@ -145,7 +145,7 @@ def _by_kind(spark: SparkSession, sources: Sequence[str]) -> dict[tuple[str, str
 
 
 def _kind_of(file: str) -> str:
-    """What a file, or a pattern, is by its name; nothing where that does not tell."""
+    """What a file, or a pattern, is by its name; nothing where that does not say."""
     name = file.lower()
     for suffix in _PACKED:
         name = name.removesuffix(suffix)

@@ -31,7 +31,7 @@ class GateOptions(TypedDict, total=False):
     confidence: float
     """1 minus the rate of false alarms; 0.95 by default."""
     inconclusive: Literal["pass", "fail"]
-    """Whether what cannot be told passes, the default; pytest then skips the test."""
+    """Whether an inconclusive result passes, the default; pytest then skips the test."""
 
 
 class EvaluationGate(GateOptions, total=False):
@@ -40,7 +40,7 @@ class EvaluationGate(GateOptions, total=False):
     must: Sequence[str]
     """Tags of cases that have to pass every time, whatever the gate says."""
     min_rate: float | None
-    """The pass rate that has to be shown, at the confidence; what cannot be told fails by default."""
+    """The pass rate that has to be reached, at the confidence; an inconclusive result fails by default."""
 
 
 @hide_internal_frames
@@ -49,7 +49,7 @@ def gate(
 ) -> GateRecord:
     """Compare results with a base, by trials, and raise if they are worse.
 
-    What cannot be told skips the test in pytest, so that it is seen; elsewhere it passes. With `inconclusive="fail"`
+    An inconclusive result skips the test in pytest, so that it is seen; elsewhere it passes. With `inconclusive="fail"`
     it raises.
 
     Args:
@@ -63,7 +63,7 @@ def gate(
 
     Raises:
         CheckFailedError: the results are worse, or a case that the base lacks failed.
-        NotMeasuredError: trials without an answer decide, or what cannot be told is to fail.
+        NotMeasuredError: trials without an answer decide, or an inconclusive result is to fail.
         RightcallError: the base cannot be read, or the results are not of one eval set.
     """
     __tracebackhide__ = True

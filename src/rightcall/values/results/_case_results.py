@@ -88,7 +88,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def number(self) -> int:
-        """The number of the repeat, as people are told: from 1, unless the trace says another one."""
+        """The number of the repeat, as it is shown: from 1, unless the trace says another one."""
         return self.repeat if self.is_repeat_told else self.repeat + 1
 
     @property

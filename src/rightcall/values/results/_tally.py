@@ -84,7 +84,7 @@ class Tally:
         self.count(result.case_id, result.verdict, result.repeat)
 
     def count(self, case_id: str, verdict: Verdict, repeat: int = 0) -> None:
-        """Count the verdict of one repeat. Repeats are told in their order, whatever order they finish in."""
+        """Count the verdict of one repeat. Repeats are listed in their order, whatever order they finish in."""
         self._verdicts.setdefault(case_id, []).append((repeat, verdict))
 
     def verdict(self, case_id: str) -> Verdict:
@@ -123,7 +123,7 @@ class Tally:
         return repeats if needed is None else needed
 
     def _verdict(self, case_id: str, repeats: int) -> Verdict:
-        """Return the verdict if all of so many repeats that are not there yet pass."""
+        """Return the verdict if all repeats that are still missing pass."""
         verdicts = [verdict for _, verdict in self._verdicts[case_id]]
         # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
         could_pass = repeats - verdicts.count("failed") >= self._asked(case_id, repeats)

@@ -119,7 +119,7 @@ def _ways(kind: _Kind) -> dict[int, int]:
 
 
 def _tails(kind: _Kind, *, falling: bool) -> dict[int, Fraction]:
-    """The chance of so many passes after, or of fewer (falling) or more."""
+    """The chance of a number of passes after, or of fewer (falling) or more."""
     ways = _ways(kind)
     order = sorted(ways, reverse=not falling)
     total = sum(ways.values())

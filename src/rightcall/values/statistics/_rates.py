@@ -182,7 +182,7 @@ def normal_tail(z: float) -> float:
 
 @cache
 def t_quantile(probability: float, freedom: int) -> float:
-    """The value that Student's t with so many degrees of freedom stays below with this probability."""
+    """The value that Student's t with a number of degrees of freedom stays below with this probability."""
     if probability < 0.5:
         return -t_quantile(1.0 - probability, freedom)
     # With x = freedom / (freedom + t²), the chance of being further out than t on either side is I_x(freedom/2, 1/2).

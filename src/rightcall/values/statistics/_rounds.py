@@ -54,7 +54,7 @@ LOOK_SHARES = (0.2, 0.3, 0.5)
 
 
 class Look(NamedTuple):
-    """A look at the results after so many rounds, with the share of the error rate that it may spend."""
+    """A look at the results after a number of rounds, with the share of the error rate that it may spend."""
 
     rounds: int
     share: float
