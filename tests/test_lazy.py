@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from tests.waiting import PATIENCE
@@ -14,6 +15,8 @@ from rightcall._lazy import lazy_pattern, lazy_patterns_of
 from rightcall.cases.evalsets._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen
 from rightcall.judging import EVALUATORS, UserModel
 from rightcall.judging.core._user_model import _hints
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_a_lazy_pattern_is_the_pattern_it_is_made_of() -> None:
@@ -79,3 +82,25 @@ def test_stubs_are_the_exports() -> None:
 
     assert {"CaseResult", "Finding", "worst"} <= set(results.__all__)
     assert results.CaseResult.__module__ == "rightcall.values.results._case_results"
+
+
+def test_commands_do_without_typing_extensions_and_leave_it_to_others() -> None:
+    script = """
+import sys
+sys.argv = ["rightcall", "show", "docs/examples/trip.json"]
+from rightcall.cli import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code
+assert "msgspec" in sys.modules and "typing_extensions" not in sys.modules
+import msgspec, typing, typing_extensions
+assert msgspec._utils.Required is typing_extensions.Required
+class Row(msgspec.Struct):
+    place: typing.Annotated[int, msgspec.Meta(ge=1)]
+assert msgspec.json.decode(b'{"place": 1}', type=Row).place == 1
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "charge_card" in done.stdout

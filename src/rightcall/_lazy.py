@@ -1,4 +1,4 @@
-"""What is made when it is first used: the exports of packages (PEP 562), and regular expressions."""
+"""What is made when it is first used: exports of packages (PEP 562), regular expressions, modules of others."""
 
 from __future__ import annotations
 
@@ -87,3 +87,20 @@ def lazy_patterns_of(*packages: str) -> Iterator[None]:
         yield
     finally:
         re.compile = compile_now
+
+
+@contextmanager
+def hidden_module(name: str) -> Iterator[None]:
+    """Let `import` find no module of this name, unless it is loaded already.
+
+    `None` in `sys.modules` means that (https://docs.python.org/3/reference/import.html#the-module-cache). For the start
+    of a program only: other threads would not find it either.
+    """
+    if name in sys.modules:
+        yield
+        return
+    sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[name]
