@@ -137,3 +137,46 @@ def test_an_answer_of_which_the_end_is_missing_is_asked_for_again_and_then_given
         pytest.raises(TraceServerError, match="after 6 tries"),
     ):
         web.get("/v1/projects", as_type=dict[str, Any])
+
+
+KEYS = {
+    "PHOENIX_API_KEY": KEY,
+    "MLFLOW_TRACKING_TOKEN": "correct horse battery",
+    "LANGFUSE_PUBLIC_KEY": "pk-lf-1",
+    "LANGFUSE_SECRET_KEY": "sk-lf-77aa77aa",
+    "LANGSMITH_API_KEY": "lsv2_pt_abcdef",
+    "TEMPO_TOKEN": "glc_zzzz1111yyyy",
+    "JAEGER_TOKEN": "hunter2hunter2",
+}
+FORMS = ("phoenix://{}/a", "mlflow://{}/a", "langfuse://{}", "langsmith://{}/a", "tempo://{}", "jaeger://{}/a")
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 401, 403, 404, 409, 422, 501])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_server_that_says_the_key_again_does_not_get_it_printed(
+    form: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, key in KEYS.items():
+        monkeypatch.setenv(name, key)
+
+    def echoing(asked: Asked) -> Answer:
+        sent = f"{asked.headers.get('authorization', '')} {asked.headers.get('x-api-key', '')}".strip()
+        bare = sent.partition(" ")[2] or sent
+        said = "." * 150 + f" {sent} {bare}"  # a key that is cut would not be found
+        return Answer(said.encode(), status, {"location": f"http://x.example/{bare}"})
+
+    with served(echoing) as server, pytest.raises(TraceServerError) as raised:
+        pull(parse_address(form.format(server.host)), io.BytesIO())
+
+    secrets = [*KEYS.values(), "cGstbGYtMTpzay1sZi03N2FhNzdhYQ=="]
+    assert [secret for secret in secrets if secret[:6] in str(raised.value)] == []
+
+
+def test_a_name_that_is_the_key_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHOENIX_API_KEY", KEY)
+
+    def naming(asked: Asked) -> Answer:
+        return Answer({"data": [{"name": KEY}]}) if asked.path == "/v1/projects" else Answer({}, 404)
+
+    with served(naming) as server, pytest.raises(TraceServerError, match=r"known: \[key\]"):
+        pull(parse_address(f"phoenix://{server.host}/a"), io.BytesIO())

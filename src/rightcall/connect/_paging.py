@@ -34,7 +34,7 @@ def bounded_pages(page: Callable[[str | None], tuple[Sequence[Item], str | None]
         if not cursor:
             return
         if cursor in seen:
-            raise TraceServerError(f"the server's pages do not end: it gives the cursor {cursor[:40]!r} twice")
+            raise TraceServerError("the server's pages do not end: it gives the same cursor twice")
         seen.add(cursor)
     raise TraceServerError(f"the server has more than {_MOST_PAGES:,} pages; ask for less with since, until or limit")
 

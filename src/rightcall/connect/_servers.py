@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import IO, Any, Protocol
 
-from rightcall.errors import InputError
+from rightcall.errors import InputError, RightcallError
 
 from ._address import Address, Query
 from ._marks import Mark
-from ._web import Web
+from ._web import Web, without
 
 _SERVERS = {
     "phoenix": ("_phoenix_server", "Phoenix"),
@@ -60,12 +60,17 @@ def opened_server(address: Address, warn: Callable[[str], None] | None = None) -
     module_name, class_name = _SERVERS[address.scheme]
     module = import_module(f".{module_name}", __package__)
     variables: tuple[str, ...] = getattr(module, "KEY_VARIABLES", (f"{address.scheme.upper()}_TOKEN",))
-    headers, hint = _authentication(address, variables, getattr(module, "headers", _bearer))
+    headers, secrets, hint = _authentication(address, variables, getattr(module, "headers", _bearer))
     tenant = os.environ.get("TEMPO_TENANT") if address.scheme == "tempo" else None
     if tenant:
         headers["x-scope-orgid"] = tenant
-    with Web(address, headers, missing_key=hint, warn=warn) as web:
-        yield getattr(module, class_name)(web, address.place)
+    with Web(address, headers, secrets=secrets, missing_key=hint, warn=warn) as web:
+        try:
+            yield getattr(module, class_name)(web, address.place)
+        except RightcallError as problem:
+            # A message may quote what a server said, in a name or anywhere else, and that may be our key.
+            problem.args = tuple([without(str(part), secrets) for part in problem.args])
+            raise
 
 
 def pull(
@@ -101,8 +106,10 @@ def pull(
     return count
 
 
-def _authentication(address: Address, usual: tuple[str, ...], headers: Any) -> tuple[dict[str, str], str]:
-    """Return the headers with the key, and what to say to a user whose key is refused or missing."""
+def _authentication(
+    address: Address, usual: tuple[str, ...], headers: Any
+) -> tuple[dict[str, str], tuple[str, ...], str]:
+    """Return the headers with the key, what must not be said, and what to say where the key is refused or missing."""
     if address.key is not None:
         usual = tuple(address.key.split("+"))
     keys = [os.environ.get(name, "") for name in usual]
@@ -110,12 +117,13 @@ def _authentication(address: Address, usual: tuple[str, ...], headers: Any) -> t
     if not address.takes_keys:
         if address.key is not None:
             raise InputError(f"{address}: a key is not sent over plain http; leave out +http, or key=")
-        return {}, "; over +http no key is sent"
+        return {}, (), "; over +http no key is sent"
     if all(keys):
-        return dict(headers(keys)), f"; the key is that of {named}"
+        made = dict(headers(keys))
+        return made, (*keys, *[value.rpartition(" ")[2] for value in made.values()]), f"; the key is that of {named}"
     if address.key is not None:
         raise InputError(f"{address}: no environment variable {named} with the key")
-    return {}, f"; put its key into the environment variable {named}"
+    return {}, (), f"; put its key into the environment variable {named}"
 
 
 def _bearer(keys: Sequence[str]) -> dict[str, str]:

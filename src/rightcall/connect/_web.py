@@ -35,7 +35,7 @@ _SECONDS_OF_ANSWER = 600.0
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 """Answers that another try may not get: RFC 9110 section 15, RFC 6585 section 4, RFC 8470."""
 BAD_REQUEST, CONFLICT = HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT
-_QUOTED = 200
+_QUOTED, _READ = 200, 10_000
 _NAMES = {
     "phoenix": "Phoenix",
     "mlflow": "MLflow",
@@ -75,6 +75,7 @@ class Web:
     Args:
         address: The server.
         headers: What goes with each request, keys among them.
+        secrets: Keys, which a server may say again; no message has them.
         missing_key: What to say where the server refuses a request for want of a key.
         warn: Hears of a trace that is left out because the server does not give all of it; otherwise that is an error.
         sleep: What waits between two tries.
@@ -89,6 +90,7 @@ class Web:
         address: Address,
         headers: Mapping[str, str] | None = None,
         *,
+        secrets: Sequence[str] = (),
         missing_key: str = "",
         warn: Callable[[str], None] | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -101,7 +103,7 @@ class Web:
                 f"{address} is asked over HTTP; to do so: pip install 'rightcall[connect]'"
             ) from None
         self._address, self._missing_key, self._sleep = address, missing_key, sleep
-        self._warn, self._patience = warn, patience
+        self._warn, self._patience, self._secrets = warn, patience, secrets
         ours = {"user-agent": f"rightcall/{__version__}", "accept": "application/json", "accept-encoding": "gzip"}
         # Redirects are not followed: they would take keys to another host. On loopback no proxy is asked.
         self._client = httpx.Client(
@@ -137,7 +139,7 @@ class Web:
         message = f"{self._address}: trace {trace_id} is left out: {why}"
         if self._warn is None:
             raise TraceServerError(message)
-        self._warn(message)
+        self._warn(without(message, self._secrets))
 
     def _decoded(self, path: str, answer: bytes, as_type: type[Decoded]) -> Decoded:
         try:
@@ -170,7 +172,7 @@ class Web:
             if number + 1 < tries:
                 self._sleep(min(pause, _MOST_PAUSE))
         often = f" after {tries} tries" if tries > 1 else ""
-        raise TraceServerError(f"{self._address} cannot be asked for {path}{often}: {redacted_text(problem)[:_QUOTED]}")
+        raise TraceServerError(f"{self._address} cannot be asked for {path}{often}: {self._quoted(problem)}")
 
     def _once(
         self, method: str, path: str, parameters: Parameters, body: bytes | None
@@ -194,17 +196,28 @@ class Web:
         if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             return answer
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-            target = headers.get("location", "").partition("?")[0]
+            target = self._quoted(headers.get("location", "").partition("?")[0])
             raise TraceServerError(
-                f"{self._address} sends requests on to {redacted_text(target)[:_QUOTED] or 'nowhere'}; give that "
+                f"{self._address} sends requests on to {target or 'nowhere'}; give that "
                 "address, if you trust it: keys are not sent to another host"
             )
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise TraceServerError(f"{self._address} does not let us in ({_named(status)}){self._missing_key}")
-        said = "" if answer.lstrip()[:1] == b"<" else redacted_text(answer.decode(errors="replace")[:_QUOTED].strip())
+        said = "" if answer.lstrip()[:1] == b"<" else self._quoted(answer[:_READ].decode(errors="replace").strip())
         message = f"{self._address}: {path} answers {_named(status)}{f': {said}' if said else ''}"
         is_unknown = status in (HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED)
         raise (NotFoundError if is_unknown else RefusedError)(message, status, said)
+
+    def _quoted(self, text: str) -> str:
+        """Return the beginning of what a server said, without keys. They go first: half a key is not found any more."""
+        return redacted_text(without(text, self._secrets))[:_QUOTED]
+
+
+def without(text: str, secrets: Sequence[str]) -> str:
+    """Return a text in which each secret is a word instead."""
+    for secret in secrets:
+        text = text.replace(secret, "[key]")
+    return text
 
 
 def _unpacked(response: httpx.Response) -> Iterator[bytes]:
