@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,6 +64,26 @@ print(json.dumps(said))
 """
 
 
+NODE_COMMAND = """
+import { text } from "node:stream/consumers";
+
+const question = JSON.parse(await text(process.stdin)).input;
+const headers = { "content-type": "application/json", authorization: `Bearer ${process.env.OPENAI_API_KEY}` };
+
+async function ask(content, stream) {
+  const body = JSON.stringify({ model: "gpt", messages: [{ role: "user", content }], stream });
+  return fetch(`${process.env.OPENAI_BASE_URL}/chat/completions`, { method: "POST", headers, body });
+}
+
+const parallel = await Promise.all([..."abcd"].map(async (each) => (await ask(each)).json()));
+let streamed = "";
+for await (const piece of (await ask(question, true)).body) streamed += new TextDecoder().decode(piece);
+const errors = [(await ask("busy")).status, (await ask("busy")).status, (await ask("broken")).status];
+const said = parallel.map((each) => each.choices[0].message.content).join("");
+console.log(JSON.stringify([...errors, streamed.split("data:").length - 1, said]));
+"""
+
+
 class Upstream(BaseHTTPRequestHandler):
     """A model that calls a tool for the first question, streams when asked to, and is busy once."""
 
@@ -76,6 +97,8 @@ class Upstream(BaseHTTPRequestHandler):
         if last["content"] == "busy" and not self.busy:
             self.busy.append(429)
             self._send(429, "application/json", '{"error": "busy"}')
+        elif last["content"] == "broken":
+            self._send(500, "text/html", "<html>broken")
         elif last["content"] == "cut":
             self.send_response(200)
             self.send_header("content-length", "1000")
@@ -165,6 +188,18 @@ def test_a_command_is_replayed_by_a_proxy_with_streams_parallel_requests_and_err
 
     assert KEY not in recording
     assert len(recording.splitlines()) == 7
+    assert without_times(results[0]) == without_times(results[1]) == without_times(results[2])
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+def test_a_command_of_node_is_replayed_by_a_proxy_with_streams_parallel_requests_and_errors(tmp_path: Path) -> None:
+    (tmp_path / "agent.mjs").write_text(NODE_COMMAND)
+    (tmp_path / "e.yaml").write_text("cases: [{id: a, input: Hi, expect: {output: [429, 200, 500, 3, a!b!c!d!]}}]")
+
+    recording, results = recorded_and_replayed(tmp_path, "cmd:node agent.mjs")
+
+    assert KEY not in recording
+    assert sorted(re.findall(r'"status": (\d+)', recording)) == ["429", "500"]
     assert without_times(results[0]) == without_times(results[1]) == without_times(results[2])
 
 
