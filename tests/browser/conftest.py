@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser.browsers import Watch, is_ci, lacking, started_browser
 from tests.browser.runs import made_once, write_example_runs, write_large_run
 from tests.browser.serving import Viewer
+from tests.browser.support import write_support
 from tests.hostile.results import write_hostile_runs
 
 
@@ -75,6 +76,21 @@ def shared(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def examples(browser: Browser, shared: Path) -> Path:
     """A folder with real runs, in `runs`: of the examples, and of a new project before and after a mistake."""
     return made_once(shared / "examples", write_example_runs)
+
+
+@pytest.fixture(scope="package")
+def support(browser: Browser, shared: Path) -> Path:
+    """A project of 500 cases with two runs of it, the second with eleven kinds of failure."""
+    return made_once(shared / "support", write_support)
+
+
+@pytest.fixture
+def project(browser: Browser, tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """The same project, to be written to, and the address of a viewer that was started in it."""
+    write_support(tmp_path / "project")
+    viewer = Viewer(Path(".rightcall") / "runs", cwd=tmp_path / "project")
+    yield tmp_path / "project", viewer.url
+    viewer.close()
 
 
 @pytest.fixture(scope="package")

@@ -52,7 +52,9 @@ def command(
     RUNS is a folder of runs, or the folder of one run; .rightcall/runs by default. Stop it with Ctrl-C.
     """
     _check_extra()
-    from rightcall.reporting.viewer import PORT, Library, Listener, make_app
+    from rightcall.reporting.viewer import PORT, Desk, Library, Listener, is_loopback, make_app
+
+    from ._edits import ProjectEditor
 
     folder = _folder(runs)
     token = _token(makes_token, token_file)
@@ -67,7 +69,9 @@ def command(
             _open(listener.url)
 
     library = Library(folder, redacts=not no_redact)
-    listener.serve(make_app(library, listener.hosts, token), started)
+    # Whoever reaches the pages from elsewhere may look, and not write to files here.
+    desk = Desk(ProjectEditor(Path.cwd())) if is_loopback(host) else None
+    listener.serve(make_app(library, listener.hosts, token, desk), started)
     return 0
 
 

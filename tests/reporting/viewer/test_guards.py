@@ -8,9 +8,10 @@ import pytest
 from starlette.routing import Route, Router
 from tests.reporting.viewer.viewing import PORT, RIGHT, Browser, new_run, results_of
 
+from rightcall.cli._edits import ProjectEditor
 from rightcall.errors import ViewerError
 from rightcall.reporting.pages import case_key, key_of
-from rightcall.reporting.viewer import Hosts, Token, is_loopback, new_token
+from rightcall.reporting.viewer import Desk, Hosts, Token, is_loopback, new_token
 
 SECRET = "a-token-that-is-long-enough"
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"]
@@ -53,7 +54,8 @@ def addresses(browser: Browser) -> list[str]:
     for route in router.routes:
         assert isinstance(route, Route)
         kind = next((kind for kind in keys if f"/{kind}/" in route.path), "")
-        made.append(route.path.replace("{run}", name).replace("{key}", keys.get(kind, "")))
+        action = "accept" if kind else "baseline"
+        made.append(route.path.replace("{run}", name).replace("{key}", keys.get(kind, "")).replace("{action}", action))
     assert not any("{" in address for address in made)
     return [*made, "/nothing/here"]
 
@@ -62,7 +64,7 @@ def addresses(browser: Browser) -> list[str]:
 @pytest.mark.parametrize("stranger", STRANGERS)
 def test_strangers_are_answered_nothing_whatever_they_ask(runs: Path, stranger: str, method: str) -> None:
     headers, status = STRANGERS[stranger]
-    browser = Browser(runs)
+    browser = Browser(runs, desk=Desk(ProjectEditor(runs.parent)))
     for address in addresses(browser):
         answer = browser.ask(method, address, headers)
 

@@ -18,7 +18,9 @@ from tests.reporting.viewer.viewing import RIGHT, Browser, call, new_run, result
 from tests.waiting import PATIENCE
 
 from rightcall import CaseResult, Trajectory
+from rightcall.cli._edits import ProjectEditor
 from rightcall.reporting.pages import case_key, key_of
+from rightcall.reporting.viewer import Desk
 from rightcall.values.results import Outcome, Source
 
 
@@ -49,7 +51,8 @@ class Links(HTMLParser):
 
 def walked(browser: Browser, most: int = 400) -> Iterator[tuple[str, Links]]:
     """Every page that can be reached from the first one."""
-    waiting, seen = ["/"], {"/"}
+    waiting = ["/", *[f"/search?q={quote(text, safe='')}" for text in ("a", SHORT[0])]]
+    seen = set(waiting)
     while waiting:
         address = waiting.pop()
         answer = browser.get(address)
@@ -71,7 +74,13 @@ def test_every_page_of_a_hostile_run_shows_text_and_leads_to_pages_of_its_own(tm
             results[each.case_id] = each
     for _ in range(2):
         new_run(tmp_path, *results.values(), agent=texts[3], branch=texts[5], commit=texts[1], evalset=SHORT[0])
-    pages = dict(walked(Browser(tmp_path)))
+    browser = Browser(tmp_path, desk=Desk(ProjectEditor(tmp_path)))
+    pages = dict(walked(browser))
+    [where, _] = [f"/runs/{name}" for name in browser.library.names()]
+    for key in map(case_key, results):
+        for query in ("accept", "accept?scope=cause", f"ignore?of=calls&call=1&argument={quote(key)}"):
+            address = f"{where}/cases/{key}/{query}"
+            pages[address] = Links(browser.get(address).text)
 
     assert len(pages) > 100
     for address, page in pages.items():

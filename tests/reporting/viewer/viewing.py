@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rightcall import CaseResult, ToolCall, Trajectory, load_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.reporting.store import RunFolder, create_run
-from rightcall.reporting.viewer import Hosts, Library, Token, make_app
+from rightcall.reporting.viewer import Desk, Hosts, Library, Token, make_app
 from rightcall.values.results import Aggregates, Outcome, Tally, measures_of
 
 PORT = 8732
@@ -93,9 +93,11 @@ class Answer:
 class Browser:
     """Asks a viewer of some runs, as a browser on this machine would unless told otherwise."""
 
-    def __init__(self, runs: Path, token: Token | None = None, *, redacts: bool = True) -> None:
+    def __init__(
+        self, runs: Path, token: Token | None = None, *, redacts: bool = True, desk: Desk | None = None
+    ) -> None:
         self.library = Library(runs, redacts=redacts)
-        self.app = make_app(self.library, Hosts("127.0.0.1", PORT), token)
+        self.app = make_app(self.library, Hosts("127.0.0.1", PORT), token, desk)
 
     def get(self, address: str, **headers: str) -> Answer:
         return self.ask("GET", address, headers)

@@ -1,5 +1,6 @@
 from ._case_page import (
     CALLS_A_PAGE as CALLS_A_PAGE,
+    Acting as Acting,
     CasePage as CasePage,
     HistoryEntry as HistoryEntry,
     Neighbours as Neighbours,
@@ -20,6 +21,14 @@ from ._compare_list import (
     sentence_of_change as sentence_of_change,
     tabs_of as tabs_of,
     words_of as words_of,
+)
+from ._copies import Copy as Copy, copies_of as copies_of
+from ._edit_page import (
+    DiffRow as DiffRow,
+    EditPage as EditPage,
+    EditScope as EditScope,
+    diff_rows as diff_rows,
+    edit_html as edit_html,
 )
 from ._gate_panel import GatePanel as GatePanel, gate_panel as gate_panel
 from ._html_report import check_installed as check_installed, html_report as html_report
@@ -85,6 +94,13 @@ from ._runs_page import (
     runs_html as runs_html,
     verdict_rows as verdict_rows,
     verdicts_html as verdicts_html,
+)
+from ._search_page import (
+    MOST_FOUND as MOST_FOUND,
+    FoundCase as FoundCase,
+    FoundRun as FoundRun,
+    SearchPage as SearchPage,
+    search_html as search_html,
 )
 from ._templates import (
     Crumb as Crumb,

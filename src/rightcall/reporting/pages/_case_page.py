@@ -20,6 +20,7 @@ from ._case_calls import (
     scale_of,
     value_shown,
 )
+from ._copies import Copy
 from ._evaluations import EvaluationView, evaluation_views, signs_of
 from ._flows import flows_of
 from ._rows import ProblemView, codes_of, problem_views, sentence_of, title_of
@@ -76,6 +77,18 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     """Where what changed since the run before is shown."""
 
 
+class Acting(msgspec.Struct, frozen=True, kw_only=True):
+    """What can be done with a case: texts to copy, edits of its eval set, and the edit that was just made."""
+
+    copies: tuple[Copy, ...] = ()
+    is_allowed: bool = False
+    """Whether files may be written from here."""
+    done: str = ""
+    """What was just written."""
+    token: str = ""
+    """That of the form that undoes it."""
+
+
 class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     """The page of one result of a case."""
 
@@ -122,6 +135,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleView, ...] = ()
     is_timed: bool = False
     """Whether it is known when calls were made."""
+    acting: Acting = Acting()
     tokens: str = ""
     """The tokens of the run, in words."""
     cost: str = ""

@@ -142,7 +142,11 @@ class RunListPage(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolTotal, ...] = ()
     mutants: str = ""
     detail: Markup | None = None
-    detail_href: str = ""
+    can_pin: bool = False
+    """Whether the run can be made the baseline of its eval set from here."""
+    done: str = ""
+    """What was just written."""
+    token: str = ""
     is_case_asked: bool = False
     """Whether the address names the case, so that a small screen shows it instead of the list."""
     number: int = 1

@@ -90,9 +90,20 @@ class Links(msgspec.Struct, frozen=True):
         """Return the address of a tool of a run, by its name."""
         return "" if self.is_one_file else f"/runs/{_part(run_id)}/tools/{key_of(name)}{_query(query)}"
 
+    def act(self, run_id: str, action: str, key: str = "", **query: str | int) -> str:
+        """Return the address of an edit: `accept` and `ignore` of a case, `baseline` of a run."""
+        if self.is_one_file:
+            return ""
+        case = f"/cases/{_part(key)}" if key else ""
+        return f"/runs/{_part(run_id)}{case}/{action}{_query(query)}"
+
     def mutants(self, run_id: str) -> str:
         """Return the address of the faults that were put into the trajectories of a run."""
         return "" if self.is_one_file else f"/runs/{_part(run_id)}/mutants"
+
+    def search(self, **query: str | int) -> str:
+        """Return the address of a search over all runs, for `q`."""
+        return "" if self.is_one_file else f"/search{_query(query)}"
 
     def trends(self, **query: str | int) -> str:
         """Return the address of what changed over time, of one eval set and branch or of all."""

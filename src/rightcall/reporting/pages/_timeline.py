@@ -334,6 +334,7 @@ class _Making:
             depth=bar.depth if bar is not None else 0,
             is_problem=fate not in _QUIET,
             anchor=f"call-{number}",
+            of=next((each.expectation for each in placed if each.finding.code == "RC104"), "")[:200],
         )
 
     def _not_called(self, row: PathRow) -> TimelineItem:

@@ -51,6 +51,8 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
     """How many calls it was made or said in."""
     is_problem: bool = False
     anchor: str = ""
+    of: str = ""
+    """The key of the expectation that its arguments differ from, if one does."""
 
 
 def message_item(message: Message, bar: BarView | None, depth: int) -> TimelineItem:

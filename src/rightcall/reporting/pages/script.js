@@ -43,6 +43,8 @@ const choose_case = async (row) => {
     if (!answer.ok || !fresh || wanted_case !== row.href) return;
     find("#case").replaceWith(fresh);
     fresh.scrollTop = 0;
+    at_problem = 0;
+    showFirstProblem(fresh);
     showCopyButtons();
   } catch {
     location.href = row.href; // the viewer was stopped: the browser says so better than we can
@@ -83,16 +85,53 @@ for (const button of document.querySelectorAll("[data-step]")) {
   button.addEventListener("click", () => step(...steps[button.dataset.step]));
 }
 
+// n and p go through the problems of the case that is shown, the first of which is in view, and then to other cases.
+const problems = () => [...document.querySelectorAll(".timeline .wrong, .timeline .tl-missing")];
+let at_problem = 0;
+const nextProblem = (by) => {
+  const there = problems()[at_problem + by];
+  if (!there) return false;
+  at_problem += by;
+  for (let fold = there.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  there.tabIndex = -1;
+  there.focus({ preventScroll: true });
+  there.scrollIntoView({ block: "center" });
+  return true;
+};
+// h and l close and open the group around the row that has the focus, or that is chosen.
+const setGroup = (open) => {
+  const row = document.activeElement.closest("details.cause, details.tl-fold") ?? find(".case-row[aria-current]")?.closest("details");
+  if (!row) return;
+  row.open = open;
+  if (!open) row.querySelector("summary").focus();
+};
+const escape = () => {
+  const clear = find(".filtered a");
+  for (const each of document.querySelectorAll("details.copies[open]")) each.open = false;
+  if (clear) clear.click();
+};
+
 // Keys click links and buttons that are there for everybody: an element says by `data-key` which key is its own.
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && event.target.matches("input[type=search]")) return event.target.blur();
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
+  if (find("dialog[open]:not([popover])")) return;
   const target = /^[a-z]$/.test(event.key) ? find(`[data-key~="${event.key}"]`) : null;
+  const search = find("#search") ?? find("input[type=search]");
   if (event.key === "?") {
     find("#help").togglePopover();
-  } else if (event.key === "/" && find("input[type=search]")) {
-    find("input[type=search]").focus();
+  } else if (event.key === "/" && search) {
+    search.focus();
   } else if (event.key === "f" && find(".finding input[type=search]")) {
     find(".finding input[type=search]").focus();
+  } else if (event.key === "Escape") {
+    return find("#help:popover-open") ? undefined : escape();
+  } else if (event.key === "h" || event.key === "l") {
+    setGroup(event.key === "l");
+  } else if (/^[1-4]$/.test(event.key) && find("[data-tabs]")) {
+    find("[data-tabs]").querySelectorAll("a")[event.key - 1]?.click();
+  } else if ((event.key === "n" && nextProblem(1)) || (event.key === "p" && nextProblem(-1))) {
+    // there was one in this case
   } else if ((event.key === "Enter" || event.key === "o") && event.target.closest(".case-row")) {
     location.href = event.target.closest(".case-row").dataset.open;
   } else if (target && !(event.key in steps && find(".panes"))) {
@@ -114,6 +153,7 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   const around = document.getElementById(button.dataset.copy);
   const source = around.querySelector(".whole pre") ?? around.querySelector("pre") ?? around;
+  const label = button.textContent;
   try {
     await navigator.clipboard.writeText(source.textContent);
     button.textContent = "Copied";
@@ -121,9 +161,34 @@ document.addEventListener("click", async (event) => {
     getSelection().selectAllChildren(source);
     button.textContent = "Selected";
   }
-  setTimeout(() => (button.textContent = "Copy"), 1500);
+  setTimeout(() => (button.textContent = label), 1500);
 });
 showCopyButtons();
+
+// An edit is a page of its own; here it is shown over the page that leads to it. Only its form writes.
+const act = async (address) => {
+  const answer = await fetch(address, { cache: "no-store" }).catch(() => null);
+  const edit = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("edit");
+  if (!edit) return void (location.href = address);
+  const dialog = find("#acting") ?? document.body.appendChild(Object.assign(document.createElement("dialog"), { id: "acting" }));
+  dialog.replaceChildren(edit);
+  dialog.setAttribute("aria-labelledby", "edit-title");
+  const here = new URL(location.href);
+  here.searchParams.delete("done");
+  edit.querySelector("form").append(Object.assign(document.createElement("input"), { type: "hidden", name: "back", value: here.pathname + here.search }));
+  showCopyButtons();
+  if (!dialog.open) dialog.showModal();
+};
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-dialog]");
+  if (event.target.closest("#acting [data-cancel]") || event.target.id === "acting") {
+    event.preventDefault();
+    find("#acting").close();
+  } else if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    event.preventDefault();
+    act(link.href);
+  }
+});
 
 // A run that is not over: the elements marked `data-live` are taken anew from the same address, each by its id. They are
 // held against what came from there before: what a reader has opened or ticked on the page is no news.
@@ -220,11 +285,17 @@ document.addEventListener("click", (event) => {
   const open = folds.some((each) => !each.open);
   for (const each of folds) each.open = open;
 });
-if (document.querySelector(".timeline")) {
+// The first problem is brought to a third of the height, on the page or in the pane, if it is below the fold.
+const showFirstProblem = (pane) => {
+  const problem = problems()[0];
+  if (!problem || problem.getBoundingClientRect().bottom <= innerHeight) return;
+  if (pane) pane.scrollTop += problem.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
+  else problem.scrollIntoView();
+};
+if (find(".timeline")) {
   addEventListener("hashchange", () => unfold()?.scrollIntoView());
   const target = unfold();
-  const problem = document.querySelector(".timeline .wrong, .timeline .tl-missing");
-  const isInPane = Boolean(document.querySelector(".panes"));
-  if (target && !isInPane) target.scrollIntoView();
-  else if (problem && !isInPane && problem.getBoundingClientRect().bottom > innerHeight) problem.scrollIntoView();
+  const pane = isBeside() ? find("#case") : null;
+  if (target && !find(".panes")) target.scrollIntoView();
+  else showFirstProblem(pane);
 }

@@ -1,3 +1,4 @@
+from ._acting import Desk as Desk, Editor as Editor, Proposal as Proposal
 from ._app import make_app as make_app
 from ._index import Index as Index
 from ._library import Library as Library

@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Lock
 from urllib.parse import parse_qs
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request, cookie_parser
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rightcall.errors import StoreError
+from rightcall.errors import RightcallError, StoreError
 from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, script, stylesheet
 from rightcall.reporting.reports import printable
 
+from ._acting import ACTIONS, Desk, Proposal, edit_page
 from ._library import Library
 from ._paths_view import shown_paths
 from ._run_view import shown_case, shown_mutants, shown_run
 from ._runs_view import MOST_RUNS, compare_page, runs_page
+from ._search_view import shown_search
 from ._server import Hosts, Token
 from ._tool_view import tool_page
 from ._trends_view import shown_trends
 
 _LINKS = Links()
 _CANNOT_BE_READ = 422
+_CHANGED = 409
 _MOST_BODY = 4_096
+_MOST_FORM = 16_384
 _Page = Callable[[Request], str | Response | None]
 COOKIE = "rightcall-view"
 LOGIN = "/login"
+UNDO = "/undo"
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -46,6 +53,7 @@ _HEADERS = {
     "cache-control": "no-store",
 }
 _READING = ("GET", "HEAD")
+_OWN_PAGE = re.compile(r"/(?:runs/[\w.-]+(?:/cases/[\w.-]+)?|compare)(?:\?[\w.%&=+~*-]*)?", re.A)
 # Fetch Metadata: browsers say which site made a request. "none" is the address bar or a bookmark.
 _OWN_SITE = ("same-origin", "none")
 _PAGE = (
@@ -63,31 +71,47 @@ _ASK_TOKEN = _PAGE.format(
 )
 
 
-def make_app(library: Library, hosts: Hosts, token: Token | None = None) -> Guard:
-    """Return the viewer as an ASGI application that answers to these host names, with or without a token."""
-    site = _Site(library)
+def make_app(library: Library, hosts: Hosts, token: Token | None = None, desk: Desk | None = None) -> Guard:
+    """Return the viewer as an ASGI application that answers to these host names, with or without a token.
+
+    Without a desk nothing can be done from its pages.
+    """
+    site = _Site(library, desk)
     routes = [
         Route("/", site.page(site.runs)),
         Route("/runs/{run}", site.page(site.run)),
         Route("/runs/{run}/cases/{key}", site.page(site.case)),
         Route("/runs/{run}/tools/{key}", site.page(site.tool)),
         Route("/runs/{run}/mutants", site.page(site.mutants)),
+        *([] if desk is None else _acting_routes(site, desk)),
         Route("/compare", site.page(site.compare)),
         Route("/paths", site.page(site.paths)),
         Route("/trends", site.page(site.trends)),
+        Route("/search", site.page(site.search)),
         Route("/style.css", lambda request: Response(stylesheet(), media_type="text/css")),
         Route("/script.js", lambda request: Response(script(), media_type="text/javascript")),
     ]
     if token is not None:
         routes.append(Route(LOGIN, _login(token), methods=["POST"]))
-    return Guard(Router(routes, redirect_slashes=False, default=_not_found), hosts, token)
+    return Guard(Router(routes, redirect_slashes=False, default=_not_found), hosts, token, is_acting=desk is not None)
+
+
+def _acting_routes(site: _Site, desk: Desk) -> list[Route]:
+    """Return the addresses at which something is done: first a page that shows it, then a form of ours that says so."""
+    case, run = "/runs/{run}/cases/{key}/{action}", "/runs/{run}/{action}"
+    return [
+        *[Route(path, site.page(site.edit), methods=["GET"]) for path in (case, run)],
+        *[Route(path, _posted(desk, site.page(site.write)), methods=["POST"]) for path in (case, run)],
+        Route(UNDO, _posted(desk, site.page(site.undo)), methods=["POST"]),
+    ]
 
 
 class _Site:
     """The pages of a library, one at a time, because they share its caches."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, desk: Desk | None = None) -> None:
         self._library = library
+        self._desk = desk
         self._lock = Lock()
 
     def page(self, view: _Page) -> Callable[[Request], Response]:
@@ -99,6 +123,8 @@ class _Site:
                     made = view(request)
             except StoreError as problem:
                 return _message("This run cannot be read", str(problem), status=_CANNOT_BE_READ)
+            except RightcallError as problem:
+                return _message("Nothing was written", str(problem), status=_CANNOT_BE_READ)
             if made is None:
                 return _message("Not here", "There is no such run, case or tool here, or not any more.", status=404)
             return made if isinstance(made, Response) else _html(made)
@@ -109,11 +135,11 @@ class _Site:
         return runs_page(self._library, request.query_params, _LINKS)
 
     def run(self, request: Request) -> str | None:
-        return shown_run(self._library, request.path_params["run"], request.query_params, _LINKS)
+        return shown_run(self._library, request.path_params["run"], request.query_params, _LINKS, self._desk)
 
     def case(self, request: Request) -> str | None:
         run, key = request.path_params["run"], request.path_params["key"]
-        return shown_case(self._library, run, key, request.query_params, _LINKS)
+        return shown_case(self._library, run, key, request.query_params, _LINKS, self._desk)
 
     def tool(self, request: Request) -> str | None:
         run, key = request.path_params["run"], request.path_params["key"]
@@ -128,6 +154,45 @@ class _Site:
     def trends(self, request: Request) -> str:
         return shown_trends(self._library, request.query_params, _LINKS)
 
+    def edit(self, request: Request) -> str | None:
+        """Return the page of an edit that would be made."""
+        made = self._edit(request, request.query_params)
+        return made[0] if made is not None else None
+
+    def write(self, request: Request) -> str | Response | None:
+        """Write the edit that a form was sent for, if it is still the one that was shown."""
+        fields: Mapping[str, str] = request.state.fields
+        made = self._edit(request, fields)
+        if made is None or self._desk is None:
+            return None
+        page, proposal = made
+        if proposal is None or not proposal.lines:
+            return _html(page, _CANNOT_BE_READ)
+        if fields.get("stamp") != proposal.stamp:
+            again = self._edit(request, fields, "The file has changed since this was shown. Look at it again.")
+            return _html(again[0] if again is not None else page, _CHANGED)
+        written = self._desk.write(proposal)
+        run, key = request.path_params["run"], request.path_params.get("key")
+        there = _own(fields.get("back", "")) or (_LINKS.case(run, key) if key else _LINKS.run(run))
+        return RedirectResponse(f"{there}{'&' if '?' in there else '?'}done={written.number}", 303)
+
+    def undo(self, request: Request) -> str | Response | None:
+        """Undo the last edit."""
+        if self._desk is None:
+            return None
+        path = self._desk.undo()
+        back = _own(request.state.fields.get("back", ""))
+        return RedirectResponse(back, 303) if back else _message("Undone", f"{path} is as it was.", status=200)
+
+    def _edit(self, request: Request, query: Mapping[str, str], said: str = "") -> tuple[str, Proposal | None] | None:
+        action, key = request.path_params["action"], request.path_params.get("key", "")
+        if self._desk is None or action not in (ACTIONS if key else ("baseline",)):
+            return None
+        return edit_page(self._desk, self._library, request.path_params["run"], action, key, query, _LINKS, said)
+
+    def search(self, request: Request) -> str:
+        return shown_search(self._library, request.query_params, _LINKS)
+
     def compare(self, request: Request) -> str | Response | None:
         query = request.query_params
         ticked = sorted(set(query.getlist("run")))[: MOST_RUNS + 1]
@@ -140,6 +205,26 @@ class _Site:
         return compare_page(self._library, names, query, _LINKS)
 
 
+def _posted(desk: Desk, answer: Callable[[Request], Response]) -> Callable[..., object]:
+    """Return the handler of a form: its fields are read, and its token has to be ours."""
+
+    async def post(request: Request) -> Response:
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > _MOST_FORM:
+                return PlainTextResponse("this is more than a form of ours has\n", 413)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        request.state.fields = _fields(body) if kind == "application/x-www-form-urlencoded" else {}
+        if not desk.knows(request.state.fields.get("token", "")):
+            return _message(
+                "Not done", "This form is not of this viewer, or of an earlier one. Open the page again.", status=403
+            )
+        return await run_in_threadpool(answer, request)
+
+    return post
+
+
 def _login(token: Token) -> Callable[..., object]:
     async def login(request: Request) -> Response:
         body = b""
@@ -148,7 +233,7 @@ def _login(token: Token) -> Callable[..., object]:
             # The sender is not known yet, so do not read more than a token can be.
             if len(body) > _MOST_BODY:
                 return token_wanted()
-        if not token.is_token(_field(body, "token")):
+        if not token.is_token(_fields(body).get("token", "").strip()):
             return token_wanted()
         answer = RedirectResponse(_LINKS.runs(), 303)
         answer.set_cookie(COOKIE, token.cookie, httponly=True, samesite="strict")
@@ -157,12 +242,18 @@ def _login(token: Token) -> Callable[..., object]:
     return login
 
 
-def _field(body: bytes, name: str) -> str:
-    """Return a field of a form; empty if it is not there."""
+def _own(back: str) -> str:
+    """Return the address of a page of runs that a form names, or nothing: it must not lead elsewhere."""
+    found = _OWN_PAGE.fullmatch(back)
+    return back if found is not None and len(back) <= _MOST_BODY else ""
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    """Return the fields of a form; none if there are more than any of ours has."""
     try:
-        return parse_qs(body.decode(errors="replace"), max_num_fields=5).get(name, [""])[0].strip()
+        return {key: held[0] for key, held in parse_qs(body.decode(errors="replace"), max_num_fields=10).items()}
     except ValueError:  # more fields than that
-        return ""
+        return {}
 
 
 async def _not_found(scope: object, receive: object, send: object) -> None:
@@ -184,11 +275,13 @@ class Guard:
 
     The `Host` must be one of ours, or 400; the `Origin` ours or not there, and the request not made for another site,
     or 403; the method one that reads, or 405; the token known, where there is one, or 401. WebSockets are refused. No
-    answer lets another site read it, whatever it is.
+    answer lets another site read it, whatever it is. A form that does something has to say that it comes from our own
+    page, and the handler behind asks for the token in it.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Hosts, token: Token | None = None) -> None:
+    def __init__(self, app: ASGIApp, hosts: Hosts, token: Token | None = None, *, is_acting: bool = False) -> None:
         self.app = app
+        self._is_acting = is_acting
         self._hosts = hosts
         self._token = token
 
@@ -212,13 +305,22 @@ class Guard:
         # Against DNS rebinding: a site that points its name at 127.0.0.1 still sends its own name.
         if len(given := headers.getlist("host")) != 1 or not self._hosts.allows(given[0]):
             return PlainTextResponse("this name is not the viewer's\n", 400)
-        if not all(map(self._hosts.allows_origin, headers.getlist("origin"))) or "upgrade" in headers:
+        origins = headers.getlist("origin")
+        # Our pages tell no site where a reader came from, and so a browser sends `null` with a form of theirs (Fetch,
+        # "append a request Origin header"). Which site sent it is told by a header that no page can set.
+        if origins == ["null"] and headers.get("sec-fetch-site") == "same-origin":
+            origins = []
+        if not all(map(self._hosts.allows_origin, origins)) or "upgrade" in headers:
             return PlainTextResponse("requests of other sites are not answered\n", 403)
         if headers.get("sec-fetch-site", "none") not in _OWN_SITE:
             return HTMLResponse(_FROM_ELSEWHERE, 403)
         is_login = self._token is not None and scope["method"] == "POST" and scope["path"] == LOGIN
-        if scope["method"] not in _READING and not is_login:
+        is_form = self._is_acting and scope["method"] == "POST" and (scope["path"] == UNDO or is_edit(scope["path"]))
+        if scope["method"] not in _READING and not is_login and not is_form:
             return PlainTextResponse("the viewer only shows\n", 405, {"allow": ", ".join(_READING)})
+        # Browsers say where a form was sent from. One that does not is no browser, or hides it.
+        if is_form and len(headers.getlist("origin")) != 1 and headers.get("sec-fetch-site") != "same-origin":
+            return PlainTextResponse("a form has to say which page it comes from\n", 403)
         return None if is_login or self._is_known(headers) else token_wanted()
 
     def _is_known(self, headers: Headers) -> bool:
@@ -243,6 +345,11 @@ class Answer:
             self.has_begun = True
             MutableHeaders(scope=message).update(_HEADERS)
         await self._send(message)
+
+
+def is_edit(path: str) -> bool:
+    """Return whether something can be done at an address."""
+    return path.startswith("/runs/") and path.rpartition("/")[2] in (*ACTIONS, "baseline")
 
 
 def token_wanted() -> Response:

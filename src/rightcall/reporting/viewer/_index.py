@@ -228,10 +228,14 @@ class Index:
 
     def result(self, entry: Entry) -> CaseResult:
         """Read the whole result of a row from the journal, redacted if needed. Raises `StoreError`."""
+        return self._shown(self.recorded(entry))
+
+    def recorded(self, entry: Entry) -> CaseResult:
+        """Read the result of a row as it was recorded: nothing redacted must be expected. Raises `StoreError`."""
         line = next(self.run.lines(entry.begin, entry.number - 1), None)
         if line is None or line.mark != entry.mark:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
-        return self._shown(line.entry.result)
+        return line.entry.result
 
     def spans(self, result: CaseResult) -> tuple[Mapping[str, Any], int]:
         """Return the spans of a result, and the number of spans that were not kept. Raises `StoreError`."""

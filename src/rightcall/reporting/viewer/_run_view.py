@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from rightcall.errors import StoreError
 from rightcall.reporting.pages import (
     GROUPS_A_PAGE,
     ROWS_A_PAGE,
+    Acting,
     CasePage,
     Choice,
     Crumb,
-    HistoryEntry,
     Links,
     ListedCase,
     MessagePage,
@@ -28,12 +26,11 @@ from rightcall.reporting.pages import (
     RunListPage,
     Sibling,
     case_html,
-    case_key,
     case_page,
     cause_views,
+    copies_of,
     facts_of,
     message_html,
-    moment,
     mutants_html,
     mutants_page,
     pills,
@@ -43,8 +40,10 @@ from rightcall.reporting.pages import (
 )
 from rightcall.reporting.reports import overall_line, share_noticed
 from rightcall.reporting.store import RunFolder, kept_mutation
-from rightcall.values.results import CaseResult, Verdict, group_words, severity
+from rightcall.values.results import CaseResult, group_words, severity
 
+from ._acting import Desk
+from ._history import history_of
 from ._index import Entry, Index
 from ._library import Library
 from ._runs_view import choice_of, current_time, is_going_on, line_of, number_of, page_of, resume_command
@@ -52,14 +51,12 @@ from ._runs_view import choice_of, current_time, is_going_on, line_of, number_of
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_SEARCHED = 200
 _LONGEST_KEY = 100
-_MOST_VERDICTS = 200_000
-"""The number of runs, and of verdicts in them, that are searched: as much as a library keeps in memory."""
-_BEFORE, _AFTER = 20, 8
 
 
-def shown_run(library: Library, name: str, query: Mapping[str, str], links: Links) -> str | None:
+def shown_run(
+    library: Library, name: str, query: Mapping[str, str], links: Links, desk: Desk | None = None
+) -> str | None:
     """Render a run with the chosen case beside its list; `None` if it does not exist. Raises `StoreError`."""
     run = library.run(name)
     if run is None:
@@ -95,15 +92,22 @@ def shown_run(library: Library, name: str, query: Mapping[str, str], links: Link
         evaluators=tuple([(each[:200], totals) for each, totals in list(counts.evaluators.items())[:100]]),
         tools=counts.tools,
         mutants=share_noticed(tried) if tried is not None else "",
-        detail=_detail(library, name, run, index, chosen, query, links) if chosen else None,
-        detail_href=links.case(name, chosen) if chosen else "",
+        detail=_detail(library, name, run, index, chosen, query, links, desk) if chosen else None,
         is_case_asked=bool(asked),
         number=number,
         of=of,
         before=links.run(name, **kept, page=number - 1) if number > 1 else "",
         after=links.run(name, **kept, page=number + 1) if number < of else "",
     )
-    return run_list_html(page, links)
+    return run_list_html(_with_actions(page, run, desk, query), links)
+
+
+def _with_actions(page: RunListPage, run: RunFolder, desk: Desk | None, query: Mapping[str, str]) -> RunListPage:
+    """Return the page with what can be done from it, and what just was."""
+    if desk is None:
+        return page
+    can_pin = run.header.finished is not None and bool(run.header.evalset)
+    return replace(page, can_pin=can_pin, done=done_of(desk, query), token=desk.token)
 
 
 def _part(
@@ -163,10 +167,18 @@ def _filter_words(choice: Choice, counts: RunCounts) -> str:
 
 
 def _detail(
-    library: Library, name: str, run: RunFolder, index: Index, key: str, query: Mapping[str, str], links: Links
+    library: Library,
+    name: str,
+    run: RunFolder,
+    index: Index,
+    key: str,
+    query: Mapping[str, str],
+    links: Links,
+    desk: Desk | None = None,
 ) -> Markup | None:
     """Return the case that stands beside the list: the page of the case, without what is around it."""
-    page = _case_page(library, name, run, index, key, query, links)
+    asked = {each: held for each, held in query.items() if each != "done"}  # the page around it says what was done
+    page = _case_page(library, name, run, index, key, asked, links, desk)
     # The page around it says whether the run goes on, and is followed as a whole.
     return render_part("case.html", replace(page, is_running=False), links) if page is not None else None
 
@@ -185,18 +197,27 @@ def shown_mutants(library: Library, name: str, links: Links) -> str | None:
     return message_html(MessagePage(title="Mutants", sentences=(sentence,), commands=(command,), trail=trail), links)
 
 
-def shown_case(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
+def shown_case(
+    library: Library, name: str, key: str, query: Mapping[str, str], links: Links, desk: Desk | None = None
+) -> str | None:
     """Render a case; `None` if the run or the case does not exist. Raises `StoreError`."""
     run = library.run(name)
     index = library.index(name, run) if run is not None else None
     if run is None or index is None:
         return None
-    page = _case_page(library, name, run, index, key, query, links)
+    page = _case_page(library, name, run, index, key, query, links, desk)
     return case_html(page, links) if page is not None else None
 
 
 def _case_page(
-    library: Library, name: str, run: RunFolder, index: Index, key: str, query: Mapping[str, str], links: Links
+    library: Library,
+    name: str,
+    run: RunFolder,
+    index: Index,
+    key: str,
+    query: Mapping[str, str],
+    links: Links,
+    desk: Desk | None = None,
 ) -> CasePage | None:
     is_running = is_going_on(run)  # asked first: what is read afterwards may have more, never less
     entry = index.entry(key)
@@ -204,7 +225,7 @@ def _case_page(
         return None
     result = index.result(entry)
     spans, trouble = _spans(index, result)
-    return case_page(
+    page = case_page(
         replace(result, warnings=(*trouble, *result.warnings)),
         name,
         links,
@@ -216,27 +237,19 @@ def _case_page(
         history=history_of(library, name, run, result.case_id, current_time(), links),
         is_running=is_running,
     )
+    acting = Acting(
+        copies=copies_of(result, run.header.agent, run.header.evalset),
+        is_allowed=desk is not None and bool(run.header.evalset),
+        done=done_of(desk, query),
+        token=desk.token if desk is not None else "",
+    )
+    return replace(page, acting=acting)
 
 
-def history_of(
-    library: Library, name: str, run: RunFolder, case_id: str, now: datetime, links: Links
-) -> tuple[HistoryEntry, ...]:
-    """Return the verdicts of a case in runs of the same eval set, the oldest first, and where it began to fail.
-
-    These are this run, the runs right before and after it, and the run in which the case began to fail, within the
-    limits of the search. A run without the case, or one that cannot be read, is left out. If no other run has the
-    case, the history is empty.
-    """
-    names = library.names()
-    place = names.index(name) if name in names else 0
-    search = _Search(library, run.header.evalset, case_id)
-    newer = list(search.among(reversed(names[max(0, place - _AFTER) : place])))
-    older = list(search.among(names[place:]))
-    if not older or len(older) + len(newer) < 2:
-        return ()
-    began = _beginning(older)
-    shown = [*reversed(newer), *older[: _BEFORE + 1], *older[max(_BEFORE + 1, began) : began + 2]]
-    return tuple([_history_entry(past, older, began, search.is_complete, now, links) for past in reversed(shown)])
+def done_of(desk: Desk | None, query: Mapping[str, str]) -> str:
+    """Return what was just written, if an address says that something was."""
+    last = desk.last if desk is not None else None
+    return last.told if last is not None and query.get("done") == str(last.number) else ""
 
 
 def _notes(library: Library, run: RunFolder, index: Index, state: str) -> list[str]:
@@ -284,73 +297,3 @@ def _siblings(index: Index, result: CaseResult, name: str, links: Links) -> tupl
     if len(rows) < 2:
         return ()
     return tuple([Sibling(row.repeat, row.number, row.verdict, links.case(name, row.key)) for row in rows])
-
-
-class _Past(msgspec.Struct, frozen=True):
-    """The verdict of the case in one run."""
-
-    name: str
-    run: RunFolder
-    key: str
-    verdict: Verdict
-
-
-def _history_entry(
-    past: _Past, older: list[_Past], began: int, is_complete: bool, now: datetime, links: Links
-) -> HistoryEntry:
-    is_beginning = older[0].verdict != "passed" and past is older[began]
-    before = older[began + 1] if began + 1 < len(older) else None
-    return HistoryEntry(
-        run=past.run.short_id,
-        href=links.case(past.name, past.key),
-        when=moment(past.run.header.started, now),
-        verdict=past.verdict,
-        is_this=past is older[0],
-        began=is_beginning and before is not None,
-        is_first=is_beginning and before is None and is_complete,
-        changed=links.compare(before.name, past.name) if is_beginning and before is not None else "",
-    )
-
-
-class _Search:
-    """A search for a case in runs of an eval set, bounded by runs and verdicts."""
-
-    def __init__(self, library: Library, evalset: str, case_id: str) -> None:
-        self._library = library
-        self._evalset = evalset
-        self._case_id = case_id
-        self._runs_left = _SEARCHED
-        self._verdicts_left = _MOST_VERDICTS
-        self.is_complete = True
-        """Whether nothing was left out so far because there was too much of it."""
-
-    def among(self, names: Iterable[str]) -> Iterator[_Past]:
-        """Yield the runs that have it, in the order of their names."""
-        for name in names:
-            if self._runs_left <= 0 or self._verdicts_left <= 0:
-                self.is_complete = False
-                return
-            self._runs_left -= 1
-            past = self._past(name)
-            if past is not None:
-                yield past
-
-    def _past(self, name: str) -> _Past | None:
-        try:
-            run = self._library.run(name)
-            if run is None or run.header.evalset != self._evalset:
-                return None
-            verdicts = self._library.verdicts(name, run)
-        except StoreError:
-            return None  # the page of that run says what is wrong with it
-        self._verdicts_left -= len(verdicts)
-        verdict = verdicts.get(self._case_id)
-        return _Past(name, run, case_key(self._case_id), verdict) if verdict is not None else None
-
-
-def _beginning(older: list[_Past]) -> int:
-    """Return how many runs ago the case stopped passing, counted from this run back; all of them if it never passed."""
-    failing = 0
-    while older[0].verdict != "passed" and failing + 1 < len(older) and older[failing + 1].verdict != "passed":
-        failing += 1
-    return failing
