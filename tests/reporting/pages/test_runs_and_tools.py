@@ -3,6 +3,7 @@
 from functools import cache
 
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 from tests.reporting.pages.reading import Seen
 from tests.reporting.reports.reporting import HOSTILE, harmful
 from tests.walls import for_each
@@ -27,6 +28,7 @@ from rightcall.reporting.pages import (
     histogram,
     moment,
     picture,
+    pictures,
     quantile,
     runs_html,
     sentence_of_change,
@@ -56,13 +58,26 @@ def line(text: str = "x", passed: int = 1, failed: int = 0) -> RunLine:
 def test_the_picture_has_a_dot_a_finished_run_the_oldest_first() -> None:
     dots = picture([line("new", 1, 1), line("none", 0, 0), line("old", 2, 0)])
 
-    assert [(dot.name, dot.x, dot.y, dot.is_whole) for dot in dots] == [("old", 2, 18, True), ("new", 98, 63, False)]
-    assert (dots[0].before, dots[1].before) == (None, (2, 18))
+    assert [(dot.name, dot.x, dot.y, dot.is_whole) for dot in dots] == [("old", 2, 8, True), ("new", 98, 32, False)]
+    assert (dots[0].before, dots[1].before) == (None, (2, 8))
     assert dots[1].says == "run new, 2026-01-02 03:04:05 UTC: 50 % passed (1 passed, 1 failed)"
 
 
 def test_one_run_is_no_picture() -> None:
     assert picture([line()]) == ()
+    assert pictures([line()]) == ()
+
+
+def test_each_eval_set_has_a_picture_of_its_own_by_time() -> None:
+    times = [f"2026-01-0{day}T00:00:00+00:00" for day in (9, 2, 1)]  # the newest first
+    shop = [replace(line("a"), started=moment(time), evalset="shop.yaml") for time in times]
+    trip = [replace(line("b"), started=moment(time), evalset="trip.yaml") for time in times[:2]]
+
+    first, second = pictures([*shop, *trip])
+
+    assert (first.evalset, first.first, first.last) == ("shop.yaml", "2026-01-01", "2026-01-09")
+    assert [dot.x for dot in first.dots] == [2, 14, 98]
+    assert (second.evalset, len(second.dots)) == ("trip.yaml", 2)
 
 
 @given(TIMES)
@@ -109,7 +124,7 @@ def pages(text: str) -> list[str]:
         runs_html(
             RunsPage(
                 folder=text, lines=(*lines, RunLine(name=text, short_id=text, problem=text)), count=3,
-                dots=picture(lines), pictured=text, evalsets=(text, "b"),
+                pictures=pictures(lines), evalsets=(text, "b"),
             ),
             links,
         ),

@@ -30,6 +30,7 @@ from ._edit_page import (
     diff_rows as diff_rows,
     edit_html as edit_html,
 )
+from ._evaluations import expected_calls as expected_calls
 from ._gate_panel import GatePanel as GatePanel, gate_panel as gate_panel
 from ._html_report import check_installed as check_installed, html_report as html_report
 from ._mutants_page import MutantsPage as MutantsPage, mutants_html as mutants_html, mutants_page as mutants_page
@@ -82,6 +83,7 @@ from ._runs_page import (
     ChangeLine as ChangeLine,
     Changes as Changes,
     Moment as Moment,
+    Picture as Picture,
     RunFacts as RunFacts,
     RunLine as RunLine,
     RunsPage as RunsPage,
@@ -90,6 +92,7 @@ from ._runs_page import (
     facts_of as facts_of,
     moment as moment,
     picture as picture,
+    pictures as pictures,
     report_facts as report_facts,
     runs_html as runs_html,
     verdict_rows as verdict_rows,

@@ -68,6 +68,8 @@ class AlignedCall(msgspec.Struct, frozen=True):
     kind: Literal["same", "changed", "gone", "new"]
     before: str = ""
     after: str = ""
+    expected: str = ""
+    """The expected call that it was compared with; empty where none was."""
 
 
 class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,19 +179,28 @@ def groups_of(
     return tuple(groups)
 
 
-def aligned(before: Sequence[ToolCall], after: Sequence[ToolCall]) -> tuple[tuple[AlignedCall, ...], int]:
-    """Return two paths lined up by the names of their calls, and how many calls at their ends are left out."""
+def aligned(
+    before: Sequence[ToolCall],
+    after: Sequence[ToolCall],
+    expected: tuple[Mapping[int, str], Mapping[int, str]] = ({}, {}),
+) -> tuple[tuple[AlignedCall, ...], int]:
+    """Return two paths lined up by the names of their calls, and how many calls at their ends are left out.
+
+    `expected` has the expected calls that those of each path were compared with, by position.
+    """
     old, new = before[:_MOST_CALLS], after[:_MOST_CALLS]
     texts = [[call_text(call.name, call.args or {}, value_width=60)[:_CALL] for call in calls] for calls in (old, new)]
     found: list[AlignedCall] = []
     names = [[call.name for call in calls] for calls in (old, new)]
     for kind, a, b, c, d in SequenceMatcher(None, names[0], names[1], autojunk=False).get_opcodes():
         if kind == "equal":
-            for left, right in zip(texts[0][a:b], texts[1][c:d], strict=True):
-                found.append(AlignedCall("same" if left == right else "changed", left, right))
+            for left, right in zip(range(a, b), range(c, d), strict=True):
+                texts_of = texts[0][left], texts[1][right]
+                wanted = expected[1].get(right) or expected[0].get(left, "")
+                found.append(AlignedCall("same" if texts_of[0] == texts_of[1] else "changed", *texts_of, wanted))
             continue
-        found += [AlignedCall("gone", text) for text in texts[0][a:b]]
-        found += [AlignedCall("new", "", text) for text in texts[1][c:d]]
+        found += [AlignedCall("gone", texts[0][place], "", expected[0].get(place, "")) for place in range(a, b)]
+        found += [AlignedCall("new", "", texts[1][place], expected[1].get(place, "")) for place in range(c, d)]
     return tuple(found), max(0, len(before) - _MOST_CALLS) + max(0, len(after) - _MOST_CALLS)
 
 

@@ -125,6 +125,12 @@ def evaluation_views(result: CaseResult, most_steps: int = MOST_STEPS) -> tuple[
     return tuple([_evaluation(result, one, most_steps) for one in ordered])
 
 
+def expected_calls(result: CaseResult) -> dict[int, str]:
+    """Return the expected calls that calls were compared with, as text, by their positions."""
+    steps = [step for view in evaluation_views(result) for table in view.tables for step in table.steps]
+    return {step.number - 1: step.expected for step in reversed(steps) if step.number and step.expected}
+
+
 def signs_of(views: Sequence[EvaluationView]) -> dict[int, str]:
     """Return the sign of each call, by its number: the first one that is not a match."""
     signs: dict[int, str] = {}

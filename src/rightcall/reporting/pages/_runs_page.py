@@ -18,7 +18,8 @@ from ._gate_panel import GatePanel
 from ._templates import Crumb, Links, case_key, percent, render
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
-_TOP, _HEIGHT = 18.0, 90.0
+_TOP, _HEIGHT = 8.0, 48.0
+_MOST_PICTURES = 6
 _FEWEST = 2
 _SHORT_ID = 4
 _TEXT = 200
@@ -80,16 +81,25 @@ class Dot(msgspec.Struct, frozen=True, kw_only=True):
     """The dot to the left of it."""
 
 
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """The runs of one eval set over time, the oldest first: a dot each, and the days of the first and the last."""
+
+    evalset: str
+    dots: tuple[Dot, ...]
+    rate: str
+    """That of the newest run."""
+    first: str
+    last: str
+
+
 class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs, the newest first, and a picture of those of one eval set, the oldest first."""
+    """Runs, the newest first, and a picture of those of each eval set."""
 
     folder: str
     lines: tuple[RunLine, ...]
     count: int
     """The number of runs on all pages."""
-    dots: tuple[Dot, ...] = ()
-    pictured: str = ""
-    """The eval set of the picture."""
+    pictures: tuple[Picture, ...] = ()
     evalsets: tuple[str, ...] = ()
     """The eval sets to choose from, where there are several."""
     evalset: str = ""
@@ -103,17 +113,38 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
     trail: tuple[Crumb, ...] = (Crumb("Runs"),)
 
 
+def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:
+    """Return a picture of each eval set that has several finished runs, given the runs newest first."""
+    by_set: dict[str, list[RunLine]] = {}
+    for line in lines:
+        if line.state == "finished" and line.cases:
+            by_set.setdefault(line.evalset, []).append(line)
+    return tuple(
+        [
+            Picture(
+                evalset=evalset,
+                dots=picture(found),
+                rate=found[0].rate,
+                first=found[-1].started.absolute[:10],
+                last=found[0].started.absolute[:10],
+            )
+            for evalset, found in list(by_set.items())[:_MOST_PICTURES]
+            if len(found) >= _FEWEST
+        ]
+    )
+
+
 def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
-    """Return the pass rate of each finished run, oldest first, given the runs newest first. One dot is not a chart."""
+    """Return the pass rate of each finished run by time, given the runs newest first. One dot is not a chart."""
     shown = [line for line in reversed(lines) if line.state == "finished" and line.cases]
     if len(shown) < _FEWEST:
         return ()
     dots: list[Dot] = []
-    for place, line in enumerate(shown):
+    for line, share in zip(shown, _shares([line.started.iso for line in shown]), strict=True):
         totals = line.totals or Totals()
         dots.append(
             Dot(
-                x=round(2 + 96 * place / (len(shown) - 1), 3),
+                x=round(2 + 96 * share, 3),
                 y=round(_TOP + _HEIGHT * (1 - totals.passed / line.cases), 2),
                 name=line.name,
                 says=f"run {line.short_id}, {line.started.absolute}: {line.rate} passed ({totals})",
@@ -122,6 +153,16 @@ def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
             )
         )
     return tuple(dots)
+
+
+def _shares(times: Sequence[str]) -> list[float]:
+    """Return where times are between the first and the last; evenly spread where they do not tell."""
+    even = [place / (len(times) - 1) for place in range(len(times))]
+    if not all(times):
+        return even
+    seconds = [datetime.fromisoformat(time).timestamp() for time in times]
+    length = max(seconds) - min(seconds)
+    return [(second - min(seconds)) / length for second in seconds] if length else even
 
 
 def runs_html(page: RunsPage, links: Links) -> str:

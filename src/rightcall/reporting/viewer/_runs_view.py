@@ -27,11 +27,12 @@ from rightcall.reporting.pages import (
     aligned,
     changes_of,
     compare_html,
+    expected_calls,
     gate_panel,
     groups_of,
     lines_of,
     moment,
-    picture,
+    pictures,
     runs_html,
     sentence_of_change,
     tabs_of,
@@ -42,6 +43,7 @@ from rightcall.reporting.pages import (
 from rightcall.reporting.reports import seconds_text
 from rightcall.reporting.store import RUNS, RunFolder
 from rightcall.values.results import Totals, Verdict
+from rightcall.values.trajectory import ToolCall
 
 from ._library import Library
 
@@ -69,14 +71,12 @@ def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
     now = current_time()
     shown = names[(number - 1) * _SIZE : number * _SIZE]
     lines = [line for name in shown if (line := run_line(library, name, now)) is not None]
-    pictured, dots = _pictured(lines)
     return runs_html(
         RunsPage(
             folder=str(library.folder),
             lines=tuple(lines),
             count=len(names),
-            dots=picture(dots),
-            pictured=pictured,
+            pictures=pictures(lines),
             evalsets=tuple(dict.fromkeys([line.evalset for line in lines if line.evalset])),
             evalset=evalset,
             number=number,
@@ -136,12 +136,6 @@ def resume_command(library: Library, run: RunFolder) -> str:
 def current_time() -> datetime:
     """Return the current time."""
     return datetime.now(UTC)
-
-
-def _pictured(lines: list[RunLine]) -> tuple[str, list[RunLine]]:
-    """Return the eval set of the chart, which is that of the newest run, and its runs."""
-    pictured = next((line.evalset for line in lines if line.state == "finished"), "")
-    return pictured, [line for line in lines if line.evalset == pictured]
 
 
 def _seconds(seconds: float | None) -> str:
@@ -257,7 +251,8 @@ def _compared_case(
     library: Library, runs: Sequence[tuple[str, RunFolder]], line: ChangeLine, links: Links
 ) -> ComparedCase:
     """Return a case as it was in both runs, its paths lined up."""
-    paths = []
+    paths: list[Sequence[ToolCall]] = []
+    expected: list[Mapping[int, str]] = []
     for name, run in runs:
         index = library.index(name, run)
         entry = next(
@@ -265,9 +260,11 @@ def _compared_case(
             None,
         )
         entry = entry or index.entry(line.key)
-        trajectory = index.result(entry).trajectory if entry is not None else None
+        result = index.result(entry) if entry is not None else None
+        trajectory = result.trajectory if result is not None else None
         paths.append(trajectory.calls if trajectory is not None else ())
-    calls, left_out = aligned(*paths)
+        expected.append(expected_calls(result) if result is not None else {})
+    calls, left_out = aligned(paths[0], paths[1], (expected[0], expected[1]))
     return ComparedCase(
         case_id=line.case_id,
         before=line.before,
