@@ -51,7 +51,8 @@ def test_causes_have_all_cases_once_and_open_one_by_one(run_page: Page) -> None:
     follow(cause.get_by_role("link", name="more"))
 
     assert sum([int(number.replace(",", "")) for number in numbers]) == 10_000
-    assert len(rows(run_page)) == 200
+    assert len(rows(run_page)) == 180
+    assert len(run_page.content().encode()) < 100_000
     assert all(text.endswith("2") for text in rows(run_page))
 
 
@@ -68,8 +69,8 @@ def test_search_works_without_the_script(browse: Callable[..., Page], run_page: 
     plain = browse(java_script_enabled=False)
     plain.goto(run_page.url)
 
-    plain.locator("input[type=search]").fill("case_07342")
-    plain.locator("input[type=search]").press("Enter")
+    plain.locator("#q").fill("case_07342")
+    plain.locator("#q").press("Enter")
 
     expect(plain.locator(".case-row")).to_have_count(1)
     follow(plain.locator(".case-row"))
@@ -77,10 +78,10 @@ def test_search_works_without_the_script(browse: Callable[..., Page], run_page: 
 
 
 def test_what_is_searched_in_vain_is_told(run_page: Page) -> None:
-    run_page.locator("input[type=search]").fill("<nothing> like %this")
-    run_page.locator("input[type=search]").press("Enter")
+    run_page.locator("#q").fill("<nothing> like %this")
+    run_page.locator("#q").press("Enter")
 
-    expect(run_page.locator("input[type=search]")).to_have_value("<nothing> like %this")
+    expect(run_page.locator("#q")).to_have_value("<nothing> like %this")
     expect(run_page.locator(".case-row")).to_have_count(0)
     expect(run_page.get_by_role("link", name="Show all 10,000 cases")).to_be_visible()
     assert violations(run_page) == []

@@ -198,7 +198,7 @@ def test_on_a_phone_the_problem_of_a_case_is_in_view(browse: Callable[..., Page]
     page = browse(**PHONE)
     page.goto(f"{url}/runs/{runs[-1]}/cases/{AMOUNT}")
 
-    in_view(page.locator(".sentence"), page.locator(".differs mark.given").first)
+    in_view(page.locator(".differs mark.given").first, page.locator(".tl-said.model", has_text="The order total"))
 
 
 def _git_diff(folder: Path) -> list[str]:

@@ -242,12 +242,13 @@ def _material(
     said = result.trajectory.messages if result.trajectory is not None else ()
     flows, uses = flows_of(calls, numbers)
     scale = scale_of(calls, said)
+    here = [each for each in said if numbers.start - 1 <= each.at <= max(numbers.stop, 1)]
     parents = {call.span_id: call.parent_id for call in calls if call.span_id is not None}
     return Material(
         result=result,
         views={view.number: view for view in made},
         bars=bars_of(calls, numbers, scale),
-        said=[(each, message_bar(each, scale), _depth(each.parent_id, parents)) for each in said],
+        said=[(each, message_bar(each, scale), _depth(each.parent_id, parents)) for each in here],
         evaluations=evaluations,
         flows=flows,
         uses=uses,
