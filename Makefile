@@ -44,7 +44,7 @@ figures: $(VENV)/.installed ## Print the size of the source tree, its imports an
 check: lint test ## Everything that has to be right before a change is proposed
 
 bench: $(VENV)/.tested ## Measure against other tools, in environments of their own under .bench/
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --write
 
 frameworks: $(VENV)/.tested ## Try real agent frameworks, in environments of their own under .bench/
 	$(BIN)/python -m tests.frameworks

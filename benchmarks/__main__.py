@@ -1,12 +1,15 @@
 """Measures and prints the table: `python -m benchmarks`."""
 
 import argparse
+import json
 import os
 import platform
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from .figures import Measured
+from .page import ratios_of, write_page
 from .rounds import QUICK, Pace
 from .sections import ON_REQUEST, SECTIONS
 from .table import render
@@ -28,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         workers.stop()
     _print(measured, versions, pace)
+    if options.write:
+        write_page(measured.by_section, [f"Python {platform.python_version()}", *versions], pace)
+    if options.ratios:
+        options.ratios.write_text(json.dumps(ratios_of(measured.by_section)))
     return _NOT_MEASURED if measured.problems else _MISSED if measured.missed else _REACHED
 
 
@@ -46,6 +53,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", action="append", choices=SECTIONS, metavar="NAME", help=f"one of {', '.join(SECTIONS)}"
     )
+    parser.add_argument("--write", action="store_true", help="write the sections that were measured to the documents")
+    parser.add_argument("--ratios", type=Path, metavar="FILE", help="write the ratios as JSON, for benchmarks.against")
     parser.add_argument("--quick", action="store_true", help="fewer rounds: a first look, not a verdict")
     return parser
 

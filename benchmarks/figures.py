@@ -21,8 +21,13 @@ _TROUBLE = (DisagreementError, EnvironmentFailedError, WorkerError, OSError, sub
 class Measured:
     """The lines so far, and what kept others from being measured."""
 
-    lines: list[Line] = field(default_factory=list)
+    by_section: dict[str, list[Line]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def lines(self) -> list[Line]:
+        """The lines of all sections."""
+        return [line for lines in self.by_section.values() for line in lines]
 
     @property
     def missed(self) -> int:
@@ -31,8 +36,9 @@ class Measured:
 
     def take(self, name: str, figures: Iterable[Figure]) -> None:
         """Measures every figure; one that cannot be measured does not keep the others from it."""
+        lines = self.by_section.setdefault(name, [])
         for figure in figures:
             try:
-                self.lines.extend(figure())
+                lines.extend(figure())
             except _TROUBLE as problem:
                 self.problems.append(f"{name}: {problem}")

@@ -2,14 +2,21 @@
 
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from .environments import ROOT, quiet_environment
+from .table import Line, under
 from .workers import WorkerError
+
+# What a yardstick costs on the machine that measures, for limits that were set where it cost this.
+_YARDSTICK = "from pydantic import BaseModel"
+_YARDSTICK_SECONDS = 0.14
 
 
 @dataclass(frozen=True)
@@ -41,3 +48,17 @@ def cost(command: Sequence[str], *, codes: Sequence[int] = (0,), folder: Path = 
         output.seek(0)
         printed = output.read().decode(errors="replace")
     return Cost(usage.ru_utime + usage.ru_stime, elapsed, usage.ru_maxrss / 1024, printed)
+
+
+def beside_yardstick(name: str, limit: float, command: Sequence[str], code: int, rounds: int) -> Line:
+    """The CPU time of a command above bare Python, scaled by what the yardstick costs in the same rounds.
+
+    Raises:
+        WorkerError: the command ended with another exit code.
+    """
+    bare, yardstick = [sys.executable, "-c", "pass"], [sys.executable, "-c", _YARDSTICK]
+    cost(command, codes=[code])
+    runs = [(cost(bare).seconds, cost(yardstick).seconds, cost(command, codes=[code]).seconds) for _ in range(rounds)]
+    start, imported, ended = (median(times) for times in zip(*runs, strict=True))
+    scaled = (ended - start) * _YARDSTICK_SECONDS / (imported - start)
+    return under(f"{name}, where importing pydantic's models takes {_YARDSTICK_SECONDS} s", None, scaled, limit)

@@ -9,9 +9,11 @@ from .eval_sets import eval_sets
 from .groups import groups
 from .growth import growth
 from .long_orders import hundred_thousand, long_orders
+from .matchers import matchers
 from .pages import pages
 from .pairing import pairing
 from .reading import reading, reading_1gb
+from .reports import reports
 from .rules import rules
 from .running import runner
 from .similarity import similarity
@@ -33,6 +35,7 @@ SECTIONS: dict[str, Section] = {
     "order-100000": hundred_thousand,
     "pairing": pairing,
     "growth": growth,
+    "matchers": matchers,
     "bounds": bounds,
     "groups": groups,
     "rules": rules,
@@ -43,6 +46,7 @@ SECTIONS: dict[str, Section] = {
     "runner": runner,
     "viewer": viewer,
     "pages": pages,
+    "reports": reports,
     "weather": weather,
     "eval-sets": eval_sets,
     "startup": startup,

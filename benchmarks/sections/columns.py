@@ -78,7 +78,7 @@ def _names(expected: int, rounds: int) -> Iterator[Line]:
     if ours[0][0].output != bare[0][0].output:
         raise DisagreementError(f"{ours[0][0].output} and {bare[0][0].output}")
     name = f"order of {expected} names in {_MILLION:,} rows of ten: to_pylist and rapidfuzz"
-    yield within(name, True, median(each for _, each in ours), median(each for _, each in bare), 1.5)
+    yield within(name, True, median(each for _, each in ours), median(each for _, each in bare), 1.3)
     yield _peak([each for each, _ in ours])
 
 
@@ -89,7 +89,7 @@ def _args(distinct: bool, rounds: int) -> Iterator[Line]:
     bare = [_above(_LOOP_OVER_CALLS, table, few) for _ in range(rounds)]
     texts = "every text another" if distinct else "15 texts"
     name = f"arguments of 3 calls in {_MILLION:,} rows of ten, {texts}: to_pylist"
-    yield within(name, True, median(each for _, each in ours), median(each for _, each in bare), 2.0)
+    yield within(name, True, median(each for _, each in ours), median(each for _, each in bare), 1.5)
     yield _peak([each for each, _ in ours])
 
 

@@ -10,7 +10,7 @@ from benchmarks.tasks import Question, as_expected
 from benchmarks.workers import Workers
 
 _LENGTHS = (10, 100, 1_000, 10_000)
-_FLAT = 1.5
+_FLAT = 1.3
 _QUESTIONS: tuple[tuple[Question, str], ...] = (("count", ""), ("match", "EXACT"), ("match", "IN_ORDER"))
 
 

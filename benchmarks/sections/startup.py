@@ -10,7 +10,7 @@ from statistics import median
 
 from benchmarks.environments import ROOT
 from benchmarks.figures import Figure
-from benchmarks.processes import cost
+from benchmarks.processes import beside_yardstick, cost
 from benchmarks.rounds import Pace
 from benchmarks.table import Line, under
 from benchmarks.workers import Workers
@@ -33,9 +33,6 @@ _LOADED = "import json, sys; print(json.dumps(sorted({name.partition('.')[0] for
 
 
 _TRIP = ["docs/examples/trip.json"]
-# What a yardstick costs on the machine that measures, for limits that were set where it cost this.
-_YARDSTICK = "from pydantic import BaseModel"
-_YARDSTICK_SECONDS = 0.14
 
 
 def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
@@ -54,7 +51,7 @@ def startup(workers: Workers, pace: Pace) -> Iterator[Figure]:
         ("rightcall score --help", 0.07, ["score", "--help"], 0),
         ("rightcall show FILE", 0.10, ["show", *_TRIP], 0),
     ):
-        yield partial(_beside_yardstick, name, limit, [*_command(), *arguments], code, pace.startup_rounds)
+        yield partial(_scaled, name, limit, [*_command(), *arguments], code, pace.startup_rounds)
     pytest = [sys.executable, "-c", _PYTEST, "-p", "no:cacheprovider"]
     plugin = [*pytest, "-p", "rightcall.testing.pytest_plugin"]
     yield partial(_above, "pytest with the plugin, above without", 0.01, plugin, pytest, 3 * pace.startup_rounds)
@@ -67,13 +64,8 @@ def _above(figure: str, limit: float, command: list[str], bare: list[str], round
     yield under(figure, None, max(0.0, median(above)), limit)
 
 
-def _beside_yardstick(name: str, limit: float, command: list[str], code: int, rounds: int) -> Iterator[Line]:
-    bare, yardstick = [sys.executable, "-c", "pass"], [sys.executable, "-c", _YARDSTICK]
-    cost(command, codes=[code])
-    runs = [(cost(bare).seconds, cost(yardstick).seconds, cost(command, codes=[code]).seconds) for _ in range(rounds)]
-    start, imported, ended = (median(times) for times in zip(*runs, strict=True))
-    scaled = (ended - start) * _YARDSTICK_SECONDS / (imported - start)
-    yield under(f"{name}, where importing pydantic's models takes {_YARDSTICK_SECONDS} s", None, scaled, limit)
+def _scaled(name: str, limit: float, command: list[str], code: int, rounds: int) -> Iterator[Line]:
+    yield beside_yardstick(name, limit, command, code, rounds)
 
 
 def _command() -> list[str]:

@@ -12,6 +12,8 @@ from benchmarks.workers import Workers
 _INPUTS = {"as expected": as_expected(10), "faults": ten_with_faults()}
 _QUESTIONS: tuple[Question, ...] = ("order", "count", "args", "output")
 
+_READ_BESIDE_ADK = {"as expected": 2, "faults": 4}
+
 Judge = Callable[[str, bool, float, float, float], Line]
 
 
@@ -19,18 +21,18 @@ def uipath(workers: Workers, pace: Pace) -> Iterator[Figure]:
     """The four tool-call evaluators, one by one, and all four from spans."""
     for question in _QUESTIONS:
         for label, task in _INPUTS.items():
-            figure = f"uipath: {question}, {label}"
-            yield partial(_unread_and_read, workers, pace, figure, task.asking(question), faster, (10, 5))
+            figure, read = f"uipath: {question}, {label}", 6 if (question, label) == ("args", "faults") else 5
+            yield partial(_unread_and_read, workers, pace, figure, task.asking(question), faster, (10, read))
     for label, task in _INPUTS.items():
         yield partial(_one, workers, pace, f"uipath: all four from spans, {label}", task.asking("all"), 8)
 
 
 def google_adk(workers: Workers, pace: Pace) -> Iterator[Figure]:
-    """The trajectory match. ADK makes no details, so reading ours may cost as much again."""
+    """The trajectory match. ADK makes no details, so reading ours may cost as much again, or explaining faults more."""
     for mode in ("EXACT", "IN_ORDER", "ANY_ORDER"):
         for label, task in _INPUTS.items():
             figure, asked = f"google-adk: {mode}, {label}", task.asking("match", mode)
-            yield partial(_unread_and_read, workers, pace, figure, asked, within, (1, 2))
+            yield partial(_unread_and_read, workers, pace, figure, asked, within, (1, _READ_BESIDE_ADK[label]))
 
 
 def agentevals(workers: Workers, pace: Pace) -> Iterator[Figure]:
@@ -38,7 +40,8 @@ def agentevals(workers: Workers, pace: Pace) -> Iterator[Figure]:
     for mode in ("EXACT", "UNORDERED", "ANY_ORDER"):
         for label, task in _INPUTS.items():
             asked = task.asking("match", mode).reading()
-            yield partial(_one, workers, pace, f"agentevals: {mode}, {label}", asked, 30)
+            times = 40 if mode == "EXACT" else 30
+            yield partial(_one, workers, pace, f"agentevals: {mode}, {label}", asked, times)
 
 
 def deepeval(workers: Workers, pace: Pace) -> Iterator[Figure]:
