@@ -1,18 +1,20 @@
-"""One run of `rightcall run`: a plan, a loop over events, and what listens to them."""
+"""One run of `rightcall run`: a plan, a loop over events, what listens to them, and its gate."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from functools import cached_property
 from time import monotonic
 
 import msgspec
 
 from rightcall.cases.verdicts import Overall
 from rightcall.errors import StoreError
+from rightcall.reporting.changes import Rounds
 from rightcall.reporting.reports import Report
-from rightcall.reporting.store import RUNS, RunFolder
+from rightcall.reporting.store import RUNS, GateRecord, RunFolder
 from rightcall.running import runner
 from rightcall.values.redaction import redacted_overall
 from rightcall.values.results import CaseResult, OverallResult, Totals
@@ -20,7 +22,6 @@ from rightcall.values.results import CaseResult, OverallResult, Totals
 from .._live import Progress, Stopping
 from .._output import Output
 from .._terminal import print_error, stdout_guard
-from ._gating import Gating
 from ._listeners import (
     CaseJudged,
     Counts,
@@ -97,7 +98,7 @@ class Running:
         for result in self._plan.resume():
             self._counts.add(result)
             self._gating.add(result)
-        if self._plan.waiting and not self._gating.is_over:
+        if self._plan.waiting and not self._gating.is_new:
             yield from self._carry_out(stopping)
             self._finish(monotonic() - began)
             return
@@ -138,7 +139,7 @@ class Running:
     def _ends_with(self, result: CaseResult) -> bool:
         """Whether the run stops here: the gate has spoken or, with `--fail-fast`, the case cannot pass any more."""
         self._gating.add(result)
-        if self._gating.is_over:
+        if self._gating.is_new:
             self._is_complete = True
             return True
         return self._options.fail_fast and self._counts.tally.is_lost(result.case_id, self._plan.rounds[result.case_id])
@@ -235,3 +236,40 @@ class Running:
         where = f" --runs {shlex.quote(str(runs))}" if runs != RUNS else ""
         names = "".join([f"{shlex.quote(name)} " for name in self._options.names])
         print_error(f"stopped; go on with: rightcall run {names}--resume {run.header.id}{where}")
+
+
+class Gating:
+    """What a gate says of a run; nothing where none was asked for.
+
+    A gate that has spoken has spent its error rate. If the run is resumed, it stays with what it said.
+
+    Raises:
+        InputError: what is asked of the gate cannot be met.
+    """
+
+    def __init__(self, plan: PlannedRun) -> None:
+        asked = plan.gate_plan()
+        self._rounds = Rounds(asked) if asked is not None else None
+        self._earlier = plan.run.header.gate if plan.run is not None else None
+
+    def add(self, result: CaseResult) -> None:
+        """Count a result."""
+        if self._rounds is not None:
+            self._rounds.take(result)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has spoken now, so that the run may end. What it said before the run was resumed ends nothing."""
+        return self._earlier is None and self._rounds is not None and self._rounds.decision is not None
+
+    @property
+    def record(self) -> GateRecord | None:
+        """What it said; `None` as long as it has not spoken."""
+        return self._earlier if self._earlier is not None else self._made if self.is_new else None
+
+    @cached_property
+    def _made(self) -> GateRecord | None:
+        from rightcall.reporting.reports import gate_record
+
+        decision = self._rounds.decision if self._rounds is not None else None
+        return gate_record(decision) if decision is not None else None
