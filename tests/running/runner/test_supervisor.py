@@ -280,3 +280,13 @@ def test_the_end_of_a_long_output_is_kept_and_the_rest_is_counted() -> None:
     assert tail.text() == "[4 bytes left out]\nefghijklm\ufffd"
     tail.clear()
     assert tail.text() == ""
+
+
+def test_what_one_task_of_a_group_raised_is_told_instead_of_the_group(tmp_path: Path) -> None:
+    (tmp_path / "grouped.py").write_text(
+        "def answer(question):\n    raise ExceptionGroup('unhandled', [ExceptionGroup('inner', [KeyError('order')])])\n"
+    )
+
+    finished = finished_of("grouped.py:answer", [CaseJob(case_id="a", turns=("hi",))], tmp_path)["a"]
+
+    assert finished.outcome.error == "the agent raised KeyError: 'order'"

@@ -183,7 +183,9 @@ def _lines_of(raised: BaseException) -> str | None:
 
 
 def _one_line(raised: BaseException) -> str:
-    """Return an exception in one line, even if its `__str__` fails."""
+    """Return an exception in one line, even if its `__str__` fails; of a group of one, the one."""
+    while isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
+        raised = raised.exceptions[0]  # task groups wrap what their tasks raise, as around a session of MCP
     try:
         text = str(raised)
     except Exception:  # noqa: BLE001 - a text that fails must not hide what was raised
