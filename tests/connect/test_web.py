@@ -82,6 +82,14 @@ def test_a_hostile_server_costs_one_clear_error(respond: Any, expected: str, mon
     assert "k=1" not in str(raised.value)
 
 
+def test_a_name_with_a_slash_that_looks_like_a_prefix_is_explained() -> None:
+    with (
+        served(lambda _: Answer(b"<html>")) as server,
+        pytest.raises(TraceServerError, match="a / in a name is written %2F"),
+    ):
+        pull(parse_address(f"phoenix://{server.host}/my/shop"), io.BytesIO())
+
+
 def test_nothing_that_listens_is_reported_soon() -> None:
     with served(PhoenixLike()) as server:
         host = server.host

@@ -147,9 +147,11 @@ class Web:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
             is_page = answer.lstrip()[:1] == b"<"
             found = "a web page" if is_page else f"something else ({problem})"
+            prefix = self._address.prefix
+            hint = f" {prefix} is taken for a prefix of its pages; a / in a name is written %2F" if prefix else ""
             raise (WebPageError if is_page else TraceServerError)(
                 f"{self._address}: expected JSON from {path} and got {found}; is this the address of "
-                f"{_NAMES.get(self._address.scheme, 'the server')}?"
+                f"{_NAMES.get(self._address.scheme, 'the server')}?{hint}"
             ) from None
 
     def _asked(self, method: str, path: str, parameters: Parameters, body: bytes | None, tries: int = _TRIES) -> bytes:
