@@ -121,7 +121,7 @@ def test_printed_a_page_is_black_on_white_and_without_controls(
 def said(page: Page) -> list[str]:
     """The words on a page, but for those of buttons that need the script, and for how long ago something was."""
     text = page.locator("main").inner_text()
-    for each in page.locator("main time, main [data-unfold]:visible").all_inner_texts():
+    for each in page.locator("main time, main [data-unfold]:visible, main button.copy:visible").all_inner_texts():
         text = text.replace(each, "", 1)
     return [word for word in text.split() if word != "Copy"]
 
