@@ -121,3 +121,60 @@ def test_an_output_of_openllmetry_is_text_as_it_is_or_in_quotes(written: str, an
     inside = {"traceloop.span.kind": "tool", "traceloop.entity.name": "look", "traceloop.entity.input": "{}"}
 
     assert of(request(around, span(2, inside, parent=1, name="look.tool"))).output == answer
+
+
+def given(attributes: dict[str, Any], **more: Any) -> Trajectory:
+    messages = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Refund order 7"}]}])
+    chat = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": messages, **attributes}
+    return of(request(span(1, chat, name="chat", **more)))
+
+
+def test_a_model_whose_answer_was_not_recorded_may_have_asked_for_calls() -> None:
+    answered = {"gen_ai.output.messages": json.dumps([DONE])}
+    failed = {"status": {"code": 2, "message": "429"}}
+
+    assert given(answered).calls_recorded
+    assert given({"output.value": "Done."}).calls_recorded
+    assert given({}, **failed).calls_recorded
+    assert not given({}).calls_recorded
+
+
+def test_an_answer_that_a_later_prompt_repeats_is_recorded() -> None:
+    chat = {"gen_ai.operation.name": "chat"}
+    first = span(2, {**chat, "gen_ai.input.messages": json.dumps([ASKED])}, parent=1)
+    last = span(
+        3,
+        {
+            **chat,
+            "gen_ai.input.messages": json.dumps([ASKED, CALLED, GIVEN]),
+            "gen_ai.output.messages": json.dumps([DONE]),
+        },
+        parent=1,
+    )
+
+    assert of(request(AGENT, first, last)).calls_recorded
+    assert not of(request(AGENT, first)).calls_recorded
+
+
+def test_a_call_in_an_event_of_no_known_name_is_a_sign() -> None:
+    body = {"index": 0, "message": {"role": "assistant", **CHAT_CALL}}
+    asked = record(1, "gen_ai.user.message", 1, {"content": "Refund order 7"})
+    answer = record(3, "gen_ai.choice", 1, {"index": 0, "message": {"role": "assistant", "content": "Done."}})
+
+    assert of(logged(asked, answer)).calls_recorded
+    assert not of(logged(asked, record(2, "gen_ai.choice.v2", 1, body), answer)).calls_recorded
+    assert of(logged(asked, record(2, "app.started", 1, {"port": 80}), answer)).calls_recorded
+    event = {
+        "name": "gen_ai.choice.v2",
+        "timeUnixNano": "1500",
+        "attributes": [{"key": "gen_ai.event.content", "value": {"stringValue": json.dumps(body)}}],
+    }
+    shown = given({"gen_ai.output.messages": json.dumps([DONE])}, events=[event])
+    assert not shown.calls_recorded
+
+
+def test_a_choice_without_content_is_an_answer_only_if_it_says_how_it_ended() -> None:
+    asked = record(1, "gen_ai.user.message", 1, {"content": "Refund order 7"})
+
+    assert not of(logged(asked, record(2, "gen_ai.choice", 1, {"index": 0}))).calls_recorded
+    assert of(logged(asked, record(2, "gen_ai.choice", 1, {"index": 0, "finish_reason": "stop"}))).calls_recorded

@@ -341,7 +341,8 @@ CARRIERS: dict[str, Callable[[Any], str]] = {
 
 
 def model_span(attributes: dict[str, Any]) -> dict[str, Any]:
-    return request(span(1, {"gen_ai.operation.name": "chat", **attributes}, name="chat"))
+    """A span of a model that answered with a text."""
+    return request(span(1, {"gen_ai.operation.name": "chat", "output.value": "Sure.", **attributes}, name="chat"))
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

@@ -579,3 +579,37 @@ def test_a_refused_call_that_the_log_does_not_show_is_no_sign_of_one_that_was_ma
     }
 
     assert of([{"type": "user", "message": ASKED}, {"type": "assistant", "message": DONE}, end]).calls_recorded
+
+
+def test_a_second_result_with_one_id_of_another_tool_shows_that_a_call_is_missing() -> None:
+    first = [ASKED, {"role": "assistant", "content": None, "tool_calls": [chat_call("look")]}]
+    answered = {"role": "tool", "tool_call_id": "c1", "name": "look", "content": "1"}
+
+    assert of([*first, answered, answered, DONE]).calls_recorded
+    assert not of([*first, answered, {**answered, "name": "refund"}, DONE]).calls_recorded
+
+
+NAMELESS: dict[str, Any] = {
+    "Codex, an item without a type": [
+        {"type": "thread.started", "thread_id": "t"},
+        {"type": "item.completed", "item": {"id": "i1", "kind_of": "web_search", "query": "q"}},
+    ],
+    "Gemini CLI, calls under another key": {
+        "projectHash": "p",
+        "messages": [
+            {"type": "user", "content": "Refund order 7"},
+            {"type": "gemini", "content": "", "toolCallsV2": [{"id": "c1", "name": "refund"}]},
+        ],
+    },
+}
+
+
+@for_each("name", list(NAMELESS))
+def test_what_a_transcript_has_beside_its_known_keys_is_a_sign(name: str) -> None:
+    assert not of(NAMELESS[name]).calls_recorded
+
+
+def test_an_author_that_is_no_text_is_none() -> None:
+    handed = adk("shop", {"functionCall": {"id": "1", "name": "transfer_to_agent", "args": {"agent_name": "billing"}}})
+
+    assert of([adk("user", {"text": "x"}, "user"), {**handed, "author": ["shop"]}]).names == ("transfer_to_agent",)

@@ -177,6 +177,8 @@ def _of_thread_item(item: dict[str, Any]) -> list[Any]:
         return [said("assistant", item.get("text"))]
     if kind in _SILENT:
         return []
+    if not kind:
+        return [{"tool_calls": [item]}]  # a query or a text beside other keys would pass for a message
     name, args, output = _parts_of(kind, item)
     if name is None:
         return [item]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ._log import Log, called, listed, plain, refused, returned, said, word
+from ._unknown_calls import sign_of
 
 _FAILED = frozenset({"error", "failed"})
+_KEYS = frozenset({"id", "timestamp", "type", "content", "displayContent", "toolCalls", "thoughts", "tokens", "model"})
+"""Keys of a message that are read, or that are known to hold no calls."""
 
 
 def is_chat(document: Any) -> bool:
@@ -50,6 +53,9 @@ def _of_message(message: Any) -> list[Any]:
     if message["type"] not in ("user", "gemini"):
         return []
     found: list[Any] = [{"role": "model" if message["type"] == "gemini" else "user", "content": message.get("content")}]
+    others = {key: held for key, held in message.items() if key not in _KEYS}
+    if sign_of(others):
+        found.append({"tool_calls": [others]})
     calls = message.get("toolCalls")
     if calls is not None and not isinstance(calls, list):
         return [*found, {"tool_calls": calls or "not a list"}]

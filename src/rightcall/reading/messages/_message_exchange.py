@@ -120,7 +120,12 @@ class Exchange:
     @property
     def is_silent(self) -> bool:
         """Whether the message is the user's and its content was not recorded."""
-        return self.is_of_user and not any([self.message.get(key) is not None for key in _SAID])
+        return self.is_of_user and self.is_blank
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether the content of the message was not recorded."""
+        return not any([self.message.get(key) is not None for key in _SAID])
 
     @property
     def is_of_agent(self) -> bool:
@@ -181,9 +186,14 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
 
 def no_message(item: Any) -> Exchange:
     """Read an item that is not a message; a list of objects may be calls."""
+    are_objects = isinstance(item, list) and any([isinstance(each, dict) for each in item])
+    return unread("a list instead of a message" if are_objects else "")
+
+
+def unread(sign: str) -> Exchange:
+    """Return an exchange of something that was not understood."""
     exchange = Exchange()
-    if isinstance(item, list) and any([isinstance(each, dict) for each in item]):
-        exchange.unread = "a list instead of a message"
+    exchange.unread = sign
     return exchange
 
 
@@ -207,9 +217,8 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     _part_with_calls_of_user(exchange)
     for call in exchange.calls if exchange.parent_id == "" else ():
         call.is_parent_known = False
-    author = author_of(message) if exchange.calls else None
     for call in exchange.calls:
-        call.agent = author
+        call.agent = author_of(message)
         if message.get("message_type") == "approval_request_message":
             call.withheld = ASKED_FOR
     for result in exchange.results:

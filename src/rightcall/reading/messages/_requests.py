@@ -47,6 +47,8 @@ class Requests:
         """Whether there is a message of the user that may or may not begin a turn."""
         self.is_placed = True
         """Whether it is known inside which call, if any, the current conversation was held."""
+        self.is_unanswered = False
+        """Whether the answer of a model was not recorded, nor shown to a model later."""
         self.refused: set[int] = set()
         """The requests, by `id()`, that were refused for good."""
         self._threads = PromptHistory()
@@ -316,7 +318,9 @@ class _ConversationReader:
             few = list(islice(waiting.values(), _MOST_NAMESAKES))
             return next((record for record in few if record.name == result.name), few[0])
         use = self._uses.get(call_id, 0)
-        return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, use=max(use - 1, 0))
+        # A second result of an answered call repeats it, unless it is of another tool: then its call is missing.
+        answered = max(use - 1, 0)
+        return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, result.name, answered)
 
     def _free_id(self, request: CallRecord, call_id: str | None) -> None:
         """Free the id of a request that is answered now, so that another call may use it."""

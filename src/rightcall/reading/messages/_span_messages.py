@@ -14,10 +14,10 @@ from rightcall.reading.conventions import Role, shape_of
 from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, event_body, unnested
 from rightcall.values.decoding import decode_json
 
-from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message
+from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message, unread
 from ._parts import part_of
 from ._step_parts import is_step
-from ._unknown_calls import sign_of
+from ._unknown_calls import hidden_in_event, sign_of
 
 _WRAPPINGS = ("messages", "contents")
 _pieces_in = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -154,11 +154,7 @@ class SpanMessages:
         return found
 
     def in_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
-        """Return the messages of log records, those of one use of a model together.
-
-        Records of a span are of one use, unless the model is given something after it has answered: records may have
-        the span of an agent, or none.
-        """
+        """Return the messages of log records, those of one use of a model together, whatever span they have."""
         found: list[Conversation] = []
         by_span: dict[tuple[str, str | None], Conversation] = {}
         for record in sorted(records, key=lambda record: record.time_ns or 0):
@@ -231,8 +227,11 @@ class SpanMessages:
                 message.setdefault("role", _WRITERS[name])
             found.add(side, _exchanges_in([message]))
             return
-        for held_side, messages in _messages_of_record(body).items():
+        told = _messages_of_record(body)
+        for held_side, messages in told.items():
             found.add(held_side, _exchanges_in(messages))
+        if not told and (sign := hidden_in_event(body, attributes)):
+            found.input.append(unread(sign))
 
 
 def _exchanges_in(document: Any) -> list[Exchange]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from rightcall._lazy import lazy_pattern
 
+from ._log import decoded
 from ._parts import part_of
 
 
@@ -311,6 +312,14 @@ def hidden_call(message: Mapping[Any, Any]) -> str:
                 return f"a call or result below `{_short(place)}` {_keys(held)}"
         level = [(place, each) for place, held in level for each in _inside(held)][:_MOST_INSIDE]
     return ""
+
+
+def hidden_in_event(body: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
+    """Find a call or result in an event of no known name; that of a span has its body as text in an attribute."""
+    if body is attributes:
+        text = attributes.get("gen_ai.event.content")
+        body = {"body": decoded(text)} if isinstance(text, str) else {}
+    return f"an event with {found}" if (found := hidden_call(body)) else ""
 
 
 def _inside(held: Any) -> Iterable[Any]:

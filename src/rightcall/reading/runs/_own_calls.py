@@ -128,11 +128,12 @@ def _listed(held: Any) -> list[Any]:
     return list(names) if isinstance(names, (list, tuple)) else []
 
 
-def _authors(message: Any) -> list[Any]:
+def _authors(message: Any) -> list[str]:
     """Return the names of the agent that wrote a message; LangChain's dumps have them one level down."""
     if not isinstance(message, dict):
         return []
     forms = [message, *[held for key in ("kwargs", "data") if isinstance(held := message.get(key), dict)]]
     if any([str(form.get(key, "")).lower() in _OTHERS for form in forms for key in ("role", "type")]):
         return []
-    return [form.get(key) for form in forms for key in _AUTHORS]
+    named = [form.get(key) for form in forms for key in _AUTHORS]
+    return [name for name in named if isinstance(name, str)]

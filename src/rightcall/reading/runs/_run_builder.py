@@ -33,6 +33,7 @@ NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of t
 """The warning about a trace that cannot show calls, as opposed to one that shows there were none."""
 
 
+_UNANSWERED = "the answer of a model was not recorded, so it is not known which calls it asked for"
 _DOUBTFUL = (
     "calls in this trace may be of an earlier turn or of this one: they are before the last message of the user, and "
     "what the model answered was not recorded"
@@ -90,6 +91,9 @@ class RunBuilder:
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
+        if tool_data == "messages" and self._requests.is_unanswered:
+            self._warnings.add("tool data", _UNANSWERED)
+            is_recorded = False
         self._tell(metadata, records)
         return Trajectory(
             calls=self._tool_calls(calls, spans, roles),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import inf
 from typing import Any
@@ -24,7 +24,7 @@ from rightcall.reading.messages import (
 )
 from rightcall.reading.spans import LogRecord, Span
 
-from ._input_output import GIVEN
+from ._input_output import GIVEN, has_answer
 from ._notes import NotUnderstood
 from ._span_tree import ReadSpan, Tree
 
@@ -332,6 +332,8 @@ class Conversations:
         logged = [said for said in self._by_logs() if said.span_id is None or said.span_id not in tools]
         found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
         _note_copies([said for said, _ in found])
+        silent = {id(said) for span, said in held if not span.failed and not has_answer(span)}
+        requests.is_unanswered = _is_unanswered([said for said, _ in found], silent | {id(said) for said in logged})
         found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
         contexts = {span.span_id: tree.enclosing(span) for span in self._spans} if found else {}
         placed = {span.span_id: tree.is_known_around(span) for span in self._spans} if found else {}
@@ -357,6 +359,24 @@ class Conversations:
         if self._logged is None:
             self._logged = self._messages.in_logs(self._logs)
         return self._logged
+
+
+def _is_unanswered(conversations: Iterable[Conversation], silent: Collection[int]) -> bool:
+    """Whether a model was given something, its answer is not recorded, and no model was given more later."""
+    given = sorted(
+        [said for said in conversations if said.of_model and said.input], key=lambda said: said.start_ns or 0
+    )
+    longest = 0
+    for said in reversed(given):
+        is_open = all([_is_blank(each) for each in said.output]) and said.input[-1].writer != "model"
+        if is_open and id(said) in silent and len(said.input) >= longest:
+            return True
+        longest = max(longest, len(said.input))
+    return False
+
+
+def _is_blank(answer: Exchange) -> bool:
+    return answer.is_blank and not (answer.calls or answer.results or answer.message.get("finish_reason"))
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:
