@@ -61,7 +61,7 @@ def pydantic(kind: str, **part: Any) -> dict[str, Any]:
 
 
 PROMPT = pydantic("request", part_kind="user-prompt", content="Refund order 7")
-READ = {
+READ: dict[str, tuple[list[dict[str, Any]], list[Any]]] = {
     "Responses, an output of blocks": (
         [
             ASKED,
@@ -613,3 +613,67 @@ def test_an_author_that_is_no_text_is_none() -> None:
     handed = adk("shop", {"functionCall": {"id": "1", "name": "transfer_to_agent", "args": {"agent_name": "billing"}}})
 
     assert of([adk("user", {"text": "x"}, "user"), {**handed, "author": ["shop"]}]).names == ("transfer_to_agent",)
+
+
+def test_an_approved_call_stays_made_without_its_output() -> None:
+    messages, _ = READ["Responses, an approved call of MCP"]
+    found = of([*messages[:-1], {key: held for key, held in messages[-1].items() if key != "output"}])
+
+    assert (found.names, found.withheld) == (("refund",), ())
+
+
+def test_a_result_that_was_lost_makes_no_group_of_the_calls_around_it() -> None:
+    def step(number: int, **function: Any) -> dict[str, Any]:
+        held = {"id": f"c{number}", "type": "function", "function": {"arguments": "{}", **function}}
+        return {
+            "object": "thread.run.step",
+            "created_at": number,
+            "step_details": {"type": "tool_calls", "tool_calls": [held]},
+        }
+
+    whole = of({"data": [step(1, name="look", output="1"), step(2, name="refund", output="2")]})
+    lost = of({"data": [step(1, name="look"), step(2, name="refund", output="2")]})
+
+    assert whole.calls[0].group != whole.calls[1].group
+    assert [call.group for call in lost.calls] == [None, None]
+
+
+def test_a_summary_of_autogen_repeats_a_call_whose_id_was_lost() -> None:
+    call = {"name": "refund", "arguments": TEXT}
+    result = {"content": "ok", "name": "refund", "call_id": "c1", "is_error": False}
+    found = of(
+        [
+            {"source": "user", "type": "TextMessage", "content": "Refund order 7"},
+            {"source": "shop", "type": "ToolCallRequestEvent", "content": [call]},
+            {"source": "shop", "type": "ToolCallExecutionEvent", "content": [result]},
+            {
+                "source": "shop",
+                "type": "ToolCallSummaryMessage",
+                "content": "ok",
+                "tool_calls": [{**call, "id": "c1"}],
+                "results": [result],
+            },
+        ]
+    )
+
+    assert found.names == ("refund",)
+
+
+def test_text_beside_an_unknown_call_is_not_known_to_be_the_answer() -> None:
+    asked = {"role": "user", "parts": [{"type": "text", "text": "Refund order 7"}]}
+    made = item("tool-refund", toolCallId="c1", state="output-available", input=ARGS, output="ok")
+    text = {"type": "text", "text": "Done."}
+
+    assert of([asked, {"role": "assistant", "parts": [made, text]}]).output == "Done."
+    other = item("tool-look", state="approval-requested", input={})
+    assert of([asked, {"role": "assistant", "parts": [made, other, text]}]).output is None
+
+
+def test_an_item_of_codex_without_an_id_may_be_told_twice() -> None:
+    ran = {"type": "command_execution", "command": "ls", "aggregated_output": "a", "status": "completed"}
+    start = {"type": "thread.started", "thread_id": "t"}
+    completed = {"type": "item.completed", "item": {"id": "i1", **ran}}
+
+    assert of([start, completed]).calls_recorded
+    found = of([start, {"type": "item.started", "item": {**ran, "status": "in_progress"}}, completed])
+    assert (len(found.calls), found.calls_recorded) == (1, False)

@@ -23,6 +23,11 @@ _NO_QUESTIONS = (
 _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
 """Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
+UNCONFIRMED = (
+    "This tool call requires confirmation, please approve or reject.",
+    "This tool call is rejected.",
+)
+"""What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
 _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
 
 

@@ -157,7 +157,11 @@ def event_logs(events: list[Any]) -> list[Log]:
         kind = word(event.get("type")) if isinstance(event, dict) else ""
         item = event.get("item") if isinstance(event, dict) else None
         if isinstance(item, dict) and kind.startswith("item."):
-            key = item.get("id") if isinstance(item.get("id"), str) else id(item)
+            has_id = isinstance(item.get("id"), str)
+            if not has_id and kind != "item.completed":
+                messages.append(("", {"tool_calls": [item]}))  # it may be told again when it is completed
+                continue
+            key = item.get("id") if has_id else id(item)
             if key not in items:
                 messages.append(key)
             items[key] = item

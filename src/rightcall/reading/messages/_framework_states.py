@@ -73,6 +73,8 @@ def answer_in(messages: list[Any]) -> str | None:
     exchange = exchange_of(last)
     if not exchange.calls and not exchange.results:
         return text_of(last)
+    if exchange.unread:
+        return None  # it may be a call that is still open
     known = {result.call_id for result in exchange.results if result.call_id}
     is_open = [call.output is NOTHING and not call.failed and call.call_id not in known for call in exchange.calls]
     return None if any(is_open) else text_of({"content": _after_calls(content_of(last))})

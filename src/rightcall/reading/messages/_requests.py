@@ -11,6 +11,7 @@ from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids
 
 from ._argument_keys import key_of
+from ._asides import UNCONFIRMED
 from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
 
@@ -19,11 +20,9 @@ Key = tuple[Any, int | None, str, bytes | str]
 
 # Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`).
 _ITEM = "fc_"
-_UNCONFIRMED = (
-    "This tool call requires confirmation, please approve or reject.",
-    "This tool call is rejected.",
-)
-"""What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
+_SUMMARY = "ToolCallSummaryMessage"
+_WRITTEN = "tool_use"
+"""The type of calls as readers of transcripts write them: two in a row may have lost the result between them."""
 _MOST_NAMESAKES = 64  # calls with one id that wait for results at once: more only in hostile logs
 
 
@@ -220,7 +219,7 @@ class _ConversationReader:
             self._group, self._last = None, []
         made = [self._call(call, context, turn) for call in exchange.calls if not self._is_summed_up(call, exchange)]
         self._last_by = exchange.parent_id
-        if self._last and not exchange.item:
+        if self._last and (not exchange.item or exchange.message.get("type") == _WRITTEN):
             self._joined.append([*self._last, *made])
         self._last = [*self._last, *made]
         self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
@@ -239,8 +238,11 @@ class _ConversationReader:
         """Whether a message repeats a call together with its result (AutoGen's summary)."""
         use = self._uses.get(call.call_id or "", 0)
         known = self._requests.with_id(call.call_id, call.name, use - 1) if use else None
-        has_result = any([result.call_id == call.call_id for result in exchange.results])
-        return known is not None and has_result and known.args == call.args
+        outputs = [result.output for result in exchange.results if result.call_id == call.call_id]
+        if known is None and exchange.message.get("type") == _SUMMARY:  # the event before it may have lost the id
+            made = [record for record in self._requests.known if record.name == call.name and not record.call_id]
+            known = next((record for record in made if record.output in outputs), None)
+        return known is not None and bool(outputs) and known.args == call.args
 
     def part_doubtful_groups(self) -> None:
         """Ungroup calls of several messages unless all were answered: results between them may be missing."""
@@ -269,7 +271,7 @@ class _ConversationReader:
             known.name = known.name or call.name
             if known.args is NOTHING:
                 known.args = call.args
-            if _is_answered(call):
+            if _is_answered(call) or (known.withheld and not call.withheld):
                 self._answer(known, call)
         self._has_history = self._has_history or not self.answering
         self._waiting[id(known)] = known
@@ -347,7 +349,7 @@ class _ConversationReader:
 
         Spans do not count: they may repeat the refusal in a format that does not mark it as one.
         """
-        if not request.withheld or result.withheld or self._start_ns is not None or result.error in _UNCONFIRMED:
+        if not request.withheld or result.withheld or self._start_ns is not None or result.error in UNCONFIRMED:
             return False
         is_later = self._shown_in is not None and request.turn is not None and request.turn < self._shown_in
         return is_later or id(request) not in self._requests.refused
