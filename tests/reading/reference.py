@@ -59,12 +59,12 @@ def _containers() -> str:
             "none of the above",
         ),
     ]
-    return _table(("`input_format`", "container", "told by"), rows)
+    return _table(("`input_format`", "container", "recognized by"), rows)
 
 
 def _transcripts() -> str:
     rows = [(each.name, each.conversation, each.told_by) for each in (*DOCUMENTS, *LINES)]
-    return _table(("transcript", "a conversation is", "told by"), rows)
+    return _table(("transcript", "a conversation is", "recognized by"), rows)
 
 
 def _conventions() -> str:
