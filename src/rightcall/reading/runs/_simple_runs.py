@@ -96,17 +96,16 @@ class SimpleRun:
         keep: tuple[str, ...],
         spans: list[ReadSpan],
         trajectory: Trajectory,
+        times: tuple[int, int],
         conventions: Iterable[str],
     ) -> None:
         root = next(span for span in spans if span.parent_id is None)
-        held = request.held
         self.line, self._limits, self._keep, self.trajectory = request.line, limits, keep, trajectory
         self.trace_id = root.trace_id
         self.root = (root.name, root.scope)
         """The name and scope of the topmost span."""
-        self.begin = min([span.start_time_unix_nano or 0 for span, _ in held])
-        self.end = max([span.end_time_unix_nano or 0 for span, _ in held])
-        self.count = len(held)
+        self.begin, self.end = times
+        self.count = len(request.held)
         self.conventions = dict.fromkeys(conventions)
         """The conventions by which its calls were read."""
 
@@ -144,7 +143,7 @@ class SimpleRuns:
                 others.append((span, scope, shape))
                 tells = tells or plans.tells
             else:
-                calls.append((span, shape, plan))
+                calls.append((span, shape, plan, span.parent()))
                 scopes.add(scope)
         if not calls or not others or len(scopes) > 1:
             return None
@@ -224,13 +223,13 @@ class SimpleRuns:
         scope: str,
         tells: bool,
     ) -> SimpleRun | None:
-        layers = {scope or plan.shape.dialect for _, _, plan in calls}
+        layers = {scope or plan.shape.dialect for _, _, plan, _ in calls}
         spans = self._read_others(others) if len(layers) == 1 and _is_one_tree(calls, others) else None
         if spans is None:
             return None
         roles: dict[int, Role] = {id(span): kind for span in spans if (kind := span.kind) in ("agent", "model")}
         tree = Tree(spans, roles)
-        turns = turns_in(spans, roles, tree, _no_messages) if len(roles) > 1 else Turns()
+        turns = turns_in(spans, roles, tree, lambda span: _SILENT) if len(roles) > 1 else Turns()
         made = self._calls(calls, scope, tree) if turns.count == 1 and turns.is_known else None
         if made is None:
             return None
@@ -238,16 +237,18 @@ class SimpleRuns:
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
         asked, answered = asked_and_answered(spans, roles, tree) if tells or "model" in roles.values() else (None, None)
+        begin = min([span.start_time_unix_nano or 0 for span, _ in request.held])
+        end = max([span.end_time_unix_nano or 0 for span, _ in request.held])
         trajectory = Trajectory(
             calls=tuple(made),
             input=asked,
             output=answered,
             trace_id=spans[0].trace_id,
             metadata=metadata,
-            usage=usage_beside(spans, roles, made),
+            usage=usage_beside(spans, roles, made, end - begin),
         )
-        conventions = [plan.shape.convention.name for _, _, plan in calls]
-        return SimpleRun(request, self._limits, self._keep, spans, trajectory, conventions)
+        conventions = [plan.shape.convention.name for _, _, plan, _ in calls]
+        return SimpleRun(request, self._limits, self._keep, spans, trajectory, (begin, end), conventions)
 
     def _read_others(self, others: list[tuple[OtlpSpan, str, Shape]]) -> list[ReadSpan] | None:
         """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
@@ -265,27 +266,21 @@ class SimpleRuns:
         """Return the calls in order; None if one is not simple, or they do not follow one another."""
         made = []
         latest = -1
-        for span, shape, plan in sorted(calls, key=_start) if _are_mixed(calls) else calls:
+        agents: dict[tuple[str | None, str | None], str | None] = {}
+        for span, shape, plan, parent in sorted(calls, key=_start) if _are_mixed(calls) else calls:
             start, end = span.start_time_unix_nano or 0, span.end_time_unix_nano or 0
-            call = self._call(span, shape, plan, scope, tree) if latest <= start else None
-            if call is None:
+            if start < latest or span.status.code == _FAILED:
                 return None
-            made.append(call)
+            attributes: Any = RawAttributes(shape, shape.places, span.attributes)
+            record = self._record(Span(span.name, "", None, None, None, None, attributes, False, "", scope), plan)
+            if record is None:
+                return None
+            place = (parent, record.agent)
+            if place not in agents:
+                agents[place] = tree.agent_of(*place)
+            made.append(_tool_call(record, (span.span_id or "").lower(), agents[place], start, end))
             latest = max(end, start + 1)
         return made
-
-    def _call(self, span: OtlpSpan, shape: Shape, plan: _CallPlan, scope: str, tree: Tree) -> ToolCall | None:
-        if span.status.code == _FAILED:
-            return None
-        attributes: Any = RawAttributes(shape, shape.places, span.attributes)
-        named = Span(span.name, "", None, None, None, None, attributes, False, "", scope)
-        record = self._record(named, plan)
-        if record is None:
-            return None
-        agent = tree.agent_of(span.parent(), record.agent)
-        return _tool_call(
-            record, (span.span_id or "").lower(), agent, span.start_time_unix_nano, span.end_time_unix_nano
-        )
 
     def _record(self, span: Span, plan: _CallPlan) -> CallRecord | None:
         """Read a call by its plan; None if more has to be asked about it."""
@@ -329,7 +324,8 @@ def simple_runs(limits: Limits, keep: tuple[str, ...]) -> SimpleRuns:
     return SimpleRuns(limits, keep)
 
 
-_Call = tuple[OtlpSpan, Shape, _CallPlan]
+_Call = tuple[OtlpSpan, Shape, _CallPlan, str | None]
+"""A span of a call, its shape, its plan and its parent."""
 
 
 def _start(call: _Call) -> int:
@@ -338,7 +334,7 @@ def _start(call: _Call) -> int:
 
 def _are_mixed(calls: list[_Call]) -> bool:
     """Whether calls are not recorded in order of their start."""
-    starts = [span.start_time_unix_nano or 0 for span, _, _ in calls]
+    starts = [call[0].start_time_unix_nano or 0 for call in calls]
     return starts != sorted(starts)
 
 
@@ -361,10 +357,11 @@ def _planned(span: Span, shape: Shape) -> _CallPlan | None:
 def _tool_call(
     record: CallRecord, span_id: str | None, agent: str | None, start: int | None, end: int | None
 ) -> ToolCall:
-    output = record.output
-    is_suspected = output.__class__ is str and reads_like_error(output)
-    names = (record.tool_id, record.call_id, span_id, None, agent)
-    return ToolCall(record.name, record.args, output, None, None, None, *names, start, end, "span", is_suspected)
+    name, args, output, tool_id, call_id = record.name, record.args, record.output, record.tool_id, record.call_id
+    odd = output.__class__ is str and reads_like_error(output)
+    return ToolCall(
+        name, args, output, None, None, None, tool_id, call_id, span_id, None, agent, start, end, "span", odd
+    )
 
 
 def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) -> bool:
@@ -379,16 +376,12 @@ def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) 
         placed.update([own for own, parent in inner.items() if parent in placed])
     if len(placed) <= len(inner):
         return False
-    held += [span for span, _, _ in calls]
+    held += [call[0] for call in calls]
     if len({span.trace_id for span in held}) > 1:
         return False
     if any([span.start_time_unix_nano is None or span.end_time_unix_nano is None for span in held]):
         return False
-    leaves = {(span.span_id or "").lower() for span, _, _ in calls}
+    leaves = {(call[0].span_id or "").lower() for call in calls}
     if len(leaves) < len(calls) or "" in leaves or not leaves.isdisjoint(inner):
         return False
-    return all([span.parent() in inner for span, _, _ in calls])
-
-
-def _no_messages(span: ReadSpan) -> Conversation:
-    return _SILENT
+    return {call[3] for call in calls}.issubset(inner)

@@ -21,12 +21,18 @@ def usage_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Usage | No
     return None if usage == Usage() else usage
 
 
-def usage_beside(spans: Sequence[ReadSpan], roles: Mapping[int, Role], calls: Sequence[ToolCall]) -> Usage | None:
-    """Return the usage of a run whose spans other than calls are these, and whose calls are leaves."""
+def usage_beside(
+    spans: Sequence[ReadSpan], roles: Mapping[int, Role], calls: Sequence[ToolCall], extent: int
+) -> Usage | None:
+    """Return the usage of a run whose spans other than calls are these, and whose calls are leaves.
+
+    `extent` is the time from the first start to the last end, with that of spans that have nothing to do with agents.
+    """
     given, made = tokens_of(spans, roles)
-    known = [span for span in spans if span.kind or not KEYS.isdisjoint(span.attributes.keys())] or spans
-    times = [(span.start_ns, span.end_ns) for span in known] + [(call.start_ns, call.end_ns) for call in calls]
-    extent = max([end or 0 for _, end in times]) - min([start or 0 for start, _ in times])
+    known = [span for span in spans if span.kind or not KEYS.isdisjoint(span.attributes.keys())]
+    if known and len(known) < len(spans):
+        times = [(span.start_ns, span.end_ns) for span in known] + [(call.start_ns, call.end_ns) for call in calls]
+        extent = max([end or 0 for _, end in times]) - min([start or 0 for start, _ in times])
     usage = Usage(duration_ns=extent if extent >= 0 else None, input_tokens=given, output_tokens=made)
     return None if usage == Usage() else usage
 

@@ -147,7 +147,8 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
         return self.places.keys()
 
     def __getitem__(self, key: str) -> Any:
-        return self.get(key)
+        place = self.places.get(key)
+        return None if place is None else value_of(self.held[place].value)
 
     def __contains__(self, key: str) -> bool:
         return key in self.places
