@@ -295,5 +295,5 @@ def test_three_runs_are_compared_on_one_scale(shop: Path) -> None:
     rows = [line.removeprefix("│ ").split() for line in done.stdout.splitlines()]
     assert done.returncode == 0
     assert ["rate", "100", "%", "100", "%", "67", "%"] in rows
-    assert [row[2:] for row in rows if row[0] == "against"] == [["could", "be", "chance", "worse"]]
+    assert [row[2:] for row in rows if row[0] == "against"] == [["not", "told", "apart", "worse"]]
     assert ["sure", "10/10", "10/10", "0/10"] in rows

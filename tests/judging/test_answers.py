@@ -272,7 +272,7 @@ def test_an_answer_is_expected_of_the_run_or_of_its_turns(type_id: str) -> None:
         ("contains", "lap", "phone", {}, 'the final output should contain "lap": "phone"'),
         ("contains", "lap", "laptop", {"negated": True}, 'the final output must not contain "lap": "laptop"'),
         ("regex-match", "^P", "x", {}, 'the final output should match "^P": "x"'),
-        ("json-similarity", [1, 2], [1, 3], {}, "the final output is similar to 0.75: has [1] 3, expected 2"),
+        ("json-similarity", [1, 2], [1, 3], {}, "the final output is similar to 0.75: [1] 3, expected 2"),
         (
             "response-match",
             "two words",

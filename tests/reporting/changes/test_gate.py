@@ -26,7 +26,7 @@ def test_a_loss_in_every_case_is_worse() -> None:
     said = compared([(14, 20), (18, 20), (17, 20)], [(9, 20), (11, 20), (9, 20)])
 
     assert (said.verdict, said.exit_code) == ("worse", 1)
-    assert [case.told for case in said.cases] == ["could be chance", "likely worse", "worse"]
+    assert [case.told for case in said.cases] == ["not told from chance", "likely worse", "worse"]
     assert said.interval == pytest.approx((-0.483955, -0.166501), abs=1e-6)
 
 

@@ -176,7 +176,7 @@ class SimilarAnswer(msgspec.Struct, frozen=True):
             part_of(actual, self.config.target_output_key, self.limits)
         except InputError as problem:
             return [f"has {problem}"]
-        found = [each.clause("has", "has no", "is") for each in self.differences(actual)[:3]]
+        found = [each.clause("", "no") for each in self.differences(actual)[:3]]
         return [f"is similar to {self.score(actual):.4g}: {'; '.join(found)}"]
 
     def _likeness(self) -> Likeness:

@@ -23,7 +23,7 @@ from rightcall.values.statistics import (
 )
 
 GateVerdict = Literal["worse", "better", "no worse", "inconclusive"]
-Told = Literal["worse", "likely worse", "better", "likely better", "could be chance"]
+Told = Literal["worse", "likely worse", "better", "likely better", "not told from chance"]
 LIKELY = 0.10
 """The adjusted chance up to which a change of one case is called likely."""
 _HALF = 0.5
@@ -209,7 +209,7 @@ class _Weighed:
             return "worse" if odds.adjusted_worse <= half else "likely worse"
         if odds.adjusted_better <= LIKELY:
             return "better" if odds.adjusted_better <= half else "likely better"
-        return "could be chance"
+        return "not told from chance"
 
 
 def _has_open(pairs: _Pairs) -> bool:

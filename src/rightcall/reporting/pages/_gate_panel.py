@@ -15,6 +15,7 @@ from rightcall.values.results import Verdict
 _WIDTH = 520.0
 """The width of the scale, in units of its drawing."""
 _LEAST_REACH = 0.2
+_WORDS = {"not told from chance": "could be chance"}
 _SIGNS: dict[str, Verdict] = {
     "worse": "failed",
     "better": "passed",
@@ -63,7 +64,7 @@ def gate_panel(said: Gate) -> GatePanel | None:
     def place(share: float) -> float:
         return round((share / reach + 1.0) * _WIDTH / 2, 1)
 
-    words: Counter[str] = Counter([case.told for case in said.cases if _differs(case)])
+    words = Counter([_WORDS.get(case.told, case.told) for case in said.cases if _differs(case)])
     left = said.left_out
     without = (
         f"{said.open_trials:,} trials" + (", they decide" if said.open_decides else "") if said.open_trials else "none"
@@ -88,7 +89,7 @@ def gate_panel(said: Gate) -> GatePanel | None:
             ("Changed", f"{len(left.changed):,}"),
             ("Without an answer", without),
         ),
-        told={case.case_id: (counts_text(case), case.told) for case in said.cases},
+        told={case.case_id: (counts_text(case), _WORDS.get(case.told, case.told)) for case in said.cases},
         notes=tuple(gate_notes(said)),
     )
 

@@ -163,7 +163,7 @@ def rate_rows(trials: Sequence[Mapping[str, GateSide]], names: Sequence[str]) ->
     yield "95 %", [interval_text(these_cases_again(run)) for run in measured]
     rule = GateRule(confidence=1.0 - 0.05 / max(1, len(trials) - 1))
     said = [gate(trials[0], sides, rule).verdict for sides in trials[1:]]
-    words = [word if word in ("better", "worse") else "could be chance" for word in said]
+    words = [word if word in ("better", "worse") else "not told apart" for word in said]
     yield f"against {names[0]}", ["", *words]
 
 

@@ -43,7 +43,7 @@ def gate_lines(gate: Gate, base: str, paper: Paper) -> Iterator[Line]:
     rates = f"{share_text(gate.before)} {paper.glyph(_ARROW)} {share_text(gate.after)}"
     word = gate.verdict.upper()
     yield ((word, _STYLES[gate.verdict]), f"   {rates}   {paper.text(points_text(gate))}" if gate.cases else "")
-    changed = sorted([case for case in gate.cases if case.told != "could be chance" or _differs(case)], key=_rank)
+    changed = sorted([case for case in gate.cases if case.told != "not told from chance" or _differs(case)], key=_rank)
     width = max([cell_count(_label(case, paper)) for case in changed[:_MOST_CASES]], default=0)
     counts = max([cell_count(paper.text(counts_text(case))) for case in changed[:_MOST_CASES]], default=0)
     for case in changed[:_MOST_CASES]:
