@@ -28,7 +28,7 @@ _MOST_LANES = 40
 
 
 class CallView(msgspec.Struct, frozen=True, kw_only=True):
-    """One call. `args` and `output` are `None` where they were not recorded."""
+    """One call. `args` and `output` are `None` where they were not recorded, `output` also where the call failed."""
 
     number: int
     name: str
@@ -75,7 +75,7 @@ def call_view(
     """
     call = calls[position]
     group = groups.get(call.group or "", ())
-    span = spans.get(call.span_id) if call.span_id is not None else None
+    span = msgspec.to_builtins(spans.get(call.span_id)) if call.span_id is not None else None
     return CallView(
         number=position + 1,
         name=call.name[:1_000],
@@ -84,8 +84,8 @@ def call_view(
         line="" if "args" in call.unrecorded else call_text("", call.args, _LINE, 60),
         gave="" if "output" in call.unrecorded or call.output is None else value_text(call.output, _LINE),
         args=None if "args" in call.unrecorded else value_shown(call.args, most, whole=most == _TEXT),
-        output=None if "output" in call.unrecorded else value_shown(call.output, most, whole=most == _TEXT),
-        error=shown_text(call.error, most, whole=most == _TEXT) if call.error is not None else None,
+        output=value_shown(call.output, most, whole=most == _TEXT) if _has_output(call) else None,
+        error=shown_text(_error_text(call.error, span), most, whole=most == _TEXT) if call.error is not None else None,
         suspected_error=call.suspected_error,
         internal=call.internal is True,
         facts=_facts(call, begin),
@@ -94,9 +94,7 @@ def call_view(
         more_together=max(0, len(group) - 1 - _MOST_TOGETHER),
         unrecorded=tuple(sorted(call.unrecorded)),
         record=shown_text(_pretty(_plain(call)), 10 * most) if most == _TEXT else None,
-        span=shown_text(_pretty(msgspec.to_builtins(span)), 10 * most, whole=True)
-        if span is not None and most == _TEXT
-        else None,
+        span=shown_text(_pretty(span), 10 * most, whole=True) if span is not None and most == _TEXT else None,
     )
 
 
@@ -108,12 +106,31 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
         name=call.name[:200],
         sign=sign,
         args=None if "args" in call.unrecorded else ShownText(value_text(call.args, _BRIEF)),
-        output=None if "output" in call.unrecorded else ShownText(value_text(call.output, _BRIEF)),
+        output=ShownText(value_text(call.output, _BRIEF)) if _has_output(call) else None,
         error=shown_text(call.error, _BRIEF) if call.error is not None else None,
         suspected_error=call.suspected_error,
         internal=call.internal is True,
         unrecorded=tuple(sorted(call.unrecorded)),
     )
+
+
+def _has_output(call: ToolCall) -> bool:
+    """Return whether there is an output to show. A call that failed and gave nothing has none, not even null."""
+    return "output" not in call.unrecorded and (call.output is not None or call.error is None)
+
+
+def _error_text(error: str, span: Any) -> str:
+    """Return the message of an error after its type, if the span of the call recorded one that the message lacks.
+
+    The message of a `KeyError` is only the key: OpenTelemetry records the type of an exception apart from its message.
+    """
+    events = span.get("events", ()) if isinstance(span, dict) else ()
+    for event in reversed(events):
+        attributes = event.get("attributes", {}) if event.get("name") == "exception" else {}
+        kind = attributes.get("exception.type")
+        if attributes.get("exception.message") == error and isinstance(kind, str) and kind:
+            return error if error.startswith((kind, kind.rpartition(".")[2])) else f"{kind}: {error}"
+    return error
 
 
 def value_shown(value: Any, most: int = _TEXT, *, whole: bool = True) -> ShownText:

@@ -68,6 +68,8 @@ class TableView(msgspec.Struct, frozen=True):
     title: str
     steps: tuple[StepView, ...]
     left_out: int = 0
+    is_silent: bool = False
+    """Whether no call was expected and none was made."""
 
 
 class CheckView(msgspec.Struct, frozen=True):
@@ -208,7 +210,7 @@ def _tables(result: CaseResult, one: EvaluationResult, most_steps: int) -> Itera
         steps = [step for step in path.alignment.steps if step.kind != "extra" or _shows(path, step)]
         views = tuple(_step_views(steps, path, calls, most_steps))
         left = len(steps) - len(views) + path.alignment.left_out
-        yield TableView(f"Turn {number}" if len(paths) > 1 else "", views, left)
+        yield TableView(f"Turn {number}" if len(paths) > 1 else "", views, left, not path.alignment.steps and not left)
 
 
 def _step_views(steps: Sequence[Step], path: ExpectedPath, calls: Sequence[ToolCall], most: int) -> Iterator[StepView]:

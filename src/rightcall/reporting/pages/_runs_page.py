@@ -323,9 +323,9 @@ def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Ma
 
 
 def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
-    """Return the cases whose verdicts differ between runs, in the order they first occur."""
+    """Return the cases whose verdicts differ between runs, by id: parallel cases end in another order in each run."""
     rows = []
-    for case_id in dict.fromkeys(case_id for verdicts in runs for case_id in verdicts):
+    for case_id in sorted({case_id for verdicts in runs for case_id in verdicts}):
         found = tuple([verdicts.get(case_id) for verdicts in runs])
         if len(set(found)) > 1:
             rows.append(VerdictRow(case_id[:_LONGEST_ID], case_key(case_id), found))

@@ -315,7 +315,7 @@ class _Making:
             return self._not_called(row)
         number = step.actual + 1
         view, placed = self._steps.get(number), self._by_call.get(number, [])
-        bar = self._material.bars.get(number)
+        bar, codes = self._material.bars.get(number), [each.finding.code for each in placed]
         allowed = view is not None and view.note == "allowed"
         fate = "" if view is None or allowed else view.kind
         fate = "failed" if placed and fate in _QUIET else fate
@@ -326,6 +326,7 @@ class _Making:
             call=self._material.views.get(number),
             bar=bar,
             changes=tuple([_plain_source(change) for change in view.changes]) if view is not None else (),
+            differs="output" if "RC106" in codes and "RC104" not in codes else "argument",
             note=view.note if view is not None and not allowed else "",
             problems=tuple([problem_view(each) for each in placed[:10]]),
             flows=self._material.flows.get(number, ()),

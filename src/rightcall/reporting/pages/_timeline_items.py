@@ -37,6 +37,8 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
     call: CallView | None = None
     bar: BarView | None = None
     changes: tuple[Change, ...] = ()
+    differs: str = "argument"
+    """What the changes are about, the head of their column: `argument` or `output`."""
     note: str = ""
     problems: tuple[ProblemView, ...] = ()
     flows: tuple[Flow, ...] = ()
