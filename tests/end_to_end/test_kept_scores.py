@@ -60,6 +60,26 @@ def test_kept_scores_are_a_run_that_is_shown_reported_and_compared(traces: Path)
     assert header["finished"] is not None
 
 
+def test_paths_that_differ_in_an_ignored_argument_are_unchanged(traces: Path) -> None:
+    for key in ("a1", "b2"):
+        (traces / "traces" / "2.json").write_text(log(("search", {"key": key})))
+        score(traces, "--keep")
+    names = [folder.name for folder in sorted((traces / ".rightcall" / "runs").iterdir())]
+
+    whole, by_tool, by_name, other = [
+        rightcall("diff", *names, *options, cwd=traces).stdout
+        for options in ([], ["--ignore-arg", "search.key"], ["--ignore-arg", "key"], ["--ignore-arg", "pay.key"])
+    ]
+    refused = rightcall("diff", *names, "--gate", "--ignore-arg", "key", cwd=traces)
+
+    assert whole == other
+    assert whole.endswith("\n1 other path · 1 unchanged\n")
+    assert by_tool == by_name
+    assert by_tool.startswith("  no change in 2 cases\n")
+    assert refused.returncode == 2
+    assert "gates and tables go by verdicts alone" in refused.stderr
+
+
 def test_what_failed_when_it_was_last_kept_is_scored_again(traces: Path) -> None:
     nothing = score(traces, "--failed")
     score(traces, "--runs", "kept")

@@ -125,6 +125,14 @@ def _pieces(name: str, report: Report, runs: tuple[RunFolder | None, RunFolder],
     help="How many changes of each kind to list.",
 )
 @option(
+    "What",
+    "--ignore-arg",
+    "ignored",
+    multiple=True,
+    metavar="[TOOL.]NAME",
+    help="Do not compare this argument, such as a generated id; repeatable.",
+)
+@option(
     "Gate",
     "--gate",
     "is_gate",
@@ -141,6 +149,7 @@ def diff(
     runs: str | None,
     fail_on_flip: bool,
     most: int,
+    ignored: tuple[str, ...],
     is_gate: bool,
     no_redact: bool,
     **rule: Any,
@@ -152,6 +161,8 @@ def diff(
     """
     if len(names) < 2:
         raise click.UsageError("give two runs, or more")
+    if ignored and (is_gate or len(names) > 2):
+        raise click.UsageError("--ignore-arg is for the paths of two runs; gates and tables go by verdicts alone")
     found = [opened(name, runs) for name in names]
     if is_gate:
         if fail_on_flip or len(found) > 2:
@@ -162,7 +173,7 @@ def diff(
         return print_gate(found[0], found[1], rule)
     from rightcall.reporting.reports import comparison_lines, verdict_lines
 
-    sides = [sides_in(run) for run in found]
+    sides = [sides_in(run, ignored) for run in found]
     called = [name_of(run) for run in found]
     screen = Screen()
     comparison = compared(sides[0], sides[-1], redacts=not no_redact)
@@ -259,9 +270,9 @@ def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
     return chosen
 
 
-def sides_in(run: RunFolder) -> dict[str, CaseSide]:
-    """What a run has of each of its cases. Raises `StoreError`."""
-    return sides_of(run.results(), run.needed, run.needed_of, run.quarantined)
+def sides_in(run: RunFolder, ignored: Sequence[str] = ()) -> dict[str, CaseSide]:
+    """What a run has of each of its cases, without arguments that are `ignored`. Raises `StoreError`."""
+    return sides_of(run.results(), run.needed, run.needed_of, run.quarantined, frozenset(ignored))
 
 
 def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, strategies as st
 
@@ -15,6 +16,7 @@ from rightcall.reporting.changes import (
     compared_calls,
     overview,
     path_changes,
+    redacted_comparison,
     sides_of,
 )
 from rightcall.values.results import Difference, Source, Verdict
@@ -188,3 +190,78 @@ def test_calls_a_case_are_the_mean_of_all_repeats() -> None:
     seen = overview(sides_of([result("a", "passed", "x"), result("a", "passed", "x", "y", "z", repeat=1)]))
 
     assert seen.calls == 2.0
+
+
+def called(*calls: ToolCall, verdict: Verdict = "passed", **known: Any) -> list[CaseResult]:
+    return [msgspec.structs.replace(result("one", verdict), trajectory=Trajectory(calls=calls, **known))]
+
+
+@pytest.mark.parametrize(
+    ("ignored", "left"),
+    [
+        ((), ("pay.key", "search.key", "search.n")),
+        (("key",), ("search.n",)),
+        (("pay.key",), ("search.key", "search.n")),
+        (("n", "search.key", "pay.key"), None),
+        (("ke", "pay", "pay.", ".key", "other.key"), ("pay.key", "search.key", "search.n")),
+    ],
+)
+def test_ignored_arguments_are_not_compared(ignored: tuple[str, ...], left: tuple[str, ...] | None) -> None:
+    before = called(ToolCall("search", {"key": 1, "n": {"of": [1]}}), ToolCall("pay", {"key": {"a": 1}}))
+    after = called(ToolCall("search", {"key": 2, "n": {"of": [2]}}), ToolCall("pay", {"key": {"a": 2}}))
+
+    comparison = compare(sides_of(before, ignored=ignored), sides_of(after, ignored=ignored))
+
+    assert [change.other_arguments for change in comparison.cases] == ([] if left is None else [left])
+    assert comparison.same == (left is None)
+
+
+def test_an_argument_that_only_one_side_has_can_be_ignored() -> None:
+    before, after = called(ToolCall("a", {"x": 1})), called(ToolCall("a", {"x": 1, "key": 2}))
+
+    assert compare(sides_of(before), sides_of(after)).cases[0].other_arguments == ("a.key",)
+    assert not compare(sides_of(before, ignored=["a.key"]), sides_of(after, ignored=["a.key"])).cases
+
+
+def test_names_with_dots_are_the_longest_that_fits() -> None:
+    before, after = [called(ToolCall("a.b", {"x": 1, "x.y": {"z": n}})) for n in (1, 2)]
+
+    [change] = compare(sides_of(before), sides_of(after)).cases
+
+    assert change.other_arguments == ("a.b.x.y",)
+    assert not compare(*[sides_of(each, ignored=change.other_arguments) for each in (before, after)]).cases
+
+
+def test_other_arguments_beside_another_call_are_not_all_that_changed() -> None:
+    before, after = called(ToolCall("a", {"x": 1})), called(ToolCall("a", {"x": 2}), ToolCall("b", {}))
+
+    assert compare(sides_of(before), sides_of(after)).cases[0].other_arguments == ()
+
+
+def test_ignored_arguments_leave_verdicts_as_they_are() -> None:
+    before, after = called(ToolCall("a", {"x": 1})), called(ToolCall("a", {"x": 2}), verdict="failed")
+
+    [change] = compare(sides_of(before, ignored=["x"]), sides_of(after, ignored=["x"])).cases
+
+    assert (change.kind, change.path) == ("worse", ())
+
+
+def test_ignored_arguments_do_not_order_calls_without_an_order() -> None:
+    """Generated ids sort at random, and the calls would seem to have changed places."""
+    calls = [
+        [ToolCall("a", {"id": 1, "n": 1}), ToolCall("a", {"id": 2, "n": 2})],
+        [ToolCall("a", {"id": 4, "n": 1}), ToolCall("a", {"id": 3, "n": 2})],
+    ]
+    before, after = [called(*each, unordered=((0, 2),)) for each in calls]
+
+    assert not compare(sides_of(before, ignored=["id"]), sides_of(after, ignored=["id"])).cases
+
+
+def test_a_secret_in_an_ignored_argument_is_hidden_elsewhere() -> None:
+    before, after = [called(ToolCall("a", {"password": "correct horse", "note": f"{n} correct horse"})) for n in (1, 2)]
+
+    changed = redacted_comparison(compare(*[sides_of(each, ignored=["password"]) for each in (before, after)]))
+
+    [difference] = changed.cases[0].path[0].differences
+    assert difference.path == "note"
+    assert "horse" not in repr(difference)

@@ -115,7 +115,8 @@ def pages(text: str) -> list[str]:
     sides = sides_of([])
     changes = changes_of(compare(sides, sides), sides, sides)
     changed = ChangeLine(case_id=text, key="key", before="passed", after="failed", scores=(text,), path=(text or "x",))
-    lined, _ = aligned([call], [call, call])
+    drifted = replace(changed, after="passed", arguments=(text,), change=(text or "x",))
+    lined, _ = aligned([call], [call, call], ignored=(text,))
     compared = ComparedCase(
         case_id=text, before="passed", after="failed", sentence=sentence_of_change(lined), calls=lined, scores=(text,)
     )
@@ -131,8 +132,11 @@ def pages(text: str) -> list[str]:
         compare_html(
             ComparePage(
                 before=lines[0], after=lines[1], changes=changes, tabs=(), shown="regressions", title=text, trail=trail,
-                groups=groups_of((changed,), "key", {text: (text, text)}, {"a": "a", "b": "b"}, links, only=text),
-                filtered=text, said=(text,), case=compared,
+                groups=groups_of(
+                    (changed, drifted), "key", {text: (text, text)}, {"a": "a", "b": "b"}, links,
+                    only=text, ignored=(text,),
+                ),
+                filtered=text, ignored=(text, "b"), said=(text,), case=compared,
             ),
             links,
         ),

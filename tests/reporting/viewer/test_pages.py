@@ -154,6 +154,48 @@ def test_a_comparison_has_flips_first_in_the_words_of_the_terminal(runs: Path, g
     assert "gift_card" in browser.get(f"/compare?a={good.folder.name}&b={bad.folder.name}&show=same").text
 
 
+def test_an_argument_that_alone_differs_can_be_ignored_and_compared_again(tmp_path: Path, runs: Path) -> None:
+    made = [
+        new_run(
+            runs,
+            *[
+                replace(each, case_id=f"card {n}")
+                for n in range(3)
+                for each in results_of(tmp_path, gift_card=[call("search", query="card", key=f"{letter}{n}")])
+            ],
+            *results_of(tmp_path, laptop_search=[*RIGHT[:1], call("reserve", 10, 20, item=item)]),
+        )
+        for letter, item in (("a", "P001"), ("b", "P010"))
+    ]
+    browser, address = Browser(runs), f"/compare?a={made[0].folder.name}&b={made[1].folder.name}"
+
+    page = browser.get(f"{address}&show=paths").text
+    [href] = re.findall(r'href="([^"]*)">ignore this argument', page)
+    ignoring = browser.get(unescape(href)).text
+    [back] = re.findall(r'<a class="tag" href="([^"]*)">ignoring <code>search.key</code>', ignoring)
+    same = browser.get(f"{unescape(href)}&show=same".replace("show=paths&", "")).text
+
+    assert "3 cases search.key differs" in text_of(page)
+    assert unescape(href) == f"{address}&show=paths&ignore=search.key"
+    assert "1 Regressions 0 Fixes 0 Other paths or scores 3 Unchanged" in text_of(ignoring)
+    assert unescape(back) == f"{address}&show=paths"
+    assert "The calls are the same." in text_of(same)
+    links = re.findall(r'href="(/compare[^"]*)"', same)
+    assert [link for link in links if "ignore=search.key" not in link] == [back.replace("paths", "same")]
+    assert browser.get(f"{address}&show=paths").text == page
+
+
+def test_a_regression_stays_and_is_not_offered_to_be_ignored(runs: Path, good: RunFolder, bad: RunFolder) -> None:
+    address = f"/compare?a={good.folder.name}&b={bad.folder.name}"
+
+    page = Browser(runs).get(address).text
+    ignoring = Browser(runs).get(f"{address}&ignore=item&ignore=&ignore={'x' * 201}").text
+
+    assert "ignore this argument" not in page
+    assert "1 Regressions 0 Fixes 0 Other paths or scores 1 Unchanged" in text_of(ignoring)
+    assert ignoring.count('class="tag"') == 1
+
+
 def test_cases_that_one_run_has_are_listed_with_it(tmp_path: Path, runs: Path) -> None:
     old = new_run(runs, *results_of(tmp_path, laptop_search=RIGHT))
     new = new_run(runs, *results_of(tmp_path, gift_card=SEARCH))

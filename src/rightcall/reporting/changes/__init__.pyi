@@ -22,6 +22,7 @@ from ._gate import (
 from ._path_changes import (
     ComparedCall as ComparedCall,
     PathChange as PathChange,
+    compared_call as compared_call,
     compared_calls as compared_calls,
     path_changes as path_changes,
 )

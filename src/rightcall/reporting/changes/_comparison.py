@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Literal
 
@@ -56,6 +56,19 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the case is in quarantine in the later run that has it: its change counts in nothing."""
         side = self.after or self.before
         return side is not None and side.is_quarantined
+
+    @property
+    def other_arguments(self) -> tuple[str, ...]:
+        """The arguments, such as `search.key`, that alone make the path another; none where a call does."""
+        if not all(step.kind == "arguments" for step in self.path):
+            return ()
+        calls = [call for side in (self.before, self.after) if side is not None for call in side.path]
+        known: dict[str, dict[str, None]] = {}
+        for call in calls:
+            known.setdefault(call.name, {}).update(dict.fromkeys(call.compared or ()))
+        found = {(step.name, each.path): None for step in self.path for each in step.differences}
+        names = [(tool, _argument(path, known.get(tool, ()))) for tool, path in found]
+        return tuple(sorted({f"{tool}.{name}" for tool, name in names})) if all(name for _, name in names) else ()
 
     @property
     def has_other_answer(self) -> bool:
@@ -122,10 +135,12 @@ def sides_of(
     needed: int | None = None,
     needed_of: Mapping[str, int] | None = None,
     quarantined: Container[str] = (),
+    ignored: Collection[str] = (),
 ) -> dict[str, CaseSide]:
     """Return one side per case, by case id; `needed` is how many repeats must pass, all by default.
 
     `needed_of` says it of single cases, and comes first. `quarantined` are the ids of cases that count in nothing.
+    `ignored` are arguments that are not compared, such as `key` or, of one tool only, `search.key`.
 
     Only the path of each result stays in memory, not the outputs of its tools.
     """
@@ -133,7 +148,7 @@ def sides_of(
     repeats: dict[str, list[CaseSide]] = {}
     for result in results:
         tally.add(result)
-        repeats.setdefault(result.case_id, []).append(_side(result))
+        repeats.setdefault(result.case_id, []).append(_side(result, ignored))
     return {
         case_id: _merged(sides, tally.verdict(case_id), is_quarantined=case_id in quarantined)
         for case_id, sides in repeats.items()
@@ -189,6 +204,12 @@ def _score_changes(old: CaseSide, new: CaseSide) -> Iterator[ScoreChange]:
             yield ScoreChange(evaluator, before, after)
 
 
+def _argument(path: str, known: Iterable[str]) -> str:
+    """Return the argument that a difference is in; keys may have dots, so the longest that fits is meant."""
+    fitting = [name for name in known if path == name or path.startswith((f"{name}.", f"{name}["))]
+    return max(fitting, key=len, default="")
+
+
 def _place(change: CaseChange) -> tuple[int, str, int, int]:
     """Sort by kind of change, then by position in the eval set."""
     side = change.after or change.before
@@ -196,11 +217,11 @@ def _place(change: CaseChange) -> tuple[int, str, int, int]:
     return (_RANKS[change.kind], *((source.file, source.line, source.column) if source is not None else ("", 0, 0)))
 
 
-def _side(result: CaseResult) -> CaseSide:
+def _side(result: CaseResult, ignored: Collection[str]) -> CaseSide:
     trajectory = result.trajectory
     # A digest, because answers are compared and never shown here, and may be megabytes.
     answer = dump_json(trajectory.output) if trajectory is not None else ""
-    path = compared_calls(trajectory)
+    path = compared_calls(trajectory, ignored)
     return CaseSide(
         verdict=result.verdict,
         score=result.score,
@@ -242,5 +263,5 @@ def _redacted_change(change: CaseChange) -> CaseChange:
 def _redacted_side(side: CaseSide | None) -> CaseSide | None:
     if side is None:
         return None
-    path = tuple([ComparedCall(call.name, redacted_value(call.args)) for call in side.path])
+    path = tuple([msgspec.structs.replace(call, args=redacted_value(call.args)) for call in side.path])
     return msgspec.structs.replace(side, path=path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from rightcall.limits import DEFAULT_LIMITS
 from rightcall.matching.alignment import common_subsequence
 from rightcall.matching.matchers import equal
 from rightcall.values.results import Difference, text_pair, value_text
-from rightcall.values.trajectory import Trajectory
+from rightcall.values.trajectory import ToolCall, Trajectory
 
 _MOST_DIFFERENCES = 20
 _VALUE_WIDTH = 40
@@ -30,6 +30,15 @@ class ComparedCall(msgspec.Struct, frozen=True):
 
     name: str
     args: Mapping[str, Any] | None = None
+    ignored: tuple[str, ...] = ()
+    """Arguments of this call that are not compared. They stay in `args`, where redaction finds its secrets."""
+
+    @property
+    def compared(self) -> Mapping[str, Any] | None:
+        """The arguments that are compared."""
+        if not self.ignored or self.args is None:
+            return self.args
+        return {name: value for name, value in self.args.items() if name not in self.ignored}
 
 
 class PathChange(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,11 +59,20 @@ class PathChange(msgspec.Struct, frozen=True, omit_defaults=True):
 Calls = Sequence[ComparedCall]
 
 
-def compared_calls(trajectory: Trajectory | None) -> tuple[ComparedCall, ...]:
-    """Return the path of a trajectory. Calls whose order was not recorded are sorted by their text."""
+def compared_call(call: ToolCall, ignored: Collection[str] = ()) -> ComparedCall:
+    """Return what is compared of a call. `ignored` has arguments of all tools, `key`, or of one, `search.key`."""
+    args = None if "args" in call.unrecorded else call.args
+    if not ignored:
+        return ComparedCall(call.name, args)
+    left_out = [name for name in args or () if name in ignored or f"{call.name}.{name}" in ignored]
+    return ComparedCall(call.name, args, tuple(left_out))
+
+
+def compared_calls(trajectory: Trajectory | None, ignored: Collection[str] = ()) -> tuple[ComparedCall, ...]:
+    """Return the path of a trajectory. Calls whose order was not recorded are sorted by what is compared of them."""
     if trajectory is None:
         return ()
-    made = [ComparedCall(call.name, None if "args" in call.unrecorded else call.args) for call in trajectory.calls]
+    made = [compared_call(call, ignored) for call in trajectory.calls]
     for first, end in trajectory.unordered:
         made[first:end] = sorted(made[first:end], key=_text)
     return tuple(made)
@@ -93,7 +111,7 @@ def _counted(kind: Literal["removed", "added"], these: Sequence[str], others: Se
 
 
 def _text(call: ComparedCall) -> str:
-    return _plain_text([call.name, call.args])
+    return _plain_text([call.name, call.compared])
 
 
 def _in_place(before: Calls, after: Calls) -> Pairs:
@@ -145,7 +163,7 @@ def _moves(in_place: Pairs, moved: Pairs, before: Sequence[ComparedCall]) -> Ite
 
 def _other_arguments(pairs: Pairs, before: Calls, after: Calls) -> Iterator[PathChange]:
     for first, second in pairs:
-        old, new = before[first].args, after[second].args
+        old, new = before[first].compared, after[second].compared
         if old is not None and new is not None:
             found = tuple(islice(_differences(dict(old), dict(new), ""), _MOST_DIFFERENCES))
             if found:

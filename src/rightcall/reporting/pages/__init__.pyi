@@ -80,6 +80,8 @@ from ._run_page import (
     tool_html as tool_html,
 )
 from ._runs_page import (
+    LONGEST_IGNORED as LONGEST_IGNORED,
+    MOST_IGNORED as MOST_IGNORED,
     ChangeLine as ChangeLine,
     Changes as Changes,
     Moment as Moment,

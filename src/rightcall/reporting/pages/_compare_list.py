@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Literal
 
 import msgspec
 
+from rightcall.matching.matchers import equal
+from rightcall.reporting.changes import compared_call
 from rightcall.values.results import Verdict, call_text
 from rightcall.values.trajectory import ToolCall
 
 from ._gate_panel import GatePanel
-from ._runs_page import ChangeLine, Changes, PartOfList, RunLine
+from ._runs_page import MOST_IGNORED, ChangeLine, Changes, PartOfList, RunLine
 from ._templates import Links, render
 
 Shown = Literal["regressions", "fixes", "paths", "same"]
@@ -49,6 +51,9 @@ class ChangeGroup(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[ChangeRow, ...]
     more: int = 0
     href: str = ""
+    arguments: tuple[str, ...] = ()
+    """The arguments that alone differ in all of its cases; none where more does."""
+    ignore_href: str = ""
     is_open: bool = False
 
 
@@ -96,6 +101,8 @@ class ComparePage(PartOfList, frozen=True, kw_only=True):
     groups: tuple[ChangeGroup, ...]
     shown: Shown
     filtered: str = ""
+    ignored: tuple[str, ...] = ()
+    """Arguments that are not compared."""
     gate: GatePanel | None = None
     """What the gate says; none where no case can be compared."""
     said: tuple[str, ...] = ()
@@ -121,11 +128,13 @@ def lines_of(changes: Changes, shown: Shown) -> tuple[ChangeLine, ...]:
     return fixes if shown == "fixes" else tuple([line for line in changes.flips if line.after != "passed"])
 
 
-def tabs_of(changes: Changes, chosen: Shown, names: tuple[str, str], links: Links) -> tuple[Tab, ...]:
+def tabs_of(
+    changes: Changes, chosen: Shown, names: tuple[str, str], links: Links, ignored: Sequence[str] = ()
+) -> tuple[Tab, ...]:
     """Return the kinds of change, each with its number."""
     return tuple(
         [
-            Tab(name, label, len(lines_of(changes, name)), links.compare(*names, show=name), name == chosen)
+            Tab(name, label, len(lines_of(changes, name)), links.compare(*names, ignored, show=name), name == chosen)
             for name, label in _TABS
         ]
     )
@@ -133,6 +142,8 @@ def tabs_of(changes: Changes, chosen: Shown, names: tuple[str, str], links: Link
 
 def words_of(line: ChangeLine) -> tuple[str, ...]:
     """Return the change that a case is grouped by."""
+    if line.change:
+        return line.change[:_MOST_WORDS]
     return line.path[:_MOST_WORDS] if line.path else (line.summary,) if line.summary else ("the same calls",)
 
 
@@ -144,6 +155,7 @@ def groups_of(
     links: Links,
     *,
     only: str = "",
+    ignored: Sequence[str] = (),
 ) -> tuple[ChangeGroup, ...]:
     """Return cases by change, the commonest first. `only` is the change whose cases are all listed."""
     found: dict[tuple[str, ...], list[ChangeLine]] = {}
@@ -151,6 +163,7 @@ def groups_of(
         found.setdefault(words_of(line), []).append(line)
     ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
     groups = []
+    compared, show = (address["a"], address["b"]), address.get("show", "")
     for place, (words, cases) in enumerate(ordered[:_MOST_GROUPS]):
         key = " ".join(words)
         shown = cases if key == only else cases[:ROWS_A_CHANGE]
@@ -158,21 +171,24 @@ def groups_of(
         rows = [
             ChangeRow(
                 line=line,
-                href=f"{links.compare(address['a'], address['b'], **{**_rest(address), 'case': line.key})}#case",
+                href=f"{links.compare(*compared, ignored, **{**_rest(address), 'case': line.key})}#case",
                 trials=told.get(line.case_id, ("", ""))[0],
                 told=told.get(line.case_id, ("", ""))[1],
                 is_chosen=line.key == chosen,
             )
             for line in shown[:500]
         ]
-        href = links.compare(address["a"], address["b"], show=address.get("show", ""), change=key[:300])
+        arguments = cases[0].arguments if len({line.arguments for line in cases}) == 1 else ()
+        arguments = arguments if len(ignored) + len(arguments) <= MOST_IGNORED else ()
         groups.append(
             ChangeGroup(
                 words=words,
                 count=len(cases),
                 rows=tuple(rows),
                 more=len(cases) - len(rows),
-                href=href,
+                href=links.compare(*compared, ignored, show=show, change=key[:300]),
+                arguments=arguments,
+                ignore_href=links.compare(*compared, (*ignored, *arguments), show=show) if arguments else "",
                 is_open=place == 0 or key == only or any([row.is_chosen for row in rows]),
             )
         )
@@ -183,13 +199,16 @@ def aligned(
     before: Sequence[ToolCall],
     after: Sequence[ToolCall],
     expected: tuple[Mapping[int, str], Mapping[int, str]] = ({}, {}),
+    ignored: Collection[str] = (),
 ) -> tuple[tuple[AlignedCall, ...], int]:
     """Return two paths lined up by the names of their calls, and how many calls at their ends are left out.
 
     `expected` has the expected calls that those of each path were compared with, by position.
+    Calls that differ in `ignored` arguments alone are the same.
     """
     old, new = before[:_MOST_CALLS], after[:_MOST_CALLS]
     texts = [[call_text(call.name, call.args or {}, value_width=60)[:_CALL] for call in calls] for calls in (old, new)]
+    kept = [[compared_call(call, ignored).compared or {} for call in calls] for calls in (old, new)]
     found: list[AlignedCall] = []
     names = [[call.name for call in calls] for calls in (old, new)]
     for kind, a, b, c, d in SequenceMatcher(None, names[0], names[1], autojunk=False).get_opcodes():
@@ -197,7 +216,8 @@ def aligned(
             for left, right in zip(range(a, b), range(c, d), strict=True):
                 texts_of = texts[0][left], texts[1][right]
                 wanted = expected[1].get(right) or expected[0].get(left, "")
-                found.append(AlignedCall("same" if texts_of[0] == texts_of[1] else "changed", *texts_of, wanted))
+                is_same = texts_of[0] == texts_of[1] or (ignored and equal(kept[0][left], kept[1][right]))
+                found.append(AlignedCall("same" if is_same else "changed", *texts_of, wanted))
             continue
         found += [AlignedCall("gone", texts[0][place], "", expected[0].get(place, "")) for place in range(a, b)]
         found += [AlignedCall("new", "", texts[1][place], expected[1].get(place, "")) for place in range(c, d)]

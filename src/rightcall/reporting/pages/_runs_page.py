@@ -31,6 +31,9 @@ _ON_BOTH = {
     "not_measured": "not measured on both",
 }
 _LONGEST_ID = 400
+LONGEST_IGNORED = 200
+MOST_IGNORED = 20
+"""How many arguments an address can name that are not compared."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -263,6 +266,10 @@ class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
     """Where the verdict is the same: which it is, and whether the path is another."""
     scores: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    """Where the verdict is the same: the arguments that alone make the path another, such as `search.key`."""
+    change: tuple[str, ...] = ()
+    """What it is grouped by, if not by `path`."""
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
@@ -314,11 +321,26 @@ def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Ma
     return Changes(
         totals=tuple(totals_words(comparison)),
         flips=tuple(kinds["flip"]),
-        drifted=tuple(kinds["drifted"]),
+        drifted=_by_argument(kinds["drifted"]),
         only_before=tuple(kinds["only_before"]),
         only_after=tuple(kinds["only_after"]),
         same=tuple(same),
         weight=1 + len(changed) + len(same),
+    )
+
+
+def _by_argument(lines: Sequence[ChangeLine]) -> tuple[ChangeLine, ...]:
+    """Return lines so that those whose same arguments have other values each time, as generated ids, are a group."""
+    paths: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for line in lines:
+        paths.setdefault(line.arguments, set()).add(line.path)
+    return tuple(
+        [
+            replace(line, change=tuple([f"{name} differs" for name in line.arguments]))
+            if line.arguments and len(paths[line.arguments]) > 1
+            else line
+            for line in lines
+        ]
     )
 
 
@@ -351,7 +373,13 @@ def _change_line(change: CaseChange) -> ChangeLine:
         summary=summary,
         scores=tuple(score_words(change)),
         path=path,
+        arguments=_ignorable(change.other_arguments) if before == after else (),
     )
+
+
+def _ignorable(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return arguments if an address can hold them all."""
+    return names if len(names) <= MOST_IGNORED and all([len(name) <= LONGEST_IGNORED for name in names]) else ()
 
 
 def _same_line(case_id: str, side: CaseSide) -> ChangeLine:

@@ -109,9 +109,10 @@ class Links(msgspec.Struct, frozen=True):
         """Return the address of what changed over time, of one eval set and branch or of all."""
         return "" if self.is_one_file else f"/trends{_query(query)}"
 
-    def compare(self, before: str, after: str, **query: str | int) -> str:
-        """Return the address of the comparison of two runs."""
-        return "" if self.is_one_file else f"/compare{_query({'a': before, 'b': after, **query})}"
+    def compare(self, before: str, after: str, ignored: Sequence[str] = (), **query: str | int) -> str:
+        """Return the address of the comparison of two runs; `ignored` are arguments that are not compared."""
+        more = "".join([_query({"ignore": name}).replace("?", "&") for name in ignored])
+        return "" if self.is_one_file else f"/compare{_query({'a': before, 'b': after, **query})}{more}"
 
     def paths(self, **query: str | int) -> str:
         """Return the address of the paths of a run (`run`), or of two compared (`a`, `b`)."""

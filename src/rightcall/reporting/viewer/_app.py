@@ -202,7 +202,7 @@ class _Site:
         if not 2 <= len(names) <= MOST_RUNS:
             said = f"Tick two runs on the page of all runs, or up to {MOST_RUNS}, and compare them."
             return _message("Which runs?", said, status=400)
-        return compare_page(self._library, names, query, _LINKS)
+        return compare_page(self._library, names, query, _LINKS, query.getlist("ignore"))
 
 
 def _posted(desk: Desk, answer: Callable[[Request], Response]) -> Callable[..., object]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -165,14 +165,19 @@ class Library:
             self._figures.put(name, kept)
         return kept.figures
 
-    def changes(self, before: str, after: str, make: Callable[[], Changes]) -> Changes:
-        """Return the changes between two runs, from the cache if both journals are unchanged."""
+    def changes(self, key: Sequence[str], make: Callable[[], Changes]) -> Changes:
+        """Return the changes between two runs, from the cache if both journals are unchanged.
+
+        `key` has the names of both runs, and the arguments that are not compared.
+        """
+        before, after, *_ = key
+        place = "\0".join(key)
         folders = [self._folder(name) for name in (before, after)]
         stamps = tuple([_stamps(folder) for folder in folders if folder is not None])
-        kept = self._changes.get(f"{before} {after}")
+        kept = self._changes.get(place)
         if kept is None or kept.stamps != stamps:
             kept = _Changes(make(), stamps)
-            self._changes.put(f"{before} {after}", kept)
+            self._changes.put(place, kept)
         return kept.changes
 
     def paths(self, key: str, run: RunFolder, make: Callable[[], Counted]) -> Counted:

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from rightcall.errors import StoreError
 from rightcall.reporting.changes import compare, gate, gate_sides_in, redacted_comparison, sides_of
 from rightcall.reporting.pages import (
+    LONGEST_IGNORED,
+    MOST_IGNORED,
     ChangeLine,
     Changes,
     Choice,
@@ -174,8 +176,13 @@ def page_of(query: Mapping[str, str], count: int, size: int) -> tuple[int, int]:
     return min(max(1, number_of(query, "page")), last), last
 
 
-def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str], links: Links) -> str | None:
-    """Render two runs or more; `None` if one of them does not exist. Raises `StoreError`."""
+def compare_page(
+    library: Library, names: Sequence[str], query: Mapping[str, str], links: Links, ignored: Sequence[str] = ()
+) -> str | None:
+    """Render two runs or more; `None` if one of them does not exist. Raises `StoreError`.
+
+    `ignored` are arguments that an address says not to compare.
+    """
     found = [(name, library.run(name)) for name in names]
     runs = [(name, run) for name, run in found if run is not None]
     if len(runs) < len(found):
@@ -185,7 +192,8 @@ def compare_page(library: Library, names: Sequence[str], query: Mapping[str, str
     trail = (Crumb("Runs", links.runs()), Crumb("Compare"))
     if len(runs) > 2:
         return _verdicts(library, runs, lines, trail, query, links)
-    return _two_runs(library, runs, lines, trail, query, links)
+    kept = [name for name in dict.fromkeys(ignored) if 0 < len(name) <= LONGEST_IGNORED]
+    return _two_runs(library, runs, lines, trail, query, links, tuple(kept[:MOST_IGNORED]))
 
 
 def _two_runs(
@@ -195,17 +203,15 @@ def _two_runs(
     trail: tuple[Crumb, ...],
     query: Mapping[str, str],
     links: Links,
+    ignored: tuple[str, ...],
 ) -> str:
     (old_name, old), (new_name, new) = runs
-    changes = library.changes(old_name, new_name, lambda: _changes(old, new, library.redacts))
-    asked = "same" if query.get("same") == "1" else query.get("show", "")
-    shown: Any = (
-        asked if asked in _SHOWN else next((each for each in _SHOWN[:3] if lines_of(changes, each)), "regressions")
-    )
+    names = (old_name, new_name)
+    changes = library.changes((*names, *ignored), lambda: _changes(old, new, library.redacts, ignored))
+    shown = _shown(changes, query)
     only, key = query.get("change", "")[:_LONGEST_CHANGE], query.get("case", "")[:_LONGEST_QUERY]
-    cases = lines_of(changes, shown)
-    if only:
-        cases = tuple([line for line in cases if " ".join(words_of(line))[:_LONGEST_CHANGE] == only])
+    found = lines_of(changes, shown)
+    cases = tuple([line for line in found if not only or " ".join(words_of(line))[:_LONGEST_CHANGE] == only])
     number, of = page_of(query, len(cases), _COMPARED) if shown == "same" else (1, 1)
     part = cases[(number - 1) * _COMPARED : number * _COMPARED] if shown == "same" else cases
     chosen = next((line for line in cases if line.key == key), None) or _first_shown(part)
@@ -216,23 +222,34 @@ def _two_runs(
             before=lines[0],
             after=lines[1],
             changes=changes,
-            tabs=tabs_of(changes, shown, (old_name, new_name), links),
-            groups=groups_of(part, chosen.key if chosen is not None else "", told, address, links, only=only),
+            tabs=tabs_of(changes, shown, names, links, ignored),
+            groups=groups_of(
+                part, chosen.key if chosen is not None else "", told, address, links, only=only, ignored=ignored
+            ),
+            ignored=ignored,
             shown=shown,
             filtered=only,
             gate=changes.gate,
             said=_gates_said(runs),
-            case=_compared_case(library, runs, chosen, links) if chosen is not None else None,
+            case=_compared_case(library, runs, chosen, links, ignored) if chosen is not None else None,
             is_case_asked=bool(key),
             number=number,
             of=of,
-            previous=links.compare(old_name, new_name, show=shown, page=number - 1) if number > 1 else "",
-            next=links.compare(old_name, new_name, show=shown, page=number + 1) if number < of else "",
+            previous=links.compare(*names, ignored, show=shown, page=number - 1) if number > 1 else "",
+            next=links.compare(*names, ignored, show=shown, page=number + 1) if number < of else "",
             title=f"{lines[0].short_id} → {lines[1].short_id}",
             trail=trail,
         ),
         links,
     )
+
+
+def _shown(changes: Changes, query: Mapping[str, str]) -> Shown:
+    """Return the kind of change that an address asks for, or the first that there is."""
+    asked: Any = "same" if query.get("same") == "1" else query.get("show", "")
+    if asked in _SHOWN:
+        return asked  # type: ignore[no-any-return] # it is one of them
+    return next((each for each in _SHOWN[:3] if lines_of(changes, each)), "regressions")
 
 
 def _first_shown(lines: Sequence[ChangeLine]) -> ChangeLine | None:
@@ -248,7 +265,11 @@ def _gates_said(runs: Sequence[tuple[str, RunFolder]]) -> tuple[str, ...]:
 
 
 def _compared_case(
-    library: Library, runs: Sequence[tuple[str, RunFolder]], line: ChangeLine, links: Links
+    library: Library,
+    runs: Sequence[tuple[str, RunFolder]],
+    line: ChangeLine,
+    links: Links,
+    ignored: Sequence[str],
 ) -> ComparedCase:
     """Return a case as it was in both runs, its paths lined up."""
     paths: list[Sequence[ToolCall]] = []
@@ -264,7 +285,7 @@ def _compared_case(
         trajectory = result.trajectory if result is not None else None
         paths.append(trajectory.calls if trajectory is not None else ())
         expected.append(expected_calls(result) if result is not None else {})
-    calls, left_out = aligned(paths[0], paths[1], (expected[0], expected[1]))
+    calls, left_out = aligned(paths[0], paths[1], (expected[0], expected[1]), ignored)
     return ComparedCase(
         case_id=line.case_id,
         before=line.before,
@@ -282,8 +303,8 @@ def _verdict_in(line: ChangeLine, is_before: bool) -> Verdict | None:
     return line.before if is_before else line.after
 
 
-def _changes(old: RunFolder, new: RunFolder, redacts: bool) -> Changes:
-    before, after = (sides_of(run.results(), run.needed, run.needed_of, run.quarantined) for run in (old, new))
+def _changes(old: RunFolder, new: RunFolder, redacts: bool, ignored: Sequence[str]) -> Changes:
+    before, after = (sides_of(run.results(), run.needed, run.needed_of, run.quarantined, ignored) for run in (old, new))
     comparison = compare(before, after)
     made = changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
     return replace(made, gate=gate_panel(gate(gate_sides_in(old), gate_sides_in(new))))
