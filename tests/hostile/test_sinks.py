@@ -192,10 +192,12 @@ READ_BY_CI = {"junit_report", "github_summary", "markdown_report"}
 IN_A_BROWSER = {
     "case_html",
     "compare_html",
+    "edit_html",
     "message_html",
     "paths_html",
     "run_list_html",
     "runs_html",
+    "search_html",
     "tool_html",
     "trends_html",
     "verdicts_html",

@@ -69,7 +69,7 @@ def command(
             _open(listener.url)
 
     library = Library(folder, redacts=not no_redact)
-    # Whoever reaches the pages from elsewhere may look, and not write to files here.
+    # Readers from elsewhere may look, and not write to files here.
     desk = Desk(ProjectEditor(Path.cwd())) if is_loopback(host) else None
     listener.serve(make_app(library, listener.hosts, token, desk), started)
     return 0
