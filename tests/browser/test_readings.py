@@ -176,3 +176,15 @@ def test_runs_beside_each_other_have_their_cases_by_id(page: Page, address: str,
     page.goto(f"{address}/compare?{'&'.join(f'run={name}' for name in names[1:])}")
 
     expect(page.locator("table.verdicts tbody th code")).to_have_text(sorted(_FAREWELLS))
+
+
+def test_a_head_sorts_the_runs_without_a_script(browse: Callable[..., Page], address: str, names: list[str]) -> None:
+    page = browse(java_script_enabled=False)
+    page.goto(address)
+    first = page.locator("table.runs tbody tr").first.get_by_role("rowheader").get_by_role("link")
+    expect(first).to_have_attribute("href", f"/runs/{names[-1]}")
+
+    page.get_by_role("columnheader", name="Started").get_by_role("link").click()
+
+    expect(page.get_by_role("columnheader", name="Started")).to_have_attribute("aria-sort", "ascending")
+    expect(first).to_have_attribute("href", f"/runs/{names[0]}")

@@ -107,6 +107,13 @@ from ._search_page import (
     SearchPage as SearchPage,
     search_html as search_html,
 )
+from ._sorting import (
+    NEWEST_FIRST as NEWEST_FIRST,
+    RUN_COLUMNS as RUN_COLUMNS,
+    Sorting as Sorting,
+    sorted_rows as sorted_rows,
+    sorting_of as sorting_of,
+)
 from ._templates import (
     Crumb as Crumb,
     Links as Links,

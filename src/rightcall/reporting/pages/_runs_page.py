@@ -15,6 +15,7 @@ from rightcall.reporting.store import Header
 from rightcall.values.results import Totals, Verdict
 
 from ._gate_panel import GatePanel
+from ._sorting import NEWEST_FIRST, RUN_COLUMNS, Head, Sorting, heads_of
 from ._templates import Crumb, Links, case_key, percent, render
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
@@ -107,6 +108,7 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
     """The eval sets to choose from, where there are several."""
     evalset: str = ""
     """The one that was chosen."""
+    sorting: Sorting = NEWEST_FIRST
     number: int = 1
     of: int = 1
     before: str = ""
@@ -114,6 +116,15 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
     is_running: bool = False
     title: str = "Runs"
     trail: tuple[Crumb, ...] = (Crumb("Runs"),)
+
+    def href(self, links: Links, **query: str | int) -> str:
+        """Return the address of the list with the same eval set and sorting, but for what `query` says."""
+        sort = "" if self.sorting == NEWEST_FIRST else self.sorting.text
+        return links.runs(**{"evalset": self.evalset, "sort": sort, **query})
+
+    def heads(self, links: Links) -> dict[str, Head]:
+        """Return the heads of the columns that sort the list."""
+        return heads_of(RUN_COLUMNS, self.sorting, lambda sort: self.href(links, sort=sort))
 
 
 def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:

@@ -11,6 +11,7 @@ from rightcall.reporting.store import GateRecord, RunFigures
 from rightcall.values.results import Verdict, worst
 from rightcall.values.statistics import Interval, Trials, wilson
 
+from ._sorting import Head, Sorting, heads_of, sorted_rows, sorting_of
 from ._templates import Crumb, Links, case_key, render, seconds_text
 
 _WIDTH, _HEIGHT = 860.0, 236.0
@@ -20,6 +21,7 @@ _FLOOR = 0.5
 _TRACK = 90.0
 _RUNS = 10
 _MOST_FLAKY = 20
+_FLAKY_COLUMNS = {"case": "Case", "rate": "Rate", "rounds": "Rounds"}
 
 
 class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,6 +141,8 @@ class TrendsPage(msgspec.Struct, frozen=True, kw_only=True):
     figures: tuple[Figure, ...] = ()
     flaky: tuple[FlakyCase, ...] = ()
     flaky_cases: int = 0
+    heads: Mapping[str, Head] = {}
+    """The heads of the columns that sort the flaky cases."""
     compared: int = 0
     gates: tuple[CommitGates, ...] = ()
     title: str = "Trends"
@@ -146,8 +150,13 @@ class TrendsPage(msgspec.Struct, frozen=True, kw_only=True):
     is_running: bool = False
 
 
-def trends_page(runs: Sequence[TrendRun], evalset: str, branch: str, links: Links, days: Sequence[str]) -> TrendsPage:
-    """Return the page of runs, given the oldest first; `days` are the dates of the first and the last one shown."""
+def trends_page(
+    runs: Sequence[TrendRun], evalset: str, branch: str, links: Links, days: Sequence[str], sort: str = ""
+) -> TrendsPage:
+    """Return the page of runs, given the oldest first; `days` are the dates of the first and the last one shown.
+
+    `sort` is the order of flaky cases, as the address says it; without one those nearest to a coin are first.
+    """
     whole = [run for run in runs if not run.is_part] or list(runs)
     sets = list(dict.fromkeys([run.evalset for run in reversed(whole)]))
     chosen = evalset if evalset in sets else sets[0] if sets else ""
@@ -155,7 +164,8 @@ def trends_page(runs: Sequence[TrendRun], evalset: str, branch: str, links: Link
     branches = list(dict.fromkeys([run.branch for run in mine]))
     shown = [run for run in mine if not branch or run.branch == branch]
     points, lines, scale = _chart(shown, branches, links)
-    flaky = _flaky(shown[-_RUNS:], links)
+    sorting = sorting_of(sort, _FLAKY_COLUMNS, Sorting())
+    flaky = _sorted_flaky(_flaky(shown[-_RUNS:], links), sorting)
     return TrendsPage(
         runs=len(runs),
         cards=tuple([_card(each, [run for run in whole if run.evalset == each], chosen, links) for each in sets[:10]]),
@@ -172,21 +182,15 @@ def trends_page(runs: Sequence[TrendRun], evalset: str, branch: str, links: Link
         lines=lines,
         scale=scale,
         days=((0.0, days[0]), (_WIDTH, days[1])) if len(shown) > 1 and len(days) == 2 else (),
-        table=tuple(
-            [
-                (
-                    f"{run.branch} {run.short_id}".strip(),
-                    links.run(run.name),
-                    run.when,
-                    share_text(run.rate),
-                    interval_text(run.interval),
-                )
-                for run in reversed(shown)
-            ]
-        ),
+        table=tuple([_table_row(run, links) for run in reversed(shown)]),
         figures=tuple(_figures(shown)),
         flaky=tuple(flaky[:_MOST_FLAKY]),
         flaky_cases=len(flaky),
+        heads=heads_of(
+            _FLAKY_COLUMNS,
+            sorting,
+            lambda text: f"{links.trends(evalset=evalset, branch=branch, sort=text)}#flaky",
+        ),
         compared=len({case_id for run in shown[-_RUNS:] for case_id in run.figures.trials}),
         gates=tuple(_gates([run for run in runs if run.evalset == chosen], links)),
     )
@@ -195,6 +199,11 @@ def trends_page(runs: Sequence[TrendRun], evalset: str, branch: str, links: Link
 def trends_html(page: TrendsPage, links: Links) -> str:
     """Render the page of trends. Raises `MissingExtraError`."""
     return render("trends.html", page, links)
+
+
+def _table_row(run: TrendRun, links: Links) -> tuple[str, str, str, str, str]:
+    name = f"{run.branch} {run.short_id}".strip()
+    return name, links.run(run.name), run.when, share_text(run.rate), interval_text(run.interval)
 
 
 def _times(runs: Sequence[TrendRun]) -> dict[str, float]:
@@ -333,6 +342,14 @@ def _flaky(runs: Sequence[TrendRun], links: Links) -> list[FlakyCase]:
             )
         )
     return sorted(found, key=lambda case: (abs(case.at / _TRACK - 0.5), case.case_id))
+
+
+def _sorted_flaky(cases: list[FlakyCase], sorting: Sorting) -> list[FlakyCase]:
+    if sorting.column == "case":
+        return sorted_rows(cases, sorting, lambda case: case.case_id)
+    if sorting.column == "rate":
+        return sorted_rows(cases, sorting, lambda case: case.at)
+    return sorted_rows(cases, sorting, lambda case: int(case.rounds.partition("/")[2])) if sorting.column else cases
 
 
 def _gates(runs: Sequence[TrendRun], links: Links) -> list[CommitGates]:

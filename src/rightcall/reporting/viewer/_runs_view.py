@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from rightcall.errors import StoreError
 from rightcall.reporting.changes import compare, gate, gate_sides_in, redacted_comparison, sides_of
 from rightcall.reporting.pages import (
     LONGEST_IGNORED,
     MOST_IGNORED,
+    NEWEST_FIRST,
+    RUN_COLUMNS,
     ChangeLine,
     Changes,
     Choice,
@@ -25,6 +27,7 @@ from rightcall.reporting.pages import (
     RunLine,
     RunsPage,
     Shown,
+    Sorting,
     VerdictsPage,
     aligned,
     changes_of,
@@ -37,6 +40,8 @@ from rightcall.reporting.pages import (
     pictures,
     runs_html,
     sentence_of_change,
+    sorted_rows,
+    sorting_of,
     tabs_of,
     verdict_rows,
     verdicts_html,
@@ -69,26 +74,52 @@ def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
     if evalset:
         searched = library.readable(names[:_SEARCHED])
         names = [name for name, run in searched if run.header.evalset == evalset]
+    sorting = sorting_of(query.get("sort", ""), RUN_COLUMNS, NEWEST_FIRST)
+    age = {name: place for place, name in enumerate(names)}
+    names = _sorted_names(library, names, sorting)
     number, of = page_of(query, len(names), _SIZE)
     now = current_time()
     shown = names[(number - 1) * _SIZE : number * _SIZE]
     lines = [line for name in shown if (line := run_line(library, name, now)) is not None]
-    return runs_html(
-        RunsPage(
-            folder=str(library.folder),
-            lines=tuple(lines),
-            count=len(names),
-            pictures=pictures(lines),
-            evalsets=tuple(dict.fromkeys([line.evalset for line in lines if line.evalset])),
-            evalset=evalset,
-            number=number,
-            of=of,
-            before=links.runs(evalset=evalset, page=number - 1) if number > 1 else "",
-            after=links.runs(evalset=evalset, page=number + 1) if number < of else "",
-            is_running=any(line.state == "running" for line in lines),
-        ),
-        links,
+    newest_first = sorted(lines, key=lambda line: age[line.name])
+    page = RunsPage(
+        folder=str(library.folder),
+        lines=tuple(lines),
+        count=len(names),
+        pictures=pictures(newest_first),
+        evalsets=tuple(dict.fromkeys([line.evalset for line in newest_first if line.evalset])),
+        evalset=evalset,
+        sorting=sorting,
+        number=number,
+        of=of,
+        is_running=any(line.state == "running" for line in lines),
     )
+    before = page.href(links, page=number - 1) if number > 1 else ""
+    after = page.href(links, page=number + 1) if number < of else ""
+    return runs_html(replace(page, before=before, after=after), links)
+
+
+def _sorted_names(library: Library, names: list[str], sorting: Sorting) -> list[str]:
+    """Return the names of runs, given newest first. Runs that cannot be read, and very old ones, are last."""
+    if sorting.column == "started":
+        return names if sorting.is_descending else names[::-1]
+    values = {name: _sort_value(run, sorting.column) for name, run in library.readable(names[:_SEARCHED])}
+    return sorted_rows(names, sorting, values.get)
+
+
+def _sort_value(run: RunFolder, column: str) -> float | str | None:
+    """Return the value of a run in a column; None where it has none, as before it is finished."""
+    header = run.header
+    if column == "branch":
+        return header.branch or None
+    if column == "agent":
+        return f"{header.variant_of or 'recorded traces'}\n{header.evalset}"
+    if column == "took":
+        return header.seconds
+    cases = sum(astuple(header.totals)) if header.totals is not None else 0
+    if header.totals is None or not cases:
+        return None
+    return header.totals.passed / cases if column == "passed" else cases
 
 
 def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
