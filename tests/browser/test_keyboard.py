@@ -43,11 +43,11 @@ def test_n_and_p_go_from_failure_to_failure(page: Page, examples: Path, serve: C
     page.goto(f"{serve(examples / 'runs')}/runs/{run.name}/cases/{case_key('as_expected')}")
     seen = []
     for key in "pppnp":
-        before = page.url
-        while page.url == before:  # a case may have several problems, and they come first
+        problems = page.locator(".timeline .wrong, .timeline .tl-missing").count()
+        for _ in range(problems - 1 if key == "n" else 0):  # the first is in view, and the others of a case come next
             page.keyboard.press(key)
-            page.wait_for_timeout(100)
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.keyboard.press(key)
         seen.append(shown_case(page))
 
     assert all("failed" in each for each in seen)
