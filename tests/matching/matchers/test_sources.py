@@ -252,7 +252,10 @@ def test_a_value_made_up_is_told_with_what_was_there() -> None:
         "ids[0] 8 is in no output of `search` before it (5 values there: 1, 2, 3, …)"
     ]
     assert told({"id": {"$from": "search"}}, {"id": 1}) == [
-        "id 1 is in no output of `search` before it (nothing there)"
+        "id 1 is in no output of `search` before it (no call of it came before)"
+    ]
+    assert told({"id": {"$from": {"call": "search", "output": "$.id"}}}, {"id": 1}, search("TP2")) == [
+        "id 1 is in no output of `search` before it at $.id (nothing there)"
     ]
     assert told({"id": {"$from": "anywhere"}}, {"id": 1}, input="two") == [
         'id 1 is in no output before it and not in the input (1 value there: "two")'

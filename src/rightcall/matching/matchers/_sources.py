@@ -217,11 +217,16 @@ class History:
             self._shelves[source] = found
         return found
 
-    def _parts(self, source: Source) -> Iterator[tuple[int, Any]]:
-        names = None if source.tool is None else tool_names([source.tool])
-        for position, call in enumerate(self._calls):
+    def calls_of(self, tool: str | None, end: int) -> Iterator[tuple[int, ToolCall]]:
+        """Yield the calls of a tool before a position, each with its own; those of all tools if none is named."""
+        names = None if tool is None else tool_names([tool])
+        for position, call in enumerate(self._calls[:end]):
             if names is None or call.name in names:
-                yield from [(position, value) for value in _part_of(call, source.part)]
+                yield position, call
+
+    def _parts(self, source: Source) -> Iterator[tuple[int, Any]]:
+        for position, call in self.calls_of(source.tool, len(self._calls)):
+            yield from [(position, value) for value in _part_of(call, source.part)]
 
     def _inputs(self) -> Iterator[tuple[int, Any]]:
         """What the run was given, and then each turn, by its number."""
@@ -268,9 +273,13 @@ class MadeUp(msgspec.Struct, frozen=True):
     """How many different values were seen at the source before the call."""
     examples: tuple[str, ...]
     """The first of these as text."""
+    was_called: bool = True
+    """Whether a call of the source's tool came before. If none did, its name may be misspelt."""
 
     def __str__(self) -> str:
         told = f"{self.argument} {value_text(self.value, 60)} {self.source.phrase}"
+        if not self.was_called:
+            return f"{told} (no call of it came before)"
         if not self.seen:
             return f"{told} (nothing there)"
         more = ", …" if self.seen > len(self.examples) else ""
@@ -301,7 +310,8 @@ def made_up_values(expected: Any, call: ToolCall, moment: CallMoment | None) -> 
 def _told(path: str, source: Source, value: Any, moment: CallMoment) -> MadeUp:
     history = history_of(moment.trajectory)
     seen, examples = history.sample(source, moment.position)
-    return MadeUp(path, history.unseen(source, value, moment.position), source, seen, tuple(examples))
+    was_called = source.tool is None or any(True for _ in history.calls_of(source.tool, moment.position))
+    return MadeUp(path, history.unseen(source, value, moment.position), source, seen, tuple(examples), was_called)
 
 
 def _asked(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, Source, Any]]:
