@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.browser.browsers import Watch, is_ci, lacking, started_browser
+from tests.browser.browsers import Pages, Watch, is_ci, lacking, started_browser
 from tests.browser.runs import made_once, write_example_runs, write_large_run
 from tests.browser.serving import Viewer
 from tests.browser.support import write_support
@@ -23,10 +23,15 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
+@pytest.fixture(scope="package")
+def pages(browser: Browser) -> Pages:
+    return Pages(browser)
+
+
 @pytest.fixture
-def watch(browser: Browser) -> Iterator[Watch]:
+def watch(pages: Pages) -> Iterator[Watch]:
     """Pages that are watched; whoever asks for it looks at the troubles."""
-    watched = Watch(browser)
+    watched = Watch(pages)
     yield watched
     watched.close()
 

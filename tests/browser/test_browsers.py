@@ -3,12 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Error
 from tests.browser import browsers
-from tests.browser.browsers import Watch, is_ci, lacking
+from tests.browser.browsers import Pages, Watch, is_ci, lacking
 from tests.waiting import PATIENCE
 
 
@@ -32,6 +33,39 @@ def test_the_watch_sees(watch: Watch, tmp_path: Path, body: str, trouble: str) -
     watch.open().goto((tmp_path / "page.html").as_uri())
 
     assert [each for each in watch.troubles if each.startswith(trouble)]
+
+
+@pytest.mark.parametrize("keep", ["document.cookie = 'a=b; max-age=600'", "localStorage.a = 1", "sessionStorage.a = 1"])
+def test_a_page_that_keeps_something_is_not_lent_again(
+    pages: Pages, serve: Callable[[Path], str], tmp_path: Path, keep: str
+) -> None:
+    page = pages.lend()
+    page.goto(serve(tmp_path))
+    page.evaluate(keep)
+
+    pages.take_back(page)
+
+    assert page.is_closed()
+
+
+def test_a_page_is_lent_again_as_large_and_as_light_as_a_new_one(
+    pages: Pages, serve: Callable[[Path], str], tmp_path: Path
+) -> None:
+    one, other = pages.lend(), pages.lend()
+    assert one is not other
+    one.goto(serve(tmp_path))
+    one.set_viewport_size({"width": 360, "height": 600})
+    one.emulate_media(media="print", color_scheme="dark")
+    pages.take_back(one)
+
+    again = pages.lend()
+
+    assert again is one
+    assert again.viewport_size == {"width": 1280, "height": 800}
+    for query in ("screen", "(prefers-color-scheme: light)", "(width: 1280px)"):
+        assert again.evaluate("(query) => matchMedia(query).matches", query), query
+    pages.take_back(again)
+    pages.take_back(other)
 
 
 def test_the_browser_reaches_no_other_host(watch: Watch) -> None:
