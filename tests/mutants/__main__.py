@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.mutants.core import area_of, core_files
 from tests.mutants.forking import FATE, MIRRORED, PACKAGE, Fate, Task
 from tests.mutants.mutations import Mutation, mutations
-from tests.mutants.running import Copy, Tried, stages_of
+from tests.mutants.running import BrokenTestsError, Copy, Tried, stages_of
 
 PROJECT = Path(__file__).parents[2]
 SEED = 12
@@ -31,7 +31,7 @@ MAP = PROJECT / ".mutants" / "map.pickle"
 
 
 def main() -> int:
-    """Try a sample; 1 where too many survive, or where an explanation fits nothing any more."""
+    """Try a sample; 1 where too many survive or an explanation fits nothing any more, 2 where tests are broken."""
     wanted, started = _arguments(), time.monotonic()
     files = core_files(PROJECT)
     everything = [each for file in files for each in mutations(file, (PROJECT / file).read_text(encoding="utf-8"))]
@@ -41,7 +41,11 @@ def main() -> int:
     sample = sample_of(chosen, wanted.seed, wanted.number)[part - 1 :: parts]
     unneeded = sorted(set(explained) - {each.key for each in everything})
     print(f"{len(everything)} mutants in {len(files)} modules; {len(sample)} are tried, seed {wanted.seed}", flush=True)
-    tried = list(_tried([each for each in sample if each.key not in explained], wanted))
+    try:
+        tried = list(_tried([each for each in sample if each.key not in explained], wanted))
+    except BrokenTestsError as problem:
+        print(problem, file=sys.stderr)
+        return 2
     survivors = [each for each in tried if each.survived]
     _report(tried, len(sample) - len(tried), unneeded)
     allowed = 0 if wanted.seed == SEED else round(len(sample) * OTHERS_MAY_SURVIVE)
@@ -123,7 +127,7 @@ def _fates(copy: Copy, sample: Sequence[Mutation], wanted: argparse.Namespace) -
             else:
                 print(line, end="", flush=True)
     if process.returncode:
-        raise SystemExit("the tests cannot be run without any mistake: see above")
+        raise BrokenTestsError("the tests cannot be run without any mistake: see above")
 
 
 def _from_fate(mutation: Mutation, fate: Fate) -> Tried:

@@ -132,8 +132,26 @@ class Trial:
         gc.freeze()  # so that forks share the memory
         chosen = [self._chosen(each) for each in self._task.mutations]
         jobs = [self._job(each, items) for each, items in zip(self._task.mutations, chosen, strict=True)]
+        noticed = list[tuple[Mutation, Sequence[pytest.Item]]]()
         for end in forked(jobs, self._task.workers, self._limit):
-            yield self._fate(end)
+            fate = self._fate(end)
+            if fate.test:
+                noticed.append((self._task.mutations[end.number], _until(fate.test, chosen[end.number])))
+            yield fate
+        self._check(noticed)
+
+    def _check(self, noticed: Sequence[tuple[Mutation, Sequence[pytest.Item]]]) -> None:
+        """Run what noticed a mistake again: without it, it has to pass, and with it, it has to fail."""
+        without = {tuple([each.nodeid for each in items]): self._job(None, items) for _, items in noticed}
+        for end in forked(list(without.values()), self._task.workers, self._limit):
+            if end.code:
+                raise pytest.UsageError(f"{end.said} fails without any mistake: run it, and fix it first")
+        again = [self._job(mutation, items) for mutation, items in noticed]
+        for end in forked(again, self._task.workers, self._limit):
+            if not end.code:
+                raise pytest.UsageError(
+                    f"{end.said} failed once, and then passed with the same mistake: make it steady"
+                )
 
     def _limit(self, test: str) -> float:
         """How many seconds a test may take: much longer than without a mistake."""
@@ -142,13 +160,14 @@ class Trial:
     def _fate(self, end: End) -> Fate:
         mutation = self._task.mutations[end.number]
         imported = (mutation.file, mutation.function) in self._imported
-        unsure = end.code == _ELSEWHERE or (end.code == 0 and imported)
-        test = end.said if end.code not in (0, _ELSEWHERE) else ""
+        # Nor does a test end a process: whatever did may have come from the change of loaded code.
+        unsure = (end.code not in (0, 1) and not end.timed_out) or (end.code == 0 and imported)
+        test = end.said if end.code and not unsure else ""
         return Fate(end.number, test, self._stage(mutation, test), end.seconds, end.cpu, end.timed_out, unsure)
 
-    def _job(self, mutation: Mutation, items: Sequence[pytest.Item]) -> Job:
+    def _job(self, mutation: Mutation | None, items: Sequence[pytest.Item]) -> Job:
         def job(say: Callable[[str], None]) -> None:
-            if not self._functions.swap(Path(mutation.file).absolute(), mutation.source):
+            if mutation and not self._functions.swap(Path(mutation.file).absolute(), mutation.source):
                 os._exit(_ELSEWHERE)
             for item, following in _with_following(items):
                 say(item.nodeid)
@@ -192,6 +211,10 @@ def _passes(item: pytest.Item, following: pytest.Item | None) -> bool:
     failed = item.session.testsfailed
     item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
     return item.session.testsfailed == failed
+
+
+def _until(test: str, items: Sequence[pytest.Item]) -> Sequence[pytest.Item]:
+    return items[: [each.nodeid for each in items].index(test) + 1]
 
 
 def _with_following(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:

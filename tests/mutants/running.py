@@ -18,6 +18,7 @@ from tests.mutants.mutations import Mutation
 
 _CACHES = {".hypothesis", ".mypy_cache", ".ruff_cache", ".pytest_cache", "__pycache__", ".mutants"}
 _IDLE = {*_CACHES, ".git", ".venv", ".bench", "site"}
+_PASSED = 0
 _ticks = itertools.count(1_000_000_000)
 
 
@@ -59,11 +60,15 @@ class Tried:
         return not self.stage
 
 
+class BrokenTestsError(Exception):
+    """Tests fail without any mistake, so that nothing is known of those that they seem to notice."""
+
+
 class Copy:
     """A copy of the project, in which one mistake after the other is made."""
 
-    def __init__(self, project: Path, folder: Path, *, plugins: bool = True) -> None:
-        self.folder, self._plugins = folder, plugins
+    def __init__(self, project: Path, folder: Path) -> None:
+        self.folder, self._cache = folder, folder.with_name(f"{folder.name}-cache")
         shutil.copytree(project, folder, ignore=lambda _, names: _IDLE & set(names), symlinks=True)
 
     @property
@@ -73,37 +78,39 @@ class Copy:
         return {**kept, "PYTHONPATH": str(self.folder / "src")}
 
     def attempt(self, mutation: Mutation, stages: Sequence[Stage]) -> Tried:
-        """Run the stages until one fails. A mistake that makes tests endless is noticed, too."""
+        """Run the stages until one fails. A mistake that makes tests endless is noticed, too.
+
+        Raises:
+            BrokenTestsError: what failed fails without the mistake, too.
+        """
         started, before = time.monotonic(), _cpu()
         path = self.folder / mutation.file
         original = path.read_text(encoding="utf-8")
         _write(path, mutation.source)
-        noticed, timed_out = "", False
         try:
-            for stage in stages:
-                try:
-                    passed = self.passes(stage.tests, stage.limit)
-                except subprocess.TimeoutExpired:
-                    passed, timed_out = False, True
-                if not passed:
-                    noticed = stage.name
-                    break
+            stage, timed_out = self._noticing(stages)
         finally:
             _write(path, original)
-        return Tried(mutation, noticed, time.monotonic() - started, _cpu() - before, timed_out)
+        # The test that failed; or all of them, where they could not be started or did not end.
+        if stage and self._code(stage, "--last-failed") != _PASSED:
+            raise BrokenTestsError(f"{' '.join(stage.tests)}: they fail without any mistake, so fix them first")
+        return Tried(mutation, stage.name if stage else "", time.monotonic() - started, _cpu() - before, timed_out)
 
-    def passes(self, tests: Sequence[str], limit: float | None = None) -> bool:
-        """Whether all these tests pass.
+    def _noticing(self, stages: Sequence[Stage]) -> tuple[Stage | None, bool]:
+        """The first stage that does not pass, and whether that is because it took too long."""
+        for stage in stages:
+            shutil.rmtree(self._cache, ignore_errors=True)
+            code = self._code(stage)
+            if code != _PASSED:
+                return stage, code is None
+        return None, False
 
-        Raises:
-            subprocess.TimeoutExpired: they took longer than the limit.
-        """
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--hypothesis-profile=mutants"]
-        if not self._plugins:
-            options += ["-p", "no:rightcall"]
+    def _code(self, stage: Stage, *more: str) -> int | None:
+        """The exit code of its tests; None where they took too long."""
+        options = ["-x", "-q", "-p", "no:xdist", "-o", f"cache_dir={self._cache}", "--hypothesis-profile=mutants"]
         # A session of its own, so that nothing that the tests started is left when they are given up.
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest", *options, *tests],
+            [sys.executable, "-m", "pytest", *options, *more, *stage.tests],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.DEVNULL,
@@ -111,14 +118,13 @@ class Copy:
             start_new_session=True,
         )
         try:
-            code = process.wait(limit)
+            return process.wait(stage.limit)
+        except subprocess.TimeoutExpired:
+            return None
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, 9)
                 process.wait()
-        if code == 5:
-            raise LookupError(f"no tests in {' '.join(tests)}")
-        return code == 0
 
 
 def _cpu() -> float:

@@ -26,7 +26,8 @@ class Functions:
         """Give the functions of a file the code that they have in another text of it.
 
         Returns:
-            Whether that is all of the change: no, where it is in a default, a constant or the body of a class.
+            Whether that is all of the change: no, where it is in a default, a constant or the body of a class, or
+            where a function uses other names of those around it.
         """
         before = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
         after = compile(source, str(path), "exec", dont_inherit=True)
@@ -36,9 +37,12 @@ class Functions:
         places = {(code.co_qualname, code.co_firstlineno): name for name, code in known.items()}
         for function in self._of[str(path)]:
             name = places.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
-            code = wanted.get(name) if name else None
-            if code is not None and len(code.co_freevars) == len(function.__code__.co_freevars):
-                function.__code__ = code
+            if name is None:
+                continue
+            code = wanted.get(name)
+            if code is None or code.co_freevars != function.__code__.co_freevars:
+                return False
+            function.__code__ = code
         return True
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -14,7 +17,7 @@ from tests.mutants.__main__ import explanations, sample_of
 from tests.mutants.core import CORE, Area, core_files
 from tests.mutants.forking import End, forked
 from tests.mutants.mutations import mutations
-from tests.mutants.running import Copy, Stage
+from tests.mutants.running import BrokenTestsError, Copy, Stage
 from tests.mutants.swapping import Functions
 from tests.mutants.tracing import Map, Tracer, traced
 
@@ -86,42 +89,116 @@ def test_a_mistake_is_told_by_its_text_and_function_wherever_its_line_is() -> No
         ast.parse(mutation.source)
 
 
+LESS = "src/rightcall/matching/matchers/_less.py"
+TEST_LESS = "tests/matching/matchers/test_less.py"
+FILES = {
+    "pyproject.toml": "[tool.pytest.ini_options]\n",
+    "conftest.py": "from hypothesis import settings\nsettings.register_profile('mutants')\n",
+    "src/rightcall/__init__.py": "",
+    LESS: (
+        "MOST = 2\n\ndef less(a, b):\n    unused = 1\n    return a < b\n\ndef same(a):\n    return a\n\n"
+        "def few(a):\n    return a < MOST\n"
+    ),
+    TEST_LESS: (
+        "from rightcall.matching.matchers._less import few, less\n\n"
+        "def test_it():\n    assert [less(1, 2), less(1, 1), few(1), few(2)] == [True, False, True, False]\n"
+    ),
+}
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project of one module, whose test looks at one of its two functions."""
-    for name, text in {
-        "pyproject.toml": "[tool.pytest.ini_options]\n",
-        "src/rightcall/__init__.py": "",
-        "src/rightcall/matching/matchers/__init__.py": "",
-        "src/rightcall/matching/matchers/_less.py": "def less(a, b):\n    return a < b\n\ndef same(a):\n    return a\n",
-        "tests/matching/matchers/test_less.py": (
-            "from rightcall.matching.matchers._less import less\n\n"
-            "def test_it():\n    assert [less(1, 2), less(1, 1)] == [True, False]\n"
-        ),
-        "conftest.py": "from hypothesis import settings\nsettings.register_profile('mutants')\n",
-    }.items():
-        path = tmp_path / "project" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    monkeypatch.chdir(tmp_path / "project")
-    return tmp_path / "project"
-
-
-def test_a_mistake_survives_where_no_test_looks_and_the_project_stays_as_it_is(project: Path, tmp_path: Path) -> None:
-    file = "src/rightcall/matching/matchers/_less.py"
-    original = (project / file).read_text()
+    """A project of one module with something in it, whose test does not look at all of it; with all of the core's."""
+    folder = tmp_path / "project"
+    empty = [f"src/rightcall/{area.package}/{each.replace('*', 'x')}.py" for area in CORE for each in area.modules]
+    for name, text in {**dict.fromkeys(empty, ""), **FILES}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    shutil.copytree(Path(__file__).parent, folder / "tests" / "mutants", ignore=shutil.ignore_patterns("test_*"))
+    (folder / "tests" / "mutants" / "survivors.toml").write_text("")
     # Our own plugin of pytest is part of the real project, so the tests of this one must not load it.
-    copy = Copy(project, tmp_path / "copy", plugins=False)
-    stages = [
-        Stage("mirrored", ("tests/matching/matchers/test_less.py",)),
-        Stage("package", ("tests/matching/matchers",)),
-    ]
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:rightcall")
+    return folder
 
-    tried = [copy.attempt(each, stages) for each in mutations(file, original)]
 
-    assert {each.mutation.function for each in tried if each.survived} == {"same"}
-    assert {(each.mutation.function, each.stage) for each in tried if not each.survived} == {("less", "mirrored")}
-    assert (project / file).read_text() == (copy.folder / file).read_text() == original
+def tried(project: Path, *options: str) -> tuple[int, str]:
+    """The exit code and the output of `make mutants` in another project."""
+    command = [sys.executable, "-m", "tests.mutants", "--narrow", *options]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=600)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_mistake_survives_where_it_changes_nothing_or_no_test_looks(project: Path) -> None:
+    code, output = tried(project)
+
+    fates = {
+        line.split(":", 1)[1].split(" ", 1)[1].split("  [")[0]: line.split()[0]
+        for line in output.splitlines()
+        if "→" in line
+    }
+    assert code == 1
+    assert fates == {
+        "less: unused = 1  →  unused = 2": "SURVIVED",
+        "less: return a < b  →  return a <= b": "mirrored",
+        "less: return a < b  →  return a >= b": "mirrored",
+        "less: return a < b  →  return None": "mirrored",
+        "same: return a  →  return None": "SURVIVED",
+        "few: return a < MOST  →  return a <= MOST": "mirrored",
+        "few: return a < MOST  →  return a >= MOST": "mirrored",
+        "few: return a < MOST  →  return None": "mirrored",
+        ": MOST = 2  →  MOST = 3": "mirrored",
+    }
+    assert {name: (project / name).read_text() for name in FILES} == FILES
+
+
+def test_a_test_that_fails_without_the_mistake_notices_nothing(project: Path) -> None:
+    needed = project.with_name("needed")
+    needed.touch()
+    (project / TEST_LESS).write_text(f"{FILES[TEST_LESS]}    assert open({str(needed)!r}).read() == ''\n")
+    before, _ = tried(project)
+    needed.unlink()  # after it was found out which functions the test goes through
+
+    code, output = tried(project)
+
+    assert (before, code) == (1, 2)
+    assert f"{TEST_LESS}::test_it fails without any mistake" in output
+
+
+def test_a_test_that_fails_now_and_then_is_told(project: Path) -> None:
+    runs = project.with_name("runs")
+    (project / TEST_LESS).write_text(
+        "from pathlib import Path\nfrom rightcall.matching.matchers._less import same\n\n"
+        f"def test_it():\n    same(1)\n    runs = Path({str(runs)!r})\n"
+        "    seen = runs.read_text() if runs.exists() else ''\n    runs.write_text(f'{seen}1')\n"
+        "    assert seen != '1'\n"
+    )
+
+    code, output = tried(project)
+
+    assert code == 2
+    assert f"{TEST_LESS}::test_it failed once, and then passed with the same mistake" in output
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("def test_it():\n    assert False\n", id="fails"),
+        pytest.param("import gone\n", id="cannot-be-collected"),
+        pytest.param("", id="has-no-tests"),
+        pytest.param(None, id="is-gone"),
+        pytest.param("from threading import Event\ndef test_it():\n    Event().wait()\n", id="does-not-end"),
+    ],
+)
+def test_tests_that_are_broken_notice_nothing_in_a_process_of_their_own(
+    project: Path, tmp_path: Path, text: str | None
+) -> None:
+    test = project / TEST_LESS
+    test.unlink() if text is None else test.write_text(text)
+    mistake = mutations(LESS, FILES[LESS])[0]
+    limit = 1.0 if text and "wait" in text else 600.0
+
+    with pytest.raises(BrokenTestsError, match="they fail without any mistake"):
+        Copy(project, tmp_path / "copy").attempt(mistake, [Stage("mirrored", (TEST_LESS,), limit)])
 
 
 @pytest.mark.parametrize("area", CORE, ids=lambda area: area.package)
