@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec.structs import replace
 
 from rightcall.errors import StoreError
@@ -54,6 +55,18 @@ if TYPE_CHECKING:
 _LONGEST_KEY = 100
 
 
+class _Looked(msgspec.Struct, frozen=True):
+    """A run that is looked at: where it comes from, what is asked of it, and what may be done from here."""
+
+    library: Library
+    name: str
+    run: RunFolder
+    index: Index
+    query: Mapping[str, str]
+    links: Links
+    desk: Desk | None = None
+
+
 def shown_run(
     library: Library, name: str, query: Mapping[str, str], links: Links, desk: Desk | None = None
 ) -> str | None:
@@ -92,7 +105,7 @@ def shown_run(
         evaluators=tuple([(each[:200], totals) for each, totals in list(counts.evaluators.items())[:100]]),
         tools=counts.tools,
         mutants=share_noticed(tried) if tried is not None else "",
-        detail=_detail(library, name, run, index, chosen, query, links, desk) if chosen else None,
+        detail=_detail(_Looked(library, name, run, index, query, links, desk), chosen) if chosen else None,
         is_case_asked=bool(asked),
         number=number,
         of=of,
@@ -166,21 +179,12 @@ def _filter_words(choice: Choice, counts: RunCounts) -> str:
     return " ".join(words)
 
 
-def _detail(
-    library: Library,
-    name: str,
-    run: RunFolder,
-    index: Index,
-    key: str,
-    query: Mapping[str, str],
-    links: Links,
-    desk: Desk | None = None,
-) -> Markup | None:
+def _detail(looked: _Looked, key: str) -> Markup | None:
     """Return the case that stands beside the list: the page of the case, without what is around it."""
-    asked = {each: held for each, held in query.items() if each != "done"}  # the page around it says what was done
-    page = _case_page(library, name, run, index, key, asked, links, desk)
+    asked = {each: held for each, held in looked.query.items() if each != "done"}  # the page around it says that
+    page = _case_page(replace(looked, query=asked), key)
     # The page around it says whether the run goes on, and is followed as a whole.
-    return render_part("case.html", replace(page, is_running=False), links) if page is not None else None
+    return render_part("case.html", replace(page, is_running=False), looked.links) if page is not None else None
 
 
 def shown_mutants(library: Library, name: str, links: Links) -> str | None:
@@ -205,20 +209,12 @@ def shown_case(
     index = library.index(name, run) if run is not None else None
     if run is None or index is None:
         return None
-    page = _case_page(library, name, run, index, key, query, links, desk)
+    page = _case_page(_Looked(library, name, run, index, query, links, desk), key)
     return case_html(page, links) if page is not None else None
 
 
-def _case_page(
-    library: Library,
-    name: str,
-    run: RunFolder,
-    index: Index,
-    key: str,
-    query: Mapping[str, str],
-    links: Links,
-    desk: Desk | None = None,
-) -> CasePage | None:
+def _case_page(looked: _Looked, key: str) -> CasePage | None:
+    name, run, index, query, links = looked.name, looked.run, looked.index, looked.query, looked.links
     is_running = is_going_on(run)  # asked first: what is read afterwards may have more, never less
     entry = index.entry(key)
     if entry is None:
@@ -234,14 +230,14 @@ def _case_page(
         calls_page=number_of(query, "calls") if "calls" in query else 0,
         neighbours=_neighbours(index, entry, name, links),
         siblings=_siblings(index, result, name, links),
-        history=history_of(library, name, run, result.case_id, current_time(), links),
+        history=history_of(looked.library, name, run, result.case_id, current_time(), links),
         is_running=is_running,
     )
     acting = Acting(
         copies=copies_of(result, run.header.agent, run.header.evalset),
-        is_allowed=desk is not None and bool(run.header.evalset),
-        done=done_of(desk, query),
-        token=desk.token if desk is not None else "",
+        is_allowed=looked.desk is not None and bool(run.header.evalset),
+        done=done_of(looked.desk, query),
+        token=looked.desk.token if looked.desk is not None else "",
     )
     return replace(page, acting=acting)
 
