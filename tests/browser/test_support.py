@@ -52,7 +52,7 @@ def test_one_click_leads_to_the_commonest_cause_the_wrong_argument_and_the_messa
 
     first = page.locator("details.cause").first
     in_view(first.locator("summary"), page.locator(".case-row[aria-current]"))
-    expect(first.locator("summary")).to_contain_text(re.compile(r"issue_refund .*31"))
+    expect(first.locator("summary")).to_contain_text(re.compile(r"issue_refund amount differs.*31"))
     case = page.locator("#case")
     wrong = case.locator(".differs tbody tr").first
     in_view(case.locator(".sentence"), wrong)

@@ -28,6 +28,7 @@ from rightcall.reporting.pages import (
     run_page,
     steadiness_of,
 )
+from rightcall.reporting.reports import Problem
 from rightcall.reporting.store import Header
 from rightcall.values.results import EvaluatorTotals, Finding, NamedCall, PlacedFinding, Source, Totals
 
@@ -118,7 +119,7 @@ def test_failures_are_grouped_by_rule_and_tool_the_largest_group_first_and_each_
         (1, "", "RC101"),
         (1, "apply_code", "RC101"),
     ]
-    assert groups[0].href == f"/runs/8f2c11?rule=RC101&tool={key_of('reserve_item')}"
+    assert groups[0].href == f"/runs/8f2c11?rule=RC101&tool={key_of('reserve_item')}&cause={key_of('never called')}"
 
 
 def test_a_row_that_another_replaces_is_taken_back() -> None:
@@ -164,7 +165,7 @@ def test_each_case_is_listed_once_under_its_first_problem() -> None:
 
     causes = cause_views(cases, ROWS[2].key, "8f2c11", Links(), {})
 
-    found = [(cause.verdict, cause.tool, cause.count, cause.is_open) for cause in causes]
+    found = [(cause.verdict, cause.problem.tool, cause.count, cause.is_open) for cause in causes]
     assert found == [
         ("failed", "reserve_item", 2, True),
         ("failed", "apply_code", 1, True),
@@ -232,8 +233,9 @@ def test_a_header_is_told_by_name_without_what_says_nothing() -> None:
 @for_each("text", [text[:20_000] for text in HOSTILE])
 def test_nothing_that_strangers_wrote_becomes_more_than_text(text: str) -> None:
     facts = RunFacts(id=text, name=text, subject=text, known=((text, text),))
+    problems = (Problem(text, text, text),)
     row = msgspec.structs.replace(
-        ROWS[0], case_id=text, why=text, tools=(text,), problems=((text, text),), tags=(text,), title=text
+        ROWS[0], case_id=text, why=text, tools=(text,), problems=problems, tags=(text,), title=text
     )
 
     seen = Seen(listed([row], Choice(q=text[:200]), facts, (text,)))

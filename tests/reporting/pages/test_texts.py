@@ -72,7 +72,7 @@ def test_a_row_has_the_gravest_sentence_and_each_problem_once() -> None:
     row = row_of(result("laptop", "failed", findings=placed, calls=["search", "search"]), tags=("smoke",))
 
     assert row.why == "`reserve_item` was never called"
-    assert [code for code, _ in row.problems] == ["RC101", "RC102"]
+    assert [problem.code for problem in row.problems] == ["RC101", "RC102"]
     assert (row.tools, row.calls, row.tags) == (("search",), 2, ("smoke",))
 
 

@@ -16,7 +16,7 @@ from tests.sampling import examples
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.cases.evalsets import load_eval_set
 from rightcall.cases.verdicts import error_result, judge
-from rightcall.reporting.reports import Paper, Report, cell_count, full_lines, full_report
+from rightcall.reporting.reports import Paper, Report, cell_count, full_lines, full_report, problems_of
 from rightcall.values.results import Finding, Outcome, PlacedFinding, Source, Totals
 
 Judging = Callable[[str, Trajectory], CaseResult]
@@ -347,6 +347,29 @@ def test_of_many_failures_one_of_each_cause_is_explained_the_commonest_first(jud
         "error[RC112 calls-loop]: `search` was called 9 times in a row",
     ]
     assert "--max-detail 3 explains a case of each cause, --max-detail 17 every case" in lines
+
+
+@pytest.mark.parametrize(
+    ("expected", "made", "said"),
+    [
+        ("calls: [{pay: {amount: 5, to: Ann}}]", [call("pay", amount=9, to="Ann")], "`pay` amount differs"),
+        ("calls: [{pay: {amount: 5, to: Ann}}]", [call("pay", to="Bob")], "`pay` amount and to differ"),
+        ("calls: [{pay: {to: {town: Oslo}}}]", [call("pay", to={"town": "Rome"})], "`pay` to differs"),
+        ("calls: [pay, pay]", [call("pay")], "`pay` not called often enough"),
+        ("calls: [look, pay]", [call("pay"), call("look")], "`pay` called before look"),
+        ('counts: {pay: "<= 1"}', [call("pay"), call("pay")], "`pay` called more than once"),
+        ("calls: [look, {pay: {id: {$from: look}}}]", [call("look"), call("pay", id=7)], "`pay` id made up"),
+        ("rules: [{call: pay, only_after: look}]", [call("pay")], "`pay` breaks “pay only after look”"),
+        ("outputs: [{pay: {total: 5}}]", [ToolCall("pay", {}, {"total": 9})], "`pay` returned another total"),
+    ],
+)
+def test_a_cause_names_what_of_the_call_is_wrong(
+    judged: Judging, expected: str, made: list[ToolCall], said: str
+) -> None:
+    result = judged(f"cases: [{{id: a, input: b, expect: {{{expected}}}}}]", calls(*made))
+
+    assert [problem.sentence for problem in problems_of(result)][:1] == [said]
+    assert f"2 cases: {said}" in screen(result, named(result, "b"), max_detail=1)
 
 
 def test_as_many_failures_as_are_explained_are_explained_one_by_one(judged: Judging) -> None:

@@ -87,7 +87,7 @@ class _Articles:
         row = row_of(result)
         self.number += 1
         self.grouping.add(row)
-        self._codes.update(dict.fromkeys([code for code, _ in row.problems]))
+        self._codes.update(dict.fromkeys([problem.code for problem in row.problems]))
         # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
         repeats = self._report.repeats.get(result.case_id)
         quarantine = self._report.quarantined.get(result.case_id)
@@ -97,7 +97,7 @@ class _Articles:
         if len(pile.texts) == MOST_CASES:
             return
         is_open = not is_good and len(pile.texts) < _MOST_OPEN
-        problems = " ".join([problem_key(code, tool) for code, tool in row.problems])
+        problems = " ".join(list(map(problem_key, row.problems)))
         decides = "the gate decides" if block.decided is not None else "the case passed"
         note = ": ".join(filter(None, [decides, block.shares])) if block.is_note else ""
         note = str(quarantine)[:_LONGEST_NOTE] if quarantine is not None else note

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from rightcall.reporting.reports import reported_findings, seconds_between
+from rightcall.reporting.reports import Problem, problems_of, reported_findings, seconds_between
 from rightcall.values.results import (
     CODES,
     CaseResult,
@@ -28,8 +28,6 @@ _MOST_TOOLS = 50
 _PROBLEM_SENTENCE = 1_000
 _PLACE = 300
 _MOST = 40
-Problem = tuple[str, str]
-"""A code and the name of a tool; the name is empty where no single tool is to blame."""
 
 
 class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +44,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     """One sentence; empty where it passed."""
     problems: tuple[Problem, ...] = ()
-    """Codes and tools, the worst first."""
+    """The worst first."""
     tools: tuple[str, ...] = ()
     """The names of the tools called, each once."""
     calls: int = 0
@@ -68,7 +66,7 @@ def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
         verdict=result.verdict,
         score=result.score,
         why=sentence_of(result)[:_SENTENCE],
-        problems=problems_of(result)[:_MOST_PROBLEMS],
+        problems=problems_of(result, _MOST_PROBLEMS),
         tools=tuple(dict.fromkeys([call.name[:200] for call in calls[:10_000]]))[:_MOST_TOOLS],
         calls=len(calls),
         seconds=result.outcome.seconds if result.outcome is not None else _seconds(result),
@@ -106,10 +104,9 @@ def sentence_of(result: CaseResult) -> str:
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Cases that broke the same rule by the same tool."""
+    """Cases with the same problem."""
 
-    code: str
-    tool: str
+    problem: Problem
     cases: int
 
 
@@ -158,9 +155,9 @@ class RowCounter:
         self._calls -= row.calls
 
     def groups(self) -> tuple[Group, ...]:
-        """Return the failures by rule and tool, the largest group first."""
-        found = [Group(code, tool, count) for (code, tool), count in self._problems.items() if count > 0]
-        return tuple(sorted(found, key=lambda group: (-group.cases, group.code, group.tool)))
+        """Return the failures by problem, the largest group first."""
+        found = [Group(problem, count) for problem, count in self._problems.items() if count > 0]
+        return tuple(sorted(found, key=lambda group: (-group.cases, group.problem)))
 
     def counts(self, totals: Totals, evaluators: Mapping[str, EvaluatorTotals]) -> RunCounts:
         """Return the totals of all rows, given the totals that rows do not have."""
@@ -197,11 +194,6 @@ def problem_views(result: CaseResult) -> tuple[ProblemView, ...]:
 def codes_of(problems: Iterable[ProblemView]) -> tuple[Code, ...]:
     """Return the explanation of each code, once."""
     return tuple([CODES[code] for code in dict.fromkeys([each.code for each in problems]) if code in CODES])
-
-
-def problems_of(result: CaseResult) -> tuple[Problem, ...]:
-    """Return the code and tool of each problem of a case, the worst first, each pair once."""
-    return tuple(dict.fromkeys([(placed.finding.code, placed.finding.tool) for placed in reported_findings(result)]))
 
 
 def _seconds(result: CaseResult) -> float | None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rightcall.reporting.changes import CaseTrials, Steadiness
-from rightcall.reporting.reports import interval_text, share_text
-from rightcall.values.results import EvaluatorTotals, Quarantine, Totals, Verdict, group_words, severity
+from rightcall.reporting.reports import Problem, interval_text, share_text
+from rightcall.values.results import EvaluatorTotals, Quarantine, Totals, Verdict, severity
 from rightcall.values.statistics import Interval
 
 from ._rows import CaseRow, ToolTotal
@@ -26,6 +26,9 @@ GROUPS_A_PAGE = 60
 _BAR = 320.0
 _TRACK = 48.0
 _TRIES = (1, 3, 5, 10)
+_QUARANTINED = Problem("", words="In quarantine, counted in nothing")
+_PASSED = Problem("", words="Passed")
+_UNEXPLAINED = Problem("", words="no reason given")
 _PILLS: tuple[tuple[str, str], ...] = (
     ("", "All"),
     ("open", "Not passed"),
@@ -44,14 +47,13 @@ class ListedCase(msgspec.Struct, frozen=True, kw_only=True):
     quarantine: Quarantine | None = None
 
     @property
-    def cause(self) -> tuple[str, str, str]:
-        """What the case is listed under: its verdict, and the code and tool of its first problem."""
+    def cause(self) -> tuple[str, Problem]:
+        """What the case is listed under: its verdict, and its first problem."""
         if self.quarantine is not None:
-            return "quarantined", "", ""
+            return "quarantined", _QUARANTINED
         if self.verdict == "passed":
-            return "passed", "", ""
-        code, tool = self.row.problems[0] if self.row.problems else ("", "")
-        return self.verdict, code, tool
+            return "passed", _PASSED
+        return self.verdict, self.row.problems[0] if self.row.problems else _UNEXPLAINED
 
 
 class RowView(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,9 +83,7 @@ class CauseView(msgspec.Struct, frozen=True, kw_only=True):
     """Cases with the same first problem: how many, what it is, and the first of them."""
 
     verdict: str
-    code: str
-    tool: str
-    words: str
+    problem: Problem
     count: int
     rows: tuple[RowView, ...]
     more: int = 0
@@ -219,7 +219,7 @@ def cause_views(
     query: Mapping[str, str],
     *,
     opens: int = 1,
-    counted: Mapping[tuple[str, str], int] | None = None,
+    counted: Mapping[Problem, int] | None = None,
     page: int = 1,
 ) -> tuple[CauseView, ...]:
     """Return cases by cause: what failed before what is in error or was not measured, the commonest cause first.
@@ -228,26 +228,24 @@ def cause_views(
     open, and the one with the chosen case. `counted` has the numbers of causes where only examples are kept. Of very
     many causes, a `page` has some.
     """
-    groups: dict[tuple[str, str, str], list[ListedCase]] = {}
+    groups: dict[tuple[str, Problem], list[ListedCase]] = {}
     for case in cases:
         groups.setdefault(case.cause, []).append(case)
     ordered = sorted(groups.items(), key=lambda item: (_rank(item[0][0]), -len(item[1]), item[0]))
     is_alone = bool(query.get("rule") or query.get("verdict") in ("passed", "quarantined"))
     views = []
     first = (page - 1) * GROUPS_A_PAGE
-    for place, ((verdict, code, tool), found) in enumerate(ordered[first : first + GROUPS_A_PAGE]):
+    for place, ((verdict, problem), found) in enumerate(ordered[first : first + GROUPS_A_PAGE]):
         most = len(found) if is_alone else ROWS_A_GROUP
         shown = list(found[:most])
         hidden = [case for case in found[most:] if case.row.key == chosen]
         rows = [_row(case, run_id, links, query, is_chosen=case.row.key == chosen) for case in [*shown, *hidden]]
-        asked = {"rule": code, "tool": key_of(tool) if tool else ""} if code else {"verdict": verdict}
+        asked = asked_by(problem) if problem.code else {"verdict": verdict}
         views.append(
             CauseView(
                 verdict=verdict,
-                code=code[:40],
-                tool=tool,
-                words=_words(verdict, code, tool),
-                count=(counted or {}).get((code, tool), len(found)),
+                problem=problem,
+                count=(counted or {}).get(problem, len(found)),
                 rows=tuple(rows),
                 more=len(found) - len(rows),
                 href=links.run(run_id, **asked, q=query.get("q", "")),
@@ -258,23 +256,21 @@ def cause_views(
 
 
 def _without_examples(
-    counted: Mapping[tuple[str, str], int], known: Collection[tuple[str, str, str]], run_id: str, links: Links
+    counted: Mapping[Problem, int], known: Collection[tuple[str, Problem]], run_id: str, links: Links
 ) -> list[CauseView]:
     """Return the causes of which no example is kept, with their numbers."""
-    seen = {(code, tool) for _, code, tool in known}
+    seen = {problem for _, problem in known}
     return [
-        CauseView(
-            verdict="failed",
-            code=code[:40],
-            tool=tool,
-            words=_words("failed", code, tool),
-            count=count,
-            rows=(),
-            href=links.run(run_id, rule=code, tool=key_of(tool) if tool else ""),
-        )
-        for (code, tool), count in list(counted.items())[:GROUPS_A_PAGE]
-        if (code, tool) not in seen
+        CauseView(verdict="failed", problem=problem, count=count, rows=(), href=links.run(run_id, **asked_by(problem)))
+        for problem, count in list(counted.items())[:GROUPS_A_PAGE]
+        if problem not in seen
     ]
+
+
+def asked_by(problem: Problem) -> dict[str, str]:
+    """Return what the address of the cases with a problem asks for."""
+    tool = key_of(problem.tool) if problem.tool else ""
+    return {"rule": problem.code, "tool": tool, "cause": "" if problem == problem.general else key_of(problem.words)}
 
 
 def pills(cases: Sequence[ListedCase], chosen: str, run_id: str, links: Links, q: str) -> tuple[Pill, ...]:
@@ -301,14 +297,6 @@ def _rank(verdict: str) -> int:
     if verdict == "quarantined":
         return 9
     return 8 if verdict == "passed" else severity(verdict)  # type: ignore[arg-type]
-
-
-def _words(verdict: str, code: str, tool: str) -> str:
-    if verdict == "quarantined":
-        return "In quarantine, counted in nothing"
-    if verdict == "passed":
-        return "Passed"
-    return group_words(code, tool) if code else "no reason given"
 
 
 def _row(case: ListedCase, run_id: str, links: Links, query: Mapping[str, str], *, is_chosen: bool) -> RowView:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from rightcall.reporting.reports import duration_text
+from rightcall.reporting.reports import Problem, duration_text
 from rightcall.values.decoding import dump_json
-from rightcall.values.results import EvaluatorTotals, Totals, Verdict, group_words
+from rightcall.values.results import EvaluatorTotals, Totals, Verdict
 from rightcall.values.trajectory import ToolCall
 
 from ._case_page import CALLS_A_PAGE
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
-from ._run_list import ListedCase
+from ._run_list import ListedCase, asked_by
 from ._runs_page import PartOfList, RunFacts, RunLine
 from ._templates import Crumb, Links, ShownText, key_of, percent, render, shown_text
 
@@ -36,11 +36,12 @@ _STEP = 10 ** (1 / 4)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases to show; an empty field selects all. Tools are given by their keys."""
+    """The cases to show; an empty field selects all. Tools, and the words of a problem, are given by their keys."""
 
     verdict: str = ""
     rule: str = ""
     tool: str = ""
+    cause: str = ""
     q: str = ""
     page: int = 1
 
@@ -48,7 +49,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether to show a row. The text is searched in the id, the sentence and the tools, ignoring case."""
         if self.verdict and row.verdict != self.verdict:
             return False
-        if (self.rule or self.tool) and not any(self._is_about(*problem) for problem in row.problems):
+        if (self.rule or self.tool) and not any(map(self.is_about, row.problems)):
             return False
         if not self.q:
             return True
@@ -57,11 +58,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     def takes(self, case: ListedCase) -> bool:
         """Return whether to show a case in the list of the viewer, where it is listed under its first problem."""
-        verdict, code, tool = case.cause
+        verdict, problem = case.cause
         is_open = verdict not in ("passed", "quarantined")
         if self.verdict and verdict != self.verdict and not (self.verdict == "open" and is_open):
             return False
-        if self.rule and (code != self.rule or (self.tool and key_of(tool) != self.tool)):
+        if self.rule and not self.is_about(problem):
             return False
         return not self.q or replace(self, verdict="", rule="", tool="").accepts(case.row)
 
@@ -72,15 +73,19 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     def is_group(self, group: Group) -> bool:
         """Return whether it selects the cases of a group."""
-        tool = key_of(group.tool) if group.tool else ""
-        return bool(self.rule) and (self.rule, self.tool) == (group.code, tool)
+        return bool(self.rule) and asked_by(group.problem).items() <= self.kept().items()
 
     def kept(self) -> dict[str, str]:
         """Return what an address keeps of it."""
-        return {"verdict": self.verdict, "rule": self.rule, "tool": self.tool, "q": self.q}
+        return {"verdict": self.verdict, "rule": self.rule, "tool": self.tool, "cause": self.cause, "q": self.q}
 
-    def _is_about(self, code: str, tool: str) -> bool:
-        return (not self.rule or code == self.rule) and (not self.tool or key_of(tool) == self.tool)
+    def is_about(self, problem: Problem) -> bool:
+        """Return whether a problem is the one it asks for, or any."""
+        return (
+            (not self.rule or problem.code == self.rule)
+            and (not self.tool or key_of(problem.tool) == self.tool)
+            and (not self.cause or key_of(problem.words) == self.cause)
+        )
 
 
 class Tile(msgspec.Struct, frozen=True):
@@ -205,9 +210,9 @@ def run_page(
     )
 
 
-def problem_key(code: str, tool: str) -> str:
-    """Return a key for a rule and a tool together, without spaces."""
-    return key_of(f"{code} {tool}")
+def problem_key(problem: Problem) -> str:
+    """Return a key for a problem, without spaces."""
+    return key_of(f"{problem.code} {problem.tool} {problem.words}")
 
 
 def _pages(matched: int) -> int:
@@ -233,11 +238,9 @@ def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
 
 
 def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> GroupView:
-    tool = key_of(group.tool) if group.tool else ""
-    is_chosen = bool(choice.rule) and (choice.rule, choice.tool) == (group.code, tool)
-    href = links.run(facts.id, rule=group.code, tool=tool)
-    words, key = group_words(group.code, group.tool), problem_key(group.code, group.tool)
-    return GroupView(group.code[:40], group.tool, words, group.cases, href, key, is_chosen)
+    problem = group.problem
+    href, key = links.run(facts.id, **asked_by(problem)), problem_key(problem)
+    return GroupView(problem.code[:40], problem.tool, problem.words, group.cases, href, key, choice.is_group(group))
 
 
 def _filters(facts: RunFacts, results: Totals, choice: Choice, links: Links) -> Iterator[FilterView]:
@@ -250,7 +253,7 @@ def _filters(facts: RunFacts, results: Totals, choice: Choice, links: Links) -> 
 
 
 def _paged(facts: RunFacts, choice: Choice, page: int, links: Links) -> str:
-    return links.run(facts.id, verdict=choice.verdict, rule=choice.rule, tool=choice.tool, q=choice.q, page=page)
+    return links.run(facts.id, **choice.kept(), page=page)
 
 
 class CallLine(msgspec.Struct, frozen=True, kw_only=True):

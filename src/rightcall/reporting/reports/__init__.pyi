@@ -1,6 +1,6 @@
 from ._blocks import CaseBlock as CaseBlock, case_blocks as case_blocks, decided_verdict as decided_verdict
 from ._call_tree import CallRow as CallRow, Lane as Lane, rows as rows
-from ._causes import reported_findings as reported_findings
+from ._causes import Problem as Problem, problems_of as problems_of, reported_findings as reported_findings
 from ._comparison_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,

@@ -6,12 +6,37 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from rightcall.values.results import CaseResult, Finding, PlacedFinding, group_words, is_unmeasured, severity
+from rightcall.values.results import (
+    Alignment,
+    CaseResult,
+    Difference,
+    EvaluationResult,
+    Finding,
+    PlacedFinding,
+    RulesJustification,
+    Step,
+    ToolCallCountEvaluatorJustification,
+    ToolTrajectoryEvaluatorJustification,
+    group_words,
+    is_unmeasured,
+    severity,
+)
 
 from ._blocks import CaseBlock
+from ._expected_paths import order_text
 
 _PREAMBLE = "not measured: "
 _MOST_NAMED = 5
+_MOST_ARGUMENTS = 3
+_LONGEST_NAME = 40
+_LONGEST_RULE = 100
+_BOUNDS = {
+    "<=": "called more than {}",
+    "<": "called {} or more",
+    ">=": "called less than {}",
+    ">": "called {} or less",
+    "!=": "called {}",
+}
 _GRAVEST = (
     "RC107",
     "RC101",
@@ -29,23 +54,31 @@ _GRAVEST = (
 )
 
 
+class Problem(msgspec.Struct, frozen=True, order=True, gc=False):
+    """What a finding has in common with others: its code, its tool, and words that follow the tool's name."""
+
+    code: str
+    tool: str = ""
+    words: str = ""
+    """Such as `amount differs`, or `called out of order` where nothing more is known."""
+
+    @property
+    def sentence(self) -> str:
+        """The problem in words: `` `search` called out of order``."""
+        return f"`{self.tool}` {self.words}" if self.tool else self.words
+
+    @property
+    def general(self) -> Problem:
+        """The same as far as its code and its tool say it."""
+        return Problem(self.code, self.tool, group_words(self.code, self.tool))
+
+
 class Cause(msgspec.Struct, frozen=True):
-    """What a case is counted under: its verdict, and the code and tool of its worst problem."""
+    """What a case is counted under: its verdict, and its worst problem."""
 
     verdict: str
     """`passed` for a case whose other repeats made up for what failed."""
-    code: str = ""
-    tool: str = ""
-    is_never_called: bool = False
-    """Whether the tool was not called at all, rather than fewer times than expected."""
-
-    @property
-    def words(self) -> str:
-        """The cause in words: `` `search` called out of order``."""
-        if self.code == "RC101" and self.tool:
-            return f"`{self.tool}` {'never called' if self.is_never_called else 'not called often enough'}"
-        said = group_words(self.code, self.tool) if self.code else "no reason given"
-        return f"`{self.tool}` {said}" if self.tool else said
+    problem: Problem = Problem("", words="no reason given")
 
 
 class CauseCount(msgspec.Struct):
@@ -65,15 +98,14 @@ class CauseCount(msgspec.Struct):
 def cause_of(block: CaseBlock) -> Cause:
     """Return the cause of a case that did not pass."""
     verdict = "passed" if block.is_note else block.result.verdict
-    for placed in reported_findings(block.result):
-        worst = placed.finding
-        return Cause(verdict, worst.code, worst.tool, worst.message.endswith(" was never called"))
+    for worst in problems_of(block.result, 1):
+        return Cause(verdict, worst)
     return Cause(verdict)
 
 
 def by_weight(counts: Iterable[CauseCount]) -> list[CauseCount]:
     """Return causes in the order of the pages: what failed before what is in error, and the commonest first."""
-    return sorted(counts, key=lambda each: (_rank(each.cause.verdict), -each.cases, each.cause.code, each.cause.tool))
+    return sorted(counts, key=lambda each: (_rank(each.cause.verdict), -each.cases, each.cause.problem))
 
 
 def firsts_of(causes: Sequence[Cause], blocks: Iterable[CaseBlock]) -> dict[Cause, CaseBlock]:
@@ -86,6 +118,87 @@ def firsts_of(causes: Sequence[Cause], blocks: Iterable[CaseBlock]) -> dict[Caus
             wanted.remove(cause)
             found[cause] = block
     return found
+
+
+def problems_of(result: CaseResult, most: int | None = None) -> tuple[Problem, ...]:
+    """Return the problems of a case, the worst first, each once; of at most so many findings."""
+    by_name = {one.evaluator: one for one in result.results}
+    return tuple(
+        dict.fromkeys(
+            [
+                Problem(each.finding.code, each.finding.tool, _words(each.finding, by_name.get(each.expectation)))
+                for each in reported_findings(result)[:most]
+            ]
+        )
+    )
+
+
+def _words(finding: Finding, one: EvaluationResult | None) -> str:
+    """Return what a finding says of its tool, as far as other cases may have it in common."""
+    code, general = finding.code, group_words(finding.code, finding.tool)
+    if not finding.tool:
+        return general
+    if code == "RC101":
+        return "not called often enough" if " is missing" in finding.message else "never called"
+    details = one.details if one is not None else None
+    if isinstance(details, ToolCallCountEvaluatorJustification):
+        checks = [check for check in details.checks if check.tool == finding.tool and not check.holds]
+        if not checks:
+            return general
+        times = "once" if checks[0].expected == 1 else f"{checks[0].expected:,} times"
+        return _BOUNDS.get(checks[0].operator, "not called {}").format(times)
+    if isinstance(details, RulesJustification) and code == "RC116":
+        broken = [f"rules[{number}]" for number in range(len(details.rules))]
+        rule = details.rules[broken.index(finding.path)].rule if finding.path in broken else ""
+        return f"breaks “{rule[:_LONGEST_RULE].replace('`', '')}”" if rule else general
+    return _of_step(code, *_step_of(finding, details)) or general
+
+
+def _step_of(finding: Finding, details: object) -> tuple[Step | None, Sequence[Step]]:
+    """Return the step of an alignment that a finding is about, and all steps of that alignment."""
+    if isinstance(details, ToolTrajectoryEvaluatorJustification):
+        alignments = [turn.alignment for turn in details.turns]
+    else:
+        found = getattr(details, "alignment", None)
+        alignments = [found] if isinstance(found, Alignment) else []
+    at = finding.actual.position if finding.actual is not None else None
+    for alignment in alignments if at is not None else ():
+        for step in alignment.steps:
+            if step.actual == at:
+                return step, alignment.steps
+    return None, ()
+
+
+def _of_step(code: str, step: Step | None, steps: Sequence[Step]) -> str:
+    if step is None:
+        return ""
+    if code == "RC103":
+        order = order_text(step, steps)
+        return f"called {order}" if order else ""
+    names = _arguments(step.differences)
+    if not names:
+        return ""
+    if code == "RC117":
+        return f"{names} made up"
+    several = len(set(map(_argument, step.differences))) > 1
+    if code == "RC106":
+        return f"returned other {names}" if several else f"returned another {names}"
+    return f"{names} {'differ' if several else 'differs'}" if code == "RC104" else ""
+
+
+def _arguments(differences: Sequence[Difference]) -> str:
+    """Return the names of what differs, of values inside of others the outermost: `amount and currency`."""
+    names = list(dict.fromkeys(map(_argument, differences)))
+    if not all(names):
+        return ""
+    shown = [name[:_LONGEST_NAME] for name in names[:_MOST_ARGUMENTS]]
+    if len(names) > _MOST_ARGUMENTS:
+        return f"{', '.join(shown)} and {len(names) - _MOST_ARGUMENTS:,} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def _argument(difference: Difference) -> str:
+    return difference.name.removeprefix("output.").partition(".")[0].partition("[")[0]
 
 
 def reported_findings(result: CaseResult) -> list[PlacedFinding]:

@@ -89,7 +89,8 @@ def _cause_lines(counted: CauseCount, paper: Paper) -> Iterator[Line]:
     """Yield a cause: `49 cases: `search` called out of order`, and the first of these cases."""
     number = "1 case" if counted.cases == 1 else f"{counted.cases:,} cases"
     note = " (other repeats passed)" if counted.cause.verdict == "passed" else ""
-    text = fit(paper.text(f"{number}: {counted.cause.words}{note}"), max(NARROWEST, paper.width), plain=paper.plain)
+    said = paper.text(f"{number}: {counted.cause.problem.sentence}{note}")
+    text = fit(said, max(NARROWEST, paper.width), plain=paper.plain)
     yield ((text, "bold"),)
     more = counted.cases - len(counted.names)
     names = ", ".join(counted.names) + (f" and {more:,} more" if more else "")

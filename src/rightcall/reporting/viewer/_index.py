@@ -14,7 +14,6 @@ from rightcall.errors import StoreError
 from rightcall.reporting.changes import Steadiness
 from rightcall.reporting.pages import (
     CaseRow,
-    Choice,
     Group,
     ListedCase,
     RowCounter,
@@ -25,6 +24,7 @@ from rightcall.reporting.pages import (
     row_of,
     steadiness_of,
 )
+from rightcall.reporting.reports import Problem
 from rightcall.reporting.store import JournalLine, RunFolder, SpanIndex
 from rightcall.values.redaction import redacted, redacted_text, redacted_value
 from rightcall.values.results import (
@@ -197,7 +197,8 @@ class Index:
                 rows.setdefault(entry.row.key.partition(".")[0], []).append(entry.row)
                 tally.count(entry.row.case_id, entry.row.verdict, entry.row.repeat)
             apart = self.run.quarantined
-            self._cases = [_listed(found, tally.verdict(found[0].case_id), apart) for found in rows.values()]
+            listed = [_listed(found, tally.verdict(found[0].case_id), apart) for found in rows.values()]
+            self._cases = listed if self.run.header.sample is None else list(map(_generally, listed))
             self._cases.sort(key=lambda case: severity(case.verdict))
         return self._cases
 
@@ -221,10 +222,6 @@ class Index:
         key = case_key(case_id)
         found = [entry for name, entry in self._entries.items() if name.partition(".")[0] == key]
         return sorted(found, key=lambda entry: entry.row.repeat)
-
-    def selected(self, choice: Choice) -> list[CaseRow]:
-        """Return the rows that match, on all pages, in order."""
-        return [entry.row for entry in self.entries() if choice.accepts(entry.row)]
 
     def result(self, entry: Entry) -> CaseResult:
         """Read the whole result of a row from the journal, redacted if needed. Raises `StoreError`."""
@@ -269,7 +266,9 @@ class Index:
         header = self.run.header
         if header.sample is None or header.totals is None:
             return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
-        groups = tuple([Group(code, self._name(tool), results) for code, tool, results in header.sample.groups])
+        groups = tuple(
+            [Group(Problem(code, self._name(tool)).general, results) for code, tool, results in header.sample.groups]
+        )
         counted = self._grouping.counts(header.totals, header.evaluators)
         return replace(counted, tools=self.tools(), groups=groups, calls=None)
 
@@ -341,6 +340,11 @@ def _listed(rows: list[CaseRow], verdict: Verdict, quarantined: Mapping[str, Qua
         verdicts=tuple([row.verdict for row in in_order]),
         quarantine=quarantined.get(shown.case_id),
     )
+
+
+def _generally(case: ListedCase) -> ListedCase:
+    """Return a case under what is counted of all results where only examples of them are kept."""
+    return replace(case, row=replace(case.row, problems=tuple([each.general for each in case.row.problems])))
 
 
 def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:

@@ -39,9 +39,9 @@ from rightcall.reporting.pages import (
     run_head,
     run_list_html,
 )
-from rightcall.reporting.reports import overall_line, share_noticed
+from rightcall.reporting.reports import Problem, overall_line, share_noticed
 from rightcall.reporting.store import RunFolder, kept_mutation
-from rightcall.values.results import CaseResult, group_words, severity
+from rightcall.values.results import CaseResult, severity
 
 from ._acting import Desk
 from ._history import history_of
@@ -133,11 +133,11 @@ def _part(
     return *page_of(query, len({case.cause for case in matching}), GROUPS_A_PAGE), matching
 
 
-def _sampled(run: RunFolder, counts: RunCounts) -> dict[tuple[str, str], int] | None:
+def _sampled(run: RunFolder, counts: RunCounts) -> dict[Problem, int] | None:
     """Return how many cases each cause has where the journal keeps only examples of them."""
     if run.header.sample is None:
         return None
-    return {(group.code, group.tool): group.cases for group in counts.groups}
+    return {group.problem: group.cases for group in counts.groups}
 
 
 def _by_cause(cases: Sequence[ListedCase]) -> list[ListedCase]:
@@ -173,7 +173,7 @@ def _head(run: RunFolder, line: RunLine, index: Index, query: Mapping[str, str],
 def _filter_words(choice: Choice, counts: RunCounts) -> str:
     """Return what the list is filtered by, in words."""
     group = next((each for each in counts.groups if choice.is_group(each)), None)
-    words = [f"{group.tool} {group_words(group.code, group.tool)}".strip()] if group is not None else []
+    words = [f"{group.problem.tool} {group.problem.words}".strip()] if group is not None else []
     words += [choice.rule] if choice.rule and group is None else []
     words += [f"with “{choice.q}”"] if choice.q else []
     return " ".join(words)

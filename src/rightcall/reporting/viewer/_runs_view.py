@@ -191,6 +191,7 @@ def choice_of(query: Mapping[str, str]) -> Choice:
         verdict=verdict if verdict in (*get_args(Verdict), "open", "quarantined") else "",
         rule=query.get("rule", "")[:_LONGEST_QUERY],
         tool=query.get("tool", "")[:_LONGEST_QUERY],
+        cause=query.get("cause", "")[:_LONGEST_QUERY],
         q=query.get("q", "").strip()[:_LONGEST_QUERY],
     )
 
