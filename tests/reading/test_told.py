@@ -97,8 +97,28 @@ def test_a_task_inside_a_run_is_not_its_case() -> None:
     assert not {CASE, "score"} & made.metadata.keys()
 
 
-def test_a_score_of_any_size_is_not_kept() -> None:
-    assert "scores" not in only({"messages": refund(), "scores": {"notes": "x" * 5_000}}).metadata
+@pytest.mark.parametrize(
+    ("largest", "larger"),
+    [
+        ("x" * 1_000, "x" * 1_001),
+        ({"notes": "x" * 1_000}, {"notes": "x" * 1_001}),
+        ({"each": [1] * 1_000}, {"each": [1] * 1_001}),
+        ({str(name): 1 for name in range(200)}, {str(name): 1 for name in range(201)}),
+        ({"a": {"b": {"c": 1}}}, {"a": {"b": {"c": {"d": 1}}}}),
+    ],
+    ids=["text", "text inside", "list", "names", "depth"],
+)
+def test_a_score_that_is_larger_than_a_score_is_is_not_kept(largest: Any, larger: Any) -> None:
+    assert only({"messages": refund(), "score": largest}).metadata["score"] == largest
+    assert "score" not in only({"messages": refund(), "score": larger}).metadata
+
+
+@pytest.mark.parametrize(("line", "found"), [(999, 7), (1_000, None)])
+def test_a_case_is_looked_for_in_the_first_thousand_lines(line: int, found: int | None) -> None:
+    lines = [*refund(), *[{"role": "user", "content": "And?"} for _ in range(1_000)]]
+    lines[line] = {**lines[line], "task_id": 7}
+
+    assert only(lines).metadata.get(CASE) == found
 
 
 @pytest.mark.parametrize("value", [None, "", [], {}, True, 1.5])

@@ -16,6 +16,7 @@ _KEYS = {f"{prefix}{name}": name for prefix in ("", *_WITHIN) for name in TOLD}
 _MOST_MESSAGES = 1_000
 _DEEPEST = 4
 _MOST_VALUES = 200
+_LONGEST = 1_000
 
 
 def told_keys(keys: tuple[str, ...]) -> frozenset[str]:
@@ -93,7 +94,7 @@ def _is_small(held: Any) -> bool:
     """Whether a value is fit to be kept beside each run: a number, a short text, or a few of them."""
     level = [held]
     for _ in range(_DEEPEST):
-        level = [inner for each in level for inner in (each.values() if isinstance(each, Mapping) else ())]
-        if len(level) > _MOST_VALUES or any([isinstance(each, (list, str)) and len(each) > 1_000 for each in level]):
+        if len(level) > _MOST_VALUES or any([isinstance(each, (list, str)) and len(each) > _LONGEST for each in level]):
             return False
+        level = [inner for each in level for inner in (each.values() if isinstance(each, Mapping) else ())]
     return not level
