@@ -121,6 +121,15 @@ def test_one_argument_named_input_stays_an_argument() -> None:
     assert made.calls[0].args == {"input": "a tv"}
 
 
+def test_numbers_are_milliseconds_as_the_javascript_sdk_writes_them() -> None:
+    made = only(
+        json.dumps([*RUNS[:2], {**RUNS[2], "start_time": 1_740_823_200_001, "end_time": 1_740_823_200_501}]).encode()
+    )
+
+    [call] = made.calls
+    assert (call.start_ns, call.end_ns) == (1_740_823_200_001_000_000, 1_740_823_200_501_000_000)
+
+
 def test_a_run_with_an_error_failed() -> None:
     failed = run(1, "tool", "refund", inputs={"order": 7}, error="ValueError('no such order')", status="error")
     [call] = only(json.dumps([RUNS[0], failed]).encode()).calls

@@ -108,6 +108,20 @@ def test_a_log_does_not_show_all_calls_beside(name: str) -> None:
 
     assert not trajectory.calls_recorded
     assert told in trajectory.not_understood
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ([f"k{number}" for number in range(12)], "k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11"),
+        ([f"k{number}" for number in range(13)], "k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11 and 1 more"),
+        (["k" * 40, "l" * 41], f"{'k' * 40}, {'l' * 39}…"),
+    ],
+)
+def test_keys_are_told_up_to_a_length_and_a_number(keys: list[str], told: str) -> None:
+    trajectory = read_messages([ASKED, dict.fromkeys(keys, "x"), ANSWERED])
+
+    assert trajectory.not_understood == f"message 2: an item with the keys {told}"
     assert any(trajectory.not_understood in warning for warning in trajectory.warnings)
 
 

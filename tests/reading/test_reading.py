@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 import zstandard
+from tests.reading.logs import refund
 from tests.reading.traces import TRACE, call, line, request, span
 
 from rightcall.errors import InputError, UnknownNameError
-from rightcall.reading import INPUT_FORMATS, read, read_messages, read_spans
+from rightcall.reading import INPUT_FORMATS, Reading, Recognised, read, read_messages, read_spans
 from rightcall.reading._read import Source
 
 ONE = line(call(1, "search", '{"q": "x"}', '{"content": [1, 2]}'))
@@ -281,3 +282,28 @@ def test_each_trace_of_a_conversation_is_a_turn() -> None:
 def test_what_is_no_list_of_spans_is_refused(spans: Any) -> None:
     with pytest.raises(InputError, match="spans are a list of spans"):
         read_spans(spans)
+
+
+@pytest.mark.parametrize(
+    ("document", "formats", "conventions", "unused"),
+    [
+        (request(call(1)), ["otlp"], ["tool.name"], []),
+        (refund(), ["messages"], ["OpenAI chat"], []),
+        ({"messages": refund(), "notes": "x", "empty": "", "task_id": 7}, ["messages"], ["OpenAI chat"], ["notes"]),
+        (
+            {"messages": refund(), **{str(n): 1 for n in range(21)}},
+            ["messages"],
+            ["OpenAI chat"],
+            [*map(str, range(20))],
+        ),
+        ({"messages": refund(), "k" * 41: 1}, ["messages"], ["OpenAI chat"], ["k" * 40]),
+    ],
+    ids=["spans", "messages", "other keys", "many keys", "a long key"],
+)
+def test_what_a_source_was_taken_for_is_noted(
+    document: Any, formats: list[str], conventions: list[str], unused: list[str]
+) -> None:
+    noted = Recognised()
+    list(Reading().read(json.dumps(document).encode(), noted))
+
+    assert [*map(list, (noted.formats, noted.conventions, noted.unused))] == [formats, conventions, unused]

@@ -131,6 +131,27 @@ def test_a_table_in_csv_is_read() -> None:
     ]
 
 
+@pytest.mark.parametrize("write", [int, str], ids=["number", "text"])
+@pytest.mark.parametrize(
+    ("time", "unit"),
+    [
+        (1_740_823_200, 10**9),
+        (9_000_000_000, 10**9),
+        (10**11, 10**6),
+        (1_740_823_200_000, 10**6),
+        (9_000_000_000_000, 10**6),
+        (10**14, 10**3),
+        (1_740_823_200_000_000, 10**3),
+        (10**17 - 1, 10**3),
+        (10**17, 1),
+    ],
+)
+def test_the_size_of_a_time_shows_its_unit(time: int, unit: int, write: type[int] | type[str]) -> None:
+    [call] = only([row(start_time=write(time), end_time=None)]).calls
+
+    assert call.start_ns == time * unit
+
+
 def test_a_status_and_events_of_a_row_count() -> None:
     event = {"event_name": "exception", "timestamp": 1, "attributes": {"exception.message": "no such shop"}}
 
