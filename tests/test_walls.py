@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 from tests.walls import for_each
 
 
@@ -47,3 +48,16 @@ def test_nothing_to_try_and_no_such_argument_are_mistakes() -> None:
         for_each("number", [])
     with pytest.raises(AssertionError, match="no argument 'numbr'"):
         for_each("numbr", [1])(test_other_arguments_are_those_of_pytest)
+
+
+@for_each("factor", [1, 2])
+def _is_small(number: int, factor: int) -> None:
+    assert number * factor < 6
+
+
+def test_an_example_of_hypothesis_is_tried_on_every_value() -> None:
+    with pytest.raises(AssertionError) as told:
+        given(st.integers(0, 100))(_is_small)()
+
+    assert str(told.value).startswith("1 of 2 fail\n\n2, line ")
+    assert "(3 * 2) < 6" in str(told.value)

@@ -15,11 +15,13 @@ def for_each(name: str, values: Collection[T]) -> Callable[[Callable[..., None]]
     """A test that tries its argument `name` as each of these, and tells all that fail, not only the first.
 
     To pytest it is one test, without that argument. `pytest.mark.parametrize` is for the few cases that deserve a name.
+    Below `given`, each example is drawn once and tried on all of them: to draw it takes most of the time.
     """
     assert values, "a rule that is tried on nothing cannot fail"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
-        def whole(**others: Any) -> None:
+        def whole(*given: Any, **named: Any) -> None:
+            others = shown.bind(*given, **named).arguments
             failures = [_failure(test, {**others, name: value}, value) for value in values]
             told = [failure for failure in failures if failure]
             if told:
@@ -28,7 +30,8 @@ def for_each(name: str, values: Collection[T]) -> Callable[[Callable[..., None]]
         signature = inspect.signature(test)
         kept = [each for each in signature.parameters.values() if each.name != name]
         assert len(kept) < len(signature.parameters), f"{test.__name__} has no argument {name!r}"
-        whole.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        shown = signature.replace(parameters=kept)
+        whole.__signature__ = shown  # type: ignore[attr-defined]
         whole.__name__, whole.__qualname__ = test.__name__, test.__qualname__
         whole.__module__, whole.__doc__ = test.__module__, test.__doc__
         whole.__dict__.update(pytestmark=getattr(test, "pytestmark", []))

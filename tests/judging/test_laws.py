@@ -2,9 +2,9 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 from tests.builders import judge
+from tests.walls import for_each
 
 from rightcall import EvaluationResult, RightcallError, Trajectory
 from rightcall.judging import EVALUATORS
@@ -30,7 +30,7 @@ def outcome(result: EvaluationResult) -> tuple[str, float | None]:
 
 
 @given(some_calls, made_calls, st.randoms())
-@pytest.mark.parametrize("type_id", ORDER_FREE)
+@for_each("type_id", ORDER_FREE)
 def test_scores_that_ignore_order_do_not_change_when_calls_change_places(
     type_id: str, wanted: list[Any], made: list[Any], random: Any
 ) -> None:
@@ -54,7 +54,7 @@ def test_exact_implies_in_order_implies_any_order(wanted: list[Any], made: list[
 
 
 @given(expected_calls, made_calls)
-@pytest.mark.parametrize("kind", ["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"])
+@for_each("kind", ["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"])
 def test_partial_credit_is_full_exactly_when_the_path_passes(kind: str, wanted: list[Any], made: list[Any]) -> None:
     plain = score("tool-trajectory", made, wanted, match_type=kind)
     graded = score("tool-trajectory", made, wanted, match_type=kind, partial_credit=True)
@@ -63,7 +63,7 @@ def test_partial_credit_is_full_exactly_when_the_path_passes(kind: str, wanted: 
 
 
 @given(some_calls, made_calls, recorded, st.integers(0, 5))
-@pytest.mark.parametrize("type_id", RECALL_LIKE)
+@for_each("type_id", RECALL_LIKE)
 def test_one_more_call_never_lowers_what_was_found(
     type_id: str, wanted: list[Any], made: list[Any], more: Any, place: int
 ) -> None:
@@ -102,7 +102,7 @@ def test_every_sequence_is_itself(sequence: list[str]) -> None:
 
 
 @given(some_calls, made_calls)
-@pytest.mark.parametrize("type_id", [*ORDER_FREE, "tool-trajectory"])
+@for_each("type_id", [*ORDER_FREE, "tool-trajectory"])
 def test_results_survive_json(type_id: str, wanted: list[Any], made: list[Any]) -> None:
     result = score(type_id, made, wanted)
 
@@ -161,7 +161,7 @@ criteria_like = st.dictionaries(
 
 
 @given(criteria_like, anything | made_calls)
-@pytest.mark.parametrize("type_id", list(EVALUATORS))
+@for_each("type_id", list(EVALUATORS))
 def test_nothing_but_our_own_errors_is_raised(type_id: str, criteria: dict[str, Any], made: Any) -> None:
     try:
         result = EVALUATORS[type_id]().evaluate(made, criteria)

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 from tests.builders import judge
 from tests.sampling import examples
+from tests.walls import for_each
 
 from rightcall import NotMeasuredError, ToolCall, Trajectory, check
 from rightcall.judging import EVALUATORS
@@ -51,10 +52,6 @@ CONVERSATIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-def ids(rules: list[tuple[str, dict[str, Any], dict[str, Any]]]) -> list[str]:
-    return [f"{kind}-{next(iter(criteria.values()))}-{config}" for kind, criteria, config in rules]
-
-
 def some_calls(most: int, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[list[ToolCall]]:
     """A few calls, which are often alike; the fields are those of which something may be unknown."""
     made = st.builds(
@@ -86,9 +83,9 @@ def unanimous(worlds: Iterator[Trajectory], rule: tuple[str, Any, Any], **narrow
     return verdicts.pop() if len(verdicts) == 1 else "not_measured"
 
 
-@pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
 @examples(30)
 @given(calls=some_calls(5, agent=st.sampled_from([None, "billing", "sales"])))
+@for_each("rule", RULES)
 def test_an_unknown_agent_may_be_any_agent(rule: tuple[str, Any, Any], calls: list[ToolCall]) -> None:
     kind, criteria, config = rule
     worlds = (Trajectory(calls=tuple(each)) for each in filled(calls, "agent", ["billing", "someone"]))
@@ -98,9 +95,9 @@ def test_an_unknown_agent_may_be_any_agent(rule: tuple[str, Any, Any], calls: li
     assert found.verdict == unanimous(worlds, rule, agent="billing")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
 @examples(30)
 @given(calls=some_calls(4), tied=st.tuples(st.integers(0, 3), st.integers(0, 4)))
+@for_each("rule", RULES)
 def test_an_unknown_order_may_be_any_order(
     rule: tuple[str, Any, Any], calls: list[ToolCall], tied: tuple[int, int]
 ) -> None:
@@ -115,9 +112,9 @@ def test_an_unknown_order_may_be_any_order(
     assert found.verdict == unanimous(worlds, rule)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
 @examples(30)
 @given(calls=some_calls(3, group=st.sampled_from([None, "g", "h"])))
+@for_each("rule", RULES)
 def test_calls_without_a_group_may_be_of_any_group(rule: tuple[str, Any, Any], calls: list[ToolCall]) -> None:
     kind, criteria, config = rule
     worlds = (Trajectory(calls=tuple(each)) for each in filled(calls, "group", ["g", "h", "new", "other"]))
@@ -128,9 +125,9 @@ def test_calls_without_a_group_may_be_of_any_group(rule: tuple[str, Any, Any], c
     assert found.verdict in (unanimous(worlds, rule, parallel="any_order"), "not_measured")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
 @examples(30)
 @given(calls=some_calls(4, parent_id=st.sampled_from([None, "above"])), unknown=st.sets(st.integers(0, 3)))
+@for_each("rule", RULES)
 def test_a_call_whose_parent_is_not_known_may_be_on_the_top_level(
     rule: tuple[str, Any, Any], calls: list[ToolCall], unknown: set[int]
 ) -> None:
@@ -152,9 +149,9 @@ def test_a_call_whose_parent_is_not_known_may_be_on_the_top_level(
     assert found.verdict == unanimous(worlds, rule, top_level=True)
 
 
-@pytest.mark.parametrize("rule", CONVERSATIONS, ids=ids(CONVERSATIONS))
 @examples(30)
 @given(calls=some_calls(3, turn=st.sampled_from([None, 0, 1])))
+@for_each("rule", CONVERSATIONS)
 def test_a_call_without_a_turn_may_be_of_any_turn(rule: tuple[str, Any, Any], calls: list[ToolCall]) -> None:
     kind, criteria, config = rule
     if len(criteria["expected_turns"]) == 1 and all(call.turn is None for call in calls):
@@ -166,9 +163,9 @@ def test_a_call_without_a_turn_may_be_of_any_turn(rule: tuple[str, Any, Any], ca
     assert found.verdict == unanimous(worlds, rule)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
 @examples(30)
 @given(calls=some_calls(3), lost=some_calls(3), places=st.lists(st.integers(0, 3), min_size=3, max_size=3))
+@for_each("rule", RULES)
 def test_calls_that_may_be_missing_never_make_a_verdict_that_they_could_change(
     rule: tuple[str, Any, Any], calls: list[ToolCall], lost: list[ToolCall], places: list[int]
 ) -> None:
@@ -182,13 +179,13 @@ def test_calls_that_may_be_missing_never_make_a_verdict_that_they_could_change(
     assert found.verdict in (judge(kind, Trajectory(calls=tuple(whole)), criteria, **config).verdict, "not_measured")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=ids(RULES))
 @examples(30)
 @given(
     calls=some_calls(9, agent=st.sampled_from([None, None, None, "billing"])),
     chosen=st.lists(st.booleans(), min_size=9, max_size=9),
     seed=st.randoms(use_true_random=False),
 )
+@for_each("rule", RULES)
 def test_bounds_hold_where_there_are_too_many_ways_to_try_them_all(
     rule: tuple[str, Any, Any], calls: list[ToolCall], chosen: list[bool], seed: Any
 ) -> None:
@@ -207,13 +204,13 @@ def test_bounds_hold_where_there_are_too_many_ways_to_try_them_all(
     assert found.verdict in (whole.verdict, "not_measured")
 
 
-@pytest.mark.parametrize("kind", ["retries", "redundant-calls", "loops"])
 @examples(150)
 @given(
     calls=some_calls(5, agent=st.sampled_from(["billing", "sales"]), turn=st.sampled_from([0, 1])),
     unknown=st.sets(st.integers(0, 4), min_size=1),
     field=st.sampled_from(["agent", "turn"]),
 )
+@for_each("kind", ["retries", "redundant-calls", "loops"])
 def test_a_call_of_an_unknown_agent_or_turn_may_repeat_any_other(
     kind: str, calls: list[ToolCall], unknown: set[int], field: str
 ) -> None:

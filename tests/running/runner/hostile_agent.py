@@ -75,6 +75,12 @@ def _spin() -> None:
     re.fullmatch(r"(a+)+b", "a" * 60)
 
 
+def _hold() -> None:
+    """Keep the interpreter to itself, as a pattern that backtracks does, but without the seconds of CPU."""
+    while True:
+        ctypes.PyDLL(None).sleep(1000)
+
+
 def _raise(problem: BaseException) -> Callable[[], None]:
     def deed() -> None:
         raise problem
@@ -183,6 +189,7 @@ DEEDS: dict[str, Callable[[], None]] = {
     "nothing": _nothing,
     "hang": _hang,
     "spin": _spin,
+    "hold": _hold,
     "raise": _raise(ValueError("so be it")),
     "doom": _raise(Doom("the end")),
     "interrupt": _raise(KeyboardInterrupt()),

@@ -15,7 +15,7 @@ TIMEOUT = 5.0
 
 BAD = {
     "hang": ("timed_out", "took longer than 5 s"),
-    "spin": ("timed_out", "took longer than 5 s"),
+    "hold": ("timed_out", "took longer than 5 s"),
     "raise": ("raised", "ValueError: so be it"),
     "doom": ("raised", "Doom: the end"),
     "interrupt": ("raised", "KeyboardInterrupt"),
@@ -36,7 +36,7 @@ WAITING_BAD = {
     "wait for ever": ("timed_out", "took longer than 5 s"),
     "swallow": ("timed_out", "did not stop when it was cancelled"),
     "exit in task": ("raised", "SystemExit(5)"),
-    **{deed: BAD[deed] for deed in ("hang", "spin", "raise", "doom", "interrupt", "exit", "exit at once", "stop")},
+    **{deed: BAD[deed] for deed in ("hang", "hold", "raise", "doom", "interrupt", "exit", "exit at once", "stop")},
 }
 WAITING_ODD = ("fork", "close streams", "close python streams", "leave", "alter", "leak threads", "leave executor")
 
