@@ -233,6 +233,12 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             id="before its group",
         ),
         pytest.param(
+            ["login", "pay"],
+            ["pay", {"optional": "quote"}, "login"],
+            [("RC103", "`pay` was called after `login`, expected before it", "expected[0]")],
+            id="after the first call",
+        ),
+        pytest.param(
             [ToolCall("w", {"city": "Paris"}, None, group="1"), ToolCall("w", {"city": "Berlin"}, None, group="2")],
             [{"at_once": [{"w": {"city": "Paris"}}, {"w": {"city": "Berlin"}}]}],
             [

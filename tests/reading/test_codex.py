@@ -71,6 +71,15 @@ def test_an_event_about_a_call_that_no_item_has_is_not_understood() -> None:
     assert not made.calls_recorded
 
 
+def test_a_command_that_the_user_ran_is_no_call_of_the_agent() -> None:
+    event = line("event_msg", type="exec_command_end", call_id="c9", source="user_shell", command=["ls"], exit_code=0)
+
+    made = only(META, message("user", "List"), event, CALL, RESULT)
+
+    assert [call.call_id for call in made.calls] == ["c1"]
+    assert made.calls_recorded
+
+
 def test_an_item_of_a_new_type_is_not_understood() -> None:
     made = only(META, message("user", "List"), item("time_travel_call", call_id="c9", year=1999))
 

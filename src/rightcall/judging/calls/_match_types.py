@@ -54,7 +54,7 @@ def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
         return _FAILED
     if expected.is_beginning_of(selection.calls, selection.names):
         return _PASSED
-    if not expected.special and not _has_enough(match_type, expected, selection.names):
+    if not _has_enough(match_type, expected, selection.names):
         return _FAILED
     paired = pair_by_relation(expected, selection, limits)
     needed = made if match_type == "SUBSET" else wanted
@@ -99,8 +99,6 @@ def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type
         return _FAILED
     if expected.is_beginning_of(selection.calls, selection.names):
         return _PASSED
-    if expected.special:
-        return _match_by_rows(expected, selection, limits)
     if not selection.free and not _has_names(expected.names, selection.names, exact=exact):
         return _FAILED
     follows = _follows_exactly if exact else _follows_in_order
@@ -110,16 +108,6 @@ def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type
         return Judged(float(surely), float(surely or follows(expected.patterns, high.calls) is not False))
     holds = follows(expected.patterns, selection.calls)
     return Judged(float(holds is True), float(holds is not False))
-
-
-def _match_by_rows(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Judged:
-    """Whether the expected calls are met in order, by which calls satisfy each of them."""
-    sure, possible = _arrangements(expected, selection, limits)
-    surely = relate(expected, sure.calls, limits, sure.moment).sure
-    possibly = relate(expected, possible.calls, limits, possible.moment).possible
-    size = len(selection.calls)
-    low = len(related_subsequence(surely, size)) == len(expected)
-    return Judged(float(low), float(low or len(related_subsequence(possibly, size)) == len(expected)))
 
 
 def _arrangements(expected: ExpectedCalls, selection: Selection, limits: Limits) -> tuple[Selection, Selection]:
