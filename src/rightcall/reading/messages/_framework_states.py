@@ -149,19 +149,16 @@ def _given_in_object(value: dict[str, Any], depth: int) -> Any:
         return NOTHING if found is None else found
     if isinstance(value.get("prompt"), str) and value.keys() <= {"prompt", "system"}:
         return value["prompt"]  # Vercel
-    if value.keys() == {"args", "kwargs"}:
-        return _given_in_call(value)
+    if value.keys() == {"args", "kwargs"} and isinstance(value["args"], list) and isinstance(value["kwargs"], dict):
+        return _given_in_call(value["args"], value["kwargs"])
     inner = _wrapped(value)
     if isinstance(inner, dict) and depth < _DEPTH:
         return _given_in_object(inner, depth + 1)
     return _only_text(value)
 
 
-def _given_in_call(value: Mapping[str, Any]) -> Any:
+def _given_in_call(positional: list[Any], named: dict[str, Any]) -> Any:
     """Return what a function was called with: its only argument, or its named ones."""
-    positional, named = value["args"], value["kwargs"]
-    if not isinstance(positional, list) or not isinstance(named, dict):
-        return NOTHING
     if not positional:
         return _only_text(named) if named else NOTHING
     return positional[0] if len(positional) == 1 and not named else NOTHING
