@@ -114,6 +114,19 @@ def test_calls_at_once_are_open_where_neither_groups_nor_times_were_recorded() -
     ).passed
 
 
+@pytest.mark.parametrize(
+    "choice", [{"one_of": [{"repeat": "a"}, "c"]}, {"optional": {"repeat": {"one_of": ["a", "c"]}}}]
+)
+@pytest.mark.parametrize(
+    ("made", "groups", "passes"),
+    [("ab", "11", True), ("aab", "111", True), ("cb", "11", True), ("ab", "12", False), ("aab", "112", False)],
+)
+def test_calls_at_once_may_be_chosen_and_repeated(choice: Any, made: str, groups: str, passes: bool) -> None:
+    calls = [ToolCall(name, {}, None, group=group) for name, group in zip(made, groups, strict=True)]
+
+    assert path(calls, [{"at_once": [choice, "b"]}]).passed == passes
+
+
 def test_a_recorded_group_is_a_fact_also_where_agents_differ() -> None:
     made = [ToolCall("b", {}, None, group="1", agent="A"), ToolCall("c", {}, None, group="1", agent="B")]
     open_call = ToolCall("c", {}, None, agent="B")

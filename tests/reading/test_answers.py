@@ -100,6 +100,8 @@ def _server(inner: dict[str, Any], around: str) -> list[dict[str, Any]]:
         ({"messages": [{"type": "human", "content": "x"}, {"type": "ai", "content": "Shipped."}]}, "Shipped."),
         ({"messages": [{"type": "human", "data": {"content": "x"}}, {"type": "ai", "data": {"content": "y"}}]}, "y"),
         ({"messages": ["content='x' additional_kwargs={}", "content='It\\'s y' additional_kwargs={}"]}, "It's y"),
+        ({"messages": ["content='x' additional_kwargs={} tool_calls=[{'name': 'a', 'args': {}}]"]}, None),
+        ({"messages": ["content='x' additional_kwargs={} tool_call_id='c1'"]}, None),
         ({"messages": [{"role": "assistant", "content": "x", "tool_calls": [{"name": "a", "args": {}}]}]}, None),
         ({"messages": [{"role": "user", "content": "x"}]}, None),
         ({"raw": "Shipped.", "tasks_output": [], "token_usage": {}}, "Shipped."),

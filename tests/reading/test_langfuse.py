@@ -164,15 +164,17 @@ def test_a_trace_without_observations_cannot_show_calls() -> None:
     assert not only(trace()).calls_recorded
 
 
-def test_traces_of_one_session_are_one_run() -> None:
-    def turn(number: int) -> dict[str, Any]:
-        name = f"{number:032x}"
-        held = observation(number, "TOOL", "refund", None, traceId=name, input={"order": number}, output="done")
-        return {**trace(held, id=name, sessionId="s1")}
+@pytest.mark.parametrize("told", ["trace", "observation"])
+def test_traces_of_one_session_are_one_run(told: str) -> None:
+    def turn(number: int, session: str) -> dict[str, Any]:
+        name, known = f"{number:032x}", {"sessionId": session}
+        root = observation(10 * number, "AGENT", "shop", None, traceId=name, endTime=f"2025-03-01T10:00:{number}9.000Z")
+        tool = observation(10 * number + 1, "TOOL", "refund", 10 * number, traceId=name, input={"order": number})
+        return trace(root, {**tool, **known}, id=name) if told == "observation" else trace(root, tool, id=name, **known)
 
-    made = only([turn(1), turn(2)])
+    made = read(json.dumps([turn(1, "s1"), turn(2, "s2"), turn(3, "s1")]).encode())
 
-    assert [call.args for call in made.calls] == [{"order": 1}, {"order": 2}]
+    assert [[call.args for call in run.calls] for run in made] == [[{"order": 1}, {"order": 3}], [{"order": 2}]]
 
 
 KINDS = {"chat": "GENERATION", "generate_content": "GENERATION", "execute_tool": "TOOL", "invoke_agent": "AGENT"}

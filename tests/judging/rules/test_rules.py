@@ -195,6 +195,15 @@ def test_nth_means_one_call_of_a_tool() -> None:
     assert statuses(ruled([first, last], calls)) == ["holds", "broken"]
 
 
+@pytest.mark.parametrize("nth", [1, -1])
+def test_which_call_is_the_nth_is_open_where_their_order_is(nth: int) -> None:
+    rule = {"call": {"name": "search", "nth": nth}, "always": {"q": "a"}}
+    calls = (made("search", args={"q": "a"}), made("search", args={"q": "b"}))
+
+    assert statuses(ruled(rule, Trajectory(calls=calls, unordered=((0, 2),)))) == ["open"]
+    assert statuses(ruled(rule, Trajectory(calls=(calls[0],) * 2, unordered=((0, 2),)))) == ["holds"]
+
+
 def test_any_of_a_list_of_calls_is_meant() -> None:
     rule = {"call": ["pay", "refund"], "only_after": ["confirm", {"name": "approve", "args": {"by": "boss"}}]}
 
