@@ -160,6 +160,14 @@ def test_a_generation_of_text_alone_made_no_call() -> None:
     assert (made.input, made.output) == ("Hi", "Hi")
 
 
+def test_a_root_that_says_nothing_was_asked_and_answers_what_its_trace_was() -> None:
+    made = only(trace(ROOT, TOOL, input="Refund order 7.", output="Done."))
+    other = only(trace({**ROOT, "input": "Refund it.", "output": "It is done."}, TOOL, input="Refund?", output="Done."))
+
+    assert (made.input, made.output) == ("Refund order 7.", "Done.")
+    assert (other.input, other.output) == ("Refund it.", "It is done.")
+
+
 def test_a_trace_without_observations_cannot_show_calls() -> None:
     assert not only(trace()).calls_recorded
 

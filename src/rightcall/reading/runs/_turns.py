@@ -253,9 +253,9 @@ def _start(span: ReadSpan) -> int:
 
 def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> tuple[list[int], bool]:
     """Return when each turn but the first began, by the requests of a trace, and whether that is known for all."""
-    begins, is_sure = [], True
     if len(requests) < 2:
-        return begins, is_sure
+        return [], True
+    begins, is_sure = [], True
     told = [request for request in requests if request.agent or _first_said(request.models, read)]
     requests = told or requests  # a model without messages beside others with some makes embeddings, or the like
     latest = requests[0].end
