@@ -121,3 +121,20 @@ def test_pytest_reports_it_as_an_expected_failure(project: Path) -> None:
     assert counts(done) == {"passed": 1, "xfailed": 1}
     assert "rightcall: shop.yaml: 1 passed, 1 in quarantine" in done.stdout
     assert json.loads((project / "report.json").read_text())["totals"]["failed"] == 0
+
+
+def test_a_recorded_trace_of_such_a_case_says_nothing_to_evaluators_of_all_cases(tmp_path: Path) -> None:
+    written = """\
+overall: {kinds: {type: classification}}
+cases:
+  - {id: a, metadata: {class: spam}, expect: {calls: [look]}, quarantine: {reason: flaky}}
+  - {id: b, metadata: {class: ham}, expect: {calls: [look]}}
+"""
+    runs = [{"calls": [{"name": "look"}], "output": "ham", "metadata": {"rightcall.case.id": each}} for each in "ab"]
+    (tmp_path / "shop.yaml").write_text(written)
+    (tmp_path / "runs.jsonl").write_text("".join([json.dumps(run) + "\n" for run in runs]))
+
+    done = rightcall("score", "runs.jsonl", "--evalset", "shop.yaml", cwd=tmp_path)
+
+    assert "overall kinds: passed: accuracy 1 over 1 cases" in done.stdout
+    assert done.returncode == 0

@@ -1,7 +1,8 @@
 from ._all_cases import (
+    AllCases as AllCases,
     Overall as Overall,
     RuleUse as RuleUse,
-    RuleUses as RuleUses,
+    Seen as Seen,
     ToolNames as ToolNames,
     rule_uses as rule_uses,
 )

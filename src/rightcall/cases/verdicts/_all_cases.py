@@ -5,13 +5,80 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import msgspec
+
 from rightcall.cases.evalsets import Case, Check, OverallCheck
 from rightcall.judging import Criteria
 from rightcall.matching.matchers import NamePattern
 from rightcall.values.results import CaseResult, OverallResult, RulesJustification
+from rightcall.values.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from rightcall.judging import Row
+
+
+_RULES = "call-rules"
+_MOST_NOTES = 10
+_LONGEST_NAME = 100
+"""Characters of a name to compare: difflib is quadratic in the length of both texts."""
+
+RuleUses: TypeAlias = tuple[tuple[str, str], ...]
+"""Rules of one result in words, each with why it never applied; empty if it did."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What all cases together need of one trajectory. It can be made in one process and added in another."""
+
+    overall: tuple[Any, ...] = ()
+    """For the evaluators of all cases."""
+    tools: tuple[str, ...] = ()
+    """The tools that were called, where rules name tools that must not be called."""
+    rules: RuleUses = ()
+    """The rules of it, and which of them never applied."""
+
+
+class AllCases:
+    """Looks at all cases together: overall results, rules about unknown tools, and rules that never applied.
+
+    It keeps only what the cases ask for: most eval sets ask for nothing of this.
+    """
+
+    def __init__(self, cases: Sequence[Case] = (), checks: Sequence[OverallCheck] = ()) -> None:
+        self._overall = Overall(checks) if checks else None
+        names = ToolNames(cases)
+        self._names = names if names.ruled_out else None
+        has_rules = any([check.evaluator.type_id == _RULES for case in cases for check in case.checks])
+        self._rules = RuleUse() if has_rules else None
+
+    def see(self, case: Case, result: CaseResult, trajectory: Trajectory | None, *, counts: bool = True) -> Seen:
+        """Return what is needed of a result; one that does not `count` says nothing to evaluators of all cases."""
+        return Seen(
+            self._overall.see(case, result) if self._overall is not None and counts else (),
+            self.tools_in(trajectory),
+            self._rules.see(case, result) if self._rules is not None else (),
+        )
+
+    def tools_in(self, trajectory: Trajectory | None) -> tuple[str, ...]:
+        """Return the tools of a trajectory that matter, also of one that belongs to no case."""
+        return () if self._names is None or trajectory is None else self._names.seen_in(trajectory.names)
+
+    def add(self, seen: Seen, case_id: str = "") -> None:
+        """Add what `see` returned of a case."""
+        if self._overall is not None:
+            self._overall.add(seen.overall)
+        if self._names is not None:
+            self._names.add(seen.tools)
+        if self._rules is not None:
+            self._rules.add(case_id, seen.rules)
+
+    def results(self) -> tuple[OverallResult, ...]:
+        """Return the result of each evaluator of all cases."""
+        return () if self._overall is None else self._overall.results()
+
+    def notes(self) -> Iterator[str]:
+        """Yield sentences about rules that say nothing: their tool is unknown, or they never applied."""
+        yield from () if self._names is None else self._names.notes()
+        yield from () if self._rules is None else self._rules.notes()
 
 
 class Overall:
@@ -78,12 +145,6 @@ def _result(check: OverallCheck, found: Any) -> OverallResult:
     )
 
 
-_RULES = "call-rules"
-_MOST_NOTES = 10
-_LONGEST_NAME = 100
-"""Characters of a name to compare: difflib is quadratic in the length of both texts."""
-
-
 class ToolNames:
     """Finds rules about tools that no trace, mock or other expectation names.
 
@@ -92,17 +153,26 @@ class ToolNames:
     """
 
     def __init__(self, cases: Iterable[Case] = ()) -> None:
-        self._ruled_out: dict[str, str] = {}
+        self.ruled_out: dict[str, str] = {}
+        """The names that no run has to call, each with the key of its rule."""
         self._known: set[str] = set()
         self._expected: set[str] = set()
-        for case in cases:
-            self._known.update(case.mocks)
-            for check in case.checks:
-                self._take(check)
+        cases = list(cases)
+        missed = [(check, check.evaluator.tools_to_miss(check.criteria)) for case in cases for check in case.checks]
+        for check, names in missed:
+            ignored = check.criteria.ignore_tools if isinstance(check.criteria, Criteria) else ()
+            for name in names:
+                self.ruled_out.setdefault(name, check.key)
+            for name in ignored:
+                self.ruled_out.setdefault(name, "ignore_tools")
+        if self.ruled_out:
+            self._known.update(*[case.mocks for case in cases])
+            for check, names in missed:
+                self._expect(check, names)
 
     def seen_in(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names of a trajectory that matter. They can be collected in one process and added in another."""
-        return tuple(sorted(set(names))) if self._ruled_out else ()
+        return tuple(sorted(set(names))) if self.ruled_out else ()
 
     def add(self, seen: Iterable[str]) -> None:
         """Add names of tools that exist."""
@@ -113,36 +183,24 @@ class ToolNames:
         known = sorted([name for name in self._known if "*" not in name])
         # What the eval set expects elsewhere is spelt as it is meant, so this name means another tool.
         others = [name for name in known if name not in self._expected]
-        unknown = [name for name in self._ruled_out if name not in self._known and not _fits_any(name, known)]
+        unknown = [name for name in self.ruled_out if name not in self._known and not _fits_any(name, known)]
         for name in unknown[:_MOST_NOTES]:
             hint = _suggestion(name, others)
-            yield f"note: no trace has a tool `{name}`, which `{self._ruled_out[name]}` names{hint}"
+            yield f"note: no trace has a tool `{name}`, which `{self.ruled_out[name]}` names{hint}"
         if len(unknown) > _MOST_NOTES:
             yield f"note: no trace has {len(unknown) - _MOST_NOTES:,} more tools that such rules name"
 
-    def _take(self, check: Check) -> None:
-        missed = check.evaluator.tools_to_miss(check.criteria)
-        self._rule_out(missed, check.key)
-        if isinstance(check.criteria, Criteria):
-            self._rule_out(check.criteria.ignore_tools, "ignore_tools")
+    def _expect(self, check: Check, missed: Sequence[str]) -> None:
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.
         named = [call if isinstance(call, str) else call.name for _, calls in check.lists() for call in calls]
         self._known.update({*named} - {*missed})
         self._expected.update({*named} if check.evaluator.orders_calls else {*named} - {*missed})
-
-    def _rule_out(self, names: Iterable[str], key: str) -> None:
-        for name in names:
-            self._ruled_out.setdefault(name, key)
 
 
 def _fits_any(name: str, known: Sequence[str]) -> bool:
     """Return whether a name with `*` in it is that of a known tool, or of every tool there may be."""
     pattern = NamePattern.of(name) if "*" in name else None
     return pattern is not None and (pattern.takes_all or any(map(pattern.matches, known)))
-
-
-RuleUses: TypeAlias = tuple[tuple[str, str], ...]
-"""Rules of one result in words, each with why it never applied; empty if it did."""
 
 
 class RuleUse:

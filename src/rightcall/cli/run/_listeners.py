@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from rightcall.cases.evalsets import Case
-from rightcall.cases.verdicts import JudgingExecutor, Overall, RuleUse, ToolNames, error_result
+from rightcall.cases.evalsets import Case, OverallCheck
+from rightcall.cases.verdicts import AllCases, JudgingExecutor, error_result
 from rightcall.errors import InputError, StoreError
 from rightcall.reporting.store import Journal, RunFolder, SpanFile
 from rightcall.running import runner
@@ -188,15 +188,17 @@ class Counts:
     """Totals of the results of a run, those that an earlier command finished among them."""
 
     def __init__(
-        self, cases: Mapping[str, Case], overall: Overall, needed: Mapping[str, int], quarantined: Container[str] = ()
+        self,
+        cases: Mapping[str, Case],
+        overall: Sequence[OverallCheck],
+        needed: Mapping[str, int],
+        quarantined: Container[str] = (),
     ) -> None:
         self._cases = cases
         self._quarantined = quarantined
         self.tally = Tally(by_case=needed, quarantined=quarantined)
         self.aggregates = Aggregates()
-        self.overall = overall
-        self.names = ToolNames(cases.values())
-        self.rules = RuleUse()
+        self.all_cases = AllCases(tuple(cases.values()), overall)
         self.warnings: Counter[str] = Counter()
         self._replaced: Counter[str] = Counter()
 
@@ -211,20 +213,18 @@ class Counts:
         """Count a result; one of a case in quarantine only as far as it says something about traces and rules."""
         self.tally.add(result)
         self.warnings.update(result.notes)
-        if result.case_id not in self._quarantined:
+        counts = result.case_id not in self._quarantined
+        if counts:
             self.aggregates.add(measures_of(result.results))
-            self.overall.add(self.overall.see(self._cases[result.case_id], result))
-        self.rules.add(result.case_id, self.rules.see(self._cases[result.case_id], result))
-        if result.trajectory is not None:
-            self.names.add(self.names.seen_in(result.trajectory.names))
+        seen = self.all_cases.see(self._cases[result.case_id], result, result.trajectory, counts=counts)
+        self.all_cases.add(seen, result.case_id)
 
     def notes(self, *, is_complete: bool) -> Iterator[str]:
         """Return what there is to say of the run as a whole."""
         for reason, times in self._replaced.items():
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
         if is_complete:  # a tool may be called in what was not run
-            yield from self.names.notes()
-            yield from self.rules.notes()
+            yield from self.all_cases.notes()
 
 
 class ProgressListener:

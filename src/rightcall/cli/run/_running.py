@@ -10,7 +10,6 @@ from time import monotonic
 
 import msgspec
 
-from rightcall.cases.verdicts import Overall
 from rightcall.errors import StoreError
 from rightcall.reporting.changes import Rounds
 from rightcall.reporting.reports import Report
@@ -53,7 +52,7 @@ class Running:
         self._plan = PlannedRun(options)
         self._options = self._plan.options
         self._output = output or Output.of(msgspec.structs.asdict(self._options))
-        overall = Overall(self._plan.chosen.eval_set.overall)
+        overall = self._plan.chosen.eval_set.overall
         self._counts = Counts(self._plan.cases, overall, self._plan.needed, self._plan.quarantined)
         self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))
         self._gating = Gating(self._plan)
@@ -102,7 +101,7 @@ class Running:
             yield from self._carry_out(stopping)
             self._finish(monotonic() - began)
             return
-        self._is_complete, self._overall = True, self._counts.overall.results()
+        self._is_complete, self._overall = True, self._counts.all_cases.results()
         if self._gating.is_new and self._plan.journal is not None:
             self._plan.journal.close()  # the run was killed between its last result and its totals
             self._finish(monotonic() - began)
@@ -179,7 +178,7 @@ class Running:
         plan = self._plan
         if plan.run is None:
             return
-        self._overall = self._counts.overall.results() if self._is_complete else ()
+        self._overall = self._counts.all_cases.results() if self._is_complete else ()
         plan.run = plan.run.finish(
             self._counts.tally.totals(),
             self._counts.aggregates.by_evaluator(),

@@ -40,10 +40,8 @@ class Spool:
         self._first: list[Scored] = []
         self._file: IO[bytes] | None = None
 
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(self, *_: Any) -> None:
+    def close(self) -> None:
+        """Remove the file."""
         if self._file is not None:
             self._file.close()
 
@@ -117,7 +115,7 @@ class LocalScoring:
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
         self._gate = _gate(request, options)
-        self._comparison = Comparison(request.compare_with)
+        self._comparison = None if request.compare_with is None else Comparison(request.compare_with)
         self._said: GateRecord | None = None
         self._is_complete = True
         self._overall: tuple[OverallResult, ...] = ()
@@ -125,7 +123,7 @@ class LocalScoring:
     def run(self) -> int:
         """Score, report, and return the exit code. Raises `RightcallError`."""
         started = perf_counter()
-        with Spool() as spool, stdout_guard():
+        with closing(Spool()) as spool, stdout_guard():
             try:
                 for scored in self._taken():
                     self._keep(scored, spool)
@@ -134,7 +132,7 @@ class LocalScoring:
                     self._saved.close()
             if self._scoring.unmatched:
                 print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
-            self._overall = self._scoring.overall.results() if self._is_complete else ()
+            self._overall = self._scoring.all_cases.results() if self._is_complete else ()
             totals, seconds = self._tally.totals(), perf_counter() - started
             if self._gate is not None and self._is_complete:
                 self._said = self._gate.record(self._tally.repeats(always=True))
@@ -149,16 +147,17 @@ class LocalScoring:
                 )
             report = self._report(spool, totals, seconds)
             self._output.finish(report)
-        self._say_comparison()
+        if self._comparison is not None:
+            self._say_comparison(self._comparison)
         self.is_sent = all([sender.finish() for sender in self._senders])
         return report.exit_code or (2 if self._sources.unreadable or not self.is_sent else 0)
 
-    def _say_comparison(self) -> None:
+    def _say_comparison(self, comparison: Comparison) -> None:
         """Print the comparison after a report for people; beside a document it goes to standard error."""
         on_screen = [each for each in self._options["formats"] if "=" not in each]
         is_text = all([each in ("full", "concise") for each in on_screen])
         screen = Screen()
-        for line in self._comparison.lines():
+        for line in comparison.lines():
             if is_text:
                 screen.line(line)
             else:
@@ -177,7 +176,8 @@ class LocalScoring:
                 self._tally.add(result)
                 is_quarantined = result.case_id in self._quarantined
                 self._aggregates.add(() if is_quarantined else scored.measures)
-                self._comparison.add(result, scored.label)
+                if self._comparison is not None:
+                    self._comparison.add(result, scored.label)
                 self._warnings.update(result.notes)
                 if self._is_decided_at_once:
                     self._output.show(result)
@@ -209,13 +209,13 @@ class LocalScoring:
             subject=self._options["evalset"] or self._options["expect"] or "",
             seconds=seconds,
             run_id=self._saved.run.short_id if self._saved is not None else "",
-            notes=(*self._scoring.names.notes(), *self._scoring.rules.notes()) if self._is_complete else (),
+            notes=tuple(self._scoring.all_cases.notes()) if self._is_complete else (),
             warnings=self._warnings,
             documents=spool.documents,
             repeats=self._tally.repeats(always=self._said is not None),
             quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.verdicts()},
             gate=self._said,
-            comparison=self._comparison.plain(),
+            comparison=None if self._comparison is None else self._comparison.plain(),
         )
 
 
@@ -223,16 +223,16 @@ _NO_TRACE = "RC303"
 
 
 class Comparison:
-    """The verdicts beside those of the source of the traces, if they are compared."""
+    """The verdicts beside those of the source of the traces."""
 
-    def __init__(self, key: str | None) -> None:
+    def __init__(self, key: str) -> None:
         self._key = key
         self._compared: list[Compared] = []
         self._unsaid = self._unmeasured = 0
 
     def add(self, result: CaseResult, label: bool | None) -> None:
         """Take a result, and whether its source calls the run a success."""
-        if self._key is None or any([placed.finding.code == _NO_TRACE for placed in result.findings]):
+        if any([placed.finding.code == _NO_TRACE for placed in result.findings]):
             return
         if label is None:
             self._unsaid += 1
@@ -244,9 +244,7 @@ class Comparison:
             self._unmeasured += 1
 
     def lines(self) -> Iterator[str]:
-        """Yield what is to be said of it; nothing if nothing is compared."""
-        if self._key is None:
-            return
+        """Yield what is to be said of it."""
         from rightcall.judging.models import Agreement
 
         from .._agreement import agreement_lines
@@ -258,10 +256,8 @@ class Comparison:
         if self._unmeasured:
             yield f"not compared, because there is no verdict: {self._unmeasured:,}"
 
-    def plain(self) -> dict[str, Any] | None:
-        """Return it as JSON has it; None if nothing is compared."""
-        if self._key is None:
-            return None
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
         from rightcall.judging.models import Agreement
 
         from .._agreement import plain_agreement

@@ -62,7 +62,7 @@ class FilePool:
 
     def __exit__(self, *problem: object) -> None:
         self._pool.__exit__(*problem)
-        self._scorer.__exit__(*problem)
+        self._scorer.close()
 
     def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
         """The results of files in the order of the files, each with its file; an error for one that cannot be read.
@@ -151,7 +151,7 @@ class _Worker:
 
     def _scored(self, path: str, trajectories: Iterator[Trajectory]) -> list[Scored | Unmatched]:
         found = self._scorer.scored((path, trajectory) for trajectory in trajectories)
-        return [each.packed(self._evidence) if isinstance(each, Scored) else Unmatched(each.tools) for _, each in found]
+        return [each.packed(self._evidence) if isinstance(each, Scored) else Unmatched(each.seen) for _, each in found]
 
     def _read(self, path: str, problems: list[InputError]) -> Iterator[Trajectory]:
         """The trajectories of a file as far as it can be read, and why not further."""

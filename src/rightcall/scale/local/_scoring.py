@@ -6,18 +6,16 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import (
+    AllCases,
     CaseFinder,
     Match,
-    Overall,
-    RuleUse,
-    RuleUses,
-    ToolNames,
+    Seen,
     has_async_evaluators,
     judge,
     not_measured_result,
@@ -59,12 +57,8 @@ class Scored(msgspec.Struct, frozen=True):
     """What the result lacks, as JSON, if it comes from another process and was asked for."""
     measures: tuple[Measure, ...] = ()
     """What each evaluator says of it."""
-    seen: tuple[Any, ...] = ()
-    """What evaluators of all cases together need of it."""
-    tools: tuple[str, ...] = ()
-    """The tools that were called, where rules name tools that must not be called."""
-    rules: RuleUses = ()
-    """The rules of it, and which of them never applied."""
+    seen: Seen = Seen()
+    """What all cases together need of it."""
     told_repeat: int | None = None
     """The number of the repeat that the trace says it is."""
     label: bool | None = None
@@ -92,14 +86,13 @@ class Scored(msgspec.Struct, frozen=True):
 class Unmatched(msgspec.Struct, frozen=True):
     """A trajectory that belongs to no case."""
 
-    tools: tuple[str, ...] = ()
-    """The tools that were called, as above."""
+    seen: Seen = Seen()
     trajectory: Trajectory | None = None
     """The trajectory itself, if it does not come from another process."""
 
 
 class Scorer:
-    """Checks trajectories against the cases they name, or against one expectation; a context manager.
+    """Checks trajectories against the cases they name, or against one expectation. It has to be closed.
 
     Raises:
         DocumentError: the eval set or the expectation is wrong.
@@ -111,12 +104,8 @@ class Scorer:
         self._for_all = expected.for_all
         self._compare_with = request.compare_with
         self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every)
-        self._names = ToolNames(expected.rules)
-        self._overall = Overall(expected.overall)
-        self._rules = RuleUse()
-
-    def __enter__(self) -> Scorer:
-        return self
+        self.all_cases = AllCases(expected.rules, expected.overall)
+        """All cases together, as far as they are added to it."""
 
     @cached_property
     def _judging(self) -> JudgingExecutor:
@@ -124,7 +113,8 @@ class Scorer:
 
         return JudgingExecutor()
 
-    def __exit__(self, *problem: object) -> None:
+    def close(self) -> None:
+        """Stop what waits for models."""
         if "_judging" in self.__dict__:
             self._judging.close()
 
@@ -171,20 +161,18 @@ class Scorer:
         return name, self._outcome(match, None if judged is None else judged.result(), trajectory)
 
     def _outcome(self, match: Match | None, judged: CaseResult | None, trajectory: Trajectory) -> Scored | Unmatched:
-        tools = self._names.seen_in(trajectory.names)
         if match is None:
-            return Unmatched(tools, trajectory)
+            return Unmatched(Seen(tools=self.all_cases.tools_in(trajectory)), trajectory)
         case = match.case
         if match.doubt:
             result = not_measured_result(case, "RC305", doubt_text(match.doubt), trajectory)
         else:
             result = judge(case, trajectory) if judged is None else judged
-        seen = self._overall.see(case, result)
-        rules = self._rules.see(case, result)
+        seen = self.all_cases.see(case, result, trajectory, counts=not case.is_quarantined)
         told = told_repeat(trajectory.metadata)
         key = self._compare_with
         label = None if key is None else success_of(trajectory.metadata.get(key))
-        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, tools, rules, told, label)
+        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, told, label)
 
 
 def doubt_text(doubt: str) -> str:
@@ -210,12 +198,9 @@ class Scoring:
         self._held: list[Trajectory] = []
         self.unmatched = 0
         """How many trajectories belonged to no case."""
-        self.overall = Overall()
-        """What is asked of all cases together, as far as they are scored."""
-        self.names = ToolNames()
-        """The tools that rules name and traces have."""
-        self.rules = RuleUse()
-        """The rules, and in which cases they applied."""
+        self._scorer = Scorer(request, sources.reading)
+        self.all_cases = self._scorer.all_cases
+        """All cases together, as far as they are scored."""
 
     def results(self) -> Generator[Scored, None, None]:
         """The results, as they come; last those of cases that no trajectory belongs to.
@@ -225,13 +210,10 @@ class Scoring:
             RightcallError: what is asked cannot be done.
         """
         expected = self._request.expected
-        self.overall, self.names, self.rules = Overall(expected.overall), ToolNames(expected.rules), RuleUse()
         results = self._named() if expected.for_all is not None else self._of_cases(expected.cases)
-        with closing(results):
+        with closing(self._scorer), closing(results):
             for scored in results:
-                self.overall.add(scored.seen)
-                self.names.add(scored.tools)
-                self.rules.add(scored.result.case_id, scored.rules)
+                self.all_cases.add(scored.seen, scored.result.case_id)
                 yield scored
 
     def _named(self) -> Generator[Scored, None, None]:
@@ -256,16 +238,15 @@ class Scoring:
             if not self._times[case.id]:
                 reason = "no trace belongs to this case" if case.when is None else "no trace fits this case"
                 result = not_measured_result(case, "RC303", reason)
-                yield Scored(result, seen=self.overall.see(case, result))
+                yield Scored(result, seen=self.all_cases.see(case, result, None, counts=not case.is_quarantined))
 
     def _in_order(self, cases: Sequence[Case]) -> Iterator[Scored]:
         """The first trajectory checked against the first case, and so on."""
-        waiting = iter(cases)
+        waiting = map(Match, cases)
         named = self._trajectories()
         self.unmatched = 0
-        with Scorer(self._request, self._sources.reading) as scorer:
-            triples = ((name, _match(next(waiting, None)), trajectory) for name, trajectory in named)
-            yield from self._repeated(scorer.scored_as(triples))
+        triples = ((name, next(waiting, None), trajectory) for name, trajectory in named)
+        return self._repeated(self._scorer.scored_as(triples))
 
     def _trajectories(self) -> Iterable[tuple[str, Trajectory]]:
         """All trajectories: those that are held, or read once more where not all of them are."""
@@ -281,7 +262,7 @@ class Scoring:
                 yield self._numbered(scored)
                 continue
             self.unmatched += 1
-            self.names.add(scored.tools)
+            self.all_cases.add(scored.seen)
             self._hold(scored.trajectory)
 
     def _numbered(self, scored: Scored) -> Scored:
@@ -309,10 +290,8 @@ class Scoring:
     def _scored(self) -> Iterator[tuple[str, Scored | Unmatched]]:
         sources = self._sources
         if self._workers != 1 and sources.size_apart >= _WORTH_A_POOL:
-            yield from self._scored_by_workers()
-            return
-        with Scorer(self._request, sources.reading) as scorer:
-            yield from scorer.scored(sources.trajectories())
+            return self._scored_by_workers()
+        return self._scorer.scored(sources.trajectories())
 
     def _scored_by_workers(self) -> Iterator[tuple[str, Scored | Unmatched]]:
         from rightcall.scale.processes import default_workers
@@ -326,10 +305,6 @@ class Scoring:
                     self._sources.cannot_read(found)
                 else:
                     yield name, found
-
-
-def _match(case: Case | None) -> Match | None:
-    return None if case is None else Match(case)
 
 
 def _identified(scored: Scored, **known: str | int) -> Scored:
