@@ -24,7 +24,7 @@ from rightcall.values.results import Quarantine, Source
 from rightcall.values.trajectory import Trajectory
 
 from ._cases import Case, Check, EvalSet, Format, OverallCheck
-from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, check_mocks
+from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, WrittenWhen, check_mocks
 from ._policy import EVERY_KEY, POLICY_KEY, with_every, with_policy
 from ._shorthands import (
     AddedEvaluator,
@@ -46,6 +46,7 @@ _DEFAULT = ("config", "default_evaluation_criteria")
 _DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
 
 
+_NO_DEFAULTS = WrittenDefaults()
 _LONGEST_SHARED = 1_000
 """Characters of an expectation that cases may share. A longer one is hardly written twice, and would be held twice."""
 
@@ -78,7 +79,7 @@ class Compiler:
         self._shared: dict[tuple[type[Evaluator[Any, Any, Any]], str, str], Evaluator[Any, Any, Any]] = {}
         self._checks_made: dict[tuple[str, str], _Compiled] = {}
         self._code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
-        self._defaults = WrittenDefaults()
+        self._defaults = _NO_DEFAULTS
         self._added: dict[str, AddedEvaluator] = {}
         self._policy: Check | None = None
         self._for_every: list[Check] = []
@@ -86,18 +87,21 @@ class Compiler:
     def eval_set(self, format: Format) -> EvalSet:
         """Return the eval set. Raises `DocumentError`."""
         written = self._written()
-        with self._document.locating_errors(("defaults",), _as_written):
-            check_defaults(written.defaults, self._limits)
+        if "defaults" in self._document.value:
+            with self._document.locating_errors(("defaults",), _as_written):
+                check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
         if format != "native":
             # A `*` in a name of another tool's file is a character, and no tool has one.
             self._defaults = written.defaults.model_copy(update={"wildcards": False})
         if written.rules is not None:
             self._policy = self._check(POLICY_KEY, written.rules, (POLICY_KEY,))
-        self._added = self._added_evaluators(written)
+        if written.evaluators:
+            self._added = self._added_evaluators(written)
         self._for_every = [self._check(key, item, (EVERY_KEY, key)) for key, item in written.expect.items()]
         cases = [self._case(case, number) for number, case in enumerate(written.cases)]
-        self._check_ids(cases)
+        if len({case.id for case in cases}) < len(cases):
+            self._check_ids(cases)
         return EvalSet(
             path=self._document.file.name,
             name=written.name or FilePath(self._document.file.name).stem,
@@ -105,7 +109,7 @@ class Compiler:
             format=format,
             cases=tuple(cases),
             overall=tuple([self._overall(name, each) for name, each in written.overall.items()]),
-            every=self._every(),
+            every=self._every() if self._for_every else None,
             agent=written.agent,
             timeout=written.defaults.timeout,
             metadata=written.metadata,
@@ -187,8 +191,10 @@ class Compiler:
 
             for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
                 checks += self._turn_checks(turns, place)
-        checks = self._with_shared(checks)
+        if self._for_every or self._policy is not None:
+            checks = self._with_shared(checks)
         repeat, needed = self._repeats(written, place)
+        apart = written.quarantine
         return Case(
             id=written.id,
             source=self._document.source((*place, "id")),
@@ -197,7 +203,7 @@ class Compiler:
             checks=tuple(checks),
             input=written.input,
             turns=tuple(turn.input for turn in written.turns or ()),
-            when=self._when(written, place),
+            when=None if written.when is None else self._when(written.when, place),
             expected_behavior=written.expected_behavior,
             session=written.session,
             tags=written.tags,
@@ -206,7 +212,7 @@ class Compiler:
             repeat=repeat,
             is_repeat_own=written.repeat is not None,
             min_repeat_pass=needed,
-            quarantine=_quarantine(written),
+            quarantine=None if apart is None else Quarantine(apart.reason, apart.until or ""),
         )
 
     def _with_shared(self, checks: list[Check]) -> list[Check]:
@@ -214,16 +220,12 @@ class Compiler:
         checks = with_every(self._for_every, checks) if self._for_every else checks
         return checks if self._policy is None else with_policy(self._policy, checks)
 
-    def _every(self) -> Case | None:
-        """Return the case of trajectories that belong to no other, if the set expects something of every one."""
-        if not self._for_every:
-            return None
+    def _every(self) -> Case:
+        """Return the case of trajectories that belong to no other."""
         source = self._document.source((EVERY_KEY,))
         return Case(id=EVERY_KEY, source=source, checks=tuple(self._with_shared([])))
 
-    def _when(self, written: WrittenCase, place: Path) -> When | None:
-        if written.when is None:
-            return None
+    def _when(self, written: WrittenWhen, place: Path) -> When:
         from ._when import compile_when  # most eval sets name the trace of each case
 
         at: Path = (*place, "when")
@@ -234,7 +236,7 @@ class Compiler:
             return partial(_has_calls, check)
 
         with self._document.locating_errors(at, _as_written):
-            return compile_when(written.when, self._limits, has_calls)
+            return compile_when(written, self._limits, has_calls)
 
     def _repeats(self, written: WrittenCase, place: Path) -> tuple[int | None, int | None]:
         """Return how often a case is run, and how often it has to pass. Raises `DocumentError`."""
@@ -387,8 +389,3 @@ def _steps(path: str | None) -> Path:
     if dot and "[" not in head:
         return (head, rest)
     return tuple(int(index) if index else name for name, index in _STEP.findall(path or ""))
-
-
-def _quarantine(written: WrittenCase) -> Quarantine | None:
-    known = written.quarantine
-    return Quarantine(known.reason, known.until or "") if known is not None else None

@@ -105,7 +105,8 @@ class _MistakeFinder(Compiler):
         if written.turns:
             self._try(partial(self._case, written.model_copy(update={"expect": {}, "mocks": None}), number))
         else:
-            self._try(partial(self._when, written, place))
+            if written.when is not None:
+                self._try(partial(self._when, written.when, place))
             self._try(partial(self._repeats, written, place))
 
     def _try_expectation(self, key: str, value: Any, place: Path) -> None:

@@ -44,6 +44,8 @@ class SourceFile:
         self.name = name
         try:
             self._document: Document = decode_document(content, limits)
+            self.value = self._document.value
+            """The decoded content."""
         except DocumentError as problem:
             raise self._placed(str(problem), problem.line, problem.column) from None
         # Decoding may replace characters here: the lines are only quoted, the values come from the decoder above.
@@ -64,11 +66,6 @@ class SourceFile:
         except OSError as problem:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
         return cls(str(path), content, limits)
-
-    @property
-    def value(self) -> Any:
-        """The decoded content."""
-        return self._document.value
 
     def source(self, path: Path) -> Source:
         """Return where a part is written or, if it is not in the file, the nearest part around it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -142,7 +142,7 @@ class CaseFinder:
 
     def named_by_file(self, trajectory: Trajectory, file: str | None) -> Trajectory:
         """Return a trajectory with what the name of its file says, if that is how it is joined."""
-        if not self.rule.reads_file:
+        if self.rule.kind != "file":
             return trajectory
         # What the trace says of its case does not count then: the file is the one that was asked for.
         held = {key: value for key, value in trajectory.metadata.items() if key != CASE_ATTRIBUTE}
@@ -151,16 +151,14 @@ class CaseFinder:
     def matches(self, trajectory: Trajectory) -> list[Match]:
         """Return the cases that a trajectory belongs to: the one it names, and those it fits or may fit."""
         case = self.case_of(trajectory)
-        found = [*([] if case is None else [Match(case)]), *self._fitting(trajectory)]
+        found = [] if case is None else [Match(case)]
+        for fitting in self.by_fit:
+            fit = fitting.when.fit(trajectory) if fitting.when is not None else None
+            if fit is not None and fit.is_possible:
+                found.append(Match(fitting, fit.doubt))
         # A case that may apply does not stand for what is expected of every trajectory.
         is_sure = any([not match.doubt for match in found])
         return found if self._every is None or is_sure else [*found, Match(self._every)]
-
-    def _fitting(self, trajectory: Trajectory) -> Iterator[Match]:
-        for case in self.by_fit:
-            fit = case.when.fit(trajectory) if case.when is not None else None
-            if fit is not None and fit.is_possible:
-                yield Match(case, fit.doubt)
 
     def case_of(self, trajectory: Trajectory) -> Case | None:
         """Return the case that a trajectory names by an attribute or by its trace id, if any."""

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from rightcall.judging.core import After, Bounds, Conclusion, OverallEvaluator, Row, Threshold, UserModel, parse_config
+from rightcall.errors import ConfigurationError
+from rightcall.judging.core import After, Bounds, Conclusion, OverallEvaluator, Row, Threshold, UserModel, parse_model
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import ClassFigures, Classification
@@ -68,7 +69,7 @@ class ClassificationEvaluator(OverallEvaluator):
 
     def __init__(self, id: str, config: Mapping[str, Any]) -> None:
         self.id = id
-        self.config = parse_config(ClassificationConfig, config, id)
+        self.config = parse_model(ClassificationConfig, config, id, ConfigurationError)
         self.threshold = self.config.threshold
 
     def see(self, row: Row) -> Any:

@@ -67,6 +67,5 @@ from ._user_model import (
     ModelError as ModelError,
     UserModel as UserModel,
     camel as camel,
-    parse_config as parse_config,
-    parse_criteria as parse_criteria,
+    parse_model as parse_model,
 )

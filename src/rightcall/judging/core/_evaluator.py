@@ -20,7 +20,7 @@ from ._declarations import Scope, Shorthand
 from ._execution import AgentExecution
 from ._naming import Naming
 from ._selection import Selection, select
-from ._user_model import parse_config, parse_criteria
+from ._user_model import parse_model
 
 
 class Plan(Protocol):
@@ -109,7 +109,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             raise ConfigurationError(f"an evaluator's id is a text, not {shown(id)}")
         self.id = id or self.type_id
         self.limits = limits
-        self.config: ConfigT = parse_config(self.config_type, {} if config is None else config, self.id)
+        self.config: ConfigT = parse_model(
+            self.config_type, {} if config is None else config, self.id, ConfigurationError
+        )
         self._threshold = self.config.threshold
         self._most_calls = limits.compared_calls
         self.renames = getattr(self.config, "tool_names", "exact") == "uipath"
@@ -130,7 +132,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             if self._default is None:
                 raise CriteriaError(f"{self.id!r} was given no criteria, and its configuration has no default")
             return self._default
-        criteria: CriteriaT = parse_criteria(self.criteria_type, value, self.id)
+        criteria: CriteriaT = parse_model(self.criteria_type, value, self.id, CriteriaError)
         if self not in criteria.plans:
             self._check_stars(criteria)
             if has_matchers or self.renames or criteria.ignore_tools or not self.compiles_surely(criteria):

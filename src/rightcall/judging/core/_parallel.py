@@ -20,7 +20,7 @@ def free_ranges(
     if parallel == "in_order":
         return ()
     if parallel != "overlap":
-        return _groups(calls)
+        return _neighbours(calls, _have_one_group)
     from rightcall.values.trajectory import Clock  # few eval sets go by the times of calls
 
     return Clock(trajectory, positions).free_blocks()
@@ -45,10 +45,6 @@ def widest_ranges(
         return free if is_known else _neighbours(calls, lambda one, other: not _differ(one.turn, other.turn))
     # With `recorded`, a call without a group was asked for alone.
     return free if parallel == "in_order" or (parallel == "recorded" and not doubtful) else _neighbours(calls, together)
-
-
-def _groups(calls: Sequence[ToolCall]) -> tuple[Range, ...]:
-    return _neighbours(calls, _have_one_group)
 
 
 def _have_one_group(one: ToolCall, other: ToolCall) -> bool:

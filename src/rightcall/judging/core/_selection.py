@@ -177,7 +177,7 @@ def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collectio
     members: list[int] = []
     suspected = 0
     for position, call in enumerate(trajectory.calls):
-        meant = membership(call, criteria)
+        meant = criteria.takes_all or membership(call, criteria)
         is_own = False if call.name in expected_names else call.internal
         if meant is False or is_own:
             suspected += call.error is None and outcome_counts(call, criteria) is False

@@ -163,34 +163,23 @@ class UserModel:
         return [self.__dict__[name] for name in _layout(type(self)).fields]
 
 
-def parse_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
-    """Return the criteria that a user gave to an evaluator. Raises `CriteriaError`."""
+def parse_model(
+    model: type[ModelT], value: Any, evaluator: str, error: type[ConfigurationError] | type[CriteriaError]
+) -> ModelT:
+    """Return the criteria or, where a mistake is a `ConfigurationError`, the configuration that an evaluator is given.
+
+    Raises:
+        ConfigurationError, CriteriaError: the `error`, if it is neither the model nor an object that fits it.
+    """
     if isinstance(value, model):
         return value
-    subject = f"criteria of {evaluator!r}"
+    subject = f"{'criteria' if error is CriteriaError else 'configuration'} of {evaluator!r}"
     if not isinstance(value, Mapping):
-        raise CriteriaError(_not_an_object(subject, model, value))
+        raise error(f"{subject}: expected an object or a {model.__name__}, not {shown(value)}")
     try:
         return model.model_validate(dict(value))
     except ModelError as problem:
-        raise CriteriaError(f"{subject}: {problem}", problem.first[0]) from None
-
-
-def parse_config(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
-    """Return the configuration that a user gave to an evaluator. Raises `ConfigurationError`."""
-    if isinstance(value, model):
-        return value
-    subject = f"configuration of {evaluator!r}"
-    if not isinstance(value, Mapping):
-        raise ConfigurationError(_not_an_object(subject, model, value))
-    try:
-        return model.model_validate(dict(value))
-    except ModelError as problem:
-        raise ConfigurationError(f"{subject}: {problem}", problem.first[0]) from None
-
-
-def _not_an_object(subject: str, model: type, value: Any) -> str:
-    return f"{subject}: expected an object or a {model.__name__}, not {shown(value)}"
+        raise error(f"{subject}: {problem}", problem.first[0]) from None
 
 
 def camel(name: str) -> str:
@@ -221,8 +210,9 @@ def _layout(model: type[UserModel]) -> _Layout:
 def _new_layout(model: type[UserModel]) -> _Layout:
     fields = {name: _field(model, name, hint) for name, hint in _hints(model).items()}
     by_key = {field.alias: field for field in fields.values()} | fields
-    state = {name: None if field.is_required() else field.default for name, field in fields.items()}
-    required = tuple([name for name, field in fields.items() if field.is_required()])
+    defaults = {name: field.default for name, field in fields.items()}
+    required = tuple([name for name, default in defaults.items() if default is msgspec.NODEFAULT])
+    state = defaults | dict.fromkeys(required)
     return _Layout(fields, by_key, state, required, model.check is not UserModel.check)
 
 

@@ -21,7 +21,7 @@ from rightcall.judging.core import (
     Row,
     in_thread,
     is_score,
-    parse_config,
+    parse_model,
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import CustomJustification, EvaluationResult
@@ -192,7 +192,7 @@ class CustomOverall(OverallEvaluator):
     def __init__(self, function: Callable[..., Any], id: str, config: Mapping[str, Any]) -> None:
         self.id = id
         self._function = function
-        self._config = parse_config(AsyncConfig, config, id)
+        self._config = parse_model(AsyncConfig, config, id, ConfigurationError)
         self.threshold = self._config.threshold
 
     def see(self, row: Row) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from rightcall.errors import ConfigurationError, CriteriaError, RightcallError, nearest, shown
-from rightcall.judging.core import UserModel, parse_config, parse_criteria
+from rightcall.judging.core import UserModel, parse_model
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -35,7 +35,7 @@ def is_model(kind: Any) -> bool:
 def read_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
     """Return the criteria that a user gave to custom code. Raises `CriteriaError`."""
     if issubclass(model, UserModel):
-        return parse_criteria(model, value, evaluator)
+        return parse_model(model, value, evaluator, CriteriaError)
     subject = f"criteria of {evaluator!r}"
     mistakes: list[Mistake] = []
     made: ModelT = _read(model, value, CriteriaError, subject, mistakes)
@@ -49,7 +49,7 @@ def read_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
 def read_config(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
     """Return the configuration that a user gave to custom code. Raises `ConfigurationError`."""
     if issubclass(model, UserModel):
-        return parse_config(model, value, evaluator)
+        return parse_model(model, value, evaluator, ConfigurationError)
     subject = f"configuration of {evaluator!r}"
     mistakes: list[Mistake] = []
     made: ModelT = _read(model, value, ConfigurationError, subject, mistakes)

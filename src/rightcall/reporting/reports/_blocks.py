@@ -66,7 +66,7 @@ class CaseBlock(msgspec.Struct, frozen=True):
 
     def how_often_found(self, placed: PlacedFinding) -> str:
         """How many repeats have this very finding, in the same words: those with one problem may differ in others."""
-        return self._of_all(self.findings.get(_key(placed), self.alike))
+        return "" if self.repeats is None else self._of_all(self.findings.get(_key(placed), self.alike))
 
     def _of_all(self, count: int) -> str:
         if self.repeats is None or len(self.repeats.verdicts) == 1 or self.result.passed:

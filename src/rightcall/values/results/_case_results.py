@@ -270,12 +270,13 @@ class Aggregates:
 
     def by_evaluator(self) -> dict[str, EvaluatorTotals]:
         """Return the totals of each evaluator, by its id, in the order in which they were first seen."""
-        return {evaluator: self._totals(evaluator, counts) for evaluator, counts in self._verdicts.items()}
-
-    def _totals(self, evaluator: str, counts: Counter[Verdict]) -> EvaluatorTotals:
-        total, count = self._scores.get(evaluator, (0.0, 0))
-        mean = total / count if count else None
-        return EvaluatorTotals(counts["passed"], counts["failed"], counts["not_measured"], counts["error"], mean)
+        totals = {}
+        for evaluator, counts in self._verdicts.items():
+            total, count = self._scores.get(evaluator, (0.0, 0))
+            mean = total / count if count else None
+            verdicts = counts["passed"], counts["failed"], counts["not_measured"], counts["error"]
+            totals[evaluator] = EvaluatorTotals(*verdicts, mean)
+        return totals
 
 
 def measures_of(results: Iterable[EvaluationResult]) -> tuple[Measure, ...]:
