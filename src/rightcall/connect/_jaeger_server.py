@@ -16,9 +16,8 @@ from rightcall.errors import InputError, TraceServerError, nearest
 
 from ._address import Query
 from ._marks import Mark
-from ._paging import iso_time, one_line
+from ._paging import MOST, iso_time, one_line, searched
 from ._web import NotFoundError, Web, WebPageError
-from ._windows import MOST, searched
 
 _NULL = msgspec.Raw(b"null")
 _MOST_NAMES = 8

@@ -15,9 +15,8 @@ from rightcall.errors import InputError
 
 from ._address import Query
 from ._marks import Mark
-from ._paging import one_line
+from ._paging import MOST, SECOND, TooLongError, one_line, searched
 from ._web import BAD_REQUEST, NotFoundError, RefusedError, Web
-from ._windows import MOST, SECOND, TooLongError, searched
 
 _AGENTS = "{ span.gen_ai.operation.name != nil || span.openinference.span.kind != nil }"
 """What is looked for where an address does not say: spans of the two conventions for agents."""

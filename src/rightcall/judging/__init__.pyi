@@ -131,7 +131,6 @@ from .core._declarations import (
     is_word as is_word,
 )
 from .core._evaluator import Evaluator as Evaluator
-from .core._execution import AgentExecution as AgentExecution
 from .core._foreign import (
     CODE_OF_YOURS as CODE_OF_YOURS,
     GROUP as GROUP,
@@ -146,6 +145,7 @@ from .core._foreign import (
 from .core._loop import CONCURRENCY as CONCURRENCY, Loop as Loop
 from .core._overall import OverallEvaluator as OverallEvaluator, Row as Row
 from .core._selection import Selection as Selection, select as select
+from .core._uipath import AgentExecution as AgentExecution
 from .core._user_model import ModelError as ModelError, UserModel as UserModel, camel as camel
 from .custom._base import (
     BaseEvaluationCriteria as BaseEvaluationCriteria,

@@ -26,15 +26,15 @@ from .sources._run_collector import (
     check_grouping as check_grouping,
 )
 from .spans._span import CASES as CASES, REPEATS as REPEATS
+from .tables._cells import (
+    SpanColumns as SpanColumns,
+    known_columns as known_columns,
+    span_columns as span_columns,
+)
 from .tables._row_spans import (
     Outline as Outline,
     group_columns as group_columns,
     table_groups as table_groups,
     table_outline as table_outline,
     table_spans as table_spans,
-)
-from .tables._span_columns import (
-    SpanColumns as SpanColumns,
-    known_columns as known_columns,
-    span_columns as span_columns,
 )

@@ -23,9 +23,8 @@ from rightcall.values.decoding import Path, dump_json
 from rightcall.values.results import Quarantine, Source
 from rightcall.values.trajectory import Trajectory
 
-from ._cases import Case, Check, EvalSet, Format, OverallCheck
+from ._cases import EVERY_KEY, POLICY_KEY, Case, Check, EvalSet, Format, OverallCheck, with_every, with_policy
 from ._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenOverall, WrittenWhen, check_mocks
-from ._policy import EVERY_KEY, POLICY_KEY, with_every, with_policy
 from ._shorthands import (
     AddedEvaluator,
     Expected,

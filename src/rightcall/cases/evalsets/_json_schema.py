@@ -33,8 +33,7 @@ from ._models import (
     WrittenTurn,
     WrittenWhen,
 )
-from ._rule_schema import rule_definitions
-from ._step_schema import step_definitions
+from ._step_schema import rule_definitions, step_definitions
 
 Schema = dict[str, Any]
 

@@ -13,10 +13,10 @@ from rightcall.judging import ModelError, UserModel
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import Path
 
+from ._cases import EVERY_KEY, POLICY_KEY
 from ._compiler import Compiler
 from ._loader import load_eval_set, read_document
 from ._models import WrittenCase, WrittenEvalSet, check_mocks
-from ._policy import EVERY_KEY, POLICY_KEY
 from ._shorthands import check_defaults
 from ._source import EvalSetDocument
 

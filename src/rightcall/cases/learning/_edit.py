@@ -16,8 +16,7 @@ from rightcall.values.decoding import Edit, Node, apply_edits, decode_document, 
 from rightcall.values.results import missing_calls
 from rightcall.values.trajectory import Trajectory
 
-from ._learner import FEW, Lesson, learn
-from ._levels import Level, Path
+from ._learner import FEW, Lesson, Level, Path, learn
 
 _LEAST = 0.5
 """Below this share the weakest level says nothing about the next run, and the case is left alone."""

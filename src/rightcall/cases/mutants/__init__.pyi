@@ -1,6 +1,7 @@
-from ._allowances import Allowances as Allowances, Asking as Asking
 from ._mutation import (
     MOST_MUTANTS as MOST_MUTANTS,
+    Allowances as Allowances,
+    Asking as Asking,
     Golden as Golden,
     Tried as Tried,
     answer_of as answer_of,
@@ -20,5 +21,4 @@ from ._operators import (
     family_of as family_of,
     mutants_of as mutants_of,
 )
-from ._remedies import Remedied as Remedied, remedied as remedied
-from ._strengthening import Strengthened as Strengthened, mutate as mutate
+from ._strengthening import Remedied as Remedied, Strengthened as Strengthened, mutate as mutate, remedied as remedied

@@ -269,7 +269,7 @@ def _compared(counts: LabelCounts) -> list[str]:
     """What is to be said of the comparison with the source: as `judge-check` and the other way to score say it."""
     from rightcall.judging.models import Agreement
 
-    from .._agreement import agreement_lines
+    from .._judge_check import agreement_lines
 
     held = (counts.both_passed, counts.source_passed, counts.verdict_passed, counts.both_failed)
     lines = list(agreement_lines(Agreement(*held), "source", "verdict"))

@@ -247,7 +247,7 @@ class Comparison:
         """Yield what is to be said of it."""
         from rightcall.judging.models import Agreement
 
-        from .._agreement import agreement_lines
+        from .._judge_check import agreement_lines
 
         yield f"\nverdicts against `{self._key}` of the source\n"
         yield from agreement_lines(Agreement.of(self._compared), self._key, "verdict")
@@ -260,7 +260,7 @@ class Comparison:
         """Return it as JSON has it."""
         from rightcall.judging.models import Agreement
 
-        from .._agreement import plain_agreement
+        from .._judge_check import plain_agreement
 
         beside = {"key": self._key, "not_said": self._unsaid, "not_measured": self._unmeasured}
         return plain_agreement(Agreement.of(self._compared), **beside)

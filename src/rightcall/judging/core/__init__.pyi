@@ -57,12 +57,11 @@ from ._evaluator import (
     Measurement as Measurement,
     NoPlan as NoPlan,
 )
-from ._execution import AgentExecution as AgentExecution
 from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
 from ._loop import in_thread as in_thread
 from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvaluator, Row as Row
-from ._parallel import may_be_asked_together as may_be_asked_together
-from ._selection import Selection as Selection
+from ._selection import Selection as Selection, may_be_asked_together as may_be_asked_together
+from ._uipath import AgentExecution as AgentExecution
 from ._user_model import (
     ModelError as ModelError,
     UserModel as UserModel,

@@ -18,8 +18,8 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 from ._checks import Before, Bounds
 from ._criteria import Config, Criteria, number_in_text
 from ._evaluator import Evaluator, Measurement, NoPlan
-from ._execution import AgentExecution
 from ._selection import Selection, select
+from ._uipath import AgentExecution
 
 if TYPE_CHECKING:
     import asyncio

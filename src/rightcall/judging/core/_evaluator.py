@@ -17,9 +17,8 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._criteria import Config, Criteria
 from ._declarations import Scope, Shorthand
-from ._execution import AgentExecution
-from ._naming import Naming
 from ._selection import Selection, select
+from ._uipath import AgentExecution, Naming
 from ._user_model import parse_model
 
 

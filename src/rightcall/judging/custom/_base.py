@@ -16,8 +16,7 @@ from rightcall.values.decoding import dump_json
 from rightcall.values.results import EvaluationResult
 from rightcall.values.trajectory import ToolCall
 
-from ._code import Code, Judgement, Options
-from ._foreign_models import read_config, read_criteria
+from ._code import Code, Judgement, Options, read_config, read_criteria
 
 
 class BaseEvaluationCriteria(BaseModel):

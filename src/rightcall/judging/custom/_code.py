@@ -1,21 +1,23 @@
-"""The user's own judging code: its arguments, its settings, and the results made of what it returns."""
+"""The user's own judging code: its models, its arguments, its settings, and the results made of what it returns."""
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_type_hints, overload
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints, overload
 
 import msgspec
 
-from rightcall.errors import ConfigurationError, InputError, LimitError, nearest, shown
-from rightcall.judging.core import AsyncEvaluator, Execution, is_score
+from rightcall.errors import ConfigurationError, CriteriaError, InputError, LimitError, RightcallError, nearest, shown
+from rightcall.judging.core import AsyncEvaluator, Execution, UserModel, is_score, parse_model
 from rightcall.limits import Limits
 from rightcall.values.decoding import admit, dump_json
 from rightcall.values.results import CustomJustification, EvaluationResult, Finding
 
-from ._foreign_models import is_model
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
 
 PARAMETERS = (
     *("trajectory", "calls", "output", "input", "criteria", "config"),
@@ -24,8 +26,19 @@ PARAMETERS = (
 """The names of parameters that an evaluator may have; each is given what its name says."""
 _MARK = "__rightcall_evaluator__"
 _CALLS = {"trajectory", "calls", "execution"}
-
 TargetT = TypeVar("TargetT", bound=Callable[..., Any])
+ModelT = TypeVar("ModelT", bound="BaseModel | UserModel")
+Mistake = tuple[tuple[str | int, ...], str]
+_CAPITAL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_WANTED = {
+    "tuple_type": "a list is expected",
+    "dict_type": "an object is expected",
+    "model_type": "an object is expected",
+    "string_type": "a text is expected",
+    "bool_type": "true or false is expected",
+    "float_type": "a number is expected",
+}
+"""What is expected, in the words of JSON; pydantic's own message where there is no better one."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +72,8 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
 
 @overload
 def evaluator(target: TargetT, /) -> TargetT: ...
+
+
 @overload
 def evaluator(
     *,
@@ -68,6 +83,8 @@ def evaluator(
     criteria: type[Any] | None = ...,
     reads_calls: bool | None = ...,
 ) -> Callable[[TargetT], TargetT]: ...
+
+
 def evaluator(target: Any = None, /, **options: Any) -> Any:
     """Mark a function, or a class with a method `evaluate`, as an evaluator. It stays what it is.
 
@@ -252,3 +269,106 @@ def _dumped(details: Any) -> Any:
 def _refused(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
     wanted = "an evaluator gives back true, false, a number from 0 to 1, or a Judgement"
     return evaluator.broken(execution, "RC402", f"{evaluator.id!r} gave back {shown(given)}; {wanted}")
+
+
+def is_model(kind: Any) -> bool:
+    """Return whether a type is a model, pydantic's or ours."""
+    # By its methods, because pydantic is imported only where the user's code imports it.
+    return isinstance(kind, type) and hasattr(kind, "model_validate") and hasattr(kind, "model_fields")
+
+
+def read_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
+    """Return the criteria that a user gave to custom code. Raises `CriteriaError`."""
+    if issubclass(model, UserModel):
+        return parse_model(model, value, evaluator, CriteriaError)
+    subject = f"criteria of {evaluator!r}"
+    mistakes: list[Mistake] = []
+    made: ModelT = _read(model, value, CriteriaError, subject, mistakes)
+    if mistakes:
+        # An unknown key is often the missing one, misspelt, so it is the better one to report.
+        first = min(mistakes, key=lambda mistake: not mistake[1].startswith("unknown key"))
+        raise CriteriaError(f"{subject}: {_joined(mistakes)}", first[0])
+    return made
+
+
+def read_config(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
+    """Return the configuration that a user gave to custom code. Raises `ConfigurationError`."""
+    if issubclass(model, UserModel):
+        return parse_model(model, value, evaluator, ConfigurationError)
+    subject = f"configuration of {evaluator!r}"
+    mistakes: list[Mistake] = []
+    made: ModelT = _read(model, value, ConfigurationError, subject, mistakes)
+    if mistakes:
+        raise ConfigurationError(f"{subject}: {_joined(mistakes)}")
+    return made
+
+
+def known_keys(given: dict[str, Any], model: type[Any], subject: str, error: type[RightcallError]) -> dict[str, Any]:
+    """Return an object with its keys as a model has them. A key that it does not have is an error, unless it may."""
+    fields = model.model_fields
+    aliases = {field.alias for field in fields.values()}
+    known = {key if key in aliases else snake(key, fields): value for key, value in given.items()}
+    if getattr(model, "model_config", {}).get("extra") != "allow":
+        for key in known:
+            if key not in fields and key not in aliases:
+                raise error(f"{subject}: unknown key {key!r}; {nearest(key, tuple(fields))}")
+    return known
+
+
+def snake(key: str, fields: Mapping[str, Any]) -> str:
+    """Return a key in camelCase as the field that it means, if there is one."""
+    found = _CAPITAL.sub(lambda capital: f"_{capital[1]}", key).lower()
+    return found if key not in fields and found in fields else key
+
+
+def _read(model: Any, value: Any, error: type[RightcallError], subject: str, mistakes: list[Mistake]) -> Any:
+    from pydantic import BaseModel, ValidationError
+
+    if isinstance(value, model):
+        return value
+    if isinstance(value, BaseModel) or not isinstance(value, Mapping):
+        raise error(f"{subject}: expected an object or a {model.__name__}, not {shown(value)}")
+    try:
+        return model.model_validate(dict(value))
+    except ValidationError as problem:
+        mistakes += _mistakes(model, problem)
+        return None
+
+
+def _joined(mistakes: list[Mistake]) -> str:
+    return "; ".join([reason for _, reason in mistakes[:5]])
+
+
+def _mistakes(model: type[BaseModel], problem: ValidationError) -> Iterator[Mistake]:
+    for details in problem.errors(include_url=False):
+        yield details["loc"], _reason(model, details)
+
+
+def _reason(model: type[BaseModel], details: Any) -> str:
+    location = details["loc"]
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location).lstrip(".")[:200]
+    if details["type"] == "extra_forbidden" and location[-1] in _known_at(model, location[:-1]):
+        return f"{path!r} is given twice, in snake_case and in camelCase"
+    if details["type"] == "extra_forbidden":
+        return f"unknown key {path!r}; {nearest(str(location[-1]), _known_at(model, location[:-1]))}"
+    if details["type"] == "missing":
+        return f"{path!r} is missing"
+    if isinstance(context := details.get("ctx", {}).get("error"), Exception):
+        return f"{path}: {context}" if path else str(context)
+    wanted = _WANTED.get(details["type"], details["msg"])
+    return f"{path}: {wanted}, not {shown(details['input'])}"
+
+
+def _known_at(model: type[BaseModel], location: tuple[Any, ...]) -> list[str]:
+    """Return the keys of the model at a location inside `model`."""
+    for step in location:
+        if step in model.model_fields:
+            model = next(_models_in(model.model_fields[step].annotation), model)
+    return list(model.model_fields)
+
+
+def _models_in(annotation: Any) -> Iterator[Any]:
+    if is_model(annotation):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

@@ -26,8 +26,7 @@ from rightcall.judging.core import (
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import CustomJustification, EvaluationResult
 
-from ._code import Code, Judgement, code_of, plain_details, result_of
-from ._foreign_models import known_keys, read_config, read_criteria, snake
+from ._code import Code, Judgement, code_of, known_keys, plain_details, read_config, read_criteria, result_of, snake
 
 _OURS = tuple(AsyncConfig.model_fields)
 

@@ -1,5 +1,12 @@
 from ._asking import Ruling as Ruling, ask_callable as ask_callable, ask_endpoint as ask_endpoint
-from ._endpoint import Sampling as Sampling, delay_before as delay_before, retry_after as retry_after
+from ._endpoint import (
+    CACHE as CACHE,
+    PREFIX as PREFIX,
+    Sampling as Sampling,
+    Settings as Settings,
+    delay_before as delay_before,
+    retry_after as retry_after,
+)
 from ._labels import Agreement as Agreement, Compared as Compared, read_labels as read_labels
 from ._question import (
     FIXED as FIXED,
@@ -11,4 +18,3 @@ from ._question import (
     prompt_text as prompt_text,
 )
 from ._reply import Reply as Reply, RubricReply as RubricReply, parse_reply as parse_reply
-from ._settings import CACHE as CACHE, PREFIX as PREFIX, Settings as Settings

@@ -17,8 +17,7 @@ from rightcall.values.results import (
     value_text,
 )
 
-from ._cast import ArgumentKey, RulePart
-from ._judging import Breach, RuleOutcome
+from ._judging import ArgumentKey, Breach, RuleOutcome, RulePart
 from ._plan import RulePlan, RulesPlan
 from ._stage import Stage
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeVar
 
-from ._blocks import Places, Segments
-from ._branches import Field, Sweep
+from ._blocks import Field, Places, Segments, Sweep
 from ._intervals import Pool, Range, Serving, union
 from ._pairing import Row
 from ._residuals import Residuals

@@ -17,8 +17,7 @@ from ._expectations import SOURCES, Compiler, Expectation, is_matcher
 from ._moments import CallMoment
 from ._names import tool_names
 from ._operand import Matcher, Operand
-from ._paths import ValuePath
-from ._shelf import Shelf, leaves_of
+from ._shelf import Shelf, ValuePath, leaves_of
 
 ANYWHERE = "anywhere"
 _PARTS = ("output", "args", "input")

@@ -23,8 +23,7 @@ from rightcall.reading.runs import Grouping, keys_of
 from rightcall.reading.spans import UNREADABLE, Span, span_id, topmost
 from rightcall.values.decoding import decode_json
 
-from ._cells import cells, column_at, table_attributes, times, values
-from ._span_columns import SpanColumns
+from ._cells import SpanColumns, cells, column_at, table_attributes, times, values
 
 if TYPE_CHECKING:
     import pyarrow as pa

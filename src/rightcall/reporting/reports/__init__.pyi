@@ -18,7 +18,16 @@ from ._concise import (
     repeat_lines as repeat_lines,
 )
 from ._edit_lines import diff_lines as diff_lines
-from ._expected_paths import ExpectedPath as ExpectedPath, order_text as order_text, paths_of as paths_of
+from ._expected_paths import (
+    Bracket as Bracket,
+    ExpectedPath as ExpectedPath,
+    PathRow as PathRow,
+    group_labels as group_labels,
+    order_text as order_text,
+    path_rows as path_rows,
+    paths_of as paths_of,
+    with_brackets as with_brackets,
+)
 from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
 from ._gate_lines import (
     counts_text as counts_text,
@@ -61,13 +70,6 @@ from ._path_lines import (
     path_lines as path_lines,
     paths_csv as paths_csv,
     paths_plain as paths_plain,
-)
-from ._path_rows import (
-    Bracket as Bracket,
-    PathRow as PathRow,
-    group_labels as group_labels,
-    path_rows as path_rows,
-    with_brackets as with_brackets,
 )
 from ._report import (
     Report as Report,

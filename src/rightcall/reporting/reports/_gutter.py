@@ -10,9 +10,17 @@ from rightcall._lazy import lazy_pattern
 from rightcall.values.results import SIGNS, CaseResult, Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
-from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
+from ._expected_paths import (
+    Bracket,
+    ExpectedPath,
+    PathRow,
+    difference_texts,
+    order_text,
+    paths_of,
+    rounds_named,
+    with_brackets,
+)
 from ._paper import Line, Paper, beginning, cell_count, fit, line_length, line_text
-from ._path_rows import Bracket, PathRow, rounds_named, with_brackets
 
 _LABELS = {
     "RC101": "expected here, nothing matched",

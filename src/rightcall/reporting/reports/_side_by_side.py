@@ -17,9 +17,17 @@ from rightcall.values.results import (
 from rightcall.values.trajectory import ToolCall
 
 from ._concise import held_share
-from ._expected_paths import ExpectedPath, difference_texts, order_text, paths_of
+from ._expected_paths import (
+    Bracket,
+    ExpectedPath,
+    PathRow,
+    difference_texts,
+    order_text,
+    paths_of,
+    rounds_named,
+    with_brackets,
+)
 from ._paper import Paper, cell_count, fit
-from ._path_rows import Bracket, PathRow, rounds_named, with_brackets
 
 if TYPE_CHECKING:  # takes 0.2 s to import, and reports of runs do not need it
     from rightcall.cases.evalsets import Case, Check

@@ -5,14 +5,12 @@ from ._baseline import (
     read_baseline as read_baseline,
 )
 from ._figures import RunFigures as RunFigures, read_figures as read_figures
-from ._gate_record import (
+from ._header import (
     FloorRecord as FloorRecord,
     GatedCaseRecord as GatedCaseRecord,
     GateRecord as GateRecord,
-    LeftOutRecord as LeftOutRecord,
-)
-from ._header import (
     Header as Header,
+    LeftOutRecord as LeftOutRecord,
     Sample as Sample,
     Seal as Seal,
     case_digest as case_digest,

@@ -25,8 +25,7 @@ from rightcall.values.results import (
 )
 from rightcall.version import __version__
 
-from ._gate_record import GateRecord
-from ._header import Header, Sample, Seal, read_header, write_header
+from ._header import GateRecord, Header, Sample, Seal, read_header, write_header
 from ._journal import (
     Journal,
     JournalEntry,

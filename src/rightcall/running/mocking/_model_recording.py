@@ -17,10 +17,10 @@ from rightcall.running.tracing import propagate, thread_patches
 from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted_text, redacted_value
 
-from ._call_keys import equality_key
 from ._model_requests import ModelRequest, difference, likeness
 
 _TRY_AGAIN = (408, 409, 429)
+_TRUE, _FALSE, _NAN = object(), object(), object()
 
 
 class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -121,7 +121,6 @@ class ModelTap(Protocol):
 
 model_tap: ContextVar[ModelTap | None] = ContextVar("rightcall_model_tap", default=None)
 """What stands between the agent and its model in this context, if anything."""
-
 propagate(model_tap)
 
 
@@ -244,3 +243,16 @@ class ModelReplay:
 
 def _key(request: ModelRequest) -> Hashable:
     return equality_key(msgspec.structs.asdict(request))
+
+
+def equality_key(value: Any) -> Hashable:
+    """Return a hashable key of a JSON value; two keys are equal exactly if evaluators find the values equal."""
+    if isinstance(value, dict):
+        return frozenset([(key, equality_key(item)) for key, item in value.items()])
+    if isinstance(value, list):
+        return tuple([equality_key(item) for item in value])
+    if isinstance(value, bool):
+        # In Python `True == 1`, and both hash alike; in JSON they are two values (RFC 8259, section 3).
+        return _TRUE if value else _FALSE
+    # NaN differs from itself, so without a key of its own a recorded NaN would never be found.
+    return _NAN if value != value else value

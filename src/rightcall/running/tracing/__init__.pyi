@@ -16,9 +16,9 @@ from ._decorated_call import (
     plain_value as plain_value,
 )
 from ._decorators import mock_tool_span as mock_tool_span, mockable as mockable, tool as tool, traced as traced
-from ._injected import declared_parameters as declared_parameters
 from ._tool_marks import (
     Marks as Marks,
+    declared_parameters as declared_parameters,
     marked_tools as marked_tools,
     marks_of as marks_of,
     tools_are_marked as tools_are_marked,

@@ -1,4 +1,4 @@
-"""Which of the expected tools a call is of, by UiPath's rule.
+"""UiPath's calling style, and its rule for which of the expected tools a call is of.
 
 Facts of UiPath's package (2.14): a call whose span has a tool id is matched by it alone, with the id of what is
 expected or, where that has none, with its name; other calls are matched by name, after both names are cleaned as the
@@ -7,7 +7,8 @@ LangChain runtime cleans them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -59,3 +60,35 @@ class Naming(msgspec.Struct, frozen=True):
 def cleaned(name: str) -> str:
     """A tool's name as a runtime shows it to models: blanks as `_`, other signs dropped, at most 64 characters."""
     return _NOT_ALLOWED.sub("", "_".join(name.split()))[:_LONGEST]
+
+
+class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """One run of an agent: its input, its output and its OpenTelemetry spans."""
+
+    agent_input: Any = None
+    agent_output: Any = None
+    agent_trace: Sequence[Any] = ()
+    expected_agent_behavior: str | None = None
+    simulation_instructions: str = ""
+
+    @property
+    def workload_output(self) -> Any:
+        """The output, by the name that newer documents have for it."""
+        return self.agent_output
+
+    @property
+    def workload_trace(self) -> Sequence[Any]:
+        """The spans, by the name that newer documents have for them."""
+        return self.agent_trace
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The tool calls in the spans, read once."""
+        # Reading spans takes many modules, and judging lists of calls needs none of them.
+        from rightcall.reading import read_spans
+
+        read = read_spans(self.agent_trace)
+        # These are all spans of the run, so without tool spans there were no calls. Where a span was not understood, or
+        # some calls were found and the reader misses others, that stays.
+        is_whole = read.calls_recorded or not (read.calls or read.not_understood)
+        return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=is_whole)
