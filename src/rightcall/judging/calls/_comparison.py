@@ -23,6 +23,10 @@ LEAST = 96
 """Bytes that a step or an explained call takes as JSON at the least."""
 _PAIRED = 60
 """Bytes of the text of a call that is paired, at the most."""
+_DIFFERENCE = 48
+"""Bytes of a difference without its texts."""
+_ESCAPED = 6
+"""Bytes of a character beyond ASCII."""
 _MOST_CANDIDATES = 16
 _MOST_TOLD = 3
 
@@ -105,6 +109,8 @@ class Comparison:
         # Steps, explained calls and findings together stay within the limit as JSON.
         self.room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
+        # The most bytes that all differences so far, and a name, take: nearly always they tell that everything fits.
+        self._bytes, self._widest = 0, 0
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -132,9 +138,7 @@ class Comparison:
             else self._step(line)
             for line in lines
         ]
-        # Nearly always all of them fit, which the longest name and the differences tell.
-        bound = sum([size_of(step.differences) for step in steps if step.differences])
-        if bound + len(steps) * (LEAST + self._widest) > self.room:
+        if self._bytes + len(steps) * (LEAST + self._most_of_name()) > self.room:
             steps = steps[: fitting([weight(step.name) + size_of(step.differences) for step in steps], self.room)]
         return Alignment(tuple(steps), len(self.lines) - len(steps))
 
@@ -148,18 +152,26 @@ class Comparison:
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """Return the fate of each expected call, and how many did not fit the limit of explanations."""
         lines = [line for line in self.lines if line.expected >= 0]
-        calls = [self._explained_call(line) for line in lines[: self.room // LEAST]]
-        told = [call for call in calls if not call.matched]
-        bound = sum([weight(call.text) + size_of(call.differences) for call in told])
-        if bound + len(calls) * (LEAST + _PAIRED + self._widest) > self.room:
+        expected, positions = self.expected, self.positions
+        calls = [
+            ExplainedCall(
+                expected[line.expected], True, f"paired with call {positions[line.actual] + 1}", positions[line.actual]
+            )
+            if line.kind == "match" or line.kind == "moved"
+            else self._explained_call(line)
+            for line in lines[: self.room // LEAST]
+        ]
+        told = sum([weight(call.text) for call in calls if not call.matched])
+        if self._bytes + told + len(calls) * (LEAST + _PAIRED + self._most_of_name()) > self.room:
             sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
             calls = calls[: fitting(sizes, self.room)]
         return calls, len(lines) - len(calls)
 
-    @property
-    def _widest(self) -> int:
+    def _most_of_name(self) -> int:
         """The most bytes that a name of a call takes as JSON."""
-        return 6 * max(map(len, (*self.expected, *self.selection.names)), default=0)
+        if not self._widest:
+            self._widest = _ESCAPED * max(map(len, {*self.expected, *self.selection.names}), default=0)
+        return self._widest
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
         """Where an actual call differs from an expected one."""
@@ -171,6 +183,9 @@ class Comparison:
             moment = self.selection.moment(column) if pattern.needs_moment else None
             found = pattern.differences_at(self.selection.calls[column], moment)
             self._differences[index, column] = found
+            for each in found:
+                texts = len(each.path) + len(each.expected or "") + len(each.actual or "")
+                self._bytes += _DIFFERENCE + _ESCAPED * texts
         return found
 
     def is_about(self, index: int, name: str) -> bool:
@@ -215,11 +230,9 @@ class Comparison:
         return Step(line.kind, self.expected[index], index, position, differences, line.out_of_place)
 
     def _explained_call(self, line: Line) -> ExplainedCall:
+        """The outcome of an expected call that was not made as expected."""
         index, column = line.expected, line.actual
         name = self.expected[index]
-        if line.kind == "match" or line.kind == "moved":
-            position = self.positions[column]
-            return ExplainedCall(name, True, f"paired with call {position + 1}", position)
         nearest = column if column >= 0 else self._nearest(index)
         if nearest < 0:
             return ExplainedCall(name, False, "never called")
@@ -232,12 +245,15 @@ class Comparison:
 
     def _nearest(self, index: int) -> int:
         """The call of the same name with the fewest differences, though another has it; -1 if there is none."""
-        candidates = (column for column, called in enumerate(self.selection.names) if self.is_about(index, called))
-        return min(
-            islice(candidates, _MOST_CANDIDATES),
-            key=lambda column: len(self.differences(index, column)),
-            default=-1,
-        )
+        name, names = self.expected[index], self.selection.names
+        if "*" not in name:
+            candidates = [column for column, called in enumerate(names) if called == name][:_MOST_CANDIDATES]
+        else:
+            about = (column for column, called in enumerate(names) if self.is_about(index, called))
+            candidates = list(islice(about, _MOST_CANDIDATES))
+        if len(candidates) < 2:
+            return candidates[0] if candidates else -1
+        return min(candidates, key=lambda column: len(self.differences(index, column)))
 
 
 def difference_text(differences: Sequence[str]) -> str:
@@ -248,14 +264,14 @@ def difference_text(differences: Sequence[str]) -> str:
 
 def size_of(differences: Sequence[Difference]) -> int:
     """About how many bytes differences take as JSON."""
-    return sum([48 + weight(each.path) + weight(each.expected) + weight(each.actual) for each in differences])
+    return sum([_DIFFERENCE + weight(each.path) + weight(each.expected) + weight(each.actual) for each in differences])
 
 
 def weight(text: str | None) -> int:
     """About how many bytes a text takes as JSON, where everything beyond ASCII is escaped."""
     if text is None:
         return 0
-    return len(text) if text.isascii() else 6 * len(text)
+    return len(text) if text.isascii() else _ESCAPED * len(text)
 
 
 def fitting(sizes: Sequence[int], room: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -51,8 +51,9 @@ def align_calls(
         pairs = pairs | _leftovers_by_name(pairs, expected, actual)
     pairs = pairs | _leftovers_by_pattern(pairs, starred, actual) if starred else pairs
     indices = sorted(pairs)
-    in_place = {indices[place] for place in longest_run([pairs[index] for index in indices])}
-    return lines_of(pairs, matched.keys(), in_place, len(expected), len(actual))
+    run = longest_run([pairs[index] for index in indices])
+    in_place = pairs if len(run) == len(pairs) else {indices[place] for place in run}
+    return lines_of(pairs, matched, in_place, len(expected), len(actual))
 
 
 def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:
@@ -86,7 +87,7 @@ def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
     common = common_subsequence(numbered, [ids[actual[column]] for column in columns])
     in_place = {index: columns[place] for index, place in common}
     pairs = in_place | _leftovers_by_name(in_place, expected, actual)
-    return lines_of(pairs, pairs.keys(), in_place.keys(), len(expected), len(actual))
+    return lines_of(pairs, pairs, in_place, len(expected), len(actual))
 
 
 def _leftovers_by_name(pairs: dict[int, int], expected: Sequence[str], actual: Sequence[str]) -> dict[int, int]:
@@ -120,27 +121,27 @@ def _leftovers_by_pattern(
 
 def lines_of(
     pairs: dict[int, int],
-    matched: Iterable[int],
-    in_place: Iterable[int],
+    matched: Container[int],
+    in_place: Container[int],
     expected_count: int,
     actual_count: int,
 ) -> list[Line]:
     """The lines in the order of the expected calls, extra calls before the next call that is in place."""
-    full, placed = set(matched), set(in_place)
-    extras = sorted(set(range(actual_count)).difference(pairs.values()), reverse=True)
+    taken = set(pairs.values())
+    extras = [column for column in range(actual_count - 1, -1, -1) if column not in taken]
     next_extra = extras[-1] if extras else actual_count
     lines: list[Line] = []
     for index in range(expected_count):
         column = pairs.get(index)
         if column is None:
             lines.append(Line("missing", index, -1))
-        elif index not in placed:
-            lines.append(Line("moved" if index in full else "mismatch", index, column, True))
+        elif index not in in_place:
+            lines.append(Line("moved" if index in matched else "mismatch", index, column, True))
         else:
             while next_extra < column:
                 lines.append(Line("extra", -1, extras.pop()))
                 next_extra = extras[-1] if extras else actual_count
-            lines.append(Line("match" if index in full else "mismatch", index, column))
+            lines.append(Line("match" if index in matched else "mismatch", index, column))
     lines.extend([Line("extra", -1, column) for column in reversed(extras)])
     return lines
 

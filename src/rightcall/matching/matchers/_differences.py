@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
@@ -18,7 +18,6 @@ _MOST = 20
 _COMPILING = 20
 """Steps that compiling one value of an expectation takes: a JSON Schema is checked by the schema of schemas."""
 _LONGEST_NAME = 61
-_NONE: frozenset[str] = frozenset()
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 
 
@@ -32,11 +31,14 @@ def argument_differences(
     """
     if policy == "ignore":
         return ()
-    if is_matcher(expected) or not isinstance(expected, dict):
+    if not isinstance(expected, dict) or is_matcher(expected):
         return value_differences(expected, dict(actual), moment)
     # A policy forgives keys at the top only: inside an argument, values are compared whole.
-    forgiven = {"subset": actual.keys() - expected.keys(), "superset": expected.keys() - actual.keys()}
-    return _within_budget(_Walk(moment).keys, expected, actual, forgiven.get(policy, _NONE))
+    keys: Iterable[str] = expected
+    if policy != "subset":
+        keys = {**expected, **actual}
+        keys = keys if policy != "superset" else [key for key in keys if key in actual]
+    return _within_budget(moment, lambda walk: walk.keys(expected, actual, "$", keys), expected, actual)
 
 
 def value_differences(expected: Any, actual: Any, moment: CallMoment | None = None) -> tuple[Difference, ...]:
@@ -44,17 +46,18 @@ def value_differences(expected: Any, actual: Any, moment: CallMoment | None = No
 
     Where finding the places takes too many steps, the value differs as a whole.
     """
-    return _within_budget(_Walk(moment).value, expected, actual)
+    return _within_budget(moment, lambda walk: walk.value(expected, actual, "$"), expected, actual)
 
 
 def _within_budget(
-    find: Callable[..., list[Difference]], expected: Any, actual: Any, *more: Any
+    moment: CallMoment | None, find: Callable[[_Walk], list[Difference]], expected: Any, actual: Any
 ) -> tuple[Difference, ...]:
-    if current_budget() is None:
+    budget = current_budget()
+    if budget is None:
         with Budget():
-            return _within_budget(find, expected, actual, *more)
+            return _within_budget(moment, find, expected, actual)
     try:
-        return tuple(find(expected, actual, "$", *more))
+        return tuple(find(_Walk(moment, budget)))
     except LimitError:
         # The verdict is settled by now: an explanation that is too expensive is shorter, and is not an error.
         return (Difference("$", *text_pair(expected, actual)),)
@@ -66,17 +69,18 @@ class _Walk:
     A list that is filled takes half the time of generators in generators.
     """
 
-    __slots__ = ("_found", "_moment")
+    __slots__ = ("_budget", "_found", "_moment")
 
-    def __init__(self, moment: CallMoment | None) -> None:
+    def __init__(self, moment: CallMoment | None, budget: Budget) -> None:
         self._moment = moment
+        self._budget = budget
         self._found: list[Difference] = []
 
     def value(self, expected: Any, actual: Any, path: str) -> list[Difference]:
         """Return the differences so far, with those of two values."""
-        spend(1)
+        self._budget.spend(1)
         if isinstance(expected, dict) and isinstance(actual, dict) and not is_matcher(expected):
-            return self.keys(expected, actual, path)
+            return self.keys(expected, actual, path, {**expected, **actual})
         if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
             for index, (wanted, found) in enumerate(zip(expected, actual, strict=True)):
                 if len(self._found) >= _MOST:
@@ -87,30 +91,37 @@ class _Walk:
         return self._found
 
     def keys(
-        self, expected: Mapping[str, Any], actual: Mapping[str, Any], path: str, forgiven: Set[str] = _NONE
+        self, expected: Mapping[str, Any], actual: Mapping[str, Any], path: str, keys: Iterable[str]
     ) -> list[Difference]:
-        """Return the differences so far, with those of two objects at all keys but some."""
-        for key in {**expected, **actual}:
-            if len(self._found) >= _MOST:
+        """Return the differences so far, with those of two objects at these keys."""
+        found = self._found
+        for key in keys:
+            if len(found) >= _MOST:
                 break
-            if key not in forgiven:
-                self._at_key(expected, actual, key, path)
-        return self._found
+            if key not in expected:
+                found.append(Difference(_below(path, key), None, value_text(actual[key])))
+            elif key not in actual:
+                if is_literal(expected[key]) or not _compiled(expected[key]).matches_absence():
+                    found.append(Difference(_below(path, key), value_text(expected[key]), None))
+            elif (kind := expected[key].__class__) is actual[key].__class__ and (kind is str or kind is int):
+                self._budget.spend(1)
+                if expected[key] != actual[key]:
+                    found.append(Difference(_below(path, key), *text_pair(expected[key], actual[key])))
+            else:
+                self.value(expected[key], actual[key], _below(path, key))
+        return found
 
-    def _at_key(self, expected: Mapping[str, Any], actual: Mapping[str, Any], key: str, path: str) -> None:
-        # A name of Python's is plain, and asking for that takes a third of the time of the pattern.
-        plain = len(key) <= _LONGEST_NAME and key.isascii() and key.isidentifier()
-        path = f"{path}.{key}" if plain or _PLAIN_KEY.fullmatch(key) else f"{path}[{value_text(key)}]"
-        if key not in expected:
-            self._found.append(Difference(path, None, value_text(actual[key])))
-        elif key in actual:
-            self.value(expected[key], actual[key], path)
-        elif is_literal(expected[key]) or not _compiled(expected[key]).matches_absence():
-            self._found.append(Difference(path, value_text(expected[key]), None))
+
+def _below(path: str, key: str) -> str:
+    """The path of a key."""
+    # A name of Python's is plain, and asking for that takes a third of the time of the pattern.
+    plain = len(key) <= _LONGEST_NAME and key.isascii() and key.isidentifier()
+    return f"{path}.{key}" if plain or _PLAIN_KEY.fullmatch(key) else f"{path}[{value_text(key)}]"
 
 
 def _is_met(expected: Any, actual: Any, moment: CallMoment | None) -> bool:
-    if expected.__class__ is str and actual.__class__ is str:
+    kind = expected.__class__
+    if kind is actual.__class__ and (kind is str or kind is int):
         return bool(expected == actual)
     if is_literal(expected):
         return equal(expected, actual)

@@ -273,7 +273,12 @@ def literal_of(value: Any) -> Literal | NanLiteral:
 
 def is_matcher(value: Any) -> bool:
     """Return whether an expected object is written as a matcher: one of its keys begins with `$`."""
-    return isinstance(value, dict) and any(key.startswith("$") for key in value)
+    if not isinstance(value, dict):
+        return False
+    for key in value:  # noqa: SIM110 - a loop costs half of what any() and a generator do
+        if key.startswith("$"):
+            return True
+    return False
 
 
 def is_any(value: Any) -> bool:
