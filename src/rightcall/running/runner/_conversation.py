@@ -84,7 +84,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent returned cannot be kept: {problem}", None)
         if spans is not None:
-            spans.add(captured, seen)
+            spans.add(captured, seen, witness)
         failure = tools.failure(shown) or failure
         if failure is not None:
             break

@@ -13,7 +13,7 @@ from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.values.results import Cause, Outcome
 from rightcall.values.trajectory import KeptSpans, Trajectory
 
-from ._case_record import CUT_OFF_REASON, Done, Failed, Ready, Reply, Seen, Stuck, parse_reply
+from ._case_record import CUT_OFF_REASON, Done, Failed, Ready, Reply, Seen, Stuck
 from ._run_plan import (
     CaseFinished,
     CaseJob,
@@ -187,8 +187,8 @@ class _Supervisor:
 
     def _handle_replies(self, worker: WorkerProcess) -> None:
         try:
-            for message in worker.messages():
-                self._handle(worker, parse_reply(message))
+            for reply in worker.messages():
+                self._handle(worker, reply)
                 if worker not in self._pool.workers:
                     return
         except InputError as problem:
@@ -344,8 +344,7 @@ class _Supervisor:
     def _drain(self, worker: WorkerProcess) -> None:
         """Handle what a dead worker had sent: a result that is in the pipe is a result."""
         try:
-            for message in worker.messages():
-                reply = parse_reply(message)
+            for reply in worker.messages():
                 if not isinstance(reply, Stuck):
                     self._handle(worker, reply)
         except InputError:

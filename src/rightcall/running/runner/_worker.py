@@ -21,7 +21,7 @@ from rightcall.running.agents import Agent, AgentOptions, load_agent
 from rightcall.running.frameworks import ToolInventory, find_tools, unreached_names
 from rightcall.running.tracing import capture
 
-from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, Witness, frame, plain
+from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, Seen, Witness, frame, plain
 from ._conversation import converse, run_sync
 from ._process_state import ProcessState, case_output, new_case_output, separate_output, watch_files
 from ._run_plan import SYNC_CONCURRENCY, CaptureOptions, CaseJob
@@ -59,7 +59,8 @@ class Channel:
         """
         if os.getpid() != self._process:
             return
-        self._unsent.append(frame(plain(reply)))
+        # Of spans there is text, which is plain.
+        self._unsent.append(frame(reply if isinstance(reply, Seen) else plain(reply)))
         # Never block on the lock. The sender that holds it sends this message as well; and it may be this very thread,
         # in the middle of a message, when garbage collection ends a span and the witness reports that.
         while self._unsent and self._lock.acquire(blocking=False):

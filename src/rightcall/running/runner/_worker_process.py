@@ -19,7 +19,7 @@ from rightcall.errors import InputError, RightcallError
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
 
-from ._case_record import CUT_OFF, CUT_OFF_REASON, FrameReader, Seen, frame
+from ._case_record import CUT_OFF, CUT_OFF_REASON, FrameReader, Reply, Seen, frame, read_reply
 from ._process_state import OutputTail
 from ._process_tree import RUN_VARIABLE
 from ._run_plan import CaseJob, RunOptions, RunPlan
@@ -119,7 +119,7 @@ class WorkerProcess:
         self.kill_reason: tuple[Cause, str] | None = None
         """Why we killed it, if we did."""
         self.output = OutputTail()
-        self._frames = FrameReader()
+        self._frames = FrameReader(read_reply)
         self._unsent = bytearray()
         self._start(variables)
         self.send(setup)
@@ -168,8 +168,8 @@ class WorkerProcess:
         """Whether something is queued."""
         return bool(self._unsent)
 
-    def messages(self) -> Iterator[Any]:
-        """Yield what the worker has sent. Raises `InputError` for what is not a message."""
+    def messages(self) -> Iterator[Reply]:
+        """Yield what the worker has sent. Raises `InputError` for what it may not send."""
         while data := _read_available(self.replies):
             yield from self._frames.add(data)
         if data is not None and self.silent_since is None:

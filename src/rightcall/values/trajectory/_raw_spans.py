@@ -66,9 +66,8 @@ class KeptSpans(msgspec.Struct, frozen=True):
         Texts longer than `kept_text` are cut, and say so. Spans that cannot be written as JSON are left out.
         """
         # The spans of calls are what the page of a case links to.
-        favoured = [span for span in spans if span.span_id in first]
-        others = [span for span in spans if span.span_id not in first]
-        texts = _as_far_as_they_fit([*favoured, *others], limits)
+        ordered = sorted(spans, key=lambda span: span.span_id not in first) if first else spans
+        texts = _as_far_as_they_fit(ordered, limits)
         kept = [texts[span.span_id] for span in spans if span.span_id in texts]
         return cls(f"[{b', '.join(kept).decode()}]", len(spans) - len(kept))
 
