@@ -53,6 +53,11 @@ class Screen:
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print a line made of texts, and of texts with a style."""
+        if self._is_bare and not self._is_obeyed:
+            if (stream := self._stream) is not None:
+                whole = "".join([part if isinstance(part, str) else part[0] for part in parts])
+                stream.write(reports.printable(whole, plain=self._is_plain) + "\n")
+            return
         styled = [(part, "") if isinstance(part, str) else part for part in parts]
         made = [(reports.printable(text, plain=self._is_plain), style) for text, style in styled]
         if self._is_obeyed:

@@ -134,8 +134,10 @@ class CallTable:
 
     def _lanes(self, lanes: tuple[Lane, ...], is_head: bool) -> str:
         """Return the signs of the lanes before a call, or before the lines below it."""
-        signs = [self._passing(lane) for lane in lanes[:-1]]
         last = lanes[-1]
+        if last == ALONE and len(lanes) == 1:
+            return "  "
+        signs = [self._passing(lane) for lane in lanes[:-1]]
         signs.append(self._sign(last) if is_head else self._passing(last))
         return "".join(f"{sign} " for sign in signs)
 

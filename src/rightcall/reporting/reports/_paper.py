@@ -71,6 +71,8 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
 
     def pieces(self, raw: str, width: int, lines: int = 1, hanging: int = 0) -> list[str]:
         """Return a text on at most `lines` lines; on as many as it needs if values are shown in full."""
+        if len(raw) <= width and raw.isascii() and raw.isprintable():
+            return [raw]
         if self.full:
             return list(wrap(self.text(raw), width, hanging))
         room = width * lines
