@@ -98,9 +98,12 @@ def _object(text: Any) -> Mapping[str, Any]:
 
 def repeats_of(batch: pa.RecordBatch) -> pa.Array:
     """Return the number of the repeat that each row says it is."""
-    told = batch.column("repeat").to_pylist() if "repeat" in batch.schema.names else [None] * batch.num_rows
-    if all([each is None for each in told]):
+    if "repeat" in batch.schema.names and batch.column("repeat").null_count < batch.num_rows:
+        told = batch.column("repeat").to_pylist()
+    elif "metadata" in batch.schema.names:
         told = [metadata.get("repeat") for metadata in metadata_of(batch)]
+    else:
+        return pa.nulls(batch.num_rows, pa.int64())
     return pa.array([told_repeat({"repeat": each}) for each in told], pa.int64())
 
 

@@ -102,10 +102,7 @@ class _Scoring:
 
     def _score_by_codes(self, cases: Sequence[int]) -> None:
         """Score the rows of cases that look at nothing but what calls are coded by."""
-        by_case: dict[int, list[int]] = {}
-        for row, case in enumerate(cases):
-            if self._numbers[row] < 0:
-                by_case.setdefault(case, []).append(row)
+        by_case = self._rows_by_case(cases)
         bounds = list(self._calls.rows())
         for place, rows in by_case.items():
             if place < 0:
@@ -114,7 +111,18 @@ class _Scoring:
                 odd = self._odd | self._rows_with_groups() if scope.reads_groups else self._odd
                 coded = [row for row in rows if row not in odd] if odd else rows
                 scorer = _CaseScorer(scope, self._calls, self._outcomes)
-                self._note(coded, scorer.scored([bounds[row] for row in coded]))
+                whole = len(coded) == len(bounds)
+                self._note(coded, scorer.scored(bounds if whole else [bounds[row] for row in coded]))
+
+    def _rows_by_case(self, cases: Sequence[int]) -> dict[int, Sequence[int]]:
+        """The rows of each case that have no outcome yet."""
+        if self._doubts is None and not self._plan.is_eval_set:
+            return {0: range(len(cases))} if cases else {}
+        by_case: dict[int, list[int]] = {}
+        for row, case in enumerate(cases):
+            if self._numbers[row] < 0:
+                by_case.setdefault(case, []).append(row)
+        return {**by_case}
 
     def _rows_with_groups(self) -> set[int]:
         if self._grouped is None:
