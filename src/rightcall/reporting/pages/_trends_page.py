@@ -234,8 +234,8 @@ def _chart(
                 f"{point.x},{point.low}" for point in reversed(mine)
             ]
             lines.append((number, " ".join([f"{point.x},{point.y}" for point in mine]), " ".join(band)))
-    steps = [floor + (1.0 - floor) * step / 4 for step in range(5)]
-    return tuple(points), tuple(lines), tuple([(place(step), share_text(step)) for step in steps])
+    tens = range(100, round(100 * floor) - 1, -10 if floor >= 0.5 else -20)
+    return tuple(points), tuple(lines), tuple([(place(each / 100), share_text(each / 100)) for each in tens])
 
 
 def _point(run: TrendRun, time: float, place: Callable[[float], float], branch: int, links: Links) -> Point:
@@ -296,7 +296,8 @@ def _figures(runs: Sequence[TrendRun]) -> list[Figure]:
             continue
         numbers = [value for _, value in values]
         low, high = min(numbers), max(numbers)
-        spread = (high - low) or 1.0
+        # What differs by little looks nearly level: a full slope is for a tenth and more.
+        spread = max(high - low, abs(high) / 10) or 1.0
         places = [
             (round(120.0 * place / max(1, len(values) - 1), 1), round(20.0 * (1.0 - (value - low) / spread) + 2.0, 1))
             for place, value in enumerate(numbers)
