@@ -214,7 +214,7 @@ def test_two_runs_are_put_through_the_gate(tmp_path: Path, runs: Path) -> None:
     page = text_of(Browser(runs).get(f"/compare?a={before.folder.name}&b={after.folder.name}").text)
     back = text_of(Browser(runs).get(f"/compare?a={after.folder.name}&b={before.folder.name}").text)
 
-    assert re.search(r"worse\s+100 %.*0 %\s+−100 points", page, re.DOTALL)
+    assert re.search(r"Worse than main\s+100 %.*0 %\s+−100 points", page, re.DOTALL)
     assert re.search(r"gift_card.*5/5 → 0/5\s+worse", page)
     assert "better" in back
 
@@ -552,3 +552,10 @@ def test_the_page_of_mutants_says_how_to_make_them_and_shows_those_that_were_mad
     assert f"rightcall mutate {good.short_id}" in before
     assert "50 % · 1 case, 2 mutants: 1 noticed, 1 let pass" in after
     assert "Mutants : 50 % noticed" in run
+
+
+def test_the_scale_of_rates_has_round_shares(runs: Path, good: RunFolder, bad: RunFolder) -> None:
+    page = Browser(runs).get("/trends").text
+
+    drawn = page[page.index('class="trend"') : page.index("as-table")]
+    assert re.findall(r'text-anchor="end">(\d+) %', drawn) == ["100", "80", "60", "40", "20", "0"]
