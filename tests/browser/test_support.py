@@ -56,6 +56,7 @@ def test_one_click_leads_to_the_commonest_cause_the_wrong_argument_and_the_messa
     case = page.locator("#case")
     wrong = case.locator(".differs tbody tr").first
     in_view(case.locator(".sentence"), wrong)
+    assert case.locator(".sentence mark").all_inner_texts() == ["5990", "59.9"]
     expect(wrong).to_contain_text("amount")
     assert wrong.locator("td").all_inner_texts() == ["59.9", "5990"]
     said = case.locator(".tl-said.model", has_text="The order total is 59.90 EUR")
@@ -182,7 +183,7 @@ def test_the_first_screens_are_accessible_and_fit(
         "/",
         f"/runs/{runs[-1]}",
         case,
-        f"/compare?a={runs[0]}&b={runs[-1]}",
+        f"/compare?a={runs[0]}&b={runs[-1]}&ignore=order_id",
         "/trends",
         f"/paths?run={runs[-1]}",
         "/search?q=refund_000",
@@ -196,11 +197,54 @@ def test_the_first_screens_are_accessible_and_fit(
         assert page.locator("h1").count() == 1, address
 
 
-def test_on_a_phone_the_problem_of_a_case_is_in_view(browse: Callable[..., Page], url: str, runs: list[str]) -> None:
+def test_on_a_phone_the_problem_of_a_case_is_in_view_above_a_bar_that_leads_on(
+    browse: Callable[..., Page], url: str, runs: list[str]
+) -> None:
     page = browse(**PHONE)
     page.goto(f"{url}/runs/{runs[-1]}/cases/{AMOUNT}")
 
-    in_view(page.locator(".differs mark.given").first, page.locator(".tl-said.model", has_text="The order total"))
+    bar = page.get_by_role("navigation", name="Cases")
+    shown = page.locator(".differs mark.given").first
+    in_view(page.locator(".sentence"), shown, page.locator(".tl-said.model", has_text="The order total"), bar)
+    edges = [each.bounding_box() or {"y": 0.0, "height": 0.0} for each in (shown, bar)]
+    assert edges[0]["y"] + edges[0]["height"] < edges[1]["y"]
+    assert edges[1]["y"] + edges[1]["height"] == PHONE["viewport"]["height"]
+    bar.get_by_role("link", name="Case →").click()
+    expect(page.locator("h1")).to_contain_text("refund_0007")
+    page.get_by_role("link", name="List", exact=True).click()
+    expect(page.locator("h1")).to_contain_text("392 of 500 passed")
+
+
+def test_an_ignored_argument_is_a_tag_that_takes_itself_away(
+    browse: Callable[..., Page], url: str, runs: list[str]
+) -> None:
+    page = browse(**PHONE)
+    page.goto(f"{url}/compare?a={runs[0]}&b={runs[-1]}&ignore=amount&ignore=order_id")
+
+    expect(page.locator("details.cause > summary", has_text="issue_refund amount")).to_have_count(0)
+    page.get_by_role("link", name="ignoring amount").click()
+
+    expect(page.locator(".filtered .tag")).to_have_text([re.compile("ignoring order_id")])
+    in_view(page.locator("details.cause > summary", has_text="issue_refund amount"))
+
+
+def test_where_a_value_comes_from_is_drawn_while_its_link_has_the_focus(
+    browse: Callable[..., Page], url: str, runs: list[str]
+) -> None:
+    page = browse(**DESKTOP)
+    page.goto(f"{url}/runs/{runs[-1]}/cases/{case_key('refund_0000')}")
+    flow = page.locator("#call-3 .flow a").first
+
+    flow.focus()
+
+    [line, source, use] = [
+        each.bounding_box() or {"y": 0.0, "height": 0.0}
+        for each in (page.locator(".flow-line path"), page.locator("#call-1 .tl-out"), flow)
+    ]
+    assert source["y"] < line["y"] < source["y"] + source["height"]
+    assert use["y"] < line["y"] + line["height"] < use["y"] + use["height"] + 8
+    flow.blur()
+    expect(page.locator(".flow-line")).to_have_count(0)
 
 
 def _git_diff(folder: Path) -> list[str]:

@@ -127,6 +127,31 @@ def test_of_a_large_group_a_call_names_the_first_and_how_many_more_there_are() -
     assert (last.together, last.more_together) == (tuple(range(1, 11)), 19)
 
 
+@pytest.mark.parametrize(
+    ("expected", "given", "pieces"),
+    [
+        ("59.9", 5990, [("5990", "given"), (", expected ", ""), ("59.9", "wanted")]),
+        ("Ann", "Bob", [('"', "mono"), ("Bob", "given"), ('"', "mono"), (", expected ", ""), ('"', "mono")]),
+        ("{$gt: 9}", 7, [("7", "given"), (", expected ", "")]),
+    ],
+    ids=["numbers as a whole", "letters of a text", "a matcher"],
+)
+def test_the_values_in_the_headline_are_marked(
+    tmp_path: Path, expected: str, given: object, pieces: list[tuple[str, str]]
+) -> None:
+    path = tmp_path / "pay.yaml"
+    text = f"cases: [{{id: a, input: b, expect: {{calls: [{{pay: {{amount: {expected}, to: 1}}}}]}}}}]"
+    path.write_text(text, encoding="utf-8")
+    [case] = load_eval_set(str(path)).cases
+
+    headline = case_page(
+        judge(case, Trajectory(calls=(ToolCall("pay", {"amount": given, "to": 1}),))), "r", Links()
+    ).headline
+
+    assert headline[:2] == (("pay", "code"), (" was called with amount ", ""))
+    assert list(headline[2 : 2 + len(pieces)]) == pieces
+
+
 def test_what_differs_inside_a_value_is_marked(laptop: CaseResult) -> None:
     page = page_of(laptop)
 

@@ -21,7 +21,7 @@ from ._case_calls import (
     value_shown,
 )
 from ._copies import Copy
-from ._evaluations import EvaluationView, evaluation_views, signs_of
+from ._evaluations import EvaluationView, evaluation_views, headline_of, signs_of
 from ._flows import flows_of
 from ._rows import ProblemView, codes_of, problem_views, sentence_of, title_of
 from ._runs_page import Moment
@@ -142,6 +142,8 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     models: str = ""
     asked: str = ""
     """What the user asked for, on one line."""
+    headline: tuple[tuple[str, str], ...] = ()
+    """The sentence in pieces, each with what it is: code, or a value that was expected or given."""
     is_named: bool = True
     """Whether the case has an id of its own, and not that of its trace."""
 
@@ -328,7 +330,8 @@ def _page(
         place=str(result.source)[:_ID] if result.source.file else "",
         took=seconds_text(outcome.seconds) if outcome is not None else "",
         size=len(trajectory.calls) if trajectory is not None else 0,
-        sentence=shown_text(sentence_of(result), 1_000),
+        sentence=(sentence := shown_text(sentence_of(result), 1_000)),
+        headline=headline_of(sentence, problems, evaluations),
         problems=problems,
         codes=codes_of(problems),
         evaluations=evaluations,

@@ -31,7 +31,8 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._templates import Change, Marked, ShownText, change_of, marked_pair, shown_text
+from ._rows import ProblemView
+from ._templates import Change, Marked, ShownText, change_of, marked_pair, pieces, shown_text
 
 MOST_STEPS = 400
 """The number of lines that one comparison has on a page."""
@@ -307,3 +308,33 @@ def _facts(details: JudgeJustification) -> str:
     if details.cost is not None:
         said.append(f"cost {details.cost:.4g}")
     return ", ".join(said)
+
+
+def headline_of(
+    sentence: ShownText, problems: Sequence[ProblemView], evaluations: Sequence[EvaluationView]
+) -> tuple[tuple[str, str], ...]:
+    """Return the pieces of the sentence that says why: `code`, and the values that were `wanted` and `given`."""
+    number = problems[0].number if problems else 0
+    steps = [step for view in evaluations for table in view.tables for step in table.steps if step.number == number]
+    changes = [change for step in steps if number for change in step.changes]
+    found: list[tuple[str, str]] = []
+    for piece, is_code in pieces(str(sentence)):
+        marked = None if is_code else next((made for each in changes if (made := _marked_in(piece, each))), None)
+        found += marked or [(piece, "code" if is_code else "")]
+    return tuple(found)
+
+
+def _marked_in(text: str, change: Change) -> list[tuple[str, str]] | None:
+    """Return a text in pieces where it tells a change: what was given, and then what was expected."""
+    if change.expected is None or change.actual is None:
+        return None
+    given, wanted = [f"{each.before}{each.marked}{each.after}" for each in (change.actual, change.expected)]
+    before, found, after = text.partition(f"{change.path} {given}, expected {wanted}")
+    if not found:
+        return None
+    told = [(f"{before}{change.path} ", ""), *_of_value(change.actual, "given"), (", expected ", "")]
+    return [each for each in (*told, *_of_value(change.expected, "wanted"), (after, "")) if each[0]]
+
+
+def _of_value(value: Marked, kind: str) -> list[tuple[str, str]]:
+    return [(value.before, "mono"), (value.marked, kind), (value.after, "mono")]

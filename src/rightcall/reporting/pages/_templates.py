@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+_NUMBER = re.compile(r"-?[0-9][0-9.eE+-]{0,40}")
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _SLUG = 40
 # 64 bits: among a million names the chance that two share a digest is one in 37 million.
@@ -353,7 +354,12 @@ def change_of(difference: Difference) -> Change:
 
 
 def marked_pair(expected: str, actual: str) -> tuple[Marked, Marked]:
-    """Return two texts, each with the part marked that differs, between their common beginning and end."""
+    """Return two texts, each with the part marked that differs, between their common beginning and end.
+
+    A number is another one as a whole, whichever of its digits differ.
+    """
+    if _NUMBER.fullmatch(expected) and _NUMBER.fullmatch(actual):
+        return Marked("", expected), Marked("", actual)
     shorter = min(len(expected), len(actual))
     same = next((place for place in range(shorter) if expected[place] != actual[place]), shorter)
     tail = 0

@@ -285,10 +285,37 @@ document.addEventListener("click", (event) => {
   const open = folds.some((each) => !each.open);
   for (const each of folds) each.open = open;
 });
+// Where a value comes from is drawn while its link is pointed at or has the focus, with an arrow at its use.
+const drawFlow = (event) => {
+  find(".flow-line")?.remove();
+  const link = /^(mouseover|focusin)$/.test(event.type) && event.target.closest?.(".flow a[href^='#call-']");
+  const row = link && find(link.getAttribute("href"));
+  const board = link && link.closest(".timeline");
+  if (!row?.offsetParent || !board) return;
+  const around = board.getBoundingClientRect();
+  const endOf = (text) => {
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const { right, top, height } = [...range.getClientRects()].at(-1);
+    return [right + 6 - around.left, top + height / 2 - around.top];
+  };
+  const [isUse, named, gave] = [link.closest(".uses"), row.querySelector("h3"), [...row.querySelectorAll(".tl-out")].at(-1)];
+  const [there, here] = [endOf(isUse ? named : (gave ?? named)), endOf(link)];
+  const side = Math.min(around.width - 4, Math.max(there[0] + 40, here[0] + 40, around.width * 0.66));
+  const [x, y] = isUse ? there : here;
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  line.classList.add("flow-line");
+  line.setAttribute("aria-hidden", "true");
+  const path = line.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+  path.setAttribute("d", `M${there[0]} ${there[1]}H${side}V${here[1]}H${here[0]}M${x + 6} ${y - 4}l-6 4l6 4`);
+  board.append(line);
+};
+for (const each of ["mouseover", "mouseout", "focusin", "focusout"]) document.addEventListener(each, drawFlow);
 // The first problem is brought to a third of the height, on the page or in the pane, if it is below the fold.
 const showFirstProblem = (pane) => {
   const problem = problems()[0];
-  if (!problem || problem.getBoundingClientRect().bottom <= innerHeight) return;
+  const { top, bottom } = problem?.getBoundingClientRect() ?? {};
+  if (!problem || Math.min(bottom, top + 160) <= innerHeight) return; // what is wrong stands in its first lines
   if (pane) pane.scrollTop += problem.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
   else problem.scrollIntoView();
 };
