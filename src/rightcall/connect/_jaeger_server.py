@@ -7,7 +7,7 @@ query service.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import quote
 
 import msgspec
@@ -15,8 +15,7 @@ import msgspec
 from rightcall.errors import InputError, TraceServerError, nearest
 
 from ._address import Query
-from ._marks import Mark
-from ._paging import MOST, iso_time, one_line, searched
+from ._paging import MOST, SpanServer, iso_time, one_line, searched
 from ._web import NotFoundError, Web, WebPageError
 
 _NULL = msgspec.Raw(b"null")
@@ -62,11 +61,12 @@ class _Services(msgspec.Struct):
     data: list[str] | None = None
 
 
-class Jaeger:
+class Jaeger(SpanServer):
     """The traces of one service in a Jaeger."""
 
     def __init__(self, web: Web, place: str) -> None:
-        self._web, self._service = web, place
+        super().__init__(web)
+        self._service = place
         self._is_new = True
 
     def trace_ids(self, query: Query) -> list[str]:
@@ -89,19 +89,6 @@ class Jaeger:
         if not found:
             self._check_service()
         return found
-
-    def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
-        for trace_id in trace_ids:
-            document = self._document(trace_id)
-            if document is not None:
-                yield trace_id, document
-
-    def push(self, marks: Sequence[Mark]) -> None:
-        """Refuse: Jaeger keeps spans and nothing beside them. Raises `InputError`."""
-        raise InputError(
-            "Jaeger takes no verdicts; send them to a server for logs: --push-to otlp+http://localhost:4318"
-        )
 
     def _first_known(
         self, ways: Sequence[Callable[[dict[str, str], int, int], dict[str, int]]], tags: dict[str, str], query: Query
@@ -149,7 +136,8 @@ class Jaeger:
             for trace in answer.data or []
         }
 
-    def _document(self, trace_id: str) -> bytes | None:
+    def document(self, trace_id: str) -> bytes | None:
+        """Return a trace, whole; none if the server does not have it. Raises `TraceServerError`."""
         name = quote(trace_id, safe="")
         if self._is_new:
             try:

@@ -15,10 +15,11 @@ from typing import TypeVar
 
 import msgspec
 
-from rightcall.errors import TraceServerError
+from rightcall.errors import InputError, TraceServerError
 
 from ._address import Query
-from ._web import TooLargeError
+from ._marks import Mark
+from ._web import TooLargeError, Web
 
 _MOST_PAGES = 1_000_000
 _MICROSECOND = 1000
@@ -106,6 +107,31 @@ def one_line(document: msgspec.Raw | bytes) -> bytes:
     """Return JSON without line breaks."""
     text = bytes(document)
     return msgspec.json.format(text, indent=-1) if b"\n" in text or b"\r" in text else text
+
+
+class SpanServer:
+    """A server that keeps spans alone, and no verdicts beside them."""
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+
+    def document(self, trace_id: str) -> bytes | None:
+        """Return a trace, whole; none if the server does not have it. Raises `TraceServerError`."""
+        raise NotImplementedError
+
+    def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        for trace_id in trace_ids:
+            document = self.document(trace_id)
+            if document is not None:
+                yield trace_id, document
+
+    def push(self, marks: Sequence[Mark]) -> None:
+        """Refuse verdicts. Raises `InputError`."""
+        name = type(self).__name__
+        raise InputError(
+            f"{name} takes no verdicts; send them to a server for logs: --push-to otlp+http://localhost:4318"
+        )
 
 
 class TooLongError(TraceServerError):

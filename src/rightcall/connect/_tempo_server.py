@@ -5,7 +5,6 @@ The interface is that of "Tempo HTTP API" in Grafana's documentation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 import msgspec
@@ -14,8 +13,7 @@ from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 
 from ._address import Query
-from ._marks import Mark
-from ._paging import MOST, SECOND, TooLongError, one_line, searched
+from ._paging import MOST, SECOND, SpanServer, TooLongError, one_line, searched
 from ._web import BAD_REQUEST, NotFoundError, RefusedError, Web
 
 _AGENTS = "{ span.gen_ai.operation.name != nil || span.openinference.span.kind != nil }"
@@ -39,11 +37,11 @@ class _Traced(msgspec.Struct):
     message: str = ""
 
 
-class Tempo:
+class Tempo(SpanServer):
     """A tenant of a Tempo."""
 
     def __init__(self, web: Web, place: str) -> None:
-        self._web = web
+        super().__init__(web)
 
     def trace_ids(self, query: Query) -> list[str]:
         """Return the ids of the traces that are wanted, the oldest first.
@@ -72,20 +70,8 @@ class Tempo:
 
         return searched(search, query)
 
-    def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
-        for trace_id in trace_ids:
-            document = self._document(trace_id)
-            if document is not None:
-                yield trace_id, document
-
-    def push(self, marks: Sequence[Mark]) -> None:
-        """Refuse: Tempo keeps spans and nothing beside them. Raises `InputError`."""
-        raise InputError(
-            "Tempo takes no verdicts; send them to a server for logs: --push-to otlp+http://localhost:4318"
-        )
-
-    def _document(self, trace_id: str) -> bytes | None:
+    def document(self, trace_id: str) -> bytes | None:
+        """Return a trace, whole; none if the server does not have it. Raises `TraceServerError`."""
         name = quote(trace_id, safe="")
         try:
             answer = self._web.get(f"/api/v2/traces/{name}", as_type=_Traced)
