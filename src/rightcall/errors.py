@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cache
+from typing import Any
 
 
 class RightcallError(Exception):
@@ -108,7 +109,7 @@ class LimitError(RightcallError):
 
 
 class MissingExtraError(RightcallError):
-    """A feature needs an optional dependency; the message says which extra to install."""
+    """A feature needs a package that is not installed; the message says how to install it."""
 
 
 class NotMeasuredError(RightcallError):
@@ -129,6 +130,51 @@ class CheckFailedError(AssertionError):
     def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:
         super().__init__(message)
         self.results = results
+
+
+def missing_package(problem: str, extra: str = "") -> MissingExtraError:
+    """Return the error for a package that is not installed.
+
+    Args:
+        problem: What needs which package: "web pages need jinja2".
+        extra: The extra that has the package; by default every installation has it.
+    """
+    return MissingExtraError(f"{problem}: {install_command(extra)}")
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command that installs Rightcall, with an extra, from where this installation comes from."""
+    return f"pip install {requirement(extra)}"
+
+
+def requirement(extra: str = "") -> str:
+    """Return what pip takes to install Rightcall, with an extra, from where this installation comes from.
+
+    An installation from a folder, a file or a repository says so in `direct_url.json` of its metadata (PEP 610). One
+    from a package index has no such file.
+    """
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution("rightcall").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:  # run from a folder that was never installed
+        origin = {}
+    return requirement_of(origin, f"[{extra}]" if extra else "")
+
+
+def requirement_of(origin: dict[str, Any], extras: str) -> str:
+    """Return the requirement for an origin as PEP 610 writes it; `extras` are in brackets, or empty."""
+    import shlex
+    from urllib.parse import unquote, urlsplit
+
+    url = origin.get("url", "")
+    if "dir_info" in origin:
+        folder = f"{unquote(urlsplit(url).path)}{extras}"
+        return f"{'-e ' if origin['dir_info'].get('editable') else ''}{shlex.quote(folder)}"
+    if "vcs_info" in origin:
+        url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
+    return shlex.quote(f"rightcall{extras} @ {url}" if url else f"rightcall{extras}")
 
 
 def shown(value: object) -> str:

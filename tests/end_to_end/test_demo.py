@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.processes import rightcall
 
+from rightcall.errors import install_command
+
 
 @pytest.fixture(scope="module")
 def screen(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -87,4 +89,4 @@ def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
-    assert "pip install rightcall" in done.stderr
+    assert install_command() in done.stderr

@@ -15,6 +15,8 @@ from tests.projects import make_project
 from tests.scale.tables import CASES, canonical, read_scores, table
 from tests.waiting import PATIENCE
 
+from rightcall.errors import install_command
+
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
 DEFAULTS = """\
 spark.master local[2]
@@ -85,8 +87,8 @@ def test_spark_gives_the_same_scores(lake: Path, record_property: Callable[[str,
 @pytest.mark.parametrize(
     ("engine", "module", "told"),
     [
-        ("spark", "pyspark", "Spark is not installed; to score by it: pip install 'rightcall[spark]'"),
-        ("ray", "ray", "Ray is not installed; to score by it: pip install 'rightcall[ray]'"),
+        ("spark", "pyspark", f"scoring on Spark needs pyspark: {install_command('spark')}"),
+        ("ray", "ray", f"scoring on Ray needs ray: {install_command('ray')}"),
     ],
 )
 def test_without_an_engine_one_line_says_what_to_install(lake: Path, engine: str, module: str, told: str) -> None:

@@ -12,6 +12,7 @@ import yaml
 from tests.processes import rightcall
 
 import rightcall as package
+from rightcall.errors import requirement
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = Path(package.__file__).parent / "cli" / "template"
@@ -128,6 +129,15 @@ def test_the_workflow_is_a_workflow_whose_actions_are_pinned_like_our_own(projec
     used = re.findall(r"uses: (\S+)", text)
     assert used
     assert set(used) <= set(re.findall(r"uses: (\S+@[0-9a-f]{40})", ours))
+
+
+def test_the_workflow_says_when_a_runner_cannot_install_what_is_installed_here(project: Path) -> None:
+    text = (project / ".github/workflows/rightcall.yml").read_text("utf-8")
+
+    is_from_index = requirement() == "rightcall"
+
+    assert ("which a runner does not have" in text) == (not is_from_index)
+    assert "      - run: pip install rightcall # and what your agent needs\n" in text
 
 
 def test_a_second_time_nothing_is_written(project: Path) -> None:

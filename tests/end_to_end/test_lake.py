@@ -24,6 +24,7 @@ from tests.scale.lake.stores import s3_store
 from tests.waiting import PATIENCE, until
 
 from rightcall.cli.score import command as score_command
+from rightcall.errors import install_command
 
 EXPECT = "order: [search, book]"
 EVALSET = """\
@@ -151,7 +152,7 @@ def test_without_pyarrow_one_line_says_what_to_install(tmp_path: Path) -> None:
     done = rightcall("score", "a.jsonl", "--expect", EXPECT, "--out", "scores", cwd=tmp_path, PYTHONPATH=paths)
 
     assert done.returncode == 2
-    assert done.stderr == "rightcall: --out writes Parquet files; to do so: pip install 'rightcall[arrow]'\n"
+    assert done.stderr == f"rightcall: --out writes Parquet files, which needs pyarrow: {install_command('arrow')}\n"
 
 
 def test_tables_of_spans_are_scored_by_runs_that_lie_all_over_them(tmp_path: Path) -> None:

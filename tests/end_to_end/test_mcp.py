@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE
 
 from rightcall import InputError
 from rightcall.cli._mcp import MOST_BYTES, Answers, known_address, offered, page
-from rightcall.errors import RightcallError
+from rightcall.errors import RightcallError, install_command
 
 READING = ["runs", "failures", "explain_case", "compare", "show_trace", "check_evalset"]
 
@@ -177,4 +177,4 @@ def test_without_the_package_it_says_what_to_install(project: Path) -> None:
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, cwd=project)
 
-    assert (done.returncode, "pip install 'rightcall[mcp]'" in done.stderr) == (2, True)
+    assert (done.returncode, install_command("mcp") in done.stderr) == (2, True)

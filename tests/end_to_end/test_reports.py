@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from tests.processes import rightcall
 
+from rightcall.errors import install_command
+
 AGENT = """
 from rightcall.running.tracing import tool
 
@@ -209,5 +211,5 @@ def test_without_jinja_html_is_refused_in_one_line_before_anything_is_run(shop: 
     done = rightcall("run", "agent.py:answer", "shop.yaml", "--format", "html=x.html", cwd=shop, PYTHONPATH=search)
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "rightcall: web pages need jinja2: pip install rightcall\n"
+    assert done.stderr == f"rightcall: web pages need jinja2: {install_command()}\n"
     assert not (shop / "x.html").exists()

@@ -19,6 +19,8 @@ from tests.processes import rightcall
 from tests.reporting.viewer.viewing import RIGHT, new_run, results_of
 from tests.waiting import PATIENCE
 
+from rightcall.errors import install_command
+
 SECRET = "a-token-that-is-long-enough"
 
 
@@ -257,7 +259,7 @@ def test_without_the_extra_one_line_names_it(missing: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
 
     assert done.returncode == 2
-    assert done.stderr == f"rightcall: web pages need {missing}: pip install rightcall\n"
+    assert done.stderr == f"rightcall: web pages need {missing}: {install_command()}\n"
 
 
 def test_a_browser_is_opened_if_it_is_wanted(tmp_path: Path, runs: Path) -> None:

@@ -13,15 +13,15 @@ import click
 
 from rightcall.cases.evalsets import Case, load_eval_set
 from rightcall.cases.verdicts import judge
-from rightcall.errors import MissingExtraError, RightcallError
+from rightcall.errors import RightcallError, missing_package
 from rightcall.reporting.reports import CaseBlock, concise_lines
 from rightcall.reporting.store import open_run
 from rightcall.running.project import load_configuration
 from rightcall.values.results import CaseResult, EvaluationResult, call_text
 from rightcall.values.trajectory import Trajectory
 
-from ._init import AGENT_FILE, EXAMPLE_EVALSET, project_files, write_files
-from ._output import Output
+from ._init import AGENT_FILE, EXAMPLE_EVALSET, project_files
+from ._output import Output, write_files
 from ._terminal import Screen
 from .run._request import RunRequest
 from .run._running import Running
@@ -70,7 +70,7 @@ def _require_sdk() -> None:
     except ModuleNotFoundError:
         is_there = False
     if not is_there:
-        raise MissingExtraError("the demo runs an agent, which needs opentelemetry-sdk: pip install rightcall")
+        raise missing_package("the demo runs an agent, which needs opentelemetry-sdk")
 
 
 def _place(folder: Path | None) -> Path:

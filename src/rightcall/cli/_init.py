@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
-from rightcall.errors import RightcallError
+from rightcall.errors import RightcallError, requirement
 from rightcall.running.project import OWN_FILE, eval_sets_in, is_configured
 from rightcall.values.decoding import dump_json
 
 from ._frameworks import Found, Parameter, SeenTool, framework_of
+from ._output import Written, write_files
 from ._terminal import Screen
 
 AGENT_FILE = "shop_agent.py"
@@ -40,6 +39,11 @@ _FILES = {
     IGNORE_FILE: "gitignore",
 }
 """Each file of a project, and its name in the template, where those that tools would heed have no dot."""
+
+_NOT_FOR_RUNNERS = """\
+      # This Rightcall was installed from a folder or a file, which a runner does not have. Until Rightcall is on the
+      # package index, install it from a repository instead: 'rightcall @ git+https://HOST/OWNER/rightcall'
+"""
 
 
 @click.command(name="init")
@@ -166,18 +170,19 @@ def _tell_where(screen: Screen, folder: Path) -> None:
         screen.line(f"  cd {shlex.quote(str(folder))}")
 
 
-class Written(msgspec.Struct, frozen=True):
-    """Which files were written, and which were there before and are as they were."""
-
-    made: tuple[str, ...]
-    kept: tuple[str, ...]
-
-
 def project_files() -> dict[str, str]:
     """The text of each file of the example project."""
     template = resources.files(__package__) / "template"
     kept = {name: template.joinpath(*file.split("/")).read_text(encoding="utf-8") for name, file in _FILES.items()}
-    return {**kept, SCHEMA_FILE: schema_text()}
+    return {**kept, WORKFLOW_FILE: _with_origin(kept[WORKFLOW_FILE]), SCHEMA_FILE: schema_text()}
+
+
+def _with_origin(workflow: str) -> str:
+    """A workflow that says where a runner gets Rightcall from, if this installation is not from the package index."""
+    origin = requirement()
+    if origin == "rightcall" or "https://" in origin:
+        return workflow.replace("pip install rightcall", f"pip install {origin}")
+    return workflow.replace("      - run: pip install", f"{_NOT_FOR_RUNNERS}      - run: pip install")
 
 
 def node_files() -> dict[str, str]:
@@ -204,35 +209,6 @@ def schema_text() -> str:
     from rightcall.cases.evalsets import eval_set_schema
 
     return dump_json(eval_set_schema(), indent=2) + "\n"
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> Written:
-    """Write the files that are not there yet, and the folders they need; nothing is overwritten.
-
-    Raises:
-        RightcallError: one of them cannot be written; the message says which ones were.
-    """
-    made: list[str] = []
-    kept: list[str] = []
-    for name, text in files.items():
-        path = folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                made.append(name)
-                file.write(text)
-        except FileExistsError as problem:
-            if problem.filename != str(path):
-                raise _told(path, problem, made) from None
-            kept.append(name)
-        except OSError as problem:
-            raise _told(path, problem, made) from None
-    return Written(tuple(made), tuple(kept))
-
-
-def _told(path: Path, problem: OSError, made: list[str]) -> RightcallError:
-    before = f"; begun or written: {', '.join(made)}" if made else "; nothing was written"
-    return RightcallError(f"{path}: {problem.strerror or problem}{before}")
 
 
 EVALSET_FILE = "evals/agent.yaml"
@@ -298,7 +274,6 @@ def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
     """The text of the files that say what to run, here and in CI, for an eval set that is there."""
     template = project_files()
     workflow = template[WORKFLOW_FILE].replace("evals/*.yaml", evalset)
-    install = "pip install rightcall # and what your agent needs"
     recording = Path(evalset).with_suffix(".recording.jsonl").as_posix()
     ending = (
         " --replay\n"
@@ -307,17 +282,21 @@ def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
     )
     configuration = _CONFIGURATION.format(agent=dump_json(agent), evalset=dump_json(evalset))
     return {
-        WORKFLOW_FILE: workflow.replace(install, _install(folder) or install).rstrip() + ending,
+        WORKFLOW_FILE: _with_requirements(workflow, folder).rstrip() + ending,
         **({} if is_configured(folder) else {OWN_FILE: configuration}),
         IGNORE_FILE: template[IGNORE_FILE],
     }
 
 
-def _install(folder: Path) -> str | None:
-    """How the project and Rightcall are installed, as far as its files shows."""
+def _with_requirements(workflow: str, folder: Path) -> str:
+    """A workflow that also installs the project, if its files show how."""
     if (folder / "requirements.txt").is_file():
-        return "pip install -r requirements.txt rightcall"
-    return "pip install . rightcall" if (folder / "pyproject.toml").is_file() else None
+        project = "-r requirements.txt"
+    elif (folder / "pyproject.toml").is_file():
+        project = "."
+    else:
+        return workflow
+    return workflow.replace("pip install ", f"pip install {project} ").replace(" # and what your agent needs", "")
 
 
 def _eval_set(found: Found, tool: SeenTool) -> str:

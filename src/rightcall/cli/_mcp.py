@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from rightcall.errors import InputError, MissingExtraError, RightcallError
+from rightcall.errors import InputError, RightcallError, missing_package
 from rightcall.version import __version__
 
 from ._options import runs_folder
@@ -45,9 +45,7 @@ def command(runs: str | None, allow_run: bool, allow_edit: bool) -> int:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError:
-        raise MissingExtraError(
-            "rightcall mcp needs the package mcp, version 2: pip install 'rightcall[mcp]'"
-        ) from None
+        raise missing_package("rightcall mcp needs the package mcp, version 2", "mcp") from None
 
     answers = Answers(runs_folder(runs))
     server = MCPServer("rightcall", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")

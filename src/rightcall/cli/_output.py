@@ -18,6 +18,8 @@ from ._numbers import Whole
 from ._options import option, options, redact_option
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rightcall.reporting.reports import Paper, Report
     from rightcall.values.results import CaseResult
 
@@ -311,3 +313,39 @@ def _mode(path: str) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+
+class Written(NamedTuple):
+    """Which files were written, and which were there before and are as they were."""
+
+    made: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> Written:
+    """Write the files that are not there yet, and the folders they need; nothing is overwritten.
+
+    Raises:
+        RightcallError: one of them cannot be written; the message says which ones were.
+    """
+    made: list[str] = []
+    kept: list[str] = []
+    for name, text in files.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                made.append(name)
+                file.write(text)
+        except FileExistsError as problem:
+            if problem.filename != str(path):
+                raise _write_error(path, problem, made) from None
+            kept.append(name)
+        except OSError as problem:
+            raise _write_error(path, problem, made) from None
+    return Written(tuple(made), tuple(kept))
+
+
+def _write_error(path: Path, problem: OSError, made: list[str]) -> RightcallError:
+    before = f"; begun or written: {', '.join(made)}" if made else "; nothing was written"
+    return RightcallError(f"{path}: {problem.strerror or problem}{before}")

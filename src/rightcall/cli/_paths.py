@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rightcall.errors import InputError, MissingExtraError, StoreError, nearest
+from rightcall.errors import InputError, StoreError, missing_package, nearest
 
 from ._numbers import Number
 from ._options import (
@@ -305,7 +305,7 @@ class _Gathering:
         try:
             from rightcall.scale.lake import count_paths, lake_trajectories
         except ImportError:
-            raise MissingExtraError(f"{sources[0]}: to read tables: pip install 'rightcall[arrow]'") from None
+            raise missing_package(f"{sources[0]} is a table, and reading it needs pyarrow", "arrow") from None
         if self.options["cases"] or self.options["tool"]:
             self._add_all(lake_trajectories(sources, self._reading, complain=self._complain), counts)
             return

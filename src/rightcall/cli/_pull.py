@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
-from rightcall.errors import InputError, MissingExtraError
+from rightcall.errors import InputError, missing_package
 
 from ._terminal import print_error
 
@@ -184,5 +184,5 @@ def _zstandard(file: IO[bytes]) -> Any:
     try:
         import zstandard
     except ImportError:
-        raise MissingExtraError("to write .zst: pip install 'rightcall[zstd]'") from None
+        raise missing_package("writing a .zst file needs zstandard", "zstd") from None
     return zstandard.ZstdCompressor().stream_writer(file, closefd=False)

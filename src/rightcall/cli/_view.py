@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rightcall.errors import MissingExtraError, ViewerError
+from rightcall.errors import ViewerError, missing_package
 from rightcall.reporting.store import RUNS
 
 from ._numbers import Whole
@@ -80,7 +80,7 @@ def _check_extra() -> None:
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise MissingExtraError(f"web pages need {' and '.join(missing)}: pip install rightcall")
+        raise missing_package(f"web pages need {' and '.join(missing)}")
 
 
 def _folder(runs: str | None) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from rightcall.errors import MissingExtraError, TraceServerError
+from rightcall.errors import TraceServerError, missing_package
 from rightcall.values.redaction import redacted_text
 from rightcall.version import __version__
 
@@ -99,9 +99,7 @@ class Web:
         try:
             import httpx
         except ImportError:
-            raise MissingExtraError(
-                f"{address} is asked over HTTP; to do so: pip install 'rightcall[connect]'"
-            ) from None
+            raise missing_package(f"{address} is a trace server, and asking it needs httpx", "connect") from None
         self._address, self._missing_key, self._sleep = address, missing_key, sleep
         self._warn, self._patience, self._secrets = warn, patience, secrets
         ours = {"user-agent": f"rightcall/{__version__}", "accept": "application/json", "accept-encoding": "gzip"}
@@ -264,7 +262,7 @@ def post_json(url: str, document: Any) -> None:
     try:
         import httpx
     except ImportError:
-        raise MissingExtraError("to post to a webhook: pip install 'rightcall[connect]'") from None
+        raise missing_package("posting to a webhook needs httpx", "connect") from None
     try:
         place = httpx.URL(url)
         answer = httpx.post(

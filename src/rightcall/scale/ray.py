@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rightcall.errors import MissingExtraError, RightcallError, StoreError
+from rightcall.errors import RightcallError, StoreError, missing_package
 from rightcall.reading import Reading
 
 from .columns import SCORES, Plan, score_batch
@@ -213,7 +213,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise MissingExtraError("Ray is not installed; to score by it: pip install 'rightcall[ray]'") from None
+        raise missing_package("scoring on Ray needs ray", "ray") from None
     return ray
 
 

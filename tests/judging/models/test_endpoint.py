@@ -13,6 +13,7 @@ import pytest
 from tests.judging.models.server import Asked, Endpoint, Response, completion, judged
 
 from rightcall import EvaluationResult, LlmJudgeOutput, LlmJudgeTrajectory, Trajectory
+from rightcall.errors import install_command
 from rightcall.judging.models import delay_before, retry_after
 
 Listen = Callable[[Any], Endpoint]
@@ -287,7 +288,7 @@ def test_without_the_extra_one_line_says_which(listen: Listen, monkeypatch: pyte
     listen(judged())
     monkeypatch.setitem(sys.modules, "openai", None)
 
-    assert_error(trajectory_judged(), "RC601", 'pip install "rightcall[judge]"')
+    assert_error(trajectory_judged(), "RC601", f"asking a judge needs openai: {install_command('judge')}")
 
 
 def test_what_is_too_large_is_not_shortened_but_refused(listen: Listen) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.running.agents.workshop import Workshop, ask
 from tests.waiting import PATIENCE
 
-from rightcall.errors import AgentError, MissingExtraError
+from rightcall.errors import AgentError, MissingExtraError, install_command
 from rightcall.running.agents import traceback_of
 
 
@@ -130,7 +130,7 @@ def test_an_agent_outside_python_needs_h11_and_says_how_to_get_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE)
 
-    message = "commands and endpoints as agents need h11: pip install rightcall"
+    message = f"commands and endpoints as agents need h11: {install_command()}"
     assert done.stdout.splitlines() == [message, message]
 
 

@@ -10,6 +10,8 @@ import textwrap
 import pytest
 from tests.waiting import PATIENCE
 
+from rightcall.errors import install_command
+
 BEGINNING = """
 import sys
 from rightcall import capture, tool, traced
@@ -202,7 +204,7 @@ def test_without_the_sdk_tools_work_and_a_capture_says_what_to_install(missing: 
     assert run(code, beginning=WITHOUT_SDK.format(name=missing) + BEGINNING).splitlines() == [
         "4",
         "5",
-        "capturing spans needs opentelemetry-sdk: pip install rightcall",
+        f"capturing spans needs opentelemetry-sdk: {install_command()}",
     ]
 
 

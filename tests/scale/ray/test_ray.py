@@ -102,7 +102,7 @@ def test_without_ray_the_message_says_what_to_install(tmp_path: Path, monkeypatc
     parquet.write_table(table(10), tmp_path / "good.parquet")
     monkeypatch.setitem(sys.modules, "ray", None)
 
-    with pytest.raises(MissingExtraError, match=r"pip install 'rightcall\[ray\]'"):
+    with pytest.raises(MissingExtraError, match=r"needs ray: pip install .*\[ray\]'"):
         score([str(tmp_path / "good.parquet")], plan_in(tmp_path), out=str(tmp_path / "scores"))
 
 

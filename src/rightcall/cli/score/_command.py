@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rightcall.errors import InputError, MissingExtraError
+from rightcall.errors import InputError, missing_package
 
 from .._gate_options import base_options, evaluator_options, gate_options
 from .._numbers import Number, Whole
@@ -154,7 +154,7 @@ def _score_into(context: click.Context, options: dict[str, Any]) -> int:
     try:
         import pyarrow  # noqa: F401 - asked for before anything that needs it is loaded
     except ImportError:
-        raise MissingExtraError("--out writes Parquet files; to do so: pip install 'rightcall[arrow]'") from None
+        raise missing_package("--out writes Parquet files, which needs pyarrow", "arrow") from None
     from ._lake import LakeScoring, check_options
 
     check_options(context)

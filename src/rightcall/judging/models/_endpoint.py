@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import ConfigurationError, shown
+from rightcall.errors import ConfigurationError, install_command, shown
 
 from ._question import JudgeError, Question
 from ._reply import MOST_REPLY_BYTES
@@ -244,8 +244,7 @@ def _library() -> Any:
     try:
         import openai
     except ImportError:
-        reason = 'a judge behind an endpoint needs the extra "judge": pip install "rightcall[judge]"'
-        raise JudgeError("RC601", reason) from None
+        raise JudgeError("RC601", f"asking a judge needs openai: {install_command('judge')}") from None
     return openai
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rightcall.errors import ExpectationError, LimitError, MissingExtraError, shown
+from rightcall.errors import ExpectationError, LimitError, missing_package, shown
 from rightcall.limits import Budget, Limits
 
 from ._operand import Operand, SpendingTest
@@ -33,7 +33,7 @@ def compile_schema(operand: Operand) -> SpendingTest:
     try:
         import jsonschema
     except ImportError:
-        raise MissingExtraError(f"{operand.where} needs jsonschema: pip install rightcall") from None
+        raise missing_package(f"{operand.where} needs jsonschema") from None
     schema = operand.value
     if not isinstance(schema, (dict, bool)):
         raise operand.wrong("a JSON Schema", schema)

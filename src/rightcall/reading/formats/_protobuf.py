@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rightcall.errors import InputError, MissingExtraError
+from rightcall.errors import InputError, missing_package
 from rightcall.reading.spans import Event, Item, LazyEvents, Span, span_id
 
 _FAILED = 2
@@ -69,7 +69,7 @@ def _parsed(data: bytes, where: str) -> Any:
         from google.protobuf.message import DecodeError
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
     except ImportError:
-        raise MissingExtraError(f"{where} is OTLP protobuf; to read it: pip install rightcall") from None
+        raise missing_package(f"{where} is OTLP protobuf, and reading it needs opentelemetry-proto") from None
     request = ExportTraceServiceRequest()
     try:
         request.ParseFromString(data)

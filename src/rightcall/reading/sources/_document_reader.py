@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from rightcall.errors import InputError, MissingExtraError
+from rightcall.errors import InputError, missing_package
 from rightcall.limits import Limits
 from rightcall.reading import formats
 from rightcall.reading.formats import OtlpRequest, decode_request, looks_like_protobuf, protobuf_items, split_request
@@ -118,7 +118,7 @@ def _zstd(stream: IO[bytes], name: str) -> Any:
     try:
         import zstandard
     except ImportError:
-        raise MissingExtraError(f"{name} is packed with zstd; to read it: pip install 'rightcall[zstd]'") from None
+        raise missing_package(f"{name} is compressed with zstd, and reading it needs zstandard", "zstd") from None
     # 128 MiB is the window of `zstd --long`, the most that its own command line accepts without being asked (RFC 8878,
     # section 3.1.1.1.2, lets a decoder refuse more): a small file cannot claim gigabytes of memory.
     return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(stream, read_across_frames=True)
@@ -260,8 +260,8 @@ class DocumentReader:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
-            message = f"{self._name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
-            raise MissingExtraError(message) from None
+            problem = f"{self._name} is a Parquet file, and reading it needs pyarrow"
+            raise missing_package(problem, "arrow") from None
         from rightcall.reading.tables import known_columns, table_spans
 
         try:

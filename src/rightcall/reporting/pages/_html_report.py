@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import msgspec
 
-from rightcall.errors import MissingExtraError
+from rightcall.errors import missing_package
 from rightcall.reporting.reports import CaseBlock, Report, decided_verdict, overall_line
 from rightcall.values.results import CODES, CaseResult, Code
 
@@ -67,7 +67,7 @@ def html_report(report: Report) -> Iterator[str]:
 def check_installed() -> None:
     """Check, before any work is done, that Jinja is installed. Raises `MissingExtraError`."""
     if find_spec("jinja2") is None:
-        raise MissingExtraError("web pages need jinja2: pip install rightcall")
+        raise missing_package("web pages need jinja2")
 
 
 class _Articles:

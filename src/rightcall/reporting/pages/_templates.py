@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from rightcall.errors import MissingExtraError
+from rightcall.errors import missing_package
 from rightcall.reporting.reports import printable, seconds_text as told_seconds
 from rightcall.values.results import SIGNS, Difference
 from rightcall.version import __version__
@@ -201,7 +201,7 @@ def environment() -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
     except ImportError:
-        raise MissingExtraError("web pages need jinja2: pip install rightcall") from None
+        raise missing_package("web pages need jinja2") from None
     made = Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
         autoescape=True,

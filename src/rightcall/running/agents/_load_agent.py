@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from rightcall.errors import AgentError, MissingExtraError, RightcallError, nearest
+from rightcall.errors import AgentError, MissingExtraError, RightcallError, missing_package, nearest
 
 from ._agent import Agent, AgentOptions
 from ._python_agents import AdkAgent, function_agent, is_openai_agent, method_of, object_agent
@@ -64,7 +64,7 @@ def _external_agent(named: str, project: Path, options: AgentOptions) -> Agent:
         from ._commands import CommandAgent
         from ._endpoints import EndpointAgent
     except ImportError:
-        raise MissingExtraError("commands and endpoints as agents need h11: pip install rightcall") from None
+        raise missing_package("commands and endpoints as agents need h11") from None
     if named.startswith(_COMMAND):
         return CommandAgent(named.removeprefix(_COMMAND), project, options)
     return EndpointAgent(named, options)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from rightcall.errors import LimitError, MissingExtraError
+from rightcall.errors import LimitError, missing_package
 
 from ._context_propagation import current, thread_patches
 from ._tool_marks import tools_are_marked
@@ -174,7 +174,7 @@ def capture(limits: Limits | None = None, watch: Watch | None = None) -> Iterato
     try:
         from ._telemetry import sdk_patches
     except ImportError:
-        raise MissingExtraError("capturing spans needs opentelemetry-sdk: pip install rightcall") from None
+        raise missing_package("capturing spans needs opentelemetry-sdk") from None
     from rightcall.limits import DEFAULT_LIMITS
 
     outer = current.get()

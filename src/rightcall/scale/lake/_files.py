@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import fs
 
-from rightcall.errors import InputError, MissingExtraError
+from rightcall.errors import InputError, MissingExtraError, missing_package
 
 _HIVE = re.compile(r"(?:^|/)(case_id|trace_id|id)=([^/]*)(?=/)")
 _NOTHING = "__HIVE_DEFAULT_PARTITION__"
@@ -226,9 +226,7 @@ def _table(folder: Place) -> Any:
     try:
         import deltalake
     except ImportError:
-        raise MissingExtraError(
-            f"{folder.address} is a Delta table; to read it: pip install 'rightcall[delta]'"
-        ) from None
+        raise missing_package(f"{folder.address} is a Delta table, and reading it needs deltalake", "delta") from None
     try:
         return deltalake.DeltaTable(folder.address)
     except (deltalake.exceptions.DeltaError, OSError) as problem:

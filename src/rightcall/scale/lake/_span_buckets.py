@@ -11,7 +11,7 @@ from zlib import crc32
 import msgspec
 
 from rightcall.cases.verdicts import CASE_ATTRIBUTE
-from rightcall.errors import ConfigurationError, InputError, MissingExtraError
+from rightcall.errors import ConfigurationError, InputError, missing_package
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading import (
     Beginnings,
@@ -179,8 +179,7 @@ class ParquetSpans:
             import pyarrow
             from pyarrow import parquet
         except ImportError:
-            message = f"{self.name} is a parquet file; to read it: pip install 'rightcall[arrow]'"
-            raise MissingExtraError(message) from None
+            raise missing_package(f"{self.name} is a Parquet file, and reading it needs pyarrow", "arrow") from None
         try:
             return parquet.ParquetFile(self.name, filesystem=self._filesystem, pre_buffer=False)
         except (pyarrow.ArrowException, OSError) as problem:

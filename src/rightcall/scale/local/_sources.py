@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.errors import InputError, MissingExtraError
+from rightcall.errors import InputError, missing_package
 from rightcall.reading import Reading, check_not_server, check_size
 from rightcall.values.trajectory import Trajectory, is_trajectory
 
@@ -139,7 +139,7 @@ def _parquet(path: str, reading: Reading, is_named: bool) -> Iterator[Trajectory
     try:
         from rightcall.scale.lake import table_batches, table_schema
     except ImportError:
-        raise MissingExtraError(f"{path} is a parquet file; to read it: pip install 'rightcall[arrow]'") from None
+        raise missing_package(f"{path} is a Parquet file, and reading it needs pyarrow", "arrow") from None
     from rightcall.scale.columns import is_span_table, plain_rows, span_trajectories
 
     schema = table_schema(path)
@@ -157,7 +157,7 @@ def _lines(path: str, is_named: bool) -> Iterator[Trajectory]:
     try:
         from rightcall.scale.lake import line_row
     except ImportError:
-        raise MissingExtraError(f"{path} holds trajectories; to read them: pip install 'rightcall[arrow]'") from None
+        raise missing_package(f"{path} holds trajectories, and reading them needs pyarrow", "arrow") from None
 
     def rows() -> Iterator[dict[str, Any]]:
         with open(path, "rb") as file:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from rightcall.errors import InputError, MissingExtraError, RightcallError
+from rightcall.errors import InputError, MissingExtraError, RightcallError, missing_package
 from rightcall.reporting.paths import PathCounts
 from rightcall.scale.columns import SCORES, TOLD_COLUMNS, TRAJECTORIES, ColumnPaths, Plan, joined_rows, score_batch
 from rightcall.scale.lake import packed_paths
@@ -188,11 +188,9 @@ def _check_packages() -> None:
     try:
         import pyspark
     except ImportError:
-        raise MissingExtraError("Spark is not installed; to score by it: pip install 'rightcall[spark]'") from None
+        raise missing_package("scoring on Spark needs pyspark", "spark") from None
     if int(pyspark.__version__.partition(".")[0]) < _OLDEST:
-        raise MissingExtraError(
-            f"pyspark {pyspark.__version__} is too old; to score by it, have 4 or newer: pip install 'rightcall[spark]'"
-        )
+        raise missing_package(f"pyspark {pyspark.__version__} is too old; scoring on Spark needs 4 or newer", "spark")
     if not _is_remote() and not _has_java():
         raise MissingExtraError(
             "Spark needs Java, and none is found: install a JDK 17 (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
