@@ -53,8 +53,9 @@ frameworks: $(VENV)/.tested ## Try real agent frameworks, in environments of the
 servers: $(VENV)/.tested ## Send recordings to a real Phoenix and a real MLflow on loopback, and read them back
 	$(BIN)/python -m tests.servers
 
-reference: $(VENV)/.tested ## Write the generated parts of the documentation anew: pages of evaluators, colours of screens
+reference: $(VENV)/.tested ## Rewrite the generated parts of the documentation: evaluators, options of commands, colours of screens
 	$(BIN)/python -m tools.evaluator_pages
+	$(BIN)/python -m tools.command_pages
 	$(BIN)/python -m tests.docs.colours
 
 docs: $(VENV)/.documented ## Build the documentation into site/, dead links being errors
@@ -65,7 +66,7 @@ package: $(VENV)/.packaged ## Build the wheel and the source archive into dist/,
 	$(BIN)/python -m build --no-isolation --outdir dist . >/dev/null
 	$(BIN)/twine check --strict dist/*
 
-screenshots: $(VENV)/.tested browser ## Take the pictures of the documentation anew, into docs/images/
+screenshots: $(VENV)/.tested browser ## Retake the pictures of the documentation, into docs/images/
 	$(BIN)/python -m tests.browser.screenshots docs/images
 
 browser: $(VENV)/.tested

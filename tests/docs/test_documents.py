@@ -10,6 +10,7 @@ import io
 import json
 import re
 import tempfile
+import tomllib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -112,11 +113,6 @@ def sections_of(text: str, level: str = "##") -> dict[str, str]:
 def names_in_code(text: str) -> set[str]:
     """Everything that stands in backticks."""
     return set(re.findall(r"`([^`\n]+)`", text))
-
-
-def commands() -> list[str]:
-    listed = run_rightcall(["--help"]).split("Commands:")[1]
-    return re.findall(r"^ {2}(\w[\w-]*)", listed, re.MULTILINE)
 
 
 def models_of_eval_sets() -> list[type[UserModel]]:
@@ -224,14 +220,13 @@ def test_every_exception_is_in_the_reference() -> None:
     assert kinds - names_in_code(reference("errors.md")) == set()
 
 
-@pytest.mark.parametrize("command", commands())
-def test_every_command_and_its_options_are_in_the_reference(command: str) -> None:
-    page = reference("command-line.md")
-    section = sections_of(page).get(f"rightcall {command}", "")
-    options = set(re.findall(r"(--[\w-]+)", run_rightcall([command, "--help"])))
+def test_every_extra_is_on_the_page_about_installing() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 
-    assert section
-    assert options - set(re.findall(r"(--[\w-]+)", page.split("\n## ")[0] + section)) == set()
+    rows = set(re.findall(r"^\| `([a-z]+)` \|", sections_of(page)["Extras"], re.MULTILINE))
+
+    assert rows == {name for name, packages in extras.items() if packages}
 
 
 def test_every_kind_of_secret_is_in_the_reference() -> None:
@@ -301,7 +296,7 @@ def test_every_key_of_an_eval_set_is_in_the_reference(kind: type[UserModel]) -> 
 
 @pytest.mark.parametrize("join", [way.partition("{case}")[0] for way in JOINS])
 def test_every_way_to_join_is_in_the_reference(join: str) -> None:
-    section = sections_of(reference("command-line.md"))["rightcall score"]
+    section = sections_of(reference("commands/score.md"))["Joining traces to cases"]
 
     assert re.search(rf"^\| `{join}[A-Z]*` \|", section, re.MULTILINE)
 

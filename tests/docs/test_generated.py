@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tools import api_pages, evaluator_pages
+from tests.walls import for_each
+from tools import api_pages, command_pages, evaluator_pages
 
 import rightcall
 from rightcall import EVALUATORS
+from rightcall.cli._main import COMMANDS
 
 
 @pytest.mark.parametrize("type_id", EVALUATORS)
@@ -18,6 +20,32 @@ def test_the_page_of_an_evaluator_has_what_its_class_declares_and_says_of_the_sh
 
 def test_the_overview_lists_every_evaluator() -> None:
     assert evaluator_pages.overview() in evaluator_pages.OVERVIEW.read_text(encoding="utf-8"), "run make reference"
+
+
+@for_each("command", COMMANDS)
+def test_the_page_of_a_command_has_its_usage_and_its_options(command: str) -> None:
+    page = (command_pages.PAGES / f"{command}.md").read_text(encoding="utf-8")
+
+    assert command_pages.generated(command) in page, "run make reference"
+
+
+def test_the_overview_lists_every_command() -> None:
+    assert command_pages.overview() in command_pages.OVERVIEW.read_text(encoding="utf-8"), "run make reference"
+
+
+def test_options_are_in_the_sections_of_the_help_and_marks_of_tables_are_escaped() -> None:
+    page = command_pages.generated("run")
+
+    assert "```text\nrightcall run [OPTIONS] [AGENT] [EVALSET]\n```" in page
+    assert (
+        page.index("**What**")
+        < page.index("| `--case GLOB` |")
+        < page.index("**How**")
+        < page.index("| `--workers N` |")
+    )
+    assert "| `--live [tools\\|model]` |" in page
+    assert "| `--spans` / `--no-spans` |" in page
+    assert "--help" not in page
 
 
 def test_a_page_of_the_python_interface_has_signatures_fields_and_methods() -> None:
