@@ -25,9 +25,12 @@ what the last two are for.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
+
+Steps: TypeAlias = tuple[str | int, ...]
+"""The keys and indexes that lead to a part of an object."""
 
 
 class RightcallError(Exception):
@@ -45,28 +48,34 @@ class DocumentError(InputError):
         super().__init__(message)
         self.line = line
         self.column = column
+        self.each: tuple[DocumentError, ...] = (self,)
+        """The mistakes that the message names, each with its own position."""
 
 
 class ConfigurationError(RightcallError):
     """An evaluator's configuration has a misspelt key, an unknown value or a wrong type.
 
-    `path` leads to the mistake inside of the configuration, as far as that is known.
+    `path` leads to the first mistake inside of the configuration, as far as that is known. `mistakes` has the path and
+    the message of each, where there are several.
     """
 
-    def __init__(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+    def __init__(self, message: str, path: Steps = (), mistakes: Sequence[tuple[Steps, str]] = ()) -> None:
         super().__init__(message)
         self.path = path
+        self.mistakes = mistakes
 
 
 class CriteriaError(RightcallError):
     """Criteria, or mocks, are missing, empty, misspelt or of a wrong type.
 
-    `path` leads to the mistake inside of what was given, step by step, as far as that is known.
+    `path` leads to the first mistake inside of what was given, step by step, as far as that is known. `mistakes` has
+    the path and the message of each, where there are several.
     """
 
-    def __init__(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+    def __init__(self, message: str, path: Steps = (), mistakes: Sequence[tuple[Steps, str]] = ()) -> None:
         super().__init__(message)
         self.path = path
+        self.mistakes = mistakes
 
 
 class ExpectationError(CriteriaError):

@@ -146,7 +146,12 @@ from .core._loop import CONCURRENCY as CONCURRENCY, Loop as Loop
 from .core._overall import OverallEvaluator as OverallEvaluator, Row as Row
 from .core._selection import Selection as Selection, select as select
 from .core._uipath import AgentExecution as AgentExecution
-from .core._user_model import ModelError as ModelError, UserModel as UserModel, camel as camel
+from .core._user_model import (
+    ModelError as ModelError,
+    UserModel as UserModel,
+    camel as camel,
+    independent as independent,
+)
 from .custom._base import (
     BaseEvaluationCriteria as BaseEvaluationCriteria,
     BaseEvaluator as BaseEvaluator,

@@ -53,7 +53,7 @@ def test_every_mistake_is_reported_at_its_place_in_the_order_of_the_lines(tmp_pa
 
     places = [1, 3, 5, 8, 12, 14, 15, 16, 17, 18, 20, 21, 22, 22, 25, 27]
     assert [int(line.split(":", 1)[0]) for line in lines] == places
-    assert lines[5].startswith("14:11: expected[2].args.amount: unknown matcher '$between'")
+    assert lines[5].startswith("14:17: expected[2].args.amount: unknown matcher '$between'")
     assert lines[8] == "17:5: the id 'two' is already used by the case in line 9"
     assert lines[13] == "22:14: a list of calls is expected, not 5"
 
@@ -69,6 +69,46 @@ def test_a_file_that_is_wrong_as_a_whole_has_the_mistake_that_loading_it_has(tmp
 
 def test_what_one_call_binds_and_another_uses_is_not_a_mistake_beside_one(tmp_path: Path) -> None:
     calls = "[{a: {id: {$bind: s}}}, {b: {id: {$ref: s}}}, {c: {x: {$gtt: 1}}}]"
+
+    [line] = reported(tmp_path, f"cases:\n- id: one\n  expect: {{calls: {calls}}}\n")
+
+    assert "unknown matcher '$gtt'" in line
+
+
+def test_each_of_several_mistakes_in_one_object_has_its_place(tmp_path: Path) -> None:
+    text = """\
+cases:
+- id: one
+  expect:
+    calls: [{b: {}}, {name: a, argz: {}, outputt: 1}]
+    rules: [{call: a, only_aftr: b, direcly: true}]
+    counts: {a: x, b: '<< 3'}
+"""
+
+    lines = reported(tmp_path, text)
+
+    wrong = [(4, "argz"), (4, "outputt"), (5, "only_aftr"), (5, "direcly"), (6, "a: x"), (6, "b: '")]
+    assert [line.split(": ", 1)[0] for line in lines] == [place_of(text, *each) for each in wrong]
+    assert lines[0].endswith("unknown key 'expected[1].argz'; did you mean 'args'?")
+    assert lines[5].endswith("tool_calls_count.b: unknown operator '<<'; known: =, ==, !=, >, <, >=, <=")
+
+
+def test_each_expected_value_with_a_mistake_has_its_place(tmp_path: Path) -> None:
+    calls = "[{a: {x: {$gtt: 1}, y: 2, z: {$regx: b}}}, {name: b, args: {u: {$lenght: 1}}}]"
+    text = f"cases:\n- id: one\n  expect: {{calls: {calls}}}\n"
+
+    lines = reported(tmp_path, text)
+
+    assert [line.split(": ", 1)[0] for line in lines] == [place_of(text, 3, key) for key in ("x: {", "z: {", "u: {")]
+    assert ["'$gtt'" in lines[0], "'$regx'" in lines[1], "'$lenght'" in lines[2]] == [True] * 3
+
+
+def place_of(text: str, line: int, part: str) -> str:
+    return f"{line}:{text.splitlines()[line - 1].index(part) + 1}"
+
+
+def test_a_value_bound_in_an_argument_with_a_mistake_is_not_a_second_mistake(tmp_path: Path) -> None:
+    calls = "[{a: {x: {$allOf: [{$bind: s}, {$gtt: 1}]}, y: {$ref: s}}}]"
 
     [line] = reported(tmp_path, f"cases:\n- id: one\n  expect: {{calls: {calls}}}\n")
 

@@ -156,7 +156,7 @@ def test_expected_is_a_tool_in_counts_and_outputs(tmp_path: Path) -> None:
             "calls: {expected: [a], criteria: [a]}",
             "6:13: 'criteria' and 'expected' are the same here; give one of them",
         ),
-        ("calls: {expected: [{a: 5}]}", "6:24: criteria of 'calls': expected[0].args: arguments are an object"),
+        ("calls: {expected: [{a: 5}]}", "6:25: criteria of 'calls': expected[0].args: arguments are an object"),
     ],
 )
 def test_a_wrong_setting_is_told_where_it_stands(tmp_path: Path, expect: str, message: str) -> None:

@@ -179,7 +179,7 @@ def test_a_turn_says_one_thing_in_one_place_and_nothing_of_the_whole(tmp_path: P
 
     assert problem(tmp_path, twice).startswith("1:66: 'output' is expected of the case, too")
     assert problem(tmp_path, time).startswith("1:45: 'seconds' belongs to the case: it is about a whole run")
-    assert problem(tmp_path, wrong).startswith("1:53: criteria of 'calls': expected_turns[0][0].args: arguments are")
+    assert problem(tmp_path, wrong).startswith("1:54: criteria of 'calls': expected_turns[0][0].args: arguments are")
 
 
 def test_null_stands_for_the_default_of_an_evaluator_of_the_file(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ cases:
         - {search: 5}
 """
 
-    assert problem(tmp_path, text).startswith("7:11: criteria of 'args': tool_calls[1].args: arguments are an object")
+    assert problem(tmp_path, text).startswith("7:12: criteria of 'args': tool_calls[1].args: arguments are an object")
     spelt = "cases: [{id: a, expect: {order: {toolCallsOrder: [1]}}}]"
     assert problem(tmp_path, spelt).startswith("1:51: criteria of 'order': tool_calls_order[0]: a text is expected")
 

@@ -29,8 +29,8 @@ STEPS = [
     ("{name: a, times: 2}", "21", "put it into {repeat: …}"),
     ("{repeat: a, max: 2}", "23", "did you mean 'at_most'?"),
     ("{repeat: a, min: 2}", "23", "did you mean 'at_least'?"),
-    ("{a: {q: {$var: s}}}", "11", "did you mean '$ref'?"),
-    ("{a: {q: {$from: {tool: s}}}}", "11", "did you mean 'call'?"),
+    ("{a: {q: {$var: s}}}", "16", "did you mean '$ref'?"),
+    ("{a: {q: {$from: {tool: s}}}}", "20", "did you mean 'call'?"),
 ]
 RULES = [
     ("{call: a, requires: b}", "21", "did you mean 'only_after'?"),

@@ -148,7 +148,7 @@ def test_a_finding_about_any_turn_has_the_nearest_answer() -> None:
         ("{never: null}", "5:14: a list of calls is expected, not None"),
         ("{never: []}", "5:14: criteria of 'never (turn 1)': never: is empty; expect at least one"),
         ("{never: {expected: [x], trn: 1}}", "5:37: unknown setting 'trn' of 'never'; did you mean 'turn'?"),
-        ("{calls: {expected: [{a: 5}], match: exact}}", "5:33: criteria of 'calls"),
+        ("{calls: {expected: [{a: 5}], match: exact}}", "5:34: criteria of 'calls"),
         ("{output: {criteria: x, turn: 0}}", "5:36: 'turn' is for expectations of a case; a turn expects"),
         ("{never: {expected: [x], turn: 0}}", "5:37: 'turn' is for expectations of a case; a turn expects"),
         ("{output: {criteria: x, threshold: 5}}", "5:36: configuration of 'output': threshold"),

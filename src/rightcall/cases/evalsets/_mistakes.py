@@ -8,8 +8,8 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 from rightcall._lazy import lazy_pattern
-from rightcall.errors import DocumentError
-from rightcall.judging import ModelError, UserModel
+from rightcall.errors import CriteriaError, DocumentError, ExpectationError
+from rightcall.judging import Evaluator, ModelError, UserModel, independent
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import Path
 
@@ -18,12 +18,12 @@ from ._compiler import Compiler
 from ._loader import load_eval_set, read_document
 from ._models import WrittenCase, WrittenEvalSet, check_mocks
 from ._shorthands import check_defaults
-from ._source import EvalSetDocument
+from ._source import EvalSetDocument, path_of
 
 MOST_MISTAKES = 100
 """Mistakes of one file that are looked for: with more, something is wrong with the file as a whole."""
 _BINDING = lazy_pattern(r"\$(?:bind|ref) '")
-_FIRST = lazy_pattern(r"^([\w-]+)\[0\]")
+_FIRST = lazy_pattern(r"^((?:criteria of '[^']*': )?(?:unknown key ')?[\w-]+)\[0\]")
 """The path that a message about the first item of a list begins with."""
 _ModelT = TypeVar("_ModelT", bound=UserModel)
 
@@ -115,7 +115,8 @@ class _MistakeFinder(Compiler):
         self._try(partial(self._compile, key, value, place))
         if len(self._found) == before or not isinstance(value, list) or len(value) < 2:
             return
-        whole, document = self._found.pop(), self._document
+        whole, document = self._found[before:], self._document
+        del self._found[before:]
         for number, item in enumerate(value):
             self._document = _OneItem(document, len(place), number)
             self._try(partial(self._compile, key, [item], place))
@@ -123,7 +124,7 @@ class _MistakeFinder(Compiler):
         # What one item binds, another one uses: alone, neither is right.
         self._found[before:] = [each for each in self._found[before:] if not _BINDING.search(str(each))]
         if len(self._found) == before:  # the items are right, and something about them together is not
-            self._found.append(whole)
+            self._found += whole
 
     def _try_ids(self, cases: list[Any]) -> None:
         lines: dict[str, int] = {}
@@ -144,11 +145,7 @@ class _MistakeFinder(Compiler):
         made: _ModelT = model.check_value(value, chain, mistakes)
         if not mistakes:
             return made
-        # A key that is missing may be the unknown one, misspelt.
-        misspelt = {path[:-1] for path, reason in mistakes if reason.startswith("unknown key")}
-        for path, reason in mistakes:
-            if reason.startswith("unknown key") or path[:-1] not in misspelt:
-                self._found.append(self._problem(reason, path))
+        self._found += [self._problem(reason, path) for path, reason in independent(mistakes)]
         wrong = {path[len(place)] for path, _ in mistakes if len(path) > len(place)}
         if not isinstance(value, dict):
             return None
@@ -161,7 +158,48 @@ class _MistakeFinder(Compiler):
         try:
             step()
         except DocumentError as problem:
-            self._found.append(problem)
+            self._found += problem.each
+
+    def _criteria(self, evaluator: Evaluator[Any, Any, Any], value: Any, is_plain: bool) -> Any:
+        """Return the criteria. Expected values with a mistake are left out one after the other, to find the next."""
+        found: dict[Path, str] = {}
+        made: Any = None
+        while value is not None and len(found) < MOST_MISTAKES:
+            try:
+                made = super()._criteria(evaluator, value, is_plain)
+                break
+            except ExpectationError as problem:
+                steps = path_of(problem)
+                if found and (steps in found or _BINDING.search(str(problem))):  # it follows from what was left out
+                    break
+                found[steps], value = str(problem), _without(value, steps)
+            except CriteriaError:
+                if not found:
+                    raise
+                break
+        if found:
+            steps, message = next(iter(found.items()))
+            raise CriteriaError(message, steps, list(found.items()))
+        return made
+
+
+def _without(value: Any, steps: Path) -> Any:
+    """Return a copy of an object or a list without the entry at a path; `None` if an object has no such entry."""
+    if not steps or not isinstance(value, (dict, list)):
+        return None
+    step: Any = steps[0]
+    if isinstance(value, dict) and step == "args" and len(value) == 1:
+        step = step if step in value else next(iter(value))  # {search: {query: a}} has the arguments of `search`
+    try:
+        inner = value[step]
+    except (KeyError, IndexError, TypeError):
+        return None
+    if len(steps) == 1:
+        return {key: item for key, item in value.items() if key != step} if isinstance(value, dict) else None
+    changed = _without(inner, steps[1:])
+    if changed is None:
+        return None
+    return {**value, step: changed} if isinstance(value, dict) else [*value[:step], changed, *value[step + 1 :]]
 
 
 _STAND_IN = {"id": "case", "expect": {"calls": []}}

@@ -187,7 +187,7 @@ class EvalSetDocument:
 
     def problem(self, message: str, path: Path) -> DocumentError:
         """Return the exception for a mistake in a part."""
-        file, origin = self._located(path)
+        file, origin = self._located(_as_written(self.value, path))
         return file.problem(message, origin)
 
     @contextmanager
@@ -202,10 +202,21 @@ class EvalSetDocument:
         except DocumentError:
             raise
         except (ConfigurationError, CriteriaError) as problem:
-            inside = place(path_of(problem)) if place is not None else ()
-            raise self.problem(str(problem), (*path, *inside)) from None
+            raise self.located(problem, path, place or (lambda _: ())) from None
         except RightcallError as problem:
             raise self.problem(str(problem), path) from None
+
+    def located(
+        self, problem: ConfigurationError | CriteriaError, path: Path, place: Callable[[Path], Path]
+    ) -> DocumentError:
+        """Return the exception for an error in a part, with the position of each of its mistakes.
+
+        `place` turns the path of a mistake, in criteria or configuration, into one of the part.
+        """
+        found = self.problem(str(problem), (*path, *place(path_of(problem))))
+        if len(problem.mistakes) > 1:
+            found.each = tuple([self.problem(reason, (*path, *place(steps))) for steps, reason in problem.mistakes])
+        return found
 
     def _located(self, path: Path) -> tuple[SourceFile, Path]:
         if len(self._origins) == 1:  # nothing was translated
@@ -217,6 +228,19 @@ class EvalSetDocument:
                 file, origin = self._origins[path[:length]]
                 return file, (*origin, *path[length:])
         return self.file, ()
+
+
+def _as_written(value: Any, path: Path) -> Path:
+    """Return a path through the file: in `search: {query: a}`, the arguments are under the tool's name."""
+    steps: list[str | int] = []
+    for step in path:
+        short = step == "args" and isinstance(value, dict) and len(value) == 1 and step not in value
+        steps.append(next(iter(value)) if short else step)
+        try:
+            value = value[steps[-1]]
+        except (KeyError, IndexError, TypeError):  # the rest of the path was added by Rightcall
+            value = None
+    return tuple(steps)
 
 
 _SUSPICIOUS = 0.85

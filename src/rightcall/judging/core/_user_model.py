@@ -50,7 +50,17 @@ class ModelError(ValueError):
     @property
     def first(self) -> tuple[Path, str]:
         """The mistake to report. An unknown key comes before a missing one: it may be the missing one, misspelt."""
-        return min(self.mistakes, key=lambda mistake: not mistake[1].startswith("unknown key"))
+        return min(self.mistakes, key=_is_known)
+
+
+def independent(mistakes: Mistakes) -> Mistakes:
+    """Return the mistakes that do not follow from others: a key that is missing may be the unknown one, misspelt."""
+    misspelt = {path[:-1] for path, reason in mistakes if not _is_known((path, reason))}
+    return [each for each in mistakes if not _is_known(each) or each[0][:-1] not in misspelt]
+
+
+def _is_known(mistake: tuple[Path, str]) -> bool:
+    return not mistake[1].startswith("unknown key")
 
 
 class _Fields:
@@ -179,7 +189,8 @@ def parse_model(
     try:
         return model.model_validate(dict(value))
     except ModelError as problem:
-        raise error(f"{subject}: {problem}", problem.first[0]) from None
+        each = [(path, f"{subject}: {reason}") for path, reason in independent(problem.mistakes)]
+        raise error(f"{subject}: {problem}", problem.first[0], each) from None
 
 
 def camel(name: str) -> str:
