@@ -311,6 +311,18 @@ def test_a_value_that_no_output_has_is_made_up() -> None:
     assert '"TP2"' in message
 
 
+@pytest.mark.parametrize("more", [{}, {"status": "ok"}], ids=["arguments alone", "with a status"])
+def test_a_made_up_value_does_not_hide_other_arguments_that_differ(more: dict[str, Any]) -> None:
+    made = [ToolCall("search", {}, ["TP2"]), ToolCall("book", {"id": "TP9", "seats": 4}, None)]
+    steps = ["search", {"name": "book", "args": {"id": {"$from": "search"}, "seats": 2}, **more}]
+
+    [(code, message, _)] = told(path(made, steps))
+
+    assert code == "RC117"
+    assert message.startswith('`book`: id "TP9"')
+    assert message.endswith("; also called with seats 4, expected 2")
+
+
 def test_the_alignment_has_groups_rounds_and_what_was_left_out() -> None:
     steps = [{"repeat": ["edit", "test"]}, {"one_of": ["push", "open"]}, {"optional": "log"}]
 

@@ -149,22 +149,27 @@ class ToolNames:
     """Finds rules about tools that no trace, mock or other expectation names.
 
     `never: [delete_usr]` passes because no tool has this name. The verdict cannot show the typing error, so the report
-    has a note.
+    has a note. A step that may be left out, such as `optional: receipt`, is fine without one: it is noted only where a
+    tool with a similar name was called.
     """
 
     def __init__(self, cases: Iterable[Case] = ()) -> None:
         self.ruled_out: dict[str, str] = {}
         """The names that no run has to call, each with the key of its rule."""
+        self._optional: set[str] = set()
         self._known: set[str] = set()
         self._expected: set[str] = set()
         cases = list(cases)
         missed = [(check, check.evaluator.tools_to_miss(check.criteria)) for case in cases for check in case.checks]
         for check, names in missed:
             ignored = check.criteria.ignore_tools if isinstance(check.criteria, Criteria) else ()
-            for name in names:
+            for name in names if not check.evaluator.orders_calls else ():
                 self.ruled_out.setdefault(name, check.key)
             for name in ignored:
                 self.ruled_out.setdefault(name, "ignore_tools")
+        optional = {name: check.key for check, names in missed for name in names if name not in self.ruled_out}
+        self._optional.update(optional)
+        self.ruled_out.update(optional)
         if self.ruled_out:
             self._known.update(*[case.mocks for case in cases])
             for check, names in missed:
@@ -184,11 +189,11 @@ class ToolNames:
         # What the eval set expects elsewhere is spelt as it is meant, so this name means another tool.
         others = [name for name in known if name not in self._expected]
         unknown = [name for name in self.ruled_out if name not in self._known and not _fits_any(name, known)]
-        for name in unknown[:_MOST_NOTES]:
-            hint = _suggestion(name, others)
-            yield f"note: no trace has a tool `{name}`, which `{self.ruled_out[name]}` names{hint}"
-        if len(unknown) > _MOST_NOTES:
-            yield f"note: no trace has {len(unknown) - _MOST_NOTES:,} more tools that such rules name"
+        told = [name for name in unknown if name not in self._optional or _suggestion(name, others)]
+        for name in told[:_MOST_NOTES]:
+            yield f"note: no trace has a tool `{name}`, which `{self.ruled_out[name]}` names{_suggestion(name, others)}"
+        if len(told) > _MOST_NOTES:
+            yield f"note: no trace has {len(told) - _MOST_NOTES:,} more tools that such rules name"
 
     def _expect(self, check: Check, missed: Sequence[str]) -> None:
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.

@@ -135,9 +135,14 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
     moment = comparison.selection.moment(line.actual)
     order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
     made_up = made_up_values(getattr(pattern, "args", None), call, moment)
-    if made_up:
-        return "RC117", f"`{call.name}`: {'; '.join(map(str, made_up[:_MOST_NAMED]))}{order}", None
     parts = pattern.differences_by_part(call, moment) if isinstance(pattern, PartsPattern) else {}
+    if made_up:
+        listed = {each.argument for each in made_up}
+        found = parts or {"args": comparison.differences(line.expected, line.actual)}
+        others = {part: [each for each in found[part] if part != "args" or each.name not in listed] for part in found}
+        also = difference_text(_clauses(others))
+        told = "; ".join([*map(str, made_up[:_MOST_NAMED]), *([f"also called {also}"] if also else [])])
+        return "RC117", f"`{call.name}`: {told}{order}", None
     if "args" not in parts and "status" in parts:
         if call.error is not None:
             return "RC120", f"`{call.name}` failed ({shown(call.error)}), expected to succeed{order}", None
