@@ -1,4 +1,4 @@
-"""Runs read the direct way and built from their spans: what is read has to be the same, to the last field.
+"""Runs read the direct way, and built from their spans and all their messages: what is read has to be the same.
 
     python -m tests.reading.differential --mutants 100000
 
@@ -22,6 +22,7 @@ from tests.reading.changes import Document, spans, written
 from tests.reading.corpus import recordings
 
 import rightcall
+from rightcall.reading.messages import _message_exchange
 from rightcall.reading.runs._simple_runs import SimpleRun, SimpleRuns
 
 _ODD = ("", "null", "{}", "[]", "tool", "agent", "true", "<not specified>", "[Scrubbed due to 'x']", '{"a": 1}', '"x"')
@@ -64,6 +65,21 @@ _KEYS = (
     "pydantic_ai.tool.deferral.name",
 )
 _ANSWERS = ("x", "tool", "execute_tool", "7", "LLM", "agent", '{"a": 1}', "final_result", "transfer_to_b")
+_OF_MESSAGES = ("role", "type", "content", "parts", "text", "message", "tool_calls", "finish_reason", "name", "source")
+_SAID: tuple[Any, ...] = (
+    *("user", "assistant", "tool", "system", "agent", "text", "Hi", "", None, 7, [], {}),
+    *(
+        "Observation: 3",
+        "Action: x\nAction Input: y",
+        '[{"type": "text", "text": "Hi"}]',
+        '{"name": "x", "arguments": {}}',
+    ),
+    *(
+        [{"type": "text", "content": "Hi"}],
+        [{"type": "tool_use", "id": "1", "name": "x", "input": {}}],
+        {"role": "user"},
+    ),
+)
 _EVENT = {"name": "exception", "attributes": [{"key": "exception.message", "value": {"stringValue": "bad"}}]}
 
 Span = dict[str, Any]
@@ -79,8 +95,11 @@ def read_directly(data: bytes | list[bytes], **options: Any) -> str:
 
 
 def read_by_spans(data: bytes | list[bytes], **options: Any) -> str:
-    """What is read if no run is simple."""
-    with patch.object(SimpleRuns, "run_of", return_value=None):
+    """What is read if no run is simple, and no message is plain."""
+    with (
+        patch.object(SimpleRuns, "run_of", return_value=None),
+        patch.object(_message_exchange, "is_plain", return_value=False),
+    ):
         return read_directly(data, **options)
 
 
@@ -214,7 +233,34 @@ def _write_upper(document: Document, span: Span, chance: random.Random) -> None:
         span[key] = str(span.get(key) or "").upper()
 
 
+def _change_message(document: Document, span: Span, chance: random.Random) -> None:
+    """Change one object of what the attributes and events of a span hold as JSON."""
+    holders = [span, *span.get("events", ())]
+    texts = [each["value"] for holder in holders for each in holder.get("attributes", ())]
+    held = [each for each in texts if str(each.get("stringValue"))[:1] in ("[", "{")]
+    if not held:
+        return
+    chosen = chance.choice(held)
+    try:
+        decoded = json.loads(chosen["stringValue"])
+    except ValueError:
+        return
+    objects = [each for each in _inside(decoded) if isinstance(each, dict)]
+    if objects:
+        changed = chance.choice(objects)
+        changed.pop(chance.choice([*changed, ""]), None)
+        changed[chance.choice(_OF_MESSAGES)] = copy.deepcopy(chance.choice(_SAID))
+    chosen["stringValue"] = json.dumps(decoded)
+
+
+def _inside(value: Any) -> Iterator[Any]:
+    yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _inside(inner)
+
+
 CHANGES: tuple[Change, ...] = (
+    _change_message,
     _drop_attribute,
     _change_value,
     _add_attribute,

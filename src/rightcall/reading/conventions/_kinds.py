@@ -236,6 +236,8 @@ class Shape(msgspec.Struct, eq=False):
     """Attributes that are named like a tool's name, in any convention."""
     groups: _Keys
     """Attributes with the id of a conversation or session."""
+    is_like_call: bool
+    """Whether there is an attribute that only calls have, in any convention."""
     decided: dict[Any, Kind | None]
     message_attributes: Any = None
     """Which attributes hold messages; filled by the package `messages`, which is above this one."""
@@ -275,9 +277,9 @@ def _learn(keys: _Keys) -> Shape:
     places = {key: place for place, key in enumerate(keys)}
     deciding = tuple([key for key in places if key in _VALUED])
     groups = tuple([key for key in places if key in GROUP_KEYS])
-    shape = _shapes[keys] = Shape(
-        places, deciding, tuple([places[key] for key in deciding]), _tool_keys(keys), groups, {}
-    )
+    at = tuple([places[key] for key in deciding])
+    is_like_call = any([key.startswith(_OF_CALLS) for key in keys])
+    shape = _shapes[keys] = Shape(places, deciding, at, _tool_keys(keys), groups, is_like_call, {})
     return shape
 
 
@@ -287,7 +289,10 @@ def _tool_keys(keys: _Keys) -> _Keys:
 
 def is_like_call(span: Span) -> bool:
     """Whether a span has an attribute that only calls have, in any convention."""
-    return any([key.startswith(_OF_CALLS) for key in span.attributes])
+    attributes: Any = span.attributes
+    if attributes.__class__ is RawAttributes:
+        return bool(attributes.shape.is_like_call)
+    return any([key.startswith(_OF_CALLS) for key in attributes])
 
 
 def tools_of(span: Span) -> _Keys:

@@ -36,8 +36,8 @@ def kind_in_name(span: Span) -> Mapping[str, str]:
     ADK 1 leaves a span without attributes if the tool raised; the name is all there is.
     """
     name = span.name
-    said = next((said for operation, said in _OPERATIONS.items() if name.startswith(operation)), None)
-    if said is not None and not name.endswith(MERGED):
+    if name.startswith(_TELLING) and not name.endswith(MERGED):
+        said = next(said for operation, said in _OPERATIONS.items() if name.startswith(operation))
         return {} if _says_kind(span) else said
     entity, _, kind = name.rpartition(".")
     if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):

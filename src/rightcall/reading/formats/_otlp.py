@@ -8,6 +8,7 @@ snake_case, ids in hexadecimal or base64, enums as numbers or names, broken part
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from sys import intern
 from typing import Any, Generic, TypeVar
 
@@ -176,6 +177,7 @@ def _text(value: Any) -> str:
 
 
 _NO_PARENT = ("0" * 16, "")
+_key_of = attrgetter("key")
 NO_EVENTS = msgspec.Raw(b"[]")
 """The events of a span without any."""
 _TRACE_ID_LENGTH = 32  # hexadecimal digits; ids of another length are base64, which the tolerant reader decodes
@@ -283,7 +285,7 @@ def decode_request(line: bytes) -> OtlpRequest | None:
         return None
     if any([len(span.trace_id) != _TRACE_ID_LENGTH for span, _ in held]):
         return None
-    return OtlpRequest(line, held, [shape_of(tuple([each.key for each in span.attributes])) for span, _ in held])
+    return OtlpRequest(line, held, [shape_of(tuple(map(_key_of, span.attributes))) for span, _ in held])
 
 
 def split_request(line: bytes) -> list[PackedSpan] | None:

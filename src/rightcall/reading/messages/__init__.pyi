@@ -13,6 +13,7 @@ from ._prompt_history import turns_in_log as turns_in_log, words_of as words_of,
 from ._requests import Requests as Requests
 from ._span_messages import (
     Conversation as Conversation,
+    Side as Side,
     SpanMessages as SpanMessages,
     message_attributes as message_attributes,
     messages_in as messages_in,

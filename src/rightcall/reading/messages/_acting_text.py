@@ -52,6 +52,13 @@ _OBSERVATION = lazy_pattern(
 """How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
 
 
+_ACTING_MARKS = ("<", "[", "{", "`", "Action", "Call: ", ">>>", "exitcode: ", "to=functions.", '"action"')
+"""A text without any of these matches no pattern for texts of models."""
+_OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
+_PROMPT = "bash-$"
+"""A text that neither begins with one of these letters nor has this in it is no observation."""
+
+
 def acts(message: Mapping[str, Any], role: str) -> bool:
     """Whether the text of a message asks for a call, or is the result of such a call."""
     if role in _USER:
@@ -71,6 +78,8 @@ def _texts(message: Mapping[str, Any]) -> Iterator[str]:
 
 def acts_by_text(text: str) -> bool:
     """Whether a text of a model asks for a call, as agents do whose model has no tool calling."""
+    if not any([mark in text for mark in _ACTING_MARKS]):
+        return False  # plain words, which most texts are: seen faster than by the patterns
     if _COMMAND.match(text) or (_ACTION.search(text) and _THOUGHT.search(text)):
         return True
     if _PYTHON_CALLS.match(text) and text.rstrip().endswith(")]"):
@@ -80,4 +89,6 @@ def acts_by_text(text: str) -> bool:
 
 def observes_by_text(text: str) -> bool:
     """Whether a text that a model was given is the result of such a call."""
+    if text.lstrip()[:1] not in _OBSERVATION_BEGINNINGS and _PROMPT not in text:
+        return False
     return _OBSERVATION.match(text) is not None

@@ -52,6 +52,20 @@ def is_no_question(text: str) -> bool:
     return text.startswith(_NO_QUESTIONS)
 
 
+def role_of(message: Mapping[str, Any]) -> str:
+    """Return the role of a message, or the type of an event; empty if it has neither."""
+    role = message.get("role")
+    if role and role.__class__ is str:
+        return role
+    for holder in (message, *(message.get(key) for key in ("message", "data", "content", "info"))):
+        if isinstance(holder, dict):
+            role = holder.get("role") or holder.get("source") or holder.get("kind")
+            if isinstance(role, str):
+                return role
+    kind = message.get("type")
+    return kind if isinstance(kind, str) else ""
+
+
 def author_of(message: Mapping[str, Any]) -> str | None:
     """Return the agent that wrote a message: its author in ADK, its source in AutoGen, its name in LangChain and chats.
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
+from rightcall.errors import InputError
 from rightcall.reading.spans import NOTHING, outcome
+from rightcall.values.decoding import decode_text
 
 from ._asides import is_about_session
 from ._message_exchange import exchange_of
@@ -18,7 +20,6 @@ from ._parts import (
     part_of,
     text_of,
     writer_of,
-    written_text,
 )
 from ._step_parts import is_step
 
@@ -28,6 +29,9 @@ _WRITTEN_OBJECT = lazy_pattern(
     r"<[\w.]+ object at 0x|<?(?:\w+=)?(?:(?:[A-Z][a-z0-9]+){2,}\(\w+=|[A-Z]\w*\(\w+=.*[)>]\s*\Z)", re.S
 )
 """The `repr` of a Python object, such as `StopEvent(result=…)`."""
+_WRITTEN = lazy_pattern(r"content=(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\") additional_kwargs=", re.S)
+_ASKS = lazy_pattern(r" tool_calls=\[\{")
+_RESULT = lazy_pattern(r" tool_call_id='")
 
 _LISTS = ("messages", "choices", "generations", "contents")
 """Keys of the messages in a state or in a model's response."""
@@ -49,7 +53,7 @@ _TASKS = frozenset({"stream", "reset", "cancellation_token"})
 def question_in(messages: list[Any]) -> str | None:
     """Return the last text of the user: earlier ones belong to earlier turns."""
     for message in reversed(messages):
-        text = written_text(message) if isinstance(message, str) else _said_by_user(message)
+        text = _written_text(message) if isinstance(message, str) else _said_by_user(message)
         if text:
             return text
     return None
@@ -65,7 +69,7 @@ def answer_in(messages: list[Any]) -> str | None:
     if isinstance(last, list) and last:
         last = last[-1]  # LangChain's generations: a list of answers for each prompt
     if isinstance(last, str):
-        return written_text(last) if len(messages) > 1 else None
+        return _written_text(last) if len(messages) > 1 else None
     if isinstance(last, dict) and is_step(last):
         return _answer_of_step(last)
     if not isinstance(last, dict) or writer_of(last) != "model" or asks_for_calls(last):
@@ -78,6 +82,18 @@ def answer_in(messages: list[Any]) -> str | None:
     known = {result.call_id for result in exchange.results if result.call_id}
     is_open = [call.output is NOTHING and not call.failed and call.call_id not in known for call in exchange.calls]
     return None if any(is_open) else text_of({"content": _after_calls(content_of(last))})
+
+
+def _written_text(message: str) -> str | None:
+    """Return the text in the `repr` of a LangChain message; None if it asks for calls or is a result."""
+    found = _WRITTEN.match(message)
+    if found is None or _ASKS.search(message, found.end()) or _RESULT.search(message, found.end()):
+        return None
+    try:
+        text = decode_text(found["text"])
+    except InputError:
+        return None
+    return text if isinstance(text, str) and text else None
 
 
 def _answer_of_step(step: dict[str, Any]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rightcall.errors import InputError
@@ -13,16 +14,10 @@ from rightcall.values.decoding import decode_json
 
 from ._acting_text import acts
 from ._agent_parts import Part
-from ._asides import author_of, calling_id, is_aside, is_no_question, is_refused, unconfirmed
-from ._parts import Writer, constructed, is_task, part_of, partial_part, read_part, text_of, writer_of
+from ._asides import author_of, calling_id, is_aside, is_no_question, is_refused, role_of, unconfirmed
+from ._parts import Writer, constructed, is_plain, is_task, part_of, partial_part, read_part, text_of, writer_of
 from ._step_parts import is_step, read_step
-from ._unknown_calls import (
-    is_data,
-    unknown_block,
-    unknown_item,
-    unknown_step,
-    unnamed_call,
-)
+from ._unknown_calls import is_data, unknown_block, unknown_item, unknown_step, unnamed_call
 
 _LISTS = (
     "messages",
@@ -71,6 +66,7 @@ class Exchange:
     """The calls and results of one message."""
 
     __slots__ = (
+        "_of_user",
         "_text",
         "_writer",
         "acts",
@@ -89,6 +85,7 @@ class Exchange:
         self.message = message or {}
         self._writer: Writer | None = None
         self._text: str | None = None
+        self._of_user: bool | None = None
         self.calls: list[CallRecord] = []
         self.results: list[CallRecord] = []
         self.of_user: list[CallRecord] = []
@@ -108,9 +105,10 @@ class Exchange:
     @property
     def is_of_user(self) -> bool:
         """Whether the message is the user's."""
-        if self.calls or self.results or self.parent_id is not None or self.writer != "user":
-            return False
-        return not self.is_note
+        if self._of_user is None:
+            is_other = self.calls or self.results or self.parent_id is not None or self.writer != "user"
+            self._of_user = not is_other and not self.is_note
+        return self._of_user
 
     @property
     def is_note(self) -> bool:
@@ -125,7 +123,8 @@ class Exchange:
     @property
     def is_blank(self) -> bool:
         """Whether the content of the message was not recorded."""
-        return not any([self.message.get(key) is not None for key in _SAID])
+        message = self.message
+        return message.get("content") is None and not any([message.get(key) is not None for key in _SAID])
 
     @property
     def is_of_agent(self) -> bool:
@@ -200,7 +199,10 @@ def unread(sign: str) -> Exchange:
 def exchange_of(message: Mapping[str, Any]) -> Exchange:
     """Read one message."""
     exchange = Exchange(message)
-    exchange.role = _role(message)
+    exchange.role = role_of(message)
+    if is_plain(message):
+        exchange.acts = acts(message, exchange.role)
+        return exchange
     exchange.parent_id = calling_id(message)
     exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
     if is_step(message):
@@ -217,8 +219,9 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     _part_with_calls_of_user(exchange)
     for call in exchange.calls if exchange.parent_id == "" else ():
         call.is_parent_known = False
+    author = author_of(message) if exchange.calls else None
     for call in exchange.calls:
-        call.agent = author_of(message)
+        call.agent = author
         if message.get("message_type") == "approval_request_message":
             call.withheld = ASKED_FOR
     for result in exchange.results:
@@ -247,10 +250,10 @@ def _read_parts(exchange: Exchange, found: _Parts) -> None:
 
 def _part_with_calls_of_user(exchange: Exchange) -> None:
     """Separate the calls of a simulated user from those of the agent (tau2-bench)."""
-    is_user = exchange.role in _USER
-    exchange.of_user = [
-        call for call in exchange.calls if call.name and (call.of_user or (is_user and not exchange.item))
-    ]
+    if not exchange.calls:
+        return
+    is_user = exchange.role in _USER and not exchange.item
+    exchange.of_user = [call for call in exchange.calls if call.name and (call.of_user or is_user)]
     if exchange.of_user:
         exchange.calls = [call for call in exchange.calls if call not in exchange.of_user]
 
@@ -319,24 +322,32 @@ def _parts(message: Mapping[str, Any]) -> _Parts:
 
 
 def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: bool, among: int) -> None:
-    document = constructed(document)
+    if "lc" in document:
+        document = constructed(document)
     part = part_of(document) if not _has_list_beside(document) else None
     if part is not None:
         found.parts.append(_Place(document, part, listed, among))
         return
     if depth >= _DEPTH:
         return
-    for key in [key for key in _HOLDERS if key in document]:
+    holders, wrappers = _inner_keys(tuple(document))
+    for key in holders:
         held = _opened(document[key])
         if held.__class__ is list:
             _find_in_list(key, held, found, depth, held is not document[key])
-    for key in [key for key in _WRAPPERS if key in document]:
+    for key in wrappers:
         held = document[key]
         if held.__class__ is dict:
             _find_parts(held, found, depth + 1, listed, among)
     # Langfuse writes messages of LangChain with what the provider returned, and without LangChain's own list of calls.
     if not found.parts and document.get("additional_kwargs").__class__ is dict:
         _find_parts(document["additional_kwargs"], found, depth + 1, listed, among)
+
+
+@lru_cache(maxsize=4096)
+def _inner_keys(keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return those of the keys of an object under which there may be parts, and those that may hold the message."""
+    return tuple([key for key in _HOLDERS if key in keys]), tuple([key for key in _WRAPPERS if key in keys])
 
 
 def _has_list_beside(document: Mapping[str, Any]) -> bool:
@@ -367,25 +378,12 @@ def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written
 
 def _opened(held: Any) -> Any:
     # OpenLLMetry and Strands keep blocks of content as JSON text.
-    if isinstance(held, str) and held[:2] in ("[{", '{"'):
+    if held.__class__ is not list and isinstance(held, str) and held[:2] in ("[{", '{"'):
         try:
             return decode_json(held)
         except InputError:
             return None
     return held
-
-
-def _role(message: Mapping[str, Any]) -> str:
-    role = message.get("role")
-    if role and role.__class__ is str:
-        return role
-    for holder in (message, *(message.get(key) for key in ("message", "data", "content", "info"))):
-        if isinstance(holder, dict):
-            role = holder.get("role") or holder.get("source") or holder.get("kind")
-            if isinstance(role, str):
-                return role
-    kind = message.get("type")
-    return kind if isinstance(kind, str) else ""
 
 
 def _is_message(message: Mapping[str, Any]) -> bool:

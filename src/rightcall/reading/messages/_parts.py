@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, UnparsableError, arguments, is_scrubbed, outcome
-from rightcall.values.decoding import decode_json, decode_text
+from rightcall.values.decoding import decode_json
 
 from ._agent_parts import Part
 from ._part_formats import PARTS
@@ -39,11 +37,12 @@ _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
 _KINDS = ("type", "block_type", "part_kind", "content_type")
 _CONTENTS = ("content", "contents", "parts", "blocks", "items", "task")
 _WRAPPINGS = 5
+_CHATTING = frozenset({"user", "human", "assistant", "ai", "model", "system", "developer"})
+_OF_PLAIN = frozenset({"role", "content", "parts", "finish_reason"})
+_OF_TEXTS = (frozenset({"type", "content"}), frozenset({"type", "text"}), frozenset({"text"}))
+_OPENED = ("[{", '{"')
+"""How text begins that may hold parts as JSON."""
 _OF_AUTOGEN = "Message"
-
-_WRITTEN = lazy_pattern(r"content=(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\") additional_kwargs=", re.S)
-_ASKS = lazy_pattern(r" tool_calls=\[\{")
-_RESULT = lazy_pattern(r" tool_call_id='")
 
 
 def writer_of(message: Any) -> Writer:
@@ -54,8 +53,8 @@ def writer_of(message: Any) -> Writer:
     if not isinstance(message, Mapping):
         return ""
     for key in ("role", "type", "kind", "event.name", "message_type"):
-        found = _WRITERS.get(str(message.get(key, "")).lower())
-        if found:
+        held = message.get(key)
+        if held is not None and (found := _WRITERS.get(str(held).lower())):
             return found
     if is_task(message):
         return "user"
@@ -89,16 +88,30 @@ def asks_for_calls(message: Any) -> bool:
     return bool(message.get("tool_calls") or message.get("function_call"))
 
 
-def written_text(message: str) -> str | None:
-    """Return the text in the `repr` of a LangChain message; None if it asks for calls or is a result."""
-    found = _WRITTEN.match(message)
-    if found is None or _ASKS.search(message, found.end()) or _RESULT.search(message, found.end()):
-        return None
-    try:
-        text = decode_text(found["text"])
-    except InputError:
-        return None
-    return text if isinstance(text, str) and text else None
+def is_plain(message: Mapping[str, Any]) -> bool:
+    """Whether a message of a chat is nothing but text, in one of its commonest forms: most messages are.
+
+    Such a message holds no call and no result, and nothing that may be one and is not understood.
+    """
+    inner = message.get("message")
+    if inner.__class__ is dict and len(message) == 1:
+        message = inner  # OpenInference
+    role, content = message.get("role"), message.get("content")
+    if role.__class__ is not str or role not in _CHATTING or not message.keys() <= _OF_PLAIN:
+        return False
+    if message.get("finish_reason", "").__class__ is not str:
+        return False
+    if content.__class__ is str:
+        return "parts" not in message and content[:2] not in _OPENED
+    parts = message.get("parts")
+    return parts.__class__ is list and "content" not in message and all([_is_text(part) for part in parts])
+
+
+def _is_text(part: Any) -> bool:
+    if part.__class__ is not dict or part.keys() not in _OF_TEXTS or part.get("type", "text") != "text":
+        return False
+    text = part.get("text", part.get("content"))
+    return text.__class__ is str and text[:2] not in _OPENED
 
 
 def is_pair(message: Any) -> bool:
@@ -126,21 +139,26 @@ def _unwrapped(message: Any) -> Any:
 
 
 def _held_message(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    kind = message.get("type")
-    data, kwargs, inner, content = (message.get(key) for key in ("data", "kwargs", "message", "content"))
-    if isinstance(data, Mapping) and "content" in data:
-        return {"type": kind, **data}
-    if message.get("lc") == 1 and isinstance(kwargs, Mapping):
+    data, inner, content = message.get("data"), message.get("message"), message.get("content")
+    if data is not None and isinstance(data, Mapping) and "content" in data:
+        return {"type": message.get("type"), **data}
+    if message.get("lc") == 1 and isinstance(message.get("kwargs"), Mapping):
         return constructed(message)
-    if isinstance(inner, Mapping):
-        return inner
-    if isinstance(inner, str) and "finish_reason" in message:
-        return {"role": "assistant", "content": inner}
-    if isinstance(content, Mapping) and ("parts" in content or "role" in content):
+    if inner is not None:
+        if isinstance(inner, Mapping):
+            return inner
+        if isinstance(inner, str) and "finish_reason" in message:
+            return {"role": "assistant", "content": inner}
+    if content.__class__ is not str and isinstance(content, Mapping) and ("parts" in content or "role" in content):
         # Mastra writes the role beside the content.
         return content if "role" in content or "role" not in message else {"role": message["role"], **content}
     info = message.get("info")
-    if isinstance(info, Mapping) and isinstance(info.get("role"), str) and isinstance(message.get("parts"), list):
+    if (
+        info is not None
+        and isinstance(info, Mapping)
+        and isinstance(info.get("role"), str)
+        and isinstance(message.get("parts"), list)
+    ):
         return {"role": info["role"], "parts": message["parts"]}  # OpenCode
     return None
 
@@ -264,8 +282,7 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
 
 def partial_part(key: str, item: Any) -> Part | None:
     """Return the format of a call with an id but without name or arguments, which other messages may have."""
-    held = _inside(item, "tool_call") if isinstance(item, Mapping) else NOTHING
-    held = item if held is NOTHING else held
+    held = item.get("tool_call", item) if isinstance(item, Mapping) else item
     if not isinstance(held, Mapping) or not (key == "tool_calls" or str(held.get("type")) in _CALLS):
         return None
     call_id = _first(held, ("id", "call_id"))
@@ -346,9 +363,9 @@ def _first(document: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
 
 
 def _inside(document: Any, path: str) -> Any:
-    if path[:1] == "{":
-        return {key: document[key] for key in path[1:-1].split(",") if document.get(key) is not None}
     if "." not in path:
+        if path[:1] == "{":
+            return {key: document[key] for key in path[1:-1].split(",") if document.get(key) is not None}
         return document.get(path, NOTHING)
     for step in path.split("."):
         if not isinstance(document, dict):

@@ -55,7 +55,7 @@ class PromptHistory:
         words = _places(said)
         if not words:
             return self._turns_without_words(said, turn, context, answer)
-        texts = words_of(said)
+        texts = tuple([said[place].text for place in words])
         known = self._known.setdefault(context, [])
         turns = _turns_of_words(texts, _steps_after(said, words), turn, known, asked, context is not None)
         if turns[-1] < turn and words[-1] == len(said) - 1:
@@ -146,6 +146,8 @@ def doubtful_places(
     """
     if is_first and not any([exchange.is_of_user for exchange in said]):
         return frozenset(range(len(said)))
+    if BEFORE not in turns:
+        return frozenset()
     found = []
     is_answered = False
     for place in range(len(said) - 1, -1, -1):

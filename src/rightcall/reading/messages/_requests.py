@@ -177,9 +177,7 @@ class _ConversationReader:
     def __init__(
         self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None, turn: int | None
     ) -> None:
-        self._requests = requests
-        self._shown_in = turn
-        self._context = context
+        self._requests, self._context, self._shown_in = requests, context, turn
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}
         self._waiting: dict[int, CallRecord] = {}
@@ -196,8 +194,7 @@ class _ConversationReader:
         self._last_by: str | None = None
         self._joined: list[list[CallRecord]] = []
         """Requests of consecutive messages."""
-        self._has_history = False
-        self.answering = False
+        self._has_history, self.answering = False, False
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
 
@@ -212,6 +209,9 @@ class _ConversationReader:
     def _take(self, exchange: Exchange, turn: int | None) -> None:
         requests = self._requests
         requests.saw_messages = True
+        if not (exchange.calls or exchange.results or exchange.of_user):
+            self._group, self._last, self._last_by = None, [], exchange.parent_id
+            return
         context = self._context
         if exchange.parent_id is not None:
             context = requests.with_id(exchange.parent_id) or context
@@ -231,11 +231,13 @@ class _ConversationReader:
 
     def _goes_on(self, exchange: Exchange) -> bool:
         """Whether a message asks for more calls while those of the message before it are all unanswered."""
-        is_waiting = all([id(record) in self._waiting for record in self._last])
-        return bool(self._last) and is_waiting and exchange.parent_id == self._last_by
+        is_same = bool(self._last) and exchange.parent_id == self._last_by
+        return is_same and all([id(record) in self._waiting for record in self._last])
 
     def _is_summed_up(self, call: CallRecord, exchange: Exchange) -> bool:
         """Whether a message repeats a call together with its result (AutoGen's summary)."""
+        if not exchange.results:
+            return False
         use = self._uses.get(call.call_id or "", 0)
         known = self._requests.with_id(call.call_id, call.name, use - 1) if use else None
         outputs = [result.output for result in exchange.results if result.call_id == call.call_id]

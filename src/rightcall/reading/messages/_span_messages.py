@@ -201,17 +201,17 @@ class SpanMessages:
             return _exchanges_in(held)
         pieces = _messages_in(held)
         if pieces is not None:
-            return [self._from_piece(piece) for piece in pieces if piece.startswith(b"{")]
+            known = self._known
+            return [known.get(piece) or self._from_piece(piece) for piece in pieces if piece.startswith(b"{")]
         try:
             return _exchanges_in(decode_json(held))
         except InputError:
             return []
 
     def _from_piece(self, piece: bytes) -> Exchange:
-        known = self._known.get(piece)
-        if known is None:
-            known = self._known[piece] = _read(decode_json(piece))
-        return known
+        """Read a message that was not met before."""
+        found = self._known[piece] = _read(decode_json(piece))
+        return found
 
     def _add_event(
         self, found: Conversation, name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
@@ -106,6 +107,7 @@ NO_CALLS_INSIDE = _words("""
 """Keys of objects with arbitrary names inside, such as a schema, an answer, a state; without separators."""
 
 
+_HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _MOST_KEYS = 12
 _LONGEST_KEY = 40
 _DEPTH = 3
@@ -155,7 +157,7 @@ def unknown_block(key: str, item: Any) -> str:
     """Describe an item of a message's list that may be an unknown call; otherwise return an empty text."""
     if key == "results":
         return ""
-    if not isinstance(item, Mapping):
+    if item.__class__ is not dict and not isinstance(item, Mapping):
         return f"`{key}`, which holds {type(item).__name__}" if key in CALL_HOLDERS and item else ""
     if len(item) == 1 and isinstance(item.get("message_content"), Mapping):
         return unknown_block(key, item["message_content"])  # OpenInference wraps each block
@@ -177,7 +179,8 @@ def _unknown_content(block: Mapping[str, Any]) -> str:
     kind = _kind(block)
     if kind is not None:
         # Vercel lets an application add parts of type `data-…` (AI SDK, "Streaming custom data").
-        known = _plain(kind) in BLOCKS or _plain(kind).startswith("data_") or "role" in block
+        plain = _plain(kind)
+        known = plain in BLOCKS or plain.startswith("data_") or "role" in block
         return "" if known else f"a block of type {_short(kind)} {_keys(block)}"
     if not block or BLOCK_KEYS & block.keys() or "role" in block or block.keys() in BLOCK_SHAPES:
         return ""
@@ -194,7 +197,7 @@ def is_data(key: str, item: Any) -> bool:
 def _unwrapped(block: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the block inside a format's wrapper."""
     inner = block.get(BLOCK_WRAPPERS.get(_kind(block), ""))
-    return inner if isinstance(inner, Mapping) else block
+    return inner if inner is not None and isinstance(inner, Mapping) else block
 
 
 def _holds_objects(message: Mapping[str, Any]) -> bool:
@@ -213,9 +216,9 @@ def unknown_item(message: Mapping[str, Any]) -> str:
     plain = "" if kind is None or (role and isinstance(role, str)) else _plain(kind)
     if plain in PIECES:
         return ""
-    sign = hidden_call(message) if plain in LINES else sign_of(message)
-    if sign or _tells_no_calls(message):
-        return sign or _tells_no_calls(message)
+    sign = (hidden_call(message) if plain in LINES else sign_of(message)) or _tells_no_calls(message)
+    if sign:
+        return sign
     if isinstance(role, str) and role:
         return _unknown_role(role, message)
     if kind is None:
@@ -293,9 +296,12 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
     for key, held in message.items():
         if not isinstance(key, str) or not held or held is True or key in DEFINITIONS:
             continue
-        if _is_sign(key, held) or (is_bare and _without_signs(key) in _BARE_SIGN_KEYS):
+        plain = _without_signs(key)
+        if _is_sign(plain, held) or (is_bare and plain in _BARE_SIGN_KEYS):
             return f"`{_short(key)}` of an unknown shape, in an item {_keys(message)}"
-        if depth < _DEPTH and isinstance(held, Mapping) and _without_signs(key) not in NO_CALLS_INSIDE:
+        if held.__class__ is str or depth >= _DEPTH:
+            continue
+        if isinstance(held, Mapping) and plain not in NO_CALLS_INSIDE:
             found = _sign_in(held, depth + 1)
             if found:
                 return found
@@ -305,12 +311,17 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
 def hidden_call(message: Mapping[Any, Any]) -> str:
     """Find a call or result of a known format in a place where no format has one."""
     # Level by level with a bound, so that neither a deep nor a wide message takes long.
-    level: list[tuple[str, Any]] = [(str(key), held) for key, held in message.items() if key not in DEFINITIONS]
+    level: list[tuple[str, Any]] = [
+        (str(key), held) for key, held in message.items() if isinstance(held, (dict, list)) and key not in DEFINITIONS
+    ]
     for _ in range(_CALL_DEPTH):
+        if not level:
+            break
         for place, held in level:
             if isinstance(held, dict) and part_of(held) is not None and _DEFINED.isdisjoint(held):
                 return f"a call or result below `{_short(place)}` {_keys(held)}"
-        level = [(place, each) for place, held in level for each in _inside(held)][:_MOST_INSIDE]
+        below = [(place, each) for place, held in level for each in _inside(held)][:_MOST_INSIDE]
+        level = [pair for pair in below if isinstance(pair[1], (dict, list))]
     return ""
 
 
@@ -328,8 +339,8 @@ def _inside(held: Any) -> Iterable[Any]:
     return held if isinstance(held, list) else ()
 
 
-def _is_sign(key: str, held: Any) -> bool:
-    plain = _without_signs(key)
+def _is_sign(plain: str, held: Any) -> bool:
+    """Whether a key, without separators, is named like a call and holds what a call would be."""
     if plain == "actions" and isinstance(held, Mapping):
         return not {_without_signs(str(name)) for name in held} <= ADK_ACTIONS
     if plain in _SIGN_KEYS:
@@ -342,6 +353,11 @@ def _is_sign(key: str, held: Any) -> bool:
 
 
 def _without_signs(key: str) -> str:
+    return _known_without_signs(key) if len(key) <= _LONGEST_KEY else key.replace("_", "").replace("-", "").lower()
+
+
+@lru_cache(maxsize=1024)
+def _known_without_signs(key: str) -> str:
     return key.replace("_", "").replace("-", "").lower()
 
 
@@ -361,7 +377,12 @@ def _kind(item: Mapping[str, Any]) -> str | None:
 
 def _plain(kind: str) -> str:
     """Return a type in snake case: `redactedThinking` and `redacted-thinking` become `redacted_thinking`."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).replace("-", "_").lower()
+    return _known_plain(kind) if len(kind) <= _LONGEST_KEY else _HUMP.sub("_", kind).replace("-", "_").lower()
+
+
+@lru_cache(maxsize=1024)
+def _known_plain(kind: str) -> str:
+    return _HUMP.sub("_", kind).replace("-", "_").lower()
 
 
 def _keys(item: Mapping[str, Any]) -> str:

@@ -147,6 +147,8 @@ Key = Callable[[CallRecord, Requests | None], Hashable]
 def _pair(
     records: list[CallRecord], requests: list[CallRecord], known: Requests, key: Key
 ) -> tuple[list[CallRecord], list[CallRecord]]:
+    if not records or not requests:
+        return records, requests
     waiting: dict[Hashable, list[CallRecord]] = {}
     for request in reversed(requests):
         waiting.setdefault(key(request, known), []).append(request)
@@ -202,7 +204,7 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
     If a span of the same tool was not paired, the request may be that span, and is left out. So is one that repeats the
     id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span.
     """
-    if not records:
+    if not records or not requests:
         return requests
     doubtful = {record.name for record in open_records}
     # Sets, because a run may have tens of thousands of calls, and each request is looked up in them.

@@ -139,14 +139,14 @@ def begin_of(run: Run) -> float:
     """Return when a run began; after all others if it has no times."""
     if isinstance(run, SimpleRun):
         return run.begin
-    return min((span.start_ns for span in run if span.start_ns is not None), default=inf)
+    return min([span.start_ns for span in run if span.start_ns is not None], default=inf)
 
 
 def end_of(run: Run) -> int:
     """Return when a run ended."""
     if isinstance(run, SimpleRun):
         return run.end
-    return max((span.end_ns for span in run if span.end_ns is not None), default=0)
+    return max([span.end_ns for span in run if span.end_ns is not None], default=0)
 
 
 _MOST_OPEN = 64  # calls in progress that are compared with a run: bounds the work for n parallel calls

@@ -13,6 +13,7 @@ from rightcall.reading.conventions import CallShape, Role
 from rightcall.reading.messages import (
     Exchange,
     Log,
+    Side,
     answer_in,
     exchanges_of,
     given_in,
@@ -107,6 +108,7 @@ class _Speakers:
         self.roles = roles
         self._known: dict[str | None, ReadSpan] = {}
         self._inside: dict[int, list[ReadSpan]] = {}
+        self._heard: dict[tuple[int, Side], list[Any]] = {}
         self._logs: dict[str | None, list[LogRecord]] = {}
         for record in logs:
             self._logs.setdefault(record.span_id, []).append(record)
@@ -135,20 +137,21 @@ class _Speakers:
                 return found
         return NOTHING
 
-    def messages(self, span: ReadSpan) -> dict[str, list[Any]]:
-        """Return the messages of a span and its log records, by side."""
-        found: dict[str, list[Any]] = {"input": [], "output": []}
+    def messages(self, span: ReadSpan, side: Side) -> list[Any]:
+        """Return the messages of one side of a span and its log records."""
+        known = self._heard.get((id(span), side))
+        if known is not None:
+            return known
+        found = self._heard[id(span), side] = []
         is_model = self.roles.get(id(span)) == "model"
         for holder in message_attributes(span.attributes):
-            if not holder.only_models or is_model:
-                found[holder.side] += messages_in(span.attributes, holder)
-        said = [messages_in_event(event.name, event.attributes, event.attributes) for event in span.events]
+            if holder.side == side and (is_model or not holder.only_models):
+                found += messages_in(span.attributes, holder)
+        for event in span.events:
+            found += messages_in_event(event.name, event.attributes, event.attributes).get(side, ())
         for log in self._logs.get(span.span_id, ()):
             body = log.body if isinstance(log.body, Mapping) else {}
-            said.append(messages_in_event(log.name, body, log.attributes))
-        for sides in said:
-            for side, messages in sides.items():
-                found[side] += messages
+            found += messages_in_event(log.name, body, log.attributes).get(side, ())
         return found
 
     def _speaks(self, span: ReadSpan) -> bool:
@@ -178,24 +181,25 @@ def _question(speakers: _Speakers, span: ReadSpan) -> Any:
         found = next(_values(span, _INPUT, given_in), NOTHING)
         if found is not NOTHING:
             return found
-    messages = speakers.messages(span)["input"]
+    messages = speakers.messages(span, "input")
     # If more follows it, the last text of the user may be a framework's that asks the model to try again.
     asked = question_in(messages) if messages and writer_of(messages[-1]) == "user" else None
     return asked or _of_model(speakers, span, given_in)
 
 
 def _last_word(speakers: _Speakers, span: ReadSpan) -> Any:
-    return question_in(speakers.messages(span)["input"]) or NOTHING
+    return question_in(speakers.messages(span, "input")) or NOTHING
 
 
 def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
-    messages = speakers.messages(span)
-    said = answer_in(messages["output"]) or (answer_in(messages["input"]) if not messages["output"] else None)
+    made = speakers.messages(span, "output")
+    said = answer_in(made or speakers.messages(span, "input"))
     if speakers.roles.get(id(span)) != "model":
         found = next(_values(span, _OUTPUT, returned_in), NOTHING)
         if found is not NOTHING:
             # A model with an output schema answers by a call, whose arguments Pydantic AI records as text.
-            return found if said or not any(messages.values()) else outcome(found, keeps_quotes=True)
+            is_asked = made or speakers.messages(span, "input")
+            return found if said or not is_asked else outcome(found, keeps_quotes=True)
     return said.rstrip("\n") if said else _of_model(speakers, span, returned_in)
 
 

@@ -70,7 +70,7 @@ class NotUnderstood:
     def note_messages(self, exchanges: Sequence[Exchange], where: str = "") -> None:
         """Note what in messages was not understood."""
         self._is_silent = self._is_silent or (bool(exchanges) and not where and not any(map(_speaks, exchanges)))
-        users = [call.name[:80] for exchange in exchanges for call in exchange.of_user]
+        users = [call.name[:80] for exchange in exchanges if exchange.of_user for call in exchange.of_user]
         if users:
             self._warnings.add("users", f"calls of the user were left out: {', '.join(users)}")
         for place, exchange in enumerate(exchanges, 1):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import Any
-
-import msgspec
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
@@ -261,7 +260,9 @@ def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role
         kind = span.kind
         if isinstance(kind, CallShape):
             if span.call is not None:
-                records.append(msgspec.structs.replace(span.call, span=span))
+                record = copy(span.call)
+                record.span = span
+                records.append(record)
         elif kind:
             roles[id(span)] = kind
         elif span.call is not None:

@@ -76,6 +76,8 @@ class _Plans(msgspec.Struct, gc=False):
 
     hinders: bool
     """Whether a run with such a span is not simple."""
+    has_messages: bool
+    """Whether a run with such a span is not simple, unless the span is a call."""
     may_be_calls: bool
     """Whether such a span can be a call of a simple run."""
     tells: bool
@@ -140,6 +142,8 @@ class SimpleRuns:
                 return None
             plan = self._plan(span, scope, shape, plans) if plans.may_be_calls else None
             if plan is None:
+                if plans.has_messages:
+                    return None
                 others.append((span, scope, shape))
                 tells = tells or plans.tells
             else:
@@ -154,9 +158,10 @@ class SimpleRuns:
             plans.clear()
         keys = shape.places.keys()
         hinders = bool(shape.groups) or UNREADABLE in keys
+        has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
         may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
         tells = not may_be_calls or not KEYS.isdisjoint(keys)
-        made = plans[shape] = _Plans(hinders, may_be_calls, tells, {})
+        made = plans[shape] = _Plans(hinders, has_messages, may_be_calls, tells, {})
         return made
 
     def _plan(self, span: OtlpSpan, scope: str, shape: Shape, plans: _Plans) -> _CallPlan | None:

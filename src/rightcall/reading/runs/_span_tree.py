@@ -138,15 +138,16 @@ class Tree:
 
     def look_up(self, record: CallRecord) -> None:
         """Set the parent, the agent and the surroundings of a record."""
-        record.parent = self.parent_of(record)
         span = record.span
+        found = self.enclosing(span) if span else None
+        record.parent = None if found is record else found
         if span is None:
             return
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
         record.under = around.known
         record.agent = around.agent or self._own_agent(record.agent)
         record.is_placed = not self.is_shapeless(span)
-        record.is_parent_known = self.is_known_around(span)
+        record.is_parent_known = found is not None or self._is_known_in(around, span)
 
     def agent_of(self, parent_id: str | None, named: str | None) -> str | None:
         """Return the agent of a call: the nearest around it, or the one that it names itself."""
@@ -156,7 +157,9 @@ class Tree:
         """Whether it is known which call is around a span, or that none is."""
         if self.enclosing(span) is not None:
             return True
-        around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
+        return self._is_known_in(self._surroundings(self._parents.get(span.span_id or "", span.parent_id)), span)
+
+    def _is_known_in(self, around: _Surroundings, span: Span) -> bool:
         return not around.is_doubtful and self._is_outside(around.top or span)
 
     def is_shapeless(self, span: Span | None) -> bool:
@@ -227,8 +230,10 @@ class Tree:
         return None if found is record else found
 
     def _nearest(self, above: str | None, start: str | None) -> CallRecord | None:
-        own = self._calls.get(start) if start else None
-        known, path = self._found, []
+        known = self._found
+        if above is None or above in known:
+            return known.get(above)
+        own, path = self._calls.get(start) if start else None, []
         found: CallRecord | None = None
         while above is not None:
             if above in known:

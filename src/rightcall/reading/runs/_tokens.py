@@ -56,8 +56,10 @@ _Figures = tuple[int | None, int | None]
 
 def counts_in(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the attributes that decide about tokens, of a span that keeps no others."""
+    if COUNTS.isdisjoint(attributes.keys()):
+        return _NO_COUNTS
     found = COUNTS.intersection(attributes)
-    return {key: attributes.get(key) for key in (*found, *_KINDS) if key in attributes} if found else _NO_COUNTS
+    return {key: attributes.get(key) for key in (*found, *_KINDS) if key in attributes}
 
 
 def tokens_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> _Figures:
@@ -80,16 +82,15 @@ def stated_tokens(span: ReadSpan) -> _Figures:
     if COUNTS.isdisjoint(attributes.keys()):
         return None, None
     found = _first(attributes, _INPUT), _first(attributes, _OUTPUT)
-    if found != (None, None) and any(
-        [str(attributes.get(key, "")).strip('"').lower() in _ASIDE for key in _KINDS if key in attributes]
-    ):
-        return None, None
-    return found
+    names = attributes.keys()
+    kinds = [str(attributes.get(key, "")).strip('"').lower() for key in _KINDS if key in names]
+    return (None, None) if found != (None, None) and not _ASIDE.isdisjoint(kinds) else found
 
 
 def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
+    names = attributes.keys()
     for key in keys:
-        if key not in attributes:
+        if key not in names:
             continue
         held = attributes.get(key)
         if isinstance(held, str) and held.isdecimal() and len(held) <= _MOST_DIGITS:
@@ -163,11 +164,13 @@ def _parts(forest: _Forest, roles: Mapping[int, Role], counts: Mapping[int, int]
         known: dict[int, _Part] = {}
         for span in reversed(below):
             own = id(span)
-            inner = [part for child in children.get(own, ()) if (part := known.pop(id(child), None))]
+            below_it = children.get(own)
+            inner = [part for child in below_it if (part := known.pop(id(child), None))] if below_it else []
             role, count = roles.get(own), counts.get(own)
-            if not inner and count is None and role != "model":
+            if count is None and not inner and role != "model":
                 continue  # nothing was counted in it, and nothing is missing
-            part = _closed(span, _joined(inner), role, count)
+            is_leaf = not inner and count is not None
+            part = _Part([span], [], count or 0, 0, role is None) if is_leaf else _closed(span, inner, role, count)
             if span.call is not None or isinstance(span.kind, CallShape):  # the former may be a call
                 parts.append((part, below[0]))
                 part = _Part([], [], 0, part.total + part.in_tools)
@@ -191,8 +194,9 @@ def _joined(inner: list[_Part]) -> _Part:
     return most
 
 
-def _closed(span: ReadSpan, inner: _Part, role: Role | None, count: int | None) -> _Part:
+def _closed(span: ReadSpan, parts: list[_Part], role: Role | None, count: int | None) -> _Part:
     """Return the part of a span, by what is inside it and its own count."""
+    inner = _joined(parts)
     if count is None:
         if role == "model" and not inner.counted and not inner.uncounted:
             inner.uncounted.append(span)

@@ -52,11 +52,11 @@ def _kept(key: str, log: Log, spans: Sequence[ReadSpan]) -> Any:
     for holder in (log.about, metadata, *lines):
         if isinstance(holder, Mapping) and holder.get(key) is not None:
             return holder[key]
-    for name in (key, *[f"{prefix}{key}" for prefix in _WITHIN]):
-        for span in spans:
-            if name in span.attributes:
-                return span.attributes.get(name)
-    return None
+    names = (key, *[f"{prefix}{key}" for prefix in _WITHIN])
+    wanted = frozenset(names)
+    holders = [span.attributes for span in spans if not wanted.isdisjoint(span.attributes.keys())]
+    found = [attributes.get(name) for name in names for attributes in holders if name in attributes]
+    return found[0] if found else None
 
 
 def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:

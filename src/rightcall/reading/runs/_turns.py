@@ -31,6 +31,7 @@ from ._span_tree import ReadSpan, Tree
 _NAMES = ("gen_ai.agent.name", "agent.name", "agent_name", "graph.node.id")
 # OpenTelemetry GenAI, "Invoke agent span", and the name that ADK used before it.
 _INVOKED = ("invoke_agent ", "agent_run [")
+_SILENT = Conversation()
 
 
 class UserRequest(msgspec.Struct):
@@ -330,15 +331,15 @@ class Conversations:
         logged = [said for said in self._by_logs() if said.span_id is None or said.span_id not in tools]
         found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
         _note_copies([said for said, _ in found])
-        silent = {id(said) for span, said in held if not span.failed and not has_answer(span)}
+        silent = {id(said) for span, said in held if said and not span.failed and not has_answer(span)}
         requests.is_unanswered = _is_unanswered([said for said, _ in found], silent | {id(said) for said in logged})
         found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
-        contexts = {span.span_id: tree.enclosing(span) for span in self._spans} if found else {}
-        placed = {span.span_id: tree.is_known_around(span) for span in self._spans} if found else {}
+        spans = {span.span_id: span for span in self._spans} if found else {}
         for said, turn in found:
             not_understood.note_messages([*said.input, *said.output], " of a span")
-            context = contexts.get(said.span_id)
-            requests.is_placed = placed.get(said.span_id, True)
+            span = spans.get(said.span_id)
+            context = tree.enclosing(span) if span else None
+            requests.is_placed = tree.is_known_around(span) if span else True
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
 
     def asked_and_answered(self) -> tuple[Any, Any]:
@@ -350,7 +351,9 @@ class Conversations:
     def _carried_by(self, span: ReadSpan) -> Conversation:
         known = self._carried.get(id(span))
         if known is None:
-            known = self._carried[id(span)] = self._messages.in_span(span, self._roles.get(id(span)))
+            role = self._roles.get(id(span))
+            is_silent = role != "model" and not span.events and not message_attributes(span.attributes)
+            known = self._carried[id(span)] = _SILENT if is_silent else self._messages.in_span(span, role)
         return known
 
     def _by_logs(self) -> list[Conversation]:
@@ -374,7 +377,7 @@ def _is_unanswered(conversations: Iterable[Conversation], silent: Collection[int
 
 
 def _is_blank(answer: Exchange) -> bool:
-    return answer.is_blank and not (answer.calls or answer.results or answer.message.get("finish_reason"))
+    return not (answer.calls or answer.results or answer.message.get("finish_reason")) and answer.is_blank
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:

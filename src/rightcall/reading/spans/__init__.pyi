@@ -40,5 +40,4 @@ from ._span import (
     topmost as topmost,
     undecoded as undecoded,
     unnested as unnested,
-    value_of as value_of,
 )

@@ -135,7 +135,18 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
         place = self.places.get(key)
         if place is None:
             return default
-        return value_of(self.held[place].value)
+        # Most values are strings or counts, and this decoder skips everything else. What it skipped is decoded the
+        # tolerant way.
+        raw = self.held[place].value
+        try:
+            held = _decode_plain(raw)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return _decoded_tolerantly(bytes(raw))
+        if held.stringValue is not msgspec.UNSET:
+            return held.stringValue
+        if held.intValue is not msgspec.UNSET and bytes(raw).startswith(_INTEGER):
+            return _integer(held.intValue, 0)
+        return _decoded_tolerantly(bytes(raw))
 
     def raw(self, keys: tuple[str, ...]) -> tuple[bytes, ...]:
         """Return the undecoded values of these attributes."""
@@ -147,8 +158,7 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
         return self.places.keys()
 
     def __getitem__(self, key: str) -> Any:
-        place = self.places.get(key)
-        return None if place is None else value_of(self.held[place].value)
+        return self.get(key)
 
     def __contains__(self, key: str) -> bool:
         return key in self.places
@@ -158,21 +168,6 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
 
     def __len__(self) -> int:
         return len(self.places)
-
-
-def value_of(raw: msgspec.Raw) -> Any:
-    """Return the decoded value of an attribute; None if it cannot be decoded."""
-    # Most values are strings or counts, and this decoder skips everything else. What it skipped is decoded the
-    # tolerant way.
-    try:
-        held = _decode_plain(raw)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _decoded_tolerantly(bytes(raw))
-    if held.stringValue is not msgspec.UNSET:
-        return held.stringValue
-    if held.intValue is not msgspec.UNSET and bytes(raw).startswith(_INTEGER):
-        return _integer(held.intValue, 0)
-    return _decoded_tolerantly(bytes(raw))
 
 
 def undecoded(text: str) -> tuple[Attribute, ...] | None:

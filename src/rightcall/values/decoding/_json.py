@@ -192,7 +192,9 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         value = _decode_tolerantly(text)
     if len(text) > limits.depth:  # a shorter one has no room to be too deep
-        check_shape(value, _most_nodes(text), limits)
+        opened = _most_levels(text)
+        if opened > limits.depth or len(text) > limits.nodes:
+            check_shape(value, _most_nodes(text), limits)
     return value
 
 
@@ -275,9 +277,15 @@ def _decode_tolerantly(text: str | bytes) -> Any:
 
 def _most_nodes(text: str | bytes) -> int:
     """Return an upper bound of the values in a text, cheaply: each but the first follows a bracket or a comma."""
+    commas = text.count(b",") if isinstance(text, bytes) else text.count(",")
+    return 1 + _most_levels(text) + commas
+
+
+def _most_levels(text: str | bytes) -> int:
+    """Return an upper bound of the levels in a text: each begins with a bracket."""
     if isinstance(text, bytes):
-        return 1 + text.count(b"[") + text.count(b"{") + text.count(b",")
-    return 1 + text.count("[") + text.count("{") + text.count(",")
+        return text.count(b"[") + text.count(b"{")
+    return text.count("[") + text.count("{")
 
 
 def _mark_floats(value: Any) -> Any:
