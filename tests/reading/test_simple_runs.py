@@ -37,6 +37,22 @@ def _put_agent_in_call(held: list[dict[str, Any]]) -> None:
     held[2]["parentSpanId"] = held[1]["spanId"]
 
 
+def _put_agent_beside_call(held: list[dict[str, Any]]) -> None:
+    _set(held[3], "gen_ai.operation.name", "invoke_agent")
+    held[2].update(startTimeUnixNano=held[3]["startTimeUnixNano"][:-3] + "100")
+    held[1].update(endTimeUnixNano=held[4]["endTimeUnixNano"])
+
+
+def _fail(span: dict[str, Any]) -> None:
+    _set(span, "gen_ai.tool.call.result", None)
+    span.update(status={"code": 2, "message": "boom"})
+
+
+def _overlap(held: list[dict[str, Any]]) -> None:
+    held[1].update(endTimeUnixNano=held[2]["endTimeUnixNano"])
+    held[3].update(endTimeUnixNano=held[4]["endTimeUnixNano"])
+
+
 SIMPLE: dict[str, Edit] = {
     "as it is": lambda held: None,
     "out of order": lambda held: held.reverse(),
@@ -44,14 +60,20 @@ SIMPLE: dict[str, Edit] = {
     "a question and an answer": lambda held: _ask(held),
     "tokens of the agent": lambda held: _set(held[0], "gen_ai.usage.input_tokens", {"intValue": "12"}),
     "an error as text": lambda held: _set(held[1], "gen_ai.tool.call.result", "Error: no such city"),
+    "an overlap": lambda held: held[1].update(endTimeUnixNano=held[3]["endTimeUnixNano"]),
+    "a failure": lambda held: held[1].update(status={"code": 2, "message": "boom"}),
+    "a type of error": lambda held: _set(held[1], "error.type", "ValueError"),
+    "a failure without a message": lambda held: held[1].update(status={"code": 2}),
+    "a failure instead of an output": lambda held: _fail(held[1]),
+    "two pairs at once": lambda held: _overlap(held),
     "a span of a server around": lambda held: held[0].update(name="POST /chat", attributes=[]),
 }
 """Changes after which a run is still read directly."""
 
 OTHER: dict[str, Edit] = {
     "a tie": lambda held: held[2].update(startTimeUnixNano=held[1]["startTimeUnixNano"]),
-    "an overlap": lambda held: held[1].update(endTimeUnixNano=held[3]["endTimeUnixNano"]),
     "a call in a call": lambda held: held[2].update(parentSpanId=held[1]["spanId"]),
+    "an agent beside a call that may have started it": lambda held: _put_agent_beside_call(held),
     "an agent in a call": lambda held: _put_agent_in_call(held),
     "no start": lambda held: held[1].pop("startTimeUnixNano"),
     "no end": lambda held: held[0].pop("endTimeUnixNano"),
@@ -61,8 +83,6 @@ OTHER: dict[str, Edit] = {
     "two roots": lambda held: held[1].update(parentSpanId=""),
     "a parent of zeros": lambda held: held[1].update(parentSpanId="0" * 16),
     "a root that is its own parent": lambda held: held[0].update(parentSpanId=held[0]["spanId"]),
-    "a failure": lambda held: held[1].update(status={"code": 2, "message": "boom"}),
-    "a type of error": lambda held: _set(held[1], "error.type", "ValueError"),
     "an event": lambda held: held[1].update(events=[{"name": "exception", "attributes": []}]),
     "no arguments": lambda held: _set(held[1], "gen_ai.tool.call.arguments", None),
     "arguments that are not an object": lambda held: _set(held[1], "gen_ai.tool.call.arguments", "[1]"),
@@ -124,6 +144,16 @@ def test_calls_of_a_simple_run_are_complete() -> None:
     assert (second.name, second.call_id, second.agent, second.span_id) == ("book", "call_0_1", "shop", f"{3:016x}")
     assert run.usage is not None
     assert run.usage.duration_ns == 9_000
+
+
+def test_calls_at_once_and_failures_of_a_simple_run_are_told() -> None:
+    document = _edited(_overlap)
+    _fail(spans(document)[2])
+
+    [run] = read(written(document))
+
+    assert [call.group for call in run.calls] == ["overlap-1", "overlap-1", "overlap-2", "overlap-2"]
+    assert [call.error for call in run.calls] == [None, "boom", None, None]
 
 
 def test_another_line_of_the_same_trace_joins_a_simple_run() -> None:

@@ -16,7 +16,7 @@ from ._calls import group_by_time, join, made_and_withheld, ordered, unsettled, 
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
 from ._own_calls import agents_in, is_internal
-from ._span_calls import read_span
+from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._told import told_of
 from ._turns import Conversations, Turns, turns_in
@@ -309,7 +309,7 @@ def _tool_call(record: CallRecord, agents: frozenset[str]) -> ToolCall:
         name,
         record.args,
         output,
-        (record.error or "the tool failed; no message was recorded") if failed else None,
+        (record.error or NO_MESSAGE) if failed else None,
         record.turn,
         record.group,
         record.tool_id,

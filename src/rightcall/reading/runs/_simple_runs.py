@@ -9,8 +9,8 @@ with the same functions for values, if all of this holds:
 - No span has events, messages, a conversation or a session, or cannot be read.
 - Every call follows a convention by attributes whose names and deciding values were seen before; all are of one
   instrumentation, none is MCP's, and at most one turn is recorded.
-- Every call has the name of a tool that is not the framework's own, an object as arguments, an output, and no sign of
-  a failure; they follow one another, without ties and overlaps.
+- Every call has the name of a tool that is not the framework's own, an object as arguments, and an output or a failure;
+  no two start together, and no agent or model began while one was running.
 
 Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_simple_runs.py` compares them. A
 simple run that turns out not to be alone (another line has spans of the same trace, or another run ran inside one of
@@ -43,9 +43,10 @@ from rightcall.reading.messages import Conversation, Log, message_attributes
 from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span
 from rightcall.values.trajectory import ToolCall, Trajectory
 
+from ._calls import group_by_time
 from ._input_output import KEYS, asked_and_answered
 from ._own_calls import is_named_like_own
-from ._span_calls import DEFERRAL, PARAMETERS, first_text, read_span, take_args, take_output
+from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, first_text, read_error, read_span, take_args, take_output
 from ._span_tree import ReadSpan, Tree
 from ._tokens import COUNTS
 from ._told import told_keys, told_of
@@ -58,6 +59,7 @@ _MCP = "mcp"
 _FAILED = 2  # STATUS_CODE_ERROR of opentelemetry/proto/trace/v1/trace.proto
 _HANDED = "handoff to "
 _NO_LOG = Log()
+_NO_SPAN = Span("")
 _SILENT = Conversation()
 
 
@@ -194,10 +196,10 @@ class SimpleRuns:
                 return None
             start, end = span.start_ns, span.end_ns
             record = self._record(span, plan) if start is not None and end is not None and start >= latest else None
-            if record is None or start is None or end is None:
+            if record is None or record.failed or start is None or end is None:
                 return None
             layers.add(span.scope or plan.shape.dialect)
-            made.append(_tool_call(record, span.span_id, record.agent, start, end))
+            made.append(_tool_call(record))
             latest = max(end, start + 1)
         ids = {span.span_id for span in spans}
         if len(layers) != 1 or (len(ids) < len(made) and ids != {None}):
@@ -268,34 +270,35 @@ class SimpleRuns:
         return found
 
     def _calls(self, calls: list[_Call], scope: str, tree: Tree) -> list[ToolCall] | None:
-        """Return the calls in order; None if one is not simple, or they do not follow one another."""
-        made = []
-        latest = -1
-        agents: dict[tuple[str | None, str | None], str | None] = {}
+        """Return the calls in order; None if one is not simple, or it has to be found out what ran inside another."""
+        records: list[CallRecord] = []
+        before, latest, overlap = -1, -1, False
         for span, shape, plan, parent in sorted(calls, key=_start) if _are_mixed(calls) else calls:
-            start, end = span.start_time_unix_nano or 0, span.end_time_unix_nano or 0
-            if start < latest or span.status.code == _FAILED:
-                return None
+            start, end, status = span.start_time_unix_nano or 0, span.end_time_unix_nano or 0, span.status
             attributes: Any = RawAttributes(shape, shape.places, span.attributes)
-            record = self._record(Span(span.name, "", None, None, None, None, attributes, False, "", scope), plan)
+            own, failed = (span.span_id or "").lower(), status.code == _FAILED
+            made = Span(span.name, "", own, parent, start, end, attributes, failed, status.message, scope)
+            record = self._record(made, plan) if start > before else None
             if record is None:
                 return None
-            place = (parent, record.agent)
-            if place not in agents:
-                agents[place] = tree.agent_of(*place)
-            made.append(_tool_call(record, (span.span_id or "").lower(), agents[place], start, end))
-            latest = max(end, start + 1)
-        return made
+            records.append(record)
+            overlap, before, latest = overlap or start < latest, start, max(latest, end)
+        if tree.is_at_work_inside(records):
+            return None
+        tree.settle(records)
+        if overlap:
+            group_by_time(records)
+        return [_tool_call(record) for record in records]
 
     def _record(self, span: Span, plan: _CallPlan) -> CallRecord | None:
         """Read a call by its plan; None if more has to be asked about it."""
         known, attributes = plan.shape, span.attributes
-        name = attributes[known.tool[0]]
+        name = attributes.get(known.tool[0])
         if name.__class__ is not str or not (name in self._names or self._is_plain(name)):
             return None
         if span.name.startswith(_HANDED) or not (plan.is_told or not may_tell_kind(span.name)):
             return None
-        if plan.filled and any([attributes[key] in (None, "") for key in plan.filled]):
+        if plan.filled and any([attributes.get(key) in (None, "") for key in plan.filled]):
             return None
         convention = known.convention
         record = CallRecord(name, span, convention.name)
@@ -306,11 +309,15 @@ class SimpleRuns:
         if known.agent:
             record.agent = first_text(attributes, known.agent)
         key = known.args[0]
-        take_args(record, convention, attributes, key, attributes[key], self._limits)
+        take_args(record, convention, attributes, key, attributes.get(key), self._limits)
         if record.args.__class__ is not dict:
             return None
-        take_output(record, convention, attributes, attributes[known.output[0]], self._limits)
-        return None if record.output is NOTHING or record.failed else record
+        if known.output:
+            take_output(record, convention, attributes, attributes.get(known.output[0]), self._limits)
+        if span.failed or record.failed or known.may_fail:
+            read_error(record, convention, span, ())
+        is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
+        return record if is_whole else None
 
     def _is_plain(self, name: str) -> bool:
         """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
@@ -350,23 +357,21 @@ def _planned(span: Span, shape: Shape) -> _CallPlan | None:
     is_told = not KIND_KEYS.isdisjoint(places)
     if not isinstance(kind, CallShape) or not (is_told or not may_tell_kind(span.name)):
         return None
-    if not (kind.tool and kind.args and kind.output) or kind.may_fail or kind.args[0] == PARAMETERS:
-        return None
-    if kind.convention.name == _MCP:
+    if not (kind.tool and kind.args) or kind.args[0] == PARAMETERS or kind.convention.name == _MCP:
         return None
     # Values that decide are part of what the plan is found by, and a tool's name is looked at in any case.
     known = {kind.tool[0], *shape.deciding}
     return _CallPlan(kind, is_told, tuple([key for key in places if key in MARKS_OF_ANY_VALUE and key not in known]))
 
 
-def _tool_call(
-    record: CallRecord, span_id: str | None, agent: str | None, start: int | None, end: int | None
-) -> ToolCall:
-    name, args, output, tool_id, call_id = record.name, record.args, record.output, record.tool_id, record.call_id
-    odd = output.__class__ is str and reads_like_error(output)
-    return ToolCall(
-        name, args, output, None, None, None, tool_id, call_id, span_id, None, agent, start, end, "span", odd
-    )
+def _tool_call(record: CallRecord) -> ToolCall:
+    output, error, span = record.output, None, record.span or _NO_SPAN
+    if record.failed:
+        output, error = None if output is NOTHING else output, record.error or NO_MESSAGE
+    odd = error is None and output.__class__ is str and reads_like_error(output)
+    name, args, group, agent = record.name, record.args, record.group, record.agent
+    tool_id, call_id, own, start, end = record.tool_id, record.call_id, span.span_id, span.start_ns, span.end_ns
+    return ToolCall(name, args, output, error, None, group, tool_id, call_id, own, None, agent, start, end, "span", odd)
 
 
 def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) -> bool:

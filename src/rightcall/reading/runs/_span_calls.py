@@ -42,6 +42,8 @@ from ._tokens import counts_in
 _LONGEST_PLACEHOLDER = 20  # a longer text is not hashed to look it up: arguments may have megabytes
 PARAMETERS = "tool.parameters"
 """An attribute with the arguments of a call, or with the definition of its tool."""
+NO_MESSAGE = "the tool failed; no message was recorded"
+"""The error of a call that failed without a message."""
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
 _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 """OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
@@ -129,7 +131,7 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
     if events:
         _read_events(record, convention, attributes, events, limits)
     if span.failed or events or record.failed or shape.may_fail:
-        _read_error(record, convention, span, events)
+        read_error(record, convention, span, events)
     if DEFERRAL in attributes or record.failed:
         record.withheld = _deferral(attributes, events)
     return record
@@ -230,7 +232,8 @@ def _is_worthless(held: Any) -> bool:
     return held is None or is_scrubbed(held)
 
 
-def _read_error(record: CallRecord, convention: Convention, span: Span, events: Iterable[Event]) -> None:
+def read_error(record: CallRecord, convention: Convention, span: Span, events: Iterable[Event]) -> None:
+    """Note in a record that the call failed, and why, if its span says so."""
     attributes = span.attributes
     exceptions = [event.attributes or {} for event in events if event.name == "exception"]
     # OpenTelemetry, "Recording errors": `error.type` is set on errors only, and an exception may be an event as well.

@@ -149,9 +149,23 @@ class Tree:
         record.is_placed = not self.is_shapeless(span)
         record.is_parent_known = found is not None or self._is_known_in(around, span)
 
-    def agent_of(self, parent_id: str | None, named: str | None) -> str | None:
-        """Return the agent of a call: the nearest around it, or the one that it names itself."""
-        return self._surroundings(parent_id).agent or self._own_agent(named)
+    def settle(self, records: list[CallRecord]) -> None:
+        """Set the agents and the surroundings of calls that no other call encloses."""
+        around: dict[str | None, _Surroundings] = {}
+        for record in records:
+            parent = record.span.parent_id if record.span else None
+            if parent not in around:
+                around[parent] = self._surroundings(parent)
+            found = around[parent]
+            record.under, record.agent = found.known, found.agent or self._own_agent(record.agent)
+
+    def is_at_work_inside(self, records: list[CallRecord]) -> bool:
+        """Whether an agent or a model began while a call was running, so that the call may have started it."""
+        first = records[0].span.start_ns or 0 if records and records[0].span else 0
+        later = [span.start_ns for span in self._spans.values() if id(span) in self._roles]
+        later = [start for start in later if start is not None and start > first]
+        within = _Intervals(records) if later else None
+        return within is not None and any([within.hold(start) for start in later])
 
     def is_known_around(self, span: Span) -> bool:
         """Whether it is known which call is around a span, or that none is."""
