@@ -74,6 +74,7 @@ def test_a_prompt_that_repeats_a_call_adds_none(name: str, is_late: bool) -> Non
 
     assert [(call.name, call.args, call.output) for call in found.calls] == [("refund", {"id": 7}, "ok")]
     assert (found.input, found.output) == ("Refund order 7", "Done.")
+    assert not found.calls[0].unrecorded
 
 
 AGENT = span(1, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"}, name="invoke_agent shop")

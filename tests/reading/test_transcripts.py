@@ -156,6 +156,8 @@ def test_the_stream_of_gemini_cli_is_read() -> None:
         [
             {"type": "init", "session_id": "s1", "model": "gemini-3"},
             {"type": "message", "role": "user", "content": "Refund order 7."},
+            {"type": "message", "role": "assistant", "content": "I will ", "delta": True},
+            {"type": "message", "role": "assistant", "content": "look.", "delta": True},
             {"type": "tool_use", "tool_name": "refund", "tool_id": "c1", "parameters": {"order": 7}},
             {"type": "tool_result", "tool_id": "c1", "status": "success", "output": "ok"},
             {"type": "message", "role": "assistant", "content": "Do", "delta": True},

@@ -272,6 +272,16 @@ def test_the_first_call_is_the_first_that_went_well_where_failures_are_left_out(
     assert statuses(ruled({"first": "login"}, calls, failed="ignore")) == ["holds"]
 
 
+@pytest.mark.parametrize("rule", [{"first": "login"}, {"last": "login"}], ids=["first", "last"])
+@pytest.mark.parametrize(("failed", "status"), [("count", "holds"), ("ignore", "open")])
+def test_a_call_that_may_have_failed_is_the_first_where_failures_count(
+    rule: dict[str, str], failed: str, status: str
+) -> None:
+    calls = [made("login", output="Error: no", suspected_error=True)]
+
+    assert statuses(ruled(rule, calls, failed=failed)) == [status]
+
+
 def test_calls_that_a_trace_may_lack_leave_open_what_they_could_mend() -> None:
     calls = (made("cancel"), made("refund"), made("read_a"))
     result = ruled([REFUND, READS], Trajectory(calls=calls, calls_recorded=False))

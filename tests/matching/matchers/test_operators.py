@@ -122,6 +122,17 @@ def test_any_python_object_decides_by_its_own_equality() -> None:
     assert not expectation.matches({"id": -5, "name": "laptop"})
 
 
+@pytest.mark.parametrize("held", [IsPositiveInt, [1, IsPositiveInt], {"$gt": 1, "id": IsPositiveInt}], ids=type)
+def test_an_object_decides_in_a_literal_too_also_of_a_list_without_order(held: Any) -> None:
+    expectation = compile_value({"$unordered": [{"$literal": held}, "x"]})
+
+    def given(number: int) -> Any:
+        return number if held is IsPositiveInt else [1, number] if isinstance(held, list) else {"$gt": 1, "id": number}
+
+    assert expectation.matches(["x", given(5)])
+    assert not expectation.matches(["x", given(-5)])
+
+
 @pytest.mark.parametrize(
     ("expected", "message"),
     [
