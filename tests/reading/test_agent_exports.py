@@ -738,3 +738,19 @@ def test_a_chat_is_still_a_chat_without_calls() -> None:
 
     assert made.calls_recorded
     assert made.calls == ()
+
+
+@pytest.mark.parametrize(("about", "answer"), [({"call_type": "acompletion"}, "Done."), ({}, "Sure:")])
+def test_a_request_may_end_with_what_the_model_is_to_go_on_with_where_litellm_says_so(
+    about: dict[str, str], answer: str
+) -> None:
+    asked = [ASKED, {"role": "assistant", "content": "Sure:"}]
+    row = {
+        **about,
+        "messages": asked,
+        "response": {"choices": [{"message": {"role": "assistant", "content": "Done."}}]},
+    }
+
+    [made] = read(json.dumps([row]).encode())
+
+    assert made.output == answer

@@ -103,6 +103,8 @@ def _server(inner: dict[str, Any], around: str) -> list[dict[str, Any]]:
         ({"messages": ["content='x' additional_kwargs={} tool_calls=[{'name': 'a', 'args': {}}]"]}, None),
         ({"messages": ["content='x' additional_kwargs={} tool_call_id='c1'"]}, None),
         ({"messages": [{"role": "assistant", "content": "x", "tool_calls": [{"name": "a", "args": {}}]}]}, None),
+        ({"messages": [{"role": "assistant", "content": '[{"total": 3}]'}]}, '[{"total": 3}]'),
+        ({"messages": [{"role": "assistant", "content": '[{"text": "Shipped."}]'}]}, "Shipped."),
         ({"messages": [{"role": "user", "content": "x"}]}, None),
         ({"raw": "Shipped.", "tasks_output": [], "token_usage": {}}, "Shipped."),
         ({"raw": "Shipped.", "expected_output": "a word", "agent": "billing"}, "Shipped."),

@@ -152,6 +152,12 @@ def test_the_size_of_a_time_shows_its_unit(time: int, unit: int, write: type[int
     assert call.start_ns == time * unit
 
 
+def test_of_two_columns_that_may_hold_a_field_the_better_name_wins() -> None:
+    [call] = only([row(timestamp=5 * 10**18, time=6 * 10**18)]).calls
+
+    assert call.start_ns == 2 * 10**18
+
+
 def test_a_status_and_events_of_a_row_count() -> None:
     event = {"event_name": "exception", "timestamp": 1, "attributes": {"exception.message": "no such shop"}}
 

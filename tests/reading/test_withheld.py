@@ -204,3 +204,12 @@ def test_calls_in_a_message_of_the_user_are_not_the_agents() -> None:
     trajectory = read_messages([ASKED, asked, gives("u", "on"), asks(("look", "c", "{}")), gives("c", "ok")])
 
     assert (trajectory.names, trajectory.calls_recorded) == (("look",), True)
+
+
+@pytest.mark.parametrize("author", ["role", "source", "kind"])
+@pytest.mark.parametrize("wrapping", ["message", "data", "content"])
+def test_calls_of_the_user_are_not_the_agents_in_whatever_they_are_wrapped(wrapping: str, author: str) -> None:
+    asked = {wrapping: {author: "user", "tool_calls": [{"id": "u", "name": "toggle", "arguments": {}}]}}
+    trajectory = read_messages([ASKED, asked, asks(("look", "c", "{}")), gives("c", "ok")])
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("look",), True)

@@ -76,6 +76,18 @@ def test_five_of_five_says_little_about_all_of_five() -> None:
     assert all_of_k_interval([Trials(5, 5)], 5) == near(0.057840, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("k", "confidence", "low", "high"),
+    [(1, 0.95, 0.540154, 1.0), (1, 0.9, 0.607849, 0.992151), (2, 0.95, 0.167956, 1.0)],
+)
+def test_all_of_k_of_several_cases_is_the_mean_with_its_t_interval(
+    k: int, confidence: float, low: float, high: float
+) -> None:
+    cases = [Trials(4, 5), Trials(3, 5), Trials(5, 5), Trials(4, 5)]
+
+    assert all_of_k_interval(cases, k, confidence) == near(low, high)
+
+
 def test_cases_that_ran_unequally_often() -> None:
     cases = [Trials(3, 3), Trials(9, 10), Trials(1, 1)]
 
