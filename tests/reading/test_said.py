@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from tests.reading.corpus import recordings
 from tests.reading.traces import call, request, span
 from tests.walls import for_each
@@ -119,6 +120,17 @@ def test_two_instrumentations_of_one_call_of_a_model_are_one_message() -> None:
     one = request(model(2, [USER], [TOLD], endTimeUnixNano="5000"), scope="one")
 
     assert [each.writer for each in kept([one, beside]).messages] == ["user", "model"]
+
+
+@pytest.mark.parametrize(
+    ("end", "text"), [("5000", "I do not know."), ("2900", "I look it up.")], ids=["words", "times"]
+)
+def test_two_instrumentations_of_two_calls_of_a_model_are_two_messages(end: str, text: str) -> None:
+    other = {"role": "assistant", "parts": [{"type": "text", "content": text}]}
+    beside = request(model(3, [USER], [other]), scope="two")
+    one = request(model(2, [USER], [TOLD], endTimeUnixNano=end), scope="one")
+
+    assert [each.writer for each in kept([one, beside]).messages].count("model") == 2
 
 
 def test_long_texts_are_cut_and_counted() -> None:

@@ -53,6 +53,15 @@ def _overlap(held: list[dict[str, Any]]) -> None:
     held[3].update(endTimeUnixNano=held[4]["endTimeUnixNano"])
 
 
+def _put_server_around(held: list[dict[str, Any]]) -> None:
+    begin, end = int(held[0]["startTimeUnixNano"]) - 500, int(held[0]["endTimeUnixNano"]) + 500
+    times = {"startTimeUnixNano": str(begin), "endTimeUnixNano": str(end)}
+    held[0]["parentSpanId"] = "00f067aa0ba902b7"
+    held.append(
+        {**held[0], "spanId": "00f067aa0ba902b7", "parentSpanId": "", "name": "POST", "attributes": [], **times}
+    )
+
+
 SIMPLE: dict[str, Edit] = {
     "as it is": lambda held: None,
     "out of order": lambda held: held.reverse(),
@@ -66,7 +75,8 @@ SIMPLE: dict[str, Edit] = {
     "a failure without a message": lambda held: held[1].update(status={"code": 2}),
     "a failure instead of an output": lambda held: _fail(held[1]),
     "two pairs at once": lambda held: _overlap(held),
-    "a span of a server around": lambda held: held[0].update(name="POST /chat", attributes=[]),
+    "a span of a server in place of the agent": lambda held: held[0].update(name="POST /chat", attributes=[]),
+    "a span of a server around the agent": lambda held: _put_server_around(held),
 }
 """Changes after which a run is still read directly."""
 
