@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -90,9 +91,9 @@ def support(browser: Browser, shared: Path) -> Path:
 
 
 @pytest.fixture
-def project(browser: Browser, tmp_path: Path) -> Iterator[tuple[Path, str]]:
-    """The same project, to be written to, and the address of a viewer that was started in it."""
-    write_support(tmp_path / "project")
+def project(support: Path, tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A copy of that project, to be written to, and the address of a viewer that was started in it."""
+    copytree(support, tmp_path / "project")
     viewer = Viewer(Path(".rightcall") / "runs", cwd=tmp_path / "project")
     yield tmp_path / "project", viewer.url
     viewer.close()

@@ -5,9 +5,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from tests.processes import rightcall
+from tests.projects import make_project
 from tests.reading.traces import call, line, span
 from tests.waiting import PATIENCE, until
 
@@ -44,15 +46,20 @@ cases:
 """
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def passed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a run of five repeats, all of which passed, as the file `base.json`."""
-    (tmp_path / "agent.py").write_text(AGENT)
-    (tmp_path / "shop.yaml").write_text(CASES)
-    assert rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "5", cwd=tmp_path).returncode == 0
-    assert rightcall("baseline", "last", "--to", "base.json", cwd=tmp_path).returncode == 0
-    (tmp_path / "count").unlink()
-    return tmp_path
+    folder = make_project(tmp_path_factory.mktemp("passed"), {"agent.py": AGENT, "shop.yaml": CASES})
+    assert rightcall("run", "agent.py:answer", "shop.yaml", "--repeat", "5", cwd=folder).returncode == 0
+    assert rightcall("baseline", "last", "--to", "base.json", cwd=folder).returncode == 0
+    (folder / "count").unlink()
+    return folder
+
+
+@pytest.fixture
+def shop(passed: Path, tmp_path: Path) -> Path:
+    """A copy of that project."""
+    return copytree(passed, tmp_path, dirs_exist_ok=True)
 
 
 def gated(shop: Path, *options: str) -> tuple[int, str]:
