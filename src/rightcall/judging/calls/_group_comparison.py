@@ -95,7 +95,9 @@ class GroupedComparison(Comparison):
         pairs = pairs | left.pairs
         full = {index for index in pairs if index not in left.pairs or index in left.accepted}
         in_place = {index for index in pairs if index not in left.pairs} | (left.near - left.accepted)
-        lines = lines_of(pairs, full, in_place, len(self.entries), len(self.selection.calls))
+        columns = [pairs.get(index, -1) for index in range(len(self.entries))]
+        matched = [column if index in full else -1 for index, column in enumerate(columns)]
+        lines = lines_of(columns, matched, {pairs[index] for index in in_place}, len(self.selection.calls))
         return [
             msgspec.structs.replace(line, kind="skipped")
             if line.kind == "missing" and self.entries[line.expected].skipped

@@ -12,7 +12,6 @@ from rightcall.matching.alignment import (
     common_subsequence,
     longest_run,
     maximum_pairing,
-    only_pairing,
     related_subsequence,
 )
 
@@ -42,28 +41,38 @@ def align_calls(
     patterns.
     """
     rows = relation.sure
-    matched = only_pairing(rows)
-    if matched is None:
-        choice = maximum_pairing(rows, related_subsequence(rows, len(actual)))
-        matched = {index: column for index, column in enumerate(choice) if column >= 0}
-    pairs = matched if relation.is_certain else matched | _undecided(matched, relation.possible)
-    if len(pairs) < len(expected) and len(pairs) < len(actual):
-        pairs = pairs | _leftovers_by_name(pairs, expected, actual)
-    pairs = pairs | _leftovers_by_pattern(pairs, starred, actual) if starred else pairs
-    indices = sorted(pairs)
-    run = longest_run([pairs[index] for index in indices])
-    in_place = pairs if len(run) == len(pairs) else {indices[place] for place in run}
-    return lines_of(pairs, matched, in_place, len(expected), len(actual))
+    matched = _only_columns(rows) or maximum_pairing(rows, related_subsequence(rows, len(actual)))
+    columns = matched if relation.is_certain else _with_undecided(matched, relation.possible)
+    columns = _with_names(columns, expected, actual)
+    if starred:
+        columns = _with_patterns(columns, starred, actual)
+    paired = [column for column in columns if column >= 0]
+    return lines_of(columns, matched, {paired[place] for place in longest_run(paired)}, len(actual))
 
 
-def _undecided(matched: dict[int, int], possible: Sequence[Row]) -> dict[int, int]:
-    """Pairs of what `matched` leaves over where the trace does not say whether they match."""
-    taken = set(matched.values())
+def _only_columns(rows: Sequence[Row]) -> list[int] | None:
+    """The column of each row, -1 for none, where no row has a choice and no two want one column."""
+    columns: list[int] = []
+    taken: set[int] = set()
+    for row in rows:
+        if not row:
+            columns.append(-1)
+        elif len(row) == 1 and row[0] not in taken:
+            columns.append(row[0])
+            taken.add(row[0])
+        else:
+            return None
+    return columns
+
+
+def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int]:
+    """The columns, with pairs of what is left where the trace does not say whether they match."""
+    taken = set(columns)
     rows = [
-        () if index in matched else [column for column in row if column not in taken]
-        for index, row in enumerate(possible)
+        () if column >= 0 else [each for each in row if each not in taken]
+        for column, row in zip(columns, possible, strict=True)
     ]
-    return {index: column for index, column in enumerate(maximum_pairing(rows)) if column >= 0}
+    return [max(pair) for pair in zip(columns, maximum_pairing(rows), strict=True)]
 
 
 def align_start(expected: int, actual: int) -> list[Line]:
@@ -83,66 +92,66 @@ def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
         return align_start(len(expected), len(actual))
     ids: dict[str, int] = {}
     numbered = [ids.setdefault(name, len(ids)) for name in expected]
-    columns = [column for column, name in enumerate(actual) if name in ids]
-    common = common_subsequence(numbered, [ids[actual[column]] for column in columns])
-    in_place = {index: columns[place] for index, place in common}
-    pairs = in_place | _leftovers_by_name(in_place, expected, actual)
-    return lines_of(pairs, pairs, in_place, len(expected), len(actual))
+    known = [column for column, name in enumerate(actual) if name in ids]
+    columns = [-1] * len(expected)
+    for index, place in common_subsequence(numbered, [ids[actual[column]] for column in known]):
+        columns[index] = known[place]
+    in_place = set(columns)
+    columns = _with_names(columns, expected, actual)
+    return lines_of(columns, columns, in_place, len(actual))
 
 
-def _leftovers_by_name(pairs: dict[int, int], expected: Sequence[str], actual: Sequence[str]) -> dict[int, int]:
-    """Pairs of what `pairs` leaves over: the first of a name with the first of that name, and so on."""
-    taken = set(pairs.values())
+def _with_names(columns: list[int], expected: Sequence[str], actual: Sequence[str]) -> list[int]:
+    """The columns, with pairs of what is left: the first of a name with the first of that name, and so on."""
+    left = columns.count(-1)
+    if left == 0 or len(columns) - left == len(actual):
+        return columns
+    taken = set(columns)
     waiting: dict[str, list[int]] = {}
     for column in range(len(actual) - 1, -1, -1):
         if column not in taken:
             waiting.setdefault(actual[column], []).append(column)
-    leftovers: dict[int, int] = {}
-    for index, name in enumerate(expected):
-        if index not in pairs and (columns := waiting.get(name)):
-            leftovers[index] = columns.pop()
-    return leftovers
+    found = columns.copy()
+    for index, column in enumerate(columns):
+        if column < 0 and (others := waiting.get(expected[index])):
+            found[index] = others.pop()
+    return found
 
 
-def _leftovers_by_pattern(
-    pairs: dict[int, int], starred: Mapping[int, Pattern], actual: Sequence[str]
-) -> dict[int, int]:
-    """Pairs of what `pairs` leaves over of names with `*`: each with the first call that is left and fits."""
-    taken = set(pairs.values())
+def _with_patterns(columns: Sequence[int], starred: Mapping[int, Pattern], actual: Sequence[str]) -> list[int]:
+    """The columns, with pairs of what is left of names with `*`: each with the first call that is left and fits."""
+    taken, found = set(columns), list(columns)
     left = dict.fromkeys([column for column in range(len(actual)) if column not in taken])
-    leftovers: dict[int, int] = {}
     for index, pattern in starred.items():
-        column = None if index in pairs else next((each for each in left if pattern.takes(actual[each])), None)
-        if column is not None:
-            leftovers[index] = column
-            del left[column]
-    return leftovers
+        if found[index] < 0:
+            found[index] = next((each for each in left if pattern.takes(actual[each])), -1)
+            left.pop(found[index], None)
+    return found
 
 
-def lines_of(
-    pairs: dict[int, int],
-    matched: Container[int],
-    in_place: Container[int],
-    expected_count: int,
-    actual_count: int,
-) -> list[Line]:
-    """The lines in the order of the expected calls, extra calls before the next call that is in place."""
-    taken = set(pairs.values())
-    extras = [column for column in range(actual_count - 1, -1, -1) if column not in taken]
-    next_extra = extras[-1] if extras else actual_count
+def lines_of(columns: Sequence[int], matched: Sequence[int], in_place: Container[int], actual_count: int) -> list[Line]:
+    """The lines in the order of the expected calls, extra calls before the next call that is in place.
+
+    Args:
+        columns: The actual call beside each expected one, -1 for none.
+        matched: The same, as far as it is as expected.
+        in_place: The actual calls that are in their place.
+        actual_count: How many actual calls there are.
+    """
+    taken, following = set(columns), 0
     lines: list[Line] = []
-    for index in range(expected_count):
-        column = pairs.get(index)
-        if column is None:
+    for index, column in enumerate(columns):
+        if column < 0:
             lines.append(Line("missing", index, -1))
-        elif index not in in_place:
-            lines.append(Line("moved" if index in matched else "mismatch", index, column, True))
+        elif column not in in_place:
+            lines.append(Line("moved" if matched[index] >= 0 else "mismatch", index, column, True))
         else:
-            while next_extra < column:
-                lines.append(Line("extra", -1, extras.pop()))
-                next_extra = extras[-1] if extras else actual_count
-            lines.append(Line("match" if index in matched else "mismatch", index, column))
-    lines.extend([Line("extra", -1, column) for column in reversed(extras)])
+            while following < column:
+                if following not in taken:
+                    lines.append(Line("extra", -1, following))
+                following += 1
+            lines.append(Line("match" if matched[index] >= 0 else "mismatch", index, column))
+    lines.extend([Line("extra", -1, column) for column in range(following, actual_count) if column not in taken])
     return lines
 
 
