@@ -11,7 +11,7 @@ import pytest
 from tests.reading.reference import written
 
 from rightcall.reading import INPUT_FORMATS
-from rightcall.reading.formats._row_columns import SPELLINGS
+from rightcall.reading.formats._rows import SPELLINGS
 from rightcall.reading.runs._grouping import GROUPINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "traces.md").read_text()

@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 from msgspec.structs import replace
 
-from rightcall.cases.evalsets import Case, cases_with_tags
+from rightcall.cases.evalsets import Case, cases_with_tags, quarantined_cases
 from rightcall.errors import StoreError
 from rightcall.reporting.changes import Base, GatePlan, GateRule, gate, gate_base, gate_sides_in, one_look
 from rightcall.reporting.reports import Report, gate_lines, gate_record
-from rightcall.reporting.store import RunFolder
-from rightcall.values.results import count_text
+from rightcall.reporting.store import GateRecord, RunFolder, case_digest
+from rightcall.scale.request import Request
+from rightcall.values.results import CaseRepeats, count_text
 
+from ._options import runs_folder
 from ._runs import name_of
 from ._terminal import Screen
 
@@ -114,3 +117,49 @@ def gate_plan(
         rounds_of=rounds_of or {},
         needed=options["needed"],
     )
+
+
+class ScoreGate:
+    """What a gate asks of recorded traces. The base is found before any trace is read.
+
+    Raises:
+        RightcallError: the base cannot be read, or no case has a tag of `--must`.
+        click.UsageError: the results are not kept, or there are no cases.
+    """
+
+    def __init__(self, request: Request, options: Mapping[str, Any]) -> None:
+        self._cases = list(request.expected.cases)
+        self._options = options
+        self._base: Base | None = None
+        self._needed = {case.id: case.min_repeat_pass for case in self._cases if case.min_repeat_pass is not None}
+        if not options["keep"] or request.evalset is None:
+            raise click.UsageError("a gate compares the cases of an eval set, and is kept: give --evalset and --keep")
+        if options["fail_fast"]:
+            raise click.UsageError("a gate looks at all traces, and --fail-fast stops before: give one of them")
+        if options["gate"] is not None:
+            self._base = gate_base(options["gate"], request.evalset, runs_folder(options["runs"]))
+        self.record({})
+
+    def record(self, repeats: Mapping[str, CaseRepeats]) -> GateRecord | None:
+        """Return what the gate says of all traces."""
+        from rightcall.reporting.reports import gate_record
+
+        quarantined = quarantined_cases(self._cases)
+        repeats = {case_id: each for case_id, each in repeats.items() if case_id not in quarantined}
+        rounds_of = {case_id: len(each.verdicts) for case_id, each in repeats.items()}
+        most = max(rounds_of.values(), default=1)
+        questions = {case.id: case_digest(case).partition("-")[0] for case in self._cases if case.id in repeats}
+        options = {**self._options, "least": most, "most": most, "needed": self._needed}
+        others = self._others() | frozenset(quarantined)
+        plan = gate_plan(options, self._base, self._cases, questions, others, rounds_of)
+        trials = [
+            (each, place, verdict) for each, all_of in repeats.items() for place, verdict in enumerate(all_of.verdicts)
+        ]
+        decision = one_look(plan, trials)
+        return gate_record(decision) if decision is not None else None
+
+    def _others(self) -> frozenset[str]:
+        """Return the cases of the eval set that `--case` and `--tag` leave out."""
+        chosen = {case.id for case in self._cases}
+        is_part = self._options["cases"] or self._options["tags"] or self._options["failed"]
+        return frozenset(self._base.sides if is_part and self._base is not None else ()) - chosen

@@ -18,8 +18,7 @@ from rightcall.errors import DocumentError
 from rightcall.judging import is_word
 from rightcall.values.trajectory import Trajectory
 
-from ._slots import Positions, Slot, calls_of, common_args, is_failed, line_up
-from ._structure import Tree, structure, unordered
+from ._slots import Positions, Slot, Tree, calls_of, common_args, is_failed, line_up, structure, unordered
 
 ENOUGH = 0.9
 """The share of left-out runs that a level has to accept, or the next weaker one is taken."""

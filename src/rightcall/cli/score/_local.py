@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rightcall.judging.models import Compared
     from rightcall.reporting.store import GateRecord, Journal, RunFolder, Sample
 
-    from ._gating import ScoreGate
+    from .._gate import ScoreGate
     from ._push import Sender
 
 _IN_MEMORY = 256
@@ -90,7 +90,7 @@ def _gate(request: Request, options: Mapping[str, Any]) -> ScoreGate | None:
     """Return the gate that decides the exit code, if one is asked for."""
     if options["gate"] is None and options["min_rate"] is None and not options["must"]:
         return None
-    from ._gating import ScoreGate
+    from .._gate import ScoreGate
 
     return ScoreGate(request, options)
 

@@ -8,13 +8,15 @@ from ._endpoint import (
     retry_after as retry_after,
 )
 from ._labels import Agreement as Agreement, Compared as Compared, read_labels as read_labels
-from ._question import (
+from ._reply import (
     FIXED as FIXED,
     JudgeError as JudgeError,
     Question as Question,
     QuestionBlock as QuestionBlock,
+    Reply as Reply,
     Rubric as Rubric,
+    RubricReply as RubricReply,
     calls_of as calls_of,
+    parse_reply as parse_reply,
     prompt_text as prompt_text,
 )
-from ._reply import Reply as Reply, RubricReply as RubricReply, parse_reply as parse_reply

@@ -15,8 +15,7 @@ from rightcall.judging.core import Execution
 from rightcall.values.results import Finding, JudgedRubric, JudgedSample, JudgeJustification, NamedCall, call_text
 
 from ._endpoint import Asked, EndpointJudge, Sampling, Settings
-from ._question import FIXED, JudgeError, Question, Rubric
-from ._reply import Reply, RubricReply, parse_reply
+from ._reply import FIXED, JudgeError, Question, Reply, Rubric, RubricReply, parse_reply
 
 _FORMAT = 1
 _MOST_BYTES = 1024 * 1024

@@ -13,8 +13,7 @@ import msgspec
 
 from rightcall.errors import ConfigurationError, install_command, shown
 
-from ._question import JudgeError, Question
-from ._reply import MOST_REPLY_BYTES
+from ._reply import MOST_REPLY_BYTES, JudgeError, Question
 
 LONGEST_WAIT = 30.0
 """Seconds between attempts, at most, where the endpoint does not ask for more."""

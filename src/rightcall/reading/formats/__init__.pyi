@@ -33,11 +33,11 @@ from ._row_cells import (
     span_of_cells as span_of_cells,
     without_nulls as without_nulls,
 )
-from ._row_columns import (
+from ._rows import (
     OPENED as OPENED,
     Path as Path,
     attribute_columns as attribute_columns,
     fields_of as fields_of,
     folded as folded,
+    is_header as is_header,
 )
-from ._rows import is_header as is_header

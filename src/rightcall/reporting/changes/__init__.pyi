@@ -1,4 +1,3 @@
-from ._base import Base as Base, gate_base as gate_base, gate_sides_in as gate_sides_in
 from ._comparison import (
     CaseChange as CaseChange,
     CaseSide as CaseSide,
@@ -11,6 +10,7 @@ from ._comparison import (
     sides_of as sides_of,
 )
 from ._gate import (
+    Base as Base,
     Gate as Gate,
     GatedCase as GatedCase,
     GateRule as GateRule,
@@ -18,6 +18,8 @@ from ._gate import (
     GateVerdict as GateVerdict,
     LeftOut as LeftOut,
     gate as gate,
+    gate_base as gate_base,
+    gate_sides_in as gate_sides_in,
 )
 from ._path_changes import (
     ComparedCall as ComparedCall,

@@ -1,5 +1,4 @@
 from ._blocks import CaseBlock as CaseBlock, case_blocks as case_blocks, decided_verdict as decided_verdict
-from ._call_tree import CallRow as CallRow, Lane as Lane, rows as rows
 from ._causes import Problem as Problem, problems_of as problems_of, reported_findings as reported_findings
 from ._comparison_lines import (
     change_words as change_words,
@@ -87,4 +86,10 @@ from ._steadiness_lines import (
     steadiness_lines as steadiness_lines,
     trials_text as trials_text,
 )
-from ._trajectory_lines import dim_lines as dim_lines, trajectory_lines as trajectory_lines
+from ._trajectory_lines import (
+    CallRow as CallRow,
+    Lane as Lane,
+    dim_lines as dim_lines,
+    rows as rows,
+    trajectory_lines as trajectory_lines,
+)
