@@ -33,7 +33,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[str, ...] = ()
     """None of these."""
     case_ids: frozenset[str] | None = None
-    """Only these of the cases select_cases by the two above; all of them by default."""
+    """Only these of the cases chosen by the two above; all of them by default."""
     join: Join = "auto"
     compare_with: str | None = None
     """The key of the metadata that has the verdict of the source, to compare with ours."""
@@ -44,8 +44,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, cases: Sequence[Case]) -> list[Case]:
         """Return the chosen cases. Raises `InputError` if a glob or tag matches none."""
-        chosen = select_checks(select_cases(cases, self.case_globs, self.tags), self.evaluators, self.skipped)
-        return chosen if self.case_ids is None else [case for case in chosen if case.id in self.case_ids]
+        if self.case_globs or self.tags:
+            cases = select_cases(cases, self.case_globs, self.tags)
+        if cases and (self.evaluators or self.skipped):
+            cases = select_checks(cases, self.evaluators, self.skipped)
+        return [case for case in cases if self.case_ids is None or case.id in self.case_ids]
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,8 +112,7 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
         if self.evalset is None:
             return Expected()
         eval_set = self.loaded[0]
-        chosen = self.of(eval_set.cases) if eval_set.cases or self.case_globs or self.tags else []
-        return Expected(cases=tuple(chosen), overall=eval_set.overall, every=eval_set.every)
+        return Expected(cases=tuple(self.of(eval_set.cases)), overall=eval_set.overall, every=eval_set.every)
 
     @property
     def kept(self) -> tuple[str, ...]:

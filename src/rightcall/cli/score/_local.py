@@ -115,6 +115,8 @@ class LocalScoring:
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
         self._gate = _gate(request, options)
+        self._is_decided_at_once = self._gate is None and not self._needed and not self._quarantined
+        """Whether each trace adds to the exit code by itself, so that it can be shown before the others are read."""
         self._comparison = None if request.compare_with is None else Comparison(request.compare_with)
         self._said: GateRecord | None = None
         self._is_complete = True
@@ -162,11 +164,6 @@ class LocalScoring:
                 screen.line(line)
             else:
                 print_error(line.strip("\n"))
-
-    @property
-    def _is_decided_at_once(self) -> bool:
-        """Whether each trace adds to the exit code by itself, so that it can be shown before the others are read."""
-        return self._gate is None and not self._needed and not self._quarantined
 
     def _taken(self) -> Iterator[Scored]:
         """The results, each counted and reported."""

@@ -120,7 +120,7 @@ def redacted_report(report: Report) -> Report:
         documents=(lambda: map(redacted_document, documents())) if documents is not None else None,
         overall=tuple(map(redacted_overall, report.overall)),
         subject=redacted_text(report.subject),
-        agent=redacted_address(report.agent),
+        agent=redacted_address(report.agent) if report.agent else "",
         facts=tuple([(name, redacted_text(fact)) for name, fact in report.facts]),
         notes=tuple(map(redacted_text, report.notes)),
         gate=None if gate is None else redacted_gate(gate),

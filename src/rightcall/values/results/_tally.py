@@ -89,7 +89,7 @@ class Tally:
 
     def verdict(self, case_id: str) -> Verdict:
         """Return the verdict of a case so far."""
-        return self._verdict(case_id, len(self._verdicts[case_id]))
+        return self.outlook(case_id, len(self._verdicts[case_id]))
 
     def is_lost(self, case_id: str, planned: int) -> bool:
         """Whether a case cannot pass any more, however the rest of its `planned` repeats end."""
@@ -97,7 +97,10 @@ class Tally:
 
     def outlook(self, case_id: str, planned: int) -> Verdict:
         """Return the verdict of a case if all the rest of its `planned` repeats pass."""
-        return self._verdict(case_id, planned)
+        verdicts = [verdict for _, verdict in self._verdicts[case_id]]
+        # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
+        could_pass = planned - verdicts.count("failed") >= self._asked(case_id, planned)
+        return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case so far."""
@@ -121,10 +124,3 @@ class Tally:
     def _asked(self, case_id: str, repeats: int) -> int:
         needed = self._by_case.get(case_id, self._needed)
         return repeats if needed is None else needed
-
-    def _verdict(self, case_id: str, repeats: int) -> Verdict:
-        """Return the verdict if all repeats that are still missing pass."""
-        verdicts = [verdict for _, verdict in self._verdicts[case_id]]
-        # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
-        could_pass = repeats - verdicts.count("failed") >= self._asked(case_id, repeats)
-        return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
