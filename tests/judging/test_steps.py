@@ -234,6 +234,12 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             id="a round",
         ),
         pytest.param(
+            ["edit", "test", "test", "push", "edit", "test", "test"],
+            [{"repeat": ["edit", {"repeat": "test"}, "push"], "at_least": 2}],
+            [("RC101", "`push` is missing in the 2nd of 2 rounds", "expected[0].repeat[2]")],
+            id="a round with rounds inside",
+        ),
+        pytest.param(
             ["poll", "poll", "poll"],
             [{"repeat": "poll", "at_most": 2}],
             [("RC102", "`poll` was called a 3rd time, at most 2 are expected here", None)],

@@ -48,6 +48,10 @@ def said(attributes: dict[str, Any], *more: dict[str, Any], **keys: Any) -> tupl
     return trajectory.input, trajectory.output
 
 
+TEXT = {"type": "text", "text": "Shipped."}
+INVOKED = {"state": "result", "toolCallId": "1", "toolName": "look", "args": {}, "result": "ok"}
+
+
 @pytest.mark.parametrize("run", SPANS)
 def test_the_question_and_the_answer_of_a_recording_are_those_of_the_user(run: str) -> None:
     [trajectory] = read(corpus.inputs(run)["otlp.json"])
@@ -105,6 +109,7 @@ def _server(inner: dict[str, Any], around: str) -> list[dict[str, Any]]:
         ({"messages": [{"role": "assistant", "content": "x", "tool_calls": [{"name": "a", "args": {}}]}]}, None),
         ({"messages": [{"role": "assistant", "content": '[{"total": 3}]'}]}, '[{"total": 3}]'),
         ({"messages": [{"role": "assistant", "content": '[{"text": "Shipped."}]'}]}, "Shipped."),
+        ({"messages": [{"role": "assistant", "content": [TEXT], "toolInvocations": [INVOKED]}]}, "Shipped."),
         ({"messages": [{"role": "user", "content": "x"}]}, None),
         ({"raw": "Shipped.", "tasks_output": [], "token_usage": {}}, "Shipped."),
         ({"raw": "Shipped.", "expected_output": "a word", "agent": "billing"}, "Shipped."),

@@ -71,6 +71,12 @@ def test_an_event_about_a_call_that_no_item_has_is_not_understood() -> None:
     assert not made.calls_recorded
 
 
+def test_the_user_may_have_asked_by_a_picture_alone() -> None:
+    made = only(META, line("event_msg", type="user_message", images=["data:…"]), message("user", "List"), CALL, RESULT)
+
+    assert (made.input, made.names) == ("List", ("shell",))
+
+
 def test_a_command_that_the_user_ran_is_no_call_of_the_agent() -> None:
     event = line("event_msg", type="exec_command_end", call_id="c9", source="user_shell", command=["ls"], exit_code=0)
 

@@ -13,7 +13,7 @@ from tests.reading.test_rows import row
 from tests.reading.test_transcripts import STEPS, inspect_log, sample
 from tests.reading.traces import call, request, span
 
-from rightcall.reading import read
+from rightcall.reading import Reading, read
 from rightcall.values.trajectory import Trajectory
 
 CASE = "rightcall.case.id"
@@ -124,3 +124,11 @@ def test_a_case_is_looked_for_in_the_first_thousand_lines(line: int, found: int 
 @pytest.mark.parametrize("value", [None, "", [], {}, True, 1.5])
 def test_what_is_not_an_id_names_no_case(value: Any) -> None:
     assert CASE not in only({"task_id": value, "messages": refund()}).metadata
+
+
+def test_no_other_key_names_the_case_where_one_is_said_to() -> None:
+    log = {"ticket": "T-7", "task_id": 7, "messages": refund()}
+    [made] = Reading(case_attribute="ticket").read(json.dumps(log).encode())
+
+    assert made.metadata["ticket"] == "T-7"
+    assert CASE not in made.metadata

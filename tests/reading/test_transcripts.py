@@ -143,12 +143,13 @@ def test_a_chat_of_gemini_cli_is_read() -> None:
         {"id": "3", "type": "info", "content": "Update available"},
         {"id": "4", "type": "gemini", "content": "Done."},
     ]
-    chat = {"sessionId": "s1", "projectHash": "abc", "startTime": "2025-11-27T22:44:56Z", "messages": messages}
+    about = {"sessionId": "s1", "projectHash": "abc", "startTime": "2025-11-27T22:44:56Z"}
+    changed = {"$set": {"lastUpdated": "2025-11-27T22:45:01Z"}}
 
-    made = only(chat)
-
-    assert shown(made) == REFUND
-    assert (made.input, made.output, made.trace_id) == ("Refund order 7.", "Done.", "s1")
+    for made in (only({**about, "messages": messages}), only([about, *messages, changed])):
+        assert shown(made) == REFUND
+        assert (made.input, made.output, made.trace_id) == ("Refund order 7.", "Done.", "s1")
+        assert made.calls_recorded
 
 
 def test_the_stream_of_gemini_cli_is_read() -> None:
@@ -284,6 +285,26 @@ def test_a_trajectory_of_atif_is_read() -> None:
 
     assert shown(made) == REFUND
     assert (made.input, made.output, made.trace_id) == ("Refund order 7.", "Done.", "s1")
+
+
+@pytest.mark.parametrize(
+    ("results", "outputs"),
+    [
+        ([{"content": "ok"}], ["ok"]),
+        ([{"content": "ok"}, {"content": "The shop is closed."}], [None]),
+        ([{"source_call_id": "c1", "content": "ok"}, {"content": "The shop is closed."}], ["ok"]),
+    ],
+    ids=["the only one", "none of two", "one of two"],
+)
+def test_the_only_result_of_the_only_call_in_a_step_of_atif_need_not_name_it(
+    results: list[Any], outputs: list[Any]
+) -> None:
+    calls = [{"tool_call_id": "c1", "function_name": "refund", "arguments": {"order": 7}}]
+    step = {"step_id": 1, "source": "agent", "message": "", "tool_calls": calls, "observation": {"results": results}}
+
+    made = only({"schema_version": "ATIF-v1.5", "steps": [step]})
+
+    assert [call.output for call in made.calls] == outputs
 
 
 def test_steps_of_atif_that_were_copied_from_another_trajectory_are_no_calls_of_this_one() -> None:
