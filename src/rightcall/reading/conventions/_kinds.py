@@ -118,9 +118,9 @@ _LOGFIRE = "Agent run: {name!r}"
 
 def agent_name(span: Span) -> str | None:
     """Return the name of the agent of a span; None if it has none, like the workflow around agents."""
-    attributes = span.attributes
+    attributes, names = span.attributes, span.attributes.keys()
     for key in _NAME_KEYS:
-        held = attributes.get(key)
+        held = attributes.get(key) if key in names else None
         if isinstance(held, str) and held.strip('"'):
             return held.strip('"')
     if span.name == _LOGFIRE:

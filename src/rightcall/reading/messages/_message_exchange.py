@@ -153,8 +153,8 @@ def messages_of(document: Any) -> list[Any]:
             return messages_of(document[0])
         return document
     if isinstance(document, dict) and part_of(document) is None and not is_step(document):
-        for key in _LISTS:
-            held = document.get(key)
+        for key in [key for key in _LISTS if key in document]:
+            held = document[key]
             if key == "items" and "role" in document:
                 continue
             if isinstance(held, list) and held and all([isinstance(item, (dict, list)) for item in held]):
@@ -324,7 +324,8 @@ def _parts(message: Mapping[str, Any]) -> _Parts:
 def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: bool, among: int) -> None:
     if "lc" in document:
         document = constructed(document)
-    part = part_of(document) if not _has_list_beside(document) else None
+    may_have_list = "tool_responses" in document or "message_type" in document
+    part = part_of(document) if not may_have_list or not _has_list_beside(document) else None
     if part is not None:
         found.parts.append(_Place(document, part, listed, among))
         return

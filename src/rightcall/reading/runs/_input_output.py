@@ -228,9 +228,9 @@ def plain_texts(span: ReadSpan) -> tuple[str, str]:
 
 
 def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
-    attributes = span.attributes
+    attributes, names = span.attributes, span.attributes.keys()
     for key, kind in keys.items():
-        held = attributes.get(key)
+        held = attributes.get(key) if key in names else None
         if held is not None:
             held = outcome(held) if kind == _QUOTED and held.__class__ is str and held[:1] == '"' else held
             found = find(held, kind == _JSON or attributes.get(kind) == _JSON)

@@ -110,6 +110,7 @@ _MAXIMUM_DEPTH = 200  # levels of lists and objects, well below Python's limit o
 _KIND = "openinference.span.kind"
 _OPENED = ("tool.parameters", "metadata")
 _NULL = msgspec.Raw(b"null")
+_UNSET = msgspec.UNSET
 
 
 class Attribute(msgspec.Struct, gc=False):
@@ -142,9 +143,10 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
             held = _decode_plain(raw)
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
             return _decoded_tolerantly(bytes(raw))
-        if held.stringValue is not msgspec.UNSET:
-            return held.stringValue
-        if held.intValue is not msgspec.UNSET and bytes(raw).startswith(_INTEGER):
+        text = held.stringValue
+        if text is not _UNSET:
+            return text
+        if held.intValue is not _UNSET and bytes(raw).startswith(_INTEGER):
             return _integer(held.intValue, 0)
         return _decoded_tolerantly(bytes(raw))
 
