@@ -13,7 +13,8 @@ from rightcall.values.results import CODES, CaseResult, Code
 
 from ._case_page import CasePage, brief_case_page
 from ._rows import CaseRow, RowCounter, row_of
-from ._run_page import problem_key, run_page
+from ._run_list import cause_key
+from ._run_page import run_page
 from ._runs_page import report_facts
 from ._templates import Links, environment
 
@@ -97,7 +98,7 @@ class _Articles:
         if len(pile.texts) == MOST_CASES:
             return
         is_open = not is_good and len(pile.texts) < _MOST_OPEN
-        problems = " ".join(list(map(problem_key, row.problems)))
+        problems = " ".join(list(map(cause_key, row.problems)))
         decides = "the gate decides" if block.decided is not None else "the case passed"
         note = ": ".join(filter(None, [decides, block.shares])) if block.is_note else ""
         note = str(quarantine)[:_LONGEST_NOTE] if quarantine is not None else note

@@ -25,6 +25,7 @@ MOST_DOTS = 10
 GROUPS_A_PAGE = 60
 _BAR = 320.0
 _TRACK = 48.0
+_LONGEST_KEY = 12
 _TRIES = (1, 3, 5, 10)
 _QUARANTINED = Problem("", words="In quarantine, counted in nothing")
 _PASSED = Problem("", words="Passed")
@@ -232,7 +233,7 @@ def cause_views(
     for case in cases:
         groups.setdefault(case.cause, []).append(case)
     ordered = sorted(groups.items(), key=lambda item: (_rank(item[0][0]), -len(item[1]), item[0]))
-    is_alone = bool(query.get("rule") or query.get("verdict") in ("passed", "quarantined"))
+    is_alone = bool(query.get("rule") or query.get("cause") or query.get("verdict") in ("passed", "quarantined"))
     views = []
     first = (page - 1) * GROUPS_A_PAGE
     for place, ((verdict, problem), found) in enumerate(ordered[first : first + GROUPS_A_PAGE]):
@@ -240,7 +241,7 @@ def cause_views(
         shown = list(found[:most])
         hidden = [case for case in found[most:] if case.row.key == chosen]
         rows = [_row(case, run_id, links, query, is_chosen=case.row.key == chosen) for case in [*shown, *hidden]]
-        asked = asked_by(problem) if problem.code else {"verdict": verdict}
+        asked = {"cause": cause_key(problem)} if problem.code else {"verdict": verdict}
         views.append(
             CauseView(
                 verdict=verdict,
@@ -261,16 +262,17 @@ def _without_examples(
     """Return the causes of which no example is kept, with their numbers."""
     seen = {problem for _, problem in known}
     return [
-        CauseView(verdict="failed", problem=problem, count=count, rows=(), href=links.run(run_id, **asked_by(problem)))
+        CauseView(
+            verdict="failed", problem=problem, count=count, rows=(), href=links.run(run_id, cause=cause_key(problem))
+        )
         for problem, count in list(counted.items())[:GROUPS_A_PAGE]
         if problem not in seen
     ]
 
 
-def asked_by(problem: Problem) -> dict[str, str]:
-    """Return what the address of the cases with a problem asks for."""
-    tool = key_of(problem.tool) if problem.tool else ""
-    return {"rule": problem.code, "tool": tool, "cause": "" if problem == problem.general else key_of(problem.words)}
+def cause_key(problem: Problem) -> str:
+    """Return a key for a problem, in addresses: short, because every row of its cases has it."""
+    return key_of(f"{problem.code} {problem.tool} {problem.words}")[-_LONGEST_KEY:]
 
 
 def pills(cases: Sequence[ListedCase], chosen: str, run_id: str, links: Links, q: str) -> tuple[Pill, ...]:

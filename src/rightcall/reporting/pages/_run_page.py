@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from rightcall.reporting.reports import Problem, duration_text
 from rightcall.values.decoding import dump_json
@@ -14,7 +13,7 @@ from rightcall.values.trajectory import ToolCall
 
 from ._case_page import CALLS_A_PAGE
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
-from ._run_list import ListedCase, asked_by
+from ._run_list import ListedCase, cause_key
 from ._runs_page import PartOfList, RunFacts, RunLine
 from ._templates import Crumb, Links, ShownText, key_of, percent, render, shown_text
 
@@ -36,7 +35,7 @@ _STEP = 10 ** (1 / 4)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases to show; an empty field selects all. Tools, and the words of a problem, are given by their keys."""
+    """The cases to show; an empty field selects all. Tools and whole problems are given by their keys."""
 
     verdict: str = ""
     rule: str = ""
@@ -49,7 +48,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether to show a row. The text is searched in the id, the sentence and the tools, ignoring case."""
         if self.verdict and row.verdict != self.verdict:
             return False
-        if (self.rule or self.tool) and not any(map(self.is_about, row.problems)):
+        if (self.rule or self.tool or self.cause) and not any(map(self.is_about, row.problems)):
             return False
         if not self.q:
             return True
@@ -62,18 +61,18 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         is_open = verdict not in ("passed", "quarantined")
         if self.verdict and verdict != self.verdict and not (self.verdict == "open" and is_open):
             return False
-        if self.rule and not self.is_about(problem):
+        if (self.rule or self.cause) and not self.is_about(problem):
             return False
-        return not self.q or replace(self, verdict="", rule="", tool="").accepts(case.row)
+        return not self.q or Choice(q=self.q).accepts(case.row)
 
     @property
     def is_one_group(self) -> bool:
         """Whether it selects the cases of one cause, which are then listed page by page."""
-        return bool(self.rule) or self.verdict in ("passed", "quarantined")
+        return bool(self.rule or self.cause) or self.verdict in ("passed", "quarantined")
 
     def is_group(self, group: Group) -> bool:
         """Return whether it selects the cases of a group."""
-        return bool(self.rule) and asked_by(group.problem).items() <= self.kept().items()
+        return bool(self.rule or self.cause) and self.is_about(group.problem)
 
     def kept(self) -> dict[str, str]:
         """Return what an address keeps of it."""
@@ -84,7 +83,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         return (
             (not self.rule or problem.code == self.rule)
             and (not self.tool or key_of(problem.tool) == self.tool)
-            and (not self.cause or key_of(problem.words) == self.cause)
+            and (not self.cause or cause_key(problem) == self.cause)
         )
 
 
@@ -116,7 +115,7 @@ class GroupView(msgspec.Struct, frozen=True):
     cases: int
     href: str
     key: str
-    """The key that `problem_key` returns for these cases."""
+    """The key that `cause_key` returns for these cases."""
     is_chosen: bool = False
 
 
@@ -210,11 +209,6 @@ def run_page(
     )
 
 
-def problem_key(problem: Problem) -> str:
-    """Return a key for a problem, without spaces."""
-    return key_of(f"{problem.code} {problem.tool} {problem.words}")
-
-
 def _pages(matched: int) -> int:
     return max(1, -(-matched // ROWS_A_PAGE))
 
@@ -239,7 +233,8 @@ def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
 
 def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> GroupView:
     problem = group.problem
-    href, key = links.run(facts.id, **asked_by(problem)), problem_key(problem)
+    key = cause_key(problem)
+    href = links.run(facts.id, cause=key)
     return GroupView(problem.code[:40], problem.tool, problem.words, group.cases, href, key, choice.is_group(group))
 
 
@@ -248,7 +243,7 @@ def _filters(facts: RunFacts, results: Totals, choice: Choice, links: Links) -> 
     for verdict, label in _FILTERS:
         count: int = getattr(results, verdict) if verdict else number
         href = links.run(facts.id, verdict=verdict, q=choice.q)
-        is_chosen = verdict == choice.verdict and not choice.rule and not choice.tool
+        is_chosen = verdict == choice.verdict and not (choice.rule or choice.tool or choice.cause)
         yield FilterView(label, verdict, count, href, is_chosen)
 
 
