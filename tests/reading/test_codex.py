@@ -197,6 +197,11 @@ def test_a_call_by_mcp_has_the_name_of_its_tool() -> None:
     assert made.calls[1].error == "no such order"
 
 
+@pytest.mark.parametrize("held", [{"type": "command_execution", "argv": ["ls"]}, {"type": "vm", "command": "ls"}])
+def test_a_command_that_is_written_in_another_way_is_not_understood(held: dict[str, Any]) -> None:
+    assert not only(event("item.completed", 1, **RAN), event("item.completed", 2, **held)).calls_recorded
+
+
 def test_a_command_that_was_declined_is_withheld() -> None:
     made = only(event("item.completed", 1, **{**RAN, "status": "declined"}))
 

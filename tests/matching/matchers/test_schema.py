@@ -191,6 +191,14 @@ def test_items_are_unique_where_no_two_of_them_are_equal(items: list[Any]) -> No
     assert is_unique == (not any(equal(one, other) for one, other in pairs))
 
 
+@pytest.mark.parametrize("draft", list(DRAFTS.values()), ids=list(DRAFTS))
+def test_items_holds_for_the_first_item_too(draft: Any) -> None:
+    schema = {"$schema": draft.META_SCHEMA.get("$id", draft.META_SCHEMA.get("id")), "items": {"type": "string"}}
+    expectation = compile_value({"$schema": schema})
+
+    assert [expectation.matches(given) for given in ([], ["a", "b"], [1], ["a", 1])] == [True, True, False, False]
+
+
 @pytest.mark.parametrize("name", ["default", "enum", "examples", "const", "properties", "patternProperties", "$ref"])
 def test_a_property_may_be_called_like_a_keyword(name: str) -> None:
     expectation = compile_value({"$schema": {"properties": {name: {"items": {"pattern": "^a"}}}}})
