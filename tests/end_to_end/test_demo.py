@@ -1,5 +1,6 @@
 """`rightcall demo`, in a real process."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -41,6 +42,16 @@ def test_the_place_it_names_in_the_eval_set_is_right(screen: str) -> None:
     [(file, line)] = re.findall(r"^    (evals/\S+?):(\d+):\d+$", screen, re.MULTILINE)
 
     assert "quantity: 2" in (Path(place) / file).read_text("utf-8").splitlines()[int(line) - 1]
+
+
+def test_it_says_how_to_find_the_command_where_the_path_lacks_it(tmp_path: Path) -> None:
+    folder = Path(sys.prefix) / "bin"
+    others = os.pathsep.join([each for each in os.environ["PATH"].split(os.pathsep) if Path(each) != folder])
+    with_it = rightcall("demo", PATH=f"{folder}{os.pathsep}{others}", TMPDIR=str(tmp_path)).stdout
+    without = rightcall("demo", PATH="/nowhere", TMPDIR=str(tmp_path)).stdout
+
+    assert "/bin/activate" not in with_it
+    assert "/bin/activate\n  rightcall init" in without
 
 
 def test_it_fits_eighty_columns(screen: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from contextlib import chdir
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from textwrap import wrap
 from typing import Any
 
@@ -174,5 +177,7 @@ def _tell_next(screen: Screen, folder: Path) -> None:
     screen.line(".rightcall/runs the results. `rightcall explain RC104` says what the code means;")
     screen.line("in that folder `rightcall view` shows the run in the browser.")
     screen.line("\nNext, a project like it, to be fixed and changed:")
+    if which("rightcall") is None and sys.prefix != sys.base_prefix:  # `make demo` does not activate the environment
+        screen.line(f"  . {os.path.relpath(sys.prefix)}/bin/activate")
     name = "my-shop" if Path("shop").exists() else "shop"
     screen.line(f"  rightcall init {name} && cd {name} && rightcall run")

@@ -144,6 +144,7 @@ def test_a_script_is_not_run_as_the_main_program(workshop: Workshop) -> None:
     ("named", "complaint"),
     [
         ("agnet.py:main", r"no file agnet.py in .*did you mean 'agent.py'\?"),
+        ("empty/agent.py", "no file empty/agent.py in .*; it has no Python files"),
         ("shop/agent.py", "no file shop/agent.py: there is no folder"),
         ("agent.py:mian", r"agent.py has no 'mian'; did you mean 'main'\?"),
         ("agent.py:Shop.aks", r"agent.py has no 'aks'; did you mean 'ask'\?"),

@@ -28,7 +28,10 @@ _PARENT = frozenset({"parent_id"})
 _INTERNAL = frozenset({"internal"})
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
-NO_TOOL_DATA = "no tool data in this trace: neither tool spans nor messages of the model were recorded"
+NO_TOOL_DATA = (
+    "no tool data in this trace: neither tool spans nor messages of the model were recorded; "
+    "mark the agent's tools with @rightcall.tool, or record the spans of its framework"
+)
 """The warning about a trace that cannot show calls, as opposed to one that shows there were none."""
 
 

@@ -40,6 +40,11 @@ from ._spilled_spans import Spill, part_of_trace
 _HELD_BYTES = 48 * 1024 * 1024
 _NO_LIMIT = 1 << 62
 
+_OWN_LOGS = (
+    "write a log of your own as messages, such as "
+    '[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}]'
+)
+
 
 class RunCollector:
     """Collects the items of a source into runs. Spans beyond the budget wait in temporary files."""
@@ -246,7 +251,7 @@ def checked_messages(messages: list[Any], name: str) -> list[Any]:
             kind = type(message).__name__
             raise InputError(f"{name}[{position}]: an object of type {kind} cannot be read as a message; give a dict")
     if messages and not has_messages(messages):
-        raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}")
+        raise InputError(f"{name}: neither spans nor messages of a known format; {LOOKED_FOR}; {_OWN_LOGS}")
     return messages
 
 

@@ -115,7 +115,8 @@ def _existing(path: Path, place: str) -> Path:
     beside = [one.name for one in path.parent.glob("*.py")] if path.parent.is_dir() else []
     if not path.parent.is_dir():
         raise AgentError(f"no file {place}: there is no folder {path.parent}")
-    raise AgentError(f"no file {place} in {path.parent}; {nearest(path.name, sorted(beside))}")
+    hint = nearest(path.name, sorted(beside)) if beside else "it has no Python files"
+    raise AgentError(f"no file {place} in {path.parent}; {hint}")
 
 
 def _python_agent(found: Any, name: str, search: SearchPath) -> Agent:
