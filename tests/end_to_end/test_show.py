@@ -139,6 +139,17 @@ def test_nothing_to_show_is_not_a_success(tmp_path: Path) -> None:
     assert b"empty.json: no spans in it and no" in done.stderr
 
 
+def test_lines_of_trajectories_are_shown_as_they_are_scored(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"id": "r1", "calls": [{"name": "search", "args": {"q": "Oslo"}}, {"name": "book"}]}\n')
+
+    done = show(path)
+
+    assert done.returncode == 0
+    assert 'search(q="Oslo")' in done.stdout.decode()
+    assert "r1" in done.stdout.decode()
+
+
 def test_a_trace_without_tool_data_is_told_from_one_without_calls(tmp_path: Path) -> None:
     silent = tmp_path / "silent.json"
     silent.write_text(json.dumps(request(span(1, name="GET /"))))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rightcall.errors import RightcallError, StoreError, shown
+from rightcall.errors import InputError, RightcallError, StoreError, shown
 from rightcall.reporting import reports
 from rightcall.values import decoding, redaction
 
@@ -173,7 +173,7 @@ def _show_traces(
     for name, source in sources:
         count, recognised = 0, Recognised()
         try:
-            for trajectory in reading.read(sys.stdin.buffer if source == STANDARD_INPUT else source, recognised):
+            for trajectory in _read(source, reading, recognised):
                 _show_trajectory(name, trajectory, printer)
                 count += 1
         except RightcallError as problem:
@@ -183,9 +183,24 @@ def _show_traces(
         if not count:
             print_error(f"{name}: no traces and no messages in it")
             failed = True
-        elif not printer.as_json:
+        elif not printer.as_json and recognised.formats:
             printer.lines((), *_recognised_lines(recognised, printer))
     return _EXIT_COULD_NOT_SHOW if failed else 0
+
+
+def _read(source: str | list[str], reading: Reading, recognised: Recognised) -> Iterator[Trajectory]:
+    """Yield the trajectories of a source: a trace in any format, or a table of trajectories, as `score` reads it."""
+    count = 0
+    try:
+        for trajectory in reading.read(sys.stdin.buffer if source == STANDARD_INPUT else source, recognised):
+            count += 1
+            yield trajectory
+    except InputError:
+        if count or source == STANDARD_INPUT:
+            raise
+        from rightcall.scale.local import read_source  # few traces are tables
+
+        yield from read_source(source, reading, is_named=True)
 
 
 def _recognised_lines(recognised: Recognised, printer: _Printer) -> Iterator[Line]:
