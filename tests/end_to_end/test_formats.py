@@ -194,7 +194,7 @@ def test_a_format_asked_for_is_printed_instead_of_the_usual_one(folder: Path) ->
 def test_details_beyond_the_number_asked_for_are_counted(folder: Path) -> None:
     _, lines = score(folder, "--format", "full", "--max-detail", "0")
 
-    assert "1 case: `book_flight` called with other arguments" in lines
+    assert "1 case: `book_flight` id differs" in lines
     assert "--max-detail 1 explains a case of each cause, --max-detail 1 every case" in lines
     assert not [line for line in lines if line.startswith("error")]
 
