@@ -266,6 +266,16 @@ def test_calls_that_only_read_like_errors_are_judged_both_ways() -> None:
     assert left_out.warnings == ("1 call was left out that reads like an error, or whose error was not recorded",)
 
 
+@pytest.mark.parametrize("rule", [{"call": "pay", "at_most": 0}, {"first": "login"}], ids=["limit", "first"])
+def test_a_call_that_does_not_show_what_came_of_it_is_not_one_that_reads_like_an_error(rule: dict[str, Any]) -> None:
+    calls = [ToolCall("pay", {}, source="span"), ToolCall("login", {}, "ok", source="span")]
+
+    result = ruled(rule, calls, failed="ignore_suspected")
+
+    assert statuses(result) == ["open"]
+    assert not any(["left out" in warning for warning in result.warnings])
+
+
 def test_the_first_call_is_the_first_that_went_well_where_failures_are_left_out() -> None:
     calls = [made("search", error="no"), made("login")]
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from rightcall.values.results import Finding, missing_calls
-from rightcall.values.trajectory import ToolCall, Trajectory, has_failed
+from rightcall.values.trajectory import ToolCall, Trajectory, has_failed, is_suspected
 
 from ._criteria import Criteria
 
@@ -74,8 +74,7 @@ def outcome_counts(call: ToolCall, criteria: Criteria) -> bool | None:
     failed = has_failed(call)
     if failed is False or call.name in criteria.failing:
         return True
-    is_suspected = call.suspected_error or "error" in call.unrecorded
-    return False if failed or (criteria.failed == "ignore_suspected" and is_suspected) else None
+    return False if failed or (criteria.failed == "ignore_suspected" and is_suspected(call)) else None
 
 
 def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> list[Finding]:

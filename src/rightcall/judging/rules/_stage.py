@@ -11,7 +11,7 @@ import msgspec
 from rightcall.judging.core import Doubts, Selection
 from rightcall.limits import Budget, Limits
 from rightcall.matching.matchers import Pattern, canonical
-from rightcall.values.trajectory import ToolCall, has_failed
+from rightcall.values.trajectory import ToolCall, has_failed, is_suspected
 
 from ._judging import ArgumentKey, Cast, Keys, RuleOutcome, RulePart, SameArguments, judge
 from ._plan import CallTest, Role, RulePlan, RulesPlan
@@ -39,7 +39,8 @@ class Stage:
 
     def warnings(self) -> tuple[str, ...]:
         """Return how many calls were left out because they only read like errors."""
-        if self._plan.failed != "ignore_suspected" or not (count := self.failed.count(None)):
+        count = sum(map(is_suspected, self.selection.calls)) if self._plan.failed == "ignore_suspected" else 0
+        if not count:
             return ()
         if count == 1:
             return ("1 call was left out that reads like an error, or whose error was not recorded",)
@@ -69,13 +70,21 @@ class Stage:
         """The same; for the first and the last call, those that may be left out may not be there."""
         if rule.form.relation not in ("first", "last") or self._plan.failed == "count":
             return self.timeline
-        suspected = [call for call, failed in enumerate(self.failed) if failed is None]
-        return msgspec.structs.replace(self.timeline, members=self.timeline.members.union(suspected))
+        unknown = [call for call, left_out in enumerate(self._left_out) if left_out is None]
+        return msgspec.structs.replace(self.timeline, members=self.timeline.members.union(unknown))
 
     @cached_property
     def failed(self) -> Sequence[bool | None]:
         """Whether each call failed."""
         return [has_failed(call) for call in self.selection.calls]
+
+    @cached_property
+    def _left_out(self) -> Sequence[bool | None]:
+        """Whether each call is left out where calls that failed are: not known where its outcome is not recorded."""
+        if self._plan.failed != "ignore_suspected":
+            return self.failed
+        outcomes = zip(self.failed, self.selection.calls, strict=True)
+        return [True if failed is None and is_suspected(call) else failed for failed, call in outcomes]
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
@@ -106,8 +115,7 @@ class Stage:
         """The calls of each turn or agent apart, where a rule says so; and whether that is known of all that matter."""
         places: Iterable[int] = range(len(self.selection.calls))
         if rule.form.relation in ("first", "last") and self._plan.failed != "count":
-            surely = (True,) if self._plan.failed == "ignore" else (True, None)
-            places = [place for place in places if self.failed[place] not in surely]
+            places = [place for place in places if self._left_out[place] is not True]
             if rule.per is None:
                 return [list(places)], True
         if rule.per is None:
@@ -172,10 +180,8 @@ class Stage:
         """Whether a call counts as one that a rule is about: whatever its outcome, unless failures are left out."""
         if self._plan.failed == "count" or test.status == "error":
             return True
-        failed = self.failed[index]
-        if failed is None:
-            return None if self._plan.failed == "ignore" else False
-        return not failed
+        left_out = self._left_out[index]
+        return None if left_out is None else not left_out
 
     def _as_done(self, test: CallTest, index: int) -> bool | None:
         """Whether a call counts as done: it went well, unless its outcome is named."""

@@ -17,6 +17,7 @@ from ._trajectory import (
     WithheldCall as WithheldCall,
     has_failed as has_failed,
     in_order as in_order,
+    is_suspected as is_suspected,
     is_trajectory as is_trajectory,
     summed_usage as summed_usage,
 )

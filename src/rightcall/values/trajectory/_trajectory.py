@@ -105,6 +105,11 @@ def has_failed(call: ToolCall) -> bool | None:
     return None if call.source is not None and "output" in call.unrecorded else False
 
 
+def is_suspected(call: ToolCall) -> bool:
+    """Return whether a call without an error reads like one that failed, or lost its error."""
+    return call.error is None and (call.suspected_error or "error" in call.unrecorded)
+
+
 class WithheldCall(msgspec.Struct, frozen=True):
     """A call that was asked for and not carried out: put off, or refused by a person."""
 
