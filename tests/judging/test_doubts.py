@@ -48,6 +48,12 @@ def test_calls_of_two_turns_agents_or_groups_were_not_asked_for_at_once(
     assert judge("tool-call-order", made, {"tool_calls_order": ["a", "b"], "parallel": "any_order"}).verdict == verdict
 
 
+def test_one_expected_turn_is_not_all_of_a_conversation_whose_turns_are_not_known() -> None:
+    made = Trajectory(calls=(ToolCall("pay", {}, "ok", source="span"),), turn_inputs=("Hello.", "Pay."))
+
+    assert judge("tool-trajectory", made, {"expected_turns": [["pay"]]}).verdict == "not_measured"
+
+
 def test_a_doubt_about_one_call_of_a_turn_is_a_doubt_about_the_turn() -> None:
     made = Trajectory.of([ToolCall("a", {}, turn=0), ToolCall("b", {}, turn=1, agent="boss")])
     criteria = {"expected_turns": [["a"], ["b"]], "agent": "boss"}

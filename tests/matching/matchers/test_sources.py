@@ -160,6 +160,13 @@ def test_inputs_of_later_turns_are_not_known_yet() -> None:
     assert [answer(0), answer(1), answer(None)] == [False, True, None]
 
 
+def test_the_input_of_a_turn_that_was_not_recorded_may_have_any_value() -> None:
+    calls = (ToolCall("book", {"id": "Rome"}, turn=1),)
+    run = Trajectory(calls=calls, input="hello", turn_inputs=("hello", None))
+
+    assert call_pattern("book", {"id": {"$from": "anywhere"}}).accepts_at(calls[0], CallMoment(run, 0)) is None
+
+
 def both_ways(expected: Any, *before: ToolCall) -> bool | None:
     calls = (*before, ToolCall("book", {"id": "LH1", "list": ["LH1", "x"]}))
     return call_pattern("book", expected).accepts_at(calls[-1], CallMoment(Trajectory(calls=calls), len(before)))

@@ -49,7 +49,8 @@ class Turn(msgspec.Struct, frozen=True):
 def has_unknown_turns(selection: Selection, plan: TrajectoryPlan) -> bool:
     """Whether it matters that some calls have no turn: with one turn expected, and none recorded, all are its calls."""
     unknown = [call.turn is None for call in selection.calls]
-    if len(plan.turns) > 1 or len(selection.turn_outputs) > 1:
+    inputs = selection.trajectory.turn_inputs if selection.trajectory is not None else ()
+    if max(len(plan.turns), len(selection.turn_outputs), len(inputs)) > 1:
         return any(unknown)
     return any(unknown) and not all([call.turn is None and "turn" not in call.unrecorded for call in selection.calls])
 

@@ -234,7 +234,7 @@ class History:
             yield 0, _UNRECORDED
         if run.input is not None:
             yield 0, run.input
-        yield from enumerate(run.turn_inputs)
+        yield from ((turn, _UNRECORDED if given is None else given) for turn, given in enumerate(run.turn_inputs))
 
 
 _UNRECORDED = object()
