@@ -56,6 +56,34 @@ def test_of_a_case_that_was_run_again_the_last_line_counts(tmp_path: Path, resul
     assert after.evaluators()["calls"].passed == 2
 
 
+def test_a_case_is_made_ready_once_however_many_of_its_pages_are_looked_at(
+    tmp_path: Path, results: list[CaseResult]
+) -> None:
+    new_run(tmp_path / "runs", *results)
+    index = index_of(Library(tmp_path / "runs"))
+    first, second = index.entries()
+
+    shown = index.result(second)
+
+    assert index.result(second) is shown
+    assert (index.result(first).case_id, index.result(second).case_id) == (first.row.case_id, second.row.case_id)
+
+
+def test_a_result_that_is_kept_counts_as_memory(tmp_path: Path, results: list[CaseResult]) -> None:
+    [long] = results_of(tmp_path, gift_card=SEARCH * 300)
+    new_run(tmp_path / "runs", results[0], long)
+    index = index_of(Library(tmp_path / "runs"))
+    few, many = [index.entry(case_key(name)) for name in ("laptop_search", "gift_card")]
+    assert few is not None
+    assert many is not None
+
+    index.result(few)
+    before = index.weight
+    index.result(many)
+
+    assert index.weight - before >= 250
+
+
 def test_a_journal_is_read_on_and_a_torn_line_is_waited_for(tmp_path: Path, results: list[CaseResult]) -> None:
     run = new_run(tmp_path / "runs", results[0], is_complete=False)
     library = Library(tmp_path / "runs")
@@ -138,7 +166,7 @@ def test_calls_of_results_that_do_not_count_any_more_are_not_counted(tmp_path: P
 def test_what_is_kept_of_runs_has_bounds_whatever_their_number(tmp_path: Path, results: list[CaseResult]) -> None:
     for _ in range(12):
         new_run(tmp_path / "runs", *results)
-    library = Library(tmp_path / "runs", rows=6, headers=4)
+    library = Library(tmp_path / "runs", rows=12, headers=4)  # two rows and the two calls of a result each
     for name in library.names():
         run = library.run(name)
         assert run is not None

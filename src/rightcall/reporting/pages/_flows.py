@@ -39,7 +39,7 @@ def flows_of(
     left = _MOST_VALUES
     flows: dict[int, tuple[Flow, ...]] = {}
     uses: dict[int, list[int]] = {}
-    for number, call in enumerate(calls, 1):
+    for number, call in enumerate(calls[: max(0, numbers.stop - 1)], 1):
         if number in numbers:
             found = tuple(_into(call, number, calls, holders))[:_MOST_FLOWS]
             if found:

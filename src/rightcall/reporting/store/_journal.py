@@ -232,17 +232,30 @@ def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[Journa
     Raises:
         StoreError: the file cannot be read, or a line in it is not a result.
     """
+    path = folder / JOURNAL_FILE
+    for number, line in enumerate(_lines_from(folder, begin), start=number + 1):  # noqa: B020 - it counts on
+        yield _line_at(path, line, begin, number)
+        begin += len(line)
+
+
+def mark_at(folder: Path, begin: int) -> int | None:
+    """Return the mark of the line at a byte of a run's journal, as `read_lines` finds it. Raises `StoreError`."""
+    line = next(_lines_from(folder, begin), None)
+    return hash(line) if line is not None else None
+
+
+def _lines_from(folder: Path, begin: int) -> Iterator[bytes]:
     path, header = folder / JOURNAL_FILE, read_header(folder)
     seal = None if header.finished is None and is_being_written(folder) else header.journal
     if not path.exists():
         return
     with os_errors_at(path), path.open("rb") as lines:
         lines.seek(begin)
-        for number, line in enumerate(lines, start=number + 1):  # noqa: B020 - it counts on
-            if not line.endswith(b"\n") or (seal is not None and begin + len(line) > seal.length):
-                return
-            yield _line_at(path, line, begin, number)
+        for line in lines:
             begin += len(line)
+            if not line.endswith(b"\n") or (seal is not None and begin > seal.length):
+                return
+            yield line
 
 
 def _line_at(path: Path, line: bytes, begin: int, number: int) -> JournalLine:

@@ -34,6 +34,7 @@ from ._journal import (
     damage_reported_last,
     is_being_written,
     last_results,
+    mark_at,
     read_journal,
     read_lines,
     sealed_lines,
@@ -124,6 +125,10 @@ class RunFolder(msgspec.Struct, frozen=True):
     def lines(self, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
         """Yield the lines of its journal from a byte on, after `number` lines. Raises `StoreError`."""
         return read_lines(self.folder, begin, number)
+
+    def mark_at(self, begin: int) -> int | None:
+        """Return the mark of the line at a byte of its journal, if there is one. Raises `StoreError`."""
+        return mark_at(self.folder, begin)
 
     @property
     def is_being_written(self) -> bool:

@@ -149,14 +149,17 @@ class Index:
         self._tools: tuple[ToolTotal, ...] | None = None
         self._cases: list[ListedCase] | None = None
         self._steadiness: Steadiness | None = None
+        self._latest: tuple[int, CaseResult] | None = None
+        """The result that was made last, and the mark of its line: a case of 10,000 calls is looked at page by page."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
     @property
     def weight(self) -> int:
-        """Its memory, in rows: fifty calls take about as much as one row."""
-        return len(self._entries) + len(self.columns) // 50
+        """Its memory, in rows: fifty calls in columns take as much as a row, and so does one that is kept whole."""
+        kept = self._latest[1].trajectory if self._latest is not None else None
+        return len(self._entries) + len(self.columns) // 50 + (len(kept.calls) if kept is not None else 0)
 
     def extend(self, run: RunFolder, stamp: tuple[int, ...] = ()) -> None:
         """Read what has been written since; `stamp` identifies the journal: its inode, size and time.
@@ -225,7 +228,10 @@ class Index:
 
     def result(self, entry: Entry) -> CaseResult:
         """Read the whole result of a row from the journal, redacted if needed. Raises `StoreError`."""
-        return self._shown(self.recorded(entry))
+        latest = self._latest
+        if latest is None or latest[0] != entry.mark or self.run.mark_at(entry.begin) != entry.mark:
+            latest = self._latest = entry.mark, self._shown(self.recorded(entry))
+        return latest[1]
 
     def recorded(self, entry: Entry) -> CaseResult:
         """Read the result of a row as it was recorded: nothing redacted must be expected. Raises `StoreError`."""
@@ -292,7 +298,10 @@ class Index:
         names = [self._name(call.name) for call in calls]
         # The row of a passed case shows names only, so the slow search for secrets in the whole result can be skipped.
         is_plain = result.passed and all([call.name is name for call, name in zip(calls, names, strict=True)])
-        row = row_of(result if is_plain else self._shown(result))
+        shown = result if is_plain else self._shown(result)
+        if not is_plain:
+            self._latest = line.mark, shown
+        row = row_of(shown)
         if is_plain and self._redacts and row.title:
             row = replace(row, title=redacted_text(row.title))
         before = self._entries.pop(row.key, None)

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from rightcall._lazy import lazy_pattern
 
 from ._shapes import Shape, is_harmless, looks_like, secret_name, shapes_in, words_in
@@ -38,7 +40,8 @@ _ASSIGNED = lazy_pattern(
 _PROSE = lazy_pattern(r"[ \t]+[A-Za-z(]")
 
 
-_written = json.JSONEncoder(ensure_ascii=False, default=repr).encode
+_quickly_written = msgspec.json.Encoder(enc_hook=repr).encode
+_slowly_written = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 _ESCAPE = lazy_pattern(r"\\(?:u[0-9a-f]{4}|.)")
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
@@ -54,10 +57,11 @@ class Look:
     def __init__(self, document: Any) -> None:
         # Escapes stand for characters between words. Left alone, they would add a letter to the next word.
         text = _ESCAPE.sub(" ", _written(document))
-        shapes, names = shapes_in(text)
-        folded = _folded(text)
+        words = words_in(text)
+        shapes, names = shapes_in(text, words)
+        folded = _folded(text) if any([shape.is_folded for shape in shapes]) else ""
         marks = [mark for shape in shapes for mark in shape.marks if mark in (folded if shape.is_folded else text)]
-        marks += _naming_marks(names, words_in(text)) if names else []
+        marks += _naming_marks(names, words) if names else []
         self._search = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE).search if marks else None
         self.is_clear = not marks and not any([secret_name(name) for name in _names_in(document)])
         """Whether there are no secrets at all."""
@@ -65,6 +69,13 @@ class Look:
     def is_suspect(self, text: str) -> bool:
         """Return whether there may be a secret in a text of the document."""
         return self._search is not None and self._search(text) is not None
+
+
+def _written(document: Any) -> str:
+    try:
+        return _quickly_written(document).decode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return _slowly_written(document)
 
 
 def _naming_marks(marks: list[str], words: set[bytes]) -> list[str]:
@@ -81,16 +92,16 @@ def _names_in(document: Any) -> set[str]:
     while waiting:
         value = waiting.pop()
         # Most values are plain objects and lists, and asking a class of `abc` about them takes a third of all time.
-        if value.__class__ is dict or isinstance(value, Mapping):
+        if isinstance(value, (list, tuple)):
+            names.update([item for item in value if isinstance(item, str) and (len(value) == 2 or item[:2] == "--")])
+            held: Iterable[Any] = value
+        elif value.__class__ is dict or isinstance(value, Mapping):
             names.update(value)
             if "value" in value:
                 names.update([value[key] for key in _NAMING if isinstance(value.get(key), str)])
             if "path" in value and isinstance(path := value["path"], str):
                 names.update(_KEYS_IN_PATH.findall(path))
-            held: Iterable[Any] = value.values()
-        elif isinstance(value, (list, tuple)):
-            names.update([item for item in value if isinstance(item, str) and (len(value) == 2 or item[:2] == "--")])
-            held = value
+            held = value.values()
         else:
             continue
         waiting.extend([item for item in held if item.__class__ not in _SCALARS])
@@ -200,7 +211,7 @@ def redacted_address(text: str) -> str:
 
 def hidden_in(text: str) -> list[Hidden]:
     """Return the secrets in a text, in order, without overlaps."""
-    shapes, names = shapes_in(text)
+    shapes, names = shapes_in(text, words_in(text))
     if not shapes and not names:
         return []
     folded = _folded(text)

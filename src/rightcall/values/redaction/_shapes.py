@@ -176,13 +176,12 @@ class Shape(msgspec.Struct, frozen=True):
         return _compiled(self.pattern, self.is_folded).match(text, place - self.offset)
 
 
-def shapes_in(text: str) -> tuple[list[Shape], list[str]]:
-    """Return the shapes and the marks of names that a text may contain: all that it does, and perhaps more.
+def shapes_in(text: str, words: set[bytes]) -> tuple[list[Shape], list[str]]:
+    """Return the shapes and the marks of names that a text of these words may contain: all it does, and perhaps more.
 
     Documents repeat words. So each distinct word is searched once, and marks of tokens in long words only; searching
     the whole text for each mark takes eight times as long.
     """
-    words = words_in(text)
     every = b" ".join(words)
     long = every if _CUT in every else b" ".join([word for word in words if len(word) >= _LONG])
     folded = every.lower()
