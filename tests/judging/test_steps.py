@@ -14,7 +14,8 @@ from tests.builders import call, judge
 from tests.sampling import examples
 
 from rightcall import EvaluationResult, ToolCall, ToolTrajectoryEvaluator, Trajectory
-from rightcall.errors import CriteriaError
+from rightcall.errors import CriteriaError, shown
+from rightcall.judging.calls._steps import read_steps
 from rightcall.limits import Limits
 from rightcall.values.results import ToolTrajectoryEvaluatorJustification
 
@@ -202,6 +203,19 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
                 )
             ],
             id="one of a group",
+        ),
+        pytest.param(
+            ["login", "price"],
+            ["login", {"any_order": ["price", "price"]}],
+            [
+                (
+                    "RC101",
+                    "`price` is missing: its calls are paired with other expectations; it is one of 2 calls expected "
+                    "in any order",
+                    "expected[1].any_order[1]",
+                )
+            ],
+            id="one of a group, called too rarely",
         ),
         pytest.param(
             ["find"],
@@ -411,3 +425,23 @@ def test_words_may_be_spelt_in_other_ways(word: str) -> None:
 
 def test_a_tool_that_is_named_like_a_word_is_written_with_name() -> None:
     assert path(["optional"], [{"name": "optional"}]).passed
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("search", "; write [search]"),
+        ({"search": {"query": "tv"}}, "; write [{search: …}]"),
+        ({"repeat": "poll", "at_most": 2}, "; write [{repeat: …}]"),
+        ({"search": {}, "book": {}}, ""),
+        ({"calls": ["a"], "match": "exact"}, "; did you mean 'expected' instead of 'calls'?"),
+        ({}, ""),
+        (5, ""),
+    ],
+    ids=str,
+)
+def test_what_is_no_list_of_calls_is_told_with_how_it_would_be_one(written: Any, hint: str) -> None:
+    with pytest.raises(CriteriaError) as problem:
+        read_steps(written)
+
+    assert str(problem.value) == f"a list of calls is expected, not {shown(written)}{hint}"

@@ -8,6 +8,7 @@ import pytest
 from tests.builders import call, calls, expected, judge
 
 from rightcall import ConfigurationError, CriteriaError, ToolCall, ToolTrajectoryEvaluator, Trajectory
+from rightcall.judging.core import CallScope, NameScope
 
 MATCH_TYPES = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
 EDGE_CASES = json.loads((Path(__file__).parents[1] / "data" / "adk_edge_cases.json").read_text())
@@ -259,3 +260,39 @@ def test_wrong_criteria_are_refused(criteria: dict[str, Any], message: str) -> N
 def test_wrong_configuration_is_refused(config: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         ToolTrajectoryEvaluator(config=config)
+
+
+@pytest.mark.parametrize(
+    ("criteria", "scope"),
+    [
+        ({"expected": ["a", "b"], "args_match": "ignore"}, NameScope(("a", "b"), "equal", extras=True)),
+        ({"expected": ["a"], "args_match": "ignore", "match_type": "IN_ORDER"}, NameScope(("a",), "in order")),
+        ({"expected_turns": [["a"], ["b"]]}, None),
+        ({"expected": [{"any_order": ["a", "b"]}]}, None),
+    ],
+    ids=str,
+)
+def test_only_a_plain_list_is_judged_by_names_alone(criteria: dict[str, Any], scope: NameScope | None) -> None:
+    evaluator = ToolTrajectoryEvaluator()
+
+    assert evaluator.scope(evaluator.criteria(criteria)) == scope
+
+
+@pytest.mark.parametrize(
+    ("match_type", "others", "order"),
+    [
+        ("EXACT", True, True),
+        ("IN_ORDER", False, True),
+        ("ANY_ORDER", False, False),
+        ("UNORDERED", True, False),
+        ("SUBSET", True, False),
+    ],
+)
+def test_which_calls_and_whether_their_order_counts_depends_on_the_match_type(
+    match_type: str, others: bool, order: bool
+) -> None:
+    evaluator = ToolTrajectoryEvaluator()
+    scope = evaluator.scope(evaluator.criteria({"expected": [expected("a", x=1)], "match_type": match_type}))
+
+    assert isinstance(scope, CallScope)
+    assert (scope.names, scope.others, scope.order) == (frozenset("a"), others, order)

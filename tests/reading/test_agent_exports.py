@@ -754,3 +754,14 @@ def test_a_request_may_end_with_what_the_model_is_to_go_on_with_where_litellm_sa
     [made] = read(json.dumps([row]).encode())
 
     assert made.output == answer
+
+
+@pytest.mark.parametrize(("prefix", "runs"), [("", 2), ("msg-0123456789abcdef-", 1)])
+def test_a_conversation_that_comes_twice_is_one_only_if_its_messages_have_ids_of_their_own(
+    prefix: str, runs: int
+) -> None:
+    """Data sets number their messages; a graph gives them ids that no others have."""
+    talk = [{**message, "id": f"{prefix}{number}"} for number, message in enumerate(refund())]
+    lines = b"\n".join(json.dumps({"messages": each}).encode() for each in (talk, talk))
+
+    assert len(list(read(lines))) == runs

@@ -241,3 +241,13 @@ def test_the_documented_wrapper_around_a_run_hides_nothing() -> None:
     agent = span(2, {"gen_ai.operation.name": "invoke_agent", "final_result": "Refunded."}, parent=1)
 
     assert read_spans(request(wrapper, agent)["resourceSpans"][0]["scopeSpans"][0]["spans"]).output == "Refunded."
+
+
+@pytest.mark.parametrize(
+    "call", [{"name": "look", "arguments": "{}"}, {"do": "look"}], ids=["a call", "of no known form"]
+)
+@pytest.mark.parametrize("key", ["tool_calls", "function_call"])
+def test_text_beside_a_call_that_is_asked_for_is_no_answer(key: str, call: dict[str, Any]) -> None:
+    asking = {"role": "assistant", "content": "One moment.", key: call if key == "function_call" else [call]}
+
+    assert said({"output.value": json.dumps({"messages": [asking]})}) == (None, None)

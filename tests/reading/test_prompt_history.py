@@ -43,6 +43,14 @@ def test_a_prompt_without_words_of_the_user_that_begins_otherwise_has_calls_of_i
     assert made(in_turns([first], [second])) == MADE
 
 
+def test_of_prompts_without_words_of_the_user_only_what_they_share_is_of_the_earlier_turn() -> None:
+    order = says("system", "Look after order 7.")
+    first = chat(11, [order], LOOKUP)
+    second = chat(21, [order, REFUND, gives("ok")], says("assistant", "Done."))
+
+    assert made(in_turns([first], [second])) == MADE
+
+
 def test_a_turn_whose_spans_are_lost_makes_no_call_one_of_a_turn_that_the_run_does_not_have() -> None:
     first = spans_of_turn(0, tools=False, ids=False)
     shown = [*of_turn(0, ids=False), *of_turn(1, ids=False), says("user", ASKED[2])]

@@ -149,3 +149,17 @@ def test_an_answer_that_another_span_repeats_after_the_same_prompt_is_one() -> N
     [found] = read(request(chat(1, [asked], asking), chat(2, shown, asking), chat(3, shown, asking)))
 
     assert found.names == ("a", "a")
+
+
+def test_calls_of_two_steps_of_smolagents_were_not_asked_for_at_once() -> None:
+    steps = [
+        {
+            "step_number": number,
+            "tool_calls": [{"id": str(number), "function": {"name": name, "arguments": {}}}],
+            "observations": "ok",
+        }
+        for number, name in enumerate(("look", "book"), 1)
+    ]
+    found = read_messages([{"task": "Go."}, *steps])
+
+    assert [(call.name, call.group) for call in found.calls] == [("look", "turn-1"), ("book", "turn-2")]

@@ -11,6 +11,7 @@ import pytest
 
 from rightcall.errors import InputError
 from rightcall.reading import read
+from rightcall.reading.formats._rows import row_span
 from rightcall.values.trajectory import Trajectory
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -184,3 +185,21 @@ def test_the_format_can_be_asked_for_by_name() -> None:
     [trajectory] = read(json.dumps([row()]).encode(), input_format="rows")
 
     assert trajectory.names == ("search",)
+
+
+def test_what_else_a_row_says_is_told_under_its_name_if_it_is_small() -> None:
+    more: dict[str, Any] = {
+        "ticket": "T-7",
+        "attempt": 2,
+        "note": "x" * 1_001,
+        "labels": ["a"],
+        "owner": "",
+        "repeat": 3,
+    }
+    attributes = row_span(row(**more)).attributes
+
+    # Columns of the span itself are not told once more.
+    told = {key: attributes.get(key) for key in attributes if key.startswith("metadata.")}
+    assert told == {"metadata.ticket": "T-7", "metadata.attempt": 2}
+    assert attributes.get("repeat") == 3
+    assert attributes.get("gen_ai.tool.name") == "search"

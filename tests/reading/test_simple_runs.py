@@ -43,6 +43,13 @@ def _put_agent_beside_call(held: list[dict[str, Any]]) -> None:
     held[1].update(endTimeUnixNano=held[4]["endTimeUnixNano"])
 
 
+def _put_agents_in_a_row(held: list[dict[str, Any]]) -> None:
+    held[0].update(name="POST /chat", attributes=[])
+    for at in (1, 3):
+        _set(held[at], "gen_ai.operation.name", "invoke_agent")
+        _set(held[at], "gen_ai.agent.name", f"agent {at}")
+
+
 def _fail(span: dict[str, Any]) -> None:
     _set(span, "gen_ai.tool.call.result", None)
     span.update(status={"code": 2, "message": "boom"})
@@ -85,6 +92,7 @@ OTHER: dict[str, Edit] = {
     "a call in a call": lambda held: held[2].update(parentSpanId=held[1]["spanId"]),
     "an agent beside a call that may have started it": lambda held: _put_agent_beside_call(held),
     "an agent in a call": lambda held: _put_agent_in_call(held),
+    "agents one after the other": lambda held: _put_agents_in_a_row(held),
     "no start": lambda held: held[1].pop("startTimeUnixNano"),
     "no end": lambda held: held[0].pop("endTimeUnixNano"),
     "no id": lambda held: held[1].pop("spanId"),

@@ -322,3 +322,13 @@ def test_a_value_that_is_nested_too_deeply_for_a_schema_is_refused_and_not_judge
 
     with pytest.raises(LimitError, match="nested too deeply"):
         compile_value({"$schema": {"properties": {"c": {"$ref": "#"}}}}).matches(value)
+
+
+def test_what_a_remembered_reference_has_evaluated_is_counted_each_time() -> None:
+    parts = {"part": {"patternProperties": {"^k": {"$ref": "#/$defs/any"}}}, "any": True}
+    schema = {"allOf": [{"$ref": "#/$defs/part"}] * 800, "$defs": parts, "unevaluatedProperties": False}
+    expectation = compile_value({"$schema": schema})
+
+    assert expectation.matches({"k": 1})
+    with pytest.raises(LimitError):
+        expectation.matches({f"k{number}": number for number in range(2_000)})

@@ -351,3 +351,12 @@ def test_questions_about_huge_texts_end_at_a_limit() -> None:
 
     with Budget(), pytest.raises(LimitError):
         pattern.accepts_at(calls[-1], CallMoment(Trajectory(calls=tuple(calls)), 200))
+
+
+def test_many_questions_about_many_short_texts_stay_far_below_the_limit() -> None:
+    calls = [search(f"order {number} was sent") for number in range(5_000)]
+    calls += [ToolCall("book", {"id": [f"{number}" for number in range(5_000)]})]
+    pattern = call_pattern("book", {"id": {"$from": "search"}})
+
+    with Budget(100_000):
+        assert pattern.accepts_at(calls[-1], CallMoment(Trajectory(calls=tuple(calls)), 5_000))

@@ -238,7 +238,7 @@ class _ConversationReader:
         """Whether a message repeats a call together with its result (AutoGen's summary)."""
         if not exchange.results:
             return False
-        use = self._uses.get(call.call_id or "", 0)
+        use = self._uses.get(call.call_id or "")
         known = self._requests.with_id(call.call_id, call.name, use - 1) if use else None
         outputs = [result.output for result in exchange.results if result.call_id == call.call_id]
         if known is None and exchange.message.get("type") == _SUMMARY:  # the event before it may have lost the id
