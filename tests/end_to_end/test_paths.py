@@ -55,11 +55,12 @@ def test_the_paths_of_a_run_with_how_they_ended(project: Path) -> None:
     shown = rightcall("paths", "last", cwd=project)
 
     assert shown.returncode == 0, shown.stderr
-    assert "8 runs, 2 paths, 2 tools, 1.8 calls each (median 2, 95 % 2)" in shown.stdout
+    assert "8 runs, 2 paths, 2 tools, 1.8 calls each (median 2, p95 2)" in shown.stdout
     lines = [" ".join(line.split()) for line in shown.stdout.splitlines()]
     assert "6 search → reserve 4/6" in lines
     assert "2 search 0/2" in lines
     assert "search → reserve 6 67 %" in lines
+    assert "where passed and failed runs diverge" in lines
 
 
 def test_arguments_are_told_apart_on_request(project: Path) -> None:
@@ -94,6 +95,20 @@ def test_a_case_without_a_trace_has_no_path_and_one_with_a_single_run_no_others(
     assert shown.stdout == "one  1/1 passed, 1 path\n  there is one run of it\n\nlost  no path was recorded\n"
     assert "rightcall show last --case lost" in state.stdout
     assert "rightcall run" not in state.stdout
+
+
+def test_runs_that_all_passed_are_not_compared_with_failed_ones(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text("cases: [{id: any, when: {calls: [a]}, expect: {order: [a]}}]")
+    write_runs(tmp_path / "t.jsonl", ["ab", "ab", "ac"])
+    rightcall("score", "t.jsonl", "--evalset", "set.yaml", "--keep", cwd=tmp_path)
+
+    shown = rightcall("paths", "last", cwd=tmp_path)
+    page = rightcall("paths", "last", "--format", "html", cwd=tmp_path)
+
+    assert "failed runs" not in shown.stdout + page.stdout
+    assert "Where most runs leave the commonest path" in page.stdout
+    assert "where most runs leave the commonest path" in shown.stdout
+    assert "2 runs  2 passed" in shown.stdout
 
 
 def test_drift_is_told_and_decides_the_exit_code_on_request(tmp_path: Path) -> None:

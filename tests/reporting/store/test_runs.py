@@ -216,6 +216,15 @@ def test_a_run_that_is_not_there_is_told(tmp_path: Path, name: str, message: str
         open_run(name, tmp_path)
 
 
+def test_a_run_that_is_not_there_is_answered_with_the_newest_ones(tmp_path: Path) -> None:
+    ids = [new_run(tmp_path).header.id for _ in range(4)]
+
+    with pytest.raises(StoreError) as problem:
+        open_run("zzzz", tmp_path)
+
+    assert str(problem.value).endswith(f"; the newest: {ids[3]}, {ids[2]}, {ids[1]}")
+
+
 def test_no_runs_at_all_are_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there are no runs here yet"):
         open_run("last", tmp_path / "nowhere")

@@ -115,6 +115,8 @@ class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
     summary: str
     notes: tuple[str, ...] = ()
     has_verdicts: bool
+    is_mixed: bool = False
+    """Whether some runs passed and others failed."""
     is_listed: bool = True
     lines: tuple[PathLine, ...] = ()
     more: str = ""
@@ -183,6 +185,7 @@ def paths_page(
         summary=_summary(paths),
         notes=tuple(_notes(paths)),
         has_verdicts=judged > 0,
+        is_mixed=paths.ended.is_mixed,
         is_listed=paths.is_listed,
         lines=tuple(_lines(paths, listed, number, href)),
         more=f"{len(rest):,} more paths, {sum([path.ended.runs for path in rest]):,} runs" if rest else "",

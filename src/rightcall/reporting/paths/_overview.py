@@ -36,6 +36,11 @@ class Ended(msgspec.Struct, frozen=True):
         judged = self.passed + self.failed
         return self.passed / judged if judged else None
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some passed and others failed, so that they can be compared."""
+        return self.passed > 0 and self.failed > 0
+
 
 class TakenPath(msgspec.Struct, frozen=True):
     """A path, and how the runs that took it ended."""
@@ -97,8 +102,8 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
     differ: tuple[Shifted, ...] = ()
     """What passed and failed runs differ in, the largest difference first."""
     parting: Parting | None = None
-    """The place that best separates passed runs from failed ones or, without verdicts, where most runs leave the
-    commonest path."""
+    """The place that best separates passed runs from failed ones or, unless some passed and others failed, where
+    most runs leave the commonest path."""
     labels: Mapping[str, str] = {}
     """What calls are called, where that is not their key."""
 

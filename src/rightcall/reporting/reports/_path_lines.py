@@ -164,7 +164,7 @@ def _headline(paths: Paths) -> str:
     listed = count_text(len(paths.paths), "path") if paths.is_listed else "too many different paths to list"
     return (
         f"{count}, {listed}, {tools}, {paths.mean_calls:.1f} calls each "
-        f"(median {paths.median_calls:,}, 95 % {paths.p95_calls:,})"
+        f"(median {paths.median_calls:,}, p95 {paths.p95_calls:,})"
     )
 
 
@@ -259,7 +259,8 @@ def _parting(parting: Parting, paths: Paths, paper: Paper) -> Iterator[Line]:
     named = _namer(paths)
     has_verdicts = bool(paths.ended.passed or paths.ended.failed)
     yield ()
-    yield ("  where passed and failed runs part" if has_verdicts else "  where most runs leave the commonest path",)
+    is_mixed = paths.ended.is_mixed
+    yield ("  where passed and failed runs diverge" if is_mixed else "  where most runs leave the commonest path",)
     yield from parting_tree(parting, paper, named, has_verdicts=has_verdicts)
 
 

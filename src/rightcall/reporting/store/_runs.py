@@ -272,7 +272,8 @@ def open_run(name: str, runs: Path = RUNS) -> RunFolder:
         run = _opened(folder)
         if run.header.branch == name:
             return run
-    raise StoreError(f"no run {name!r:.80} in {runs}; the last one is {_id(folders[-1])}")
+    newest = ", ".join([_id(folder) for folder in folders[:-4:-1]])
+    raise StoreError(f"no run {name!r:.80} in {runs}; the newest: {newest}")
 
 
 def list_runs(runs: Path) -> list[Path]:
