@@ -40,6 +40,7 @@ ARGUMENTS: dict[str, tuple[str | None, Any, int]] = {
     "a value without its name": ("Rome", {"city": "Rome"}, 1),
     "another value without its name": ("Rome", {"city": "Oslo"}, 2),
     "one of two values without its name": ("Rome", {"city": "Rome", "from": "Oslo"}, 2),
+    "cut off on one side": ('{"city": "Ro', {"city": "Rome", "from": "Oslo"}, 1),
 }
 
 

@@ -193,3 +193,45 @@ def test_every_answered_call_of_a_log_is_read_with_its_output(made: list[tuple[s
     expected = [(name, f"o{number}") for number, (name, _) in enumerate(made)]
     assert [(call.name, call.output) for call in trajectory.calls] == expected
     assert trajectory.calls_recorded
+
+
+TWO = asks(("look", "c1", '{"n": 1}'), ("pay", "c2", "{}"))
+
+
+def outputs_of(*results: dict[str, Any]) -> list[Any]:
+    made = read_messages([ASKED, TWO, *results, ANSWERED])
+    return [call.output if "output" not in call.unrecorded else ... for call in made.calls]
+
+
+def result(text: str, **more: str) -> dict[str, Any]:
+    return {"role": "tool", "content": text, **more}
+
+
+def test_results_without_ids_of_calls_with_ids_are_nobodys() -> None:
+    assert outputs_of(result("one"), result("two")) == [..., ...]
+    assert outputs_of(result("one")) == [..., ...]
+
+
+def test_a_result_without_an_id_is_that_of_the_one_call_left_for_it() -> None:
+    assert outputs_of(result("two"), result("one", tool_call_id="c1")) == ["one", "two"]
+    assert outputs_of(result("one", tool_call_id="c1"), result("two")) == ["one", "two"]
+
+
+def test_the_name_of_a_tool_tells_whose_a_result_without_an_id_is() -> None:
+    assert outputs_of(result("two", name="pay"), result("one")) == ["one", "two"]
+
+
+def test_of_equal_results_without_ids_it_does_not_matter_whose_they_are() -> None:
+    assert outputs_of(result("ok"), result("ok")) == ["ok", "ok"]
+
+
+def test_results_that_are_nobodys_leave_later_calls_their_own() -> None:
+    later = [asks(("mail", "c3", "{}")), result("sent")]
+
+    assert outputs_of(result("one"), result("two"), *later) == [..., ..., "sent"]
+
+
+def test_the_id_of_a_call_goes_before_that_of_its_item() -> None:
+    items = [{"name": "pay", "arguments": "{}", "call_id": call_id, "id": "__fake_id__"} for call_id in ("c1", "c2")]
+
+    assert [call.call_id for call in read_messages([ASKED, *items, ANSWERED]).calls] == ["c1", "c2"]

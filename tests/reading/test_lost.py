@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cases.verdicts.removal import spans_of
 from tests.reading.traces import call, request, span
 
 from rightcall import Trajectory, capture, read, read_messages, tool
@@ -272,3 +275,164 @@ def test_a_value_that_looks_wrapped_is_one_where_its_tracer_does_not_wrap(scope:
     [found] = read_one(span(1, {**made, "gen_ai.tool.call.result": '[{"text": "x"}]'}), scope=scope).calls
 
     assert (found.output, "output" in found.unrecorded) == (output, output is None)
+
+
+MUTE: dict[str, dict[str, Any]] = {
+    "no content": {"role": "assistant"},
+    "null for content": {"role": "assistant", "content": None},
+    "an empty block": {"role": "assistant", "content": [{}]},
+    "parts of ADK": {"author": "shop", "content": {"role": "model"}, "actions": {"stateDelta": {}}},
+    "the message of Claude Code": {"type": "assistant", "message": {"role": "assistant"}},
+    "a reason to call": {"role": "assistant", "content": None, "finish_reason": "tool_calls"},
+}
+SPEAKING: dict[str, dict[str, Any]] = {
+    "an empty text": {"role": "assistant", "content": ""},
+    "no parts": {"kind": "response", "parts": []},
+    "a list of calls without any": {"role": "assistant", "content": None, "tool_calls": []},
+    "a refusal": {"role": "assistant", "content": None, "refusal": "No."},
+    "a reason to stop": {"role": "assistant", "content": None, "finish_reason": "length"},
+    "an effect of ADK": {"author": "shop", "content": {"role": "model"}, "actions": {"stateDelta": {"paid": 1}}},
+}
+
+
+@pytest.mark.parametrize("name", MUTE)
+def test_a_message_of_the_model_without_content_may_have_asked_for_calls(name: str) -> None:
+    made = read_messages([says("Refund order 7."), MUTE[name]])
+
+    assert not made.calls_recorded
+
+
+@pytest.mark.parametrize("name", SPEAKING)
+def test_a_message_of_the_model_that_says_why_it_is_empty_asks_for_no_calls(name: str) -> None:
+    made = read_messages([says("Refund order 7."), SPEAKING[name]])
+
+    assert (made.calls, made.calls_recorded) == ((), True)
+
+
+def test_a_result_that_lost_the_id_of_its_call_does_not_begin_a_turn() -> None:
+    used = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "pay", "input": {}}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "content": "paid"}]}
+
+    made = read_messages([says("Pay."), used, result, {"role": "assistant", "content": "Done."}])
+
+    assert [each.turn for each in made.calls] == [None]
+
+
+def test_a_result_that_lost_its_type_is_a_sign_of_a_call() -> None:
+    made = read_messages([says("Pay."), {"call_id": "c1", "output": "paid"}, {"role": "assistant", "content": "Done."}])
+
+    assert not made.calls_recorded
+    assert "call_id" in made.not_understood
+
+
+@pytest.mark.parametrize("name", ["ai.toolCall", "running tool", "tools/call pay", "running tool: pay", "pay.tool"])
+def test_a_span_named_like_a_call_that_lost_its_attributes_is_a_sign_of_one(name: str) -> None:
+    made = read_one(span(1, AGENT, **TIMES), span(2, {}, parent=1, name=name), call(3, "look", parent=1))
+
+    assert [each.name for each in made.calls] == ["look"]
+    assert not made.calls_recorded
+    assert name in made.not_understood
+
+
+def test_a_span_named_like_a_call_is_no_sign_where_its_call_is_known() -> None:
+    made = read_one(span(1, AGENT, **TIMES), span(2, {}, parent=1, name="tools/call look"), call(3, "look", parent=1))
+
+    assert made.calls_recorded
+
+
+def test_a_message_that_lost_its_role_may_begin_a_turn() -> None:
+    log = [says("Look."), asks(("c1", "look")), gives("c1"), {"role": "assistant", "content": "Seen."}]
+    log += [{"content": "Pay."}, asks(("c2", "pay")), gives("c2"), {"role": "assistant", "content": "Paid."}]
+
+    made = read_messages(log)
+
+    assert [each.turn for each in made.calls] == [None, None]
+    assert (made.output, made.turn_outputs) == ("Paid.", ())
+
+
+def test_answers_of_turns_are_not_known_where_turns_are_not() -> None:
+    log = [says("Look."), {"role": "assistant", "content": "Seen."}, {"role": "user"}]
+    log += [{"role": "assistant", "content": "Paid."}, says("Thanks."), {"role": "assistant", "content": "Bye."}]
+
+    made = read_messages(log)
+
+    assert (made.output, made.turn_outputs) == ("Bye.", ())
+    assert "Thanks." in made.turn_inputs
+
+
+def test_messages_that_do_not_say_who_wrote_them_are_not_the_answer() -> None:
+    state = {"messages": [{"content": "Pay.", "id": "1"}, {"content": "Paid.", "id": "2"}]}
+    attributes = {
+        "openinference.span.kind": "CHAIN",
+        "input.value": json.dumps(state),
+        "output.value": json.dumps(state),
+    }
+
+    made = read_one(span(1, attributes, **TIMES), call(2, "pay", parent=1))
+
+    assert (made.input, made.output) == (None, None)
+
+
+def test_what_an_inner_agent_was_given_is_not_the_question_where_parents_are_lost() -> None:
+    inner = {
+        "openinference.span.kind": "AGENT",
+        "input.value": '{"goal": "book", "agents": 2}',
+        "input.mime_type": "application/json",
+    }
+    spans = [span(1, {"openinference.span.kind": "CHAIN"}, **TIMES), span(2, inner)]
+
+    assert read_one(*spans).input is None
+    assert read_one(without(spans[1], "parentSpanId")).input == {"goal": "book", "agents": 2}
+
+
+TALKS = Path(__file__).parent.parent / "data" / "frameworks"
+
+
+def talk(name: str, **lost: Callable[[int], bool]) -> Trajectory:
+    """A recorded conversation of three turns that has lost fields of the spans that are chosen by their place."""
+    document = json.loads((TALKS / name).read_bytes())
+    for place, each in enumerate(spans_of(document)):
+        for field, is_lost in lost.items():
+            if is_lost(place):
+                each.pop(field, None)
+    [made] = read(document)
+    return made
+
+
+LOST_PLACES: dict[str, dict[str, Callable[[int], bool]]] = {
+    "every other id": {"spanId": lambda place: place % 2 == 0},
+    "every other parent": {"parentSpanId": lambda place: place % 2 == 0},
+    "all parents": {"parentSpanId": lambda place: True},
+    "every other end": {"endTimeUnixNano": lambda place: place % 2 == 0},
+}
+
+
+@pytest.mark.parametrize("lost", LOST_PLACES)
+def test_turns_in_a_trace_are_not_known_where_the_places_of_spans_are_lost(lost: str) -> None:
+    whole, made = talk("autogen/whole.json"), talk("autogen/whole.json", **LOST_PLACES[lost])
+
+    assert [each.turn for each in whole.calls] == [0, 1]
+    assert [each.turn for each in made.calls] == [None, None]
+    assert made.turn_outputs == ()
+
+
+def test_the_order_of_calls_in_several_traces_is_not_known_without_their_times() -> None:
+    made = talk("openai_agents/turns.json", startTimeUnixNano=lambda place: place % 2 == 1)
+
+    assert made.unordered == ((0, 2),)
+
+
+def test_the_last_answer_is_not_known_without_times() -> None:
+    every = {field: lambda place: True for field in ("startTimeUnixNano", "endTimeUnixNano")}
+
+    assert talk("pydantic_ai/whole.json").output == "You are welcome!"
+    assert talk("pydantic_ai/whole.json", **every).output is None
+
+
+def test_the_id_of_a_node_is_not_the_name_of_an_agent() -> None:
+    agent = {"openinference.span.kind": "AGENT", "graph.node.id": "7af79b0698067f10"}
+
+    [unnamed] = read_one(span(1, agent, name="support.arun", **TIMES), call(2, "pay", parent=1)).calls
+    [named] = read_one(span(1, agent | {"graph.node.id": "billing"}, **TIMES), call(2, "pay", parent=1)).calls
+
+    assert (unnamed.agent, named.agent) == ("support", "billing")

@@ -336,9 +336,11 @@ def test_calls_of_claudes_sub_agents_hang_under_the_call_that_started_them() -> 
         block = {"type": "tool_use", "id": call_id, "name": name, "input": {}}
         return {"type": "assistant", "parent_tool_use_id": parent, "message": {"role": "assistant", "content": [block]}}
 
-    outer, inner = read_messages([use("1", "Task"), use("2", "Read", "1")]).calls
+    made = read_messages([use("1", "Task"), use("2", "Read", "1"), use("3", "Write")])
+    outer, inner, _ = made.calls
 
     assert inner.parent_id == outer.span_id == "1"
+    assert made.unordered == ()  # the log has them in order
 
 
 def test_arguments_that_cannot_be_parsed_are_unrecorded() -> None:

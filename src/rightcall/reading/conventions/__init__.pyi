@@ -24,7 +24,11 @@ from ._kinds import (
     shape_of as shape_of,
     tools_of as tools_of,
 )
-from ._span_names import KIND_KEYS as KIND_KEYS, may_tell_kind as may_tell_kind
+from ._span_names import (
+    KIND_KEYS as KIND_KEYS,
+    is_named_like_call as is_named_like_call,
+    may_tell_kind as may_tell_kind,
+)
 from ._tool_calls import (
     CONVENTIONS as CONVENTIONS,
     MERGED as MERGED,

@@ -99,8 +99,12 @@ _NAME_KEYS = (
     "graph.node.id",
     "openai_agents.name",
 )
+_GRAPH = "graph.node.id"
+_GENERATED = lazy_pattern(r"[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27}")
+"""Ids of nodes that are not names (Agno)."""
 _NAMED_SPAN = lazy_pattern(
-    r"invoke_agent (?P<semantic>.+)|agent_run \[(?P<adk>.+)\]|(?P<method>.+)\.(?:on_messages_stream|_execute_core|run)"
+    r"invoke_agent (?P<semantic>.+)|agent_run \[(?P<adk>.+)\]|"
+    r"(?P<method>.+)\.(?:on_messages_stream|_execute_core|a?run)"
 )
 _CLASS = lazy_pattern(r"[A-Z]\w*(?:Agent|Team)|Agent|Team")
 """Class names, which frameworks use for agents without a name."""
@@ -121,7 +125,7 @@ def agent_name(span: Span) -> str | None:
     attributes, names = span.attributes, span.attributes.keys()
     for key in _NAME_KEYS:
         held = attributes.get(key) if key in names else None
-        if isinstance(held, str) and held.strip('"'):
+        if isinstance(held, str) and held.strip('"') and not (key == _GRAPH and _GENERATED.fullmatch(held)):
             return held.strip('"')
     if span.name == _LOGFIRE:
         held = attributes.get("name")

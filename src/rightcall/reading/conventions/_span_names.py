@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rightcall.reading.spans import Span
 
-from ._tool_calls import EXECUTE, MERGED
+from ._tool_calls import EXECUTE, MERGED, SPAN_NAMES
 
 _OPERATIONS = {
     "execute_tool ": dict([EXECUTE]),
@@ -18,6 +18,8 @@ _TELLING = tuple(_OPERATIONS)
 
 _ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
 """Suffixes of names of OpenLLMetry's spans."""
+_OF_CALLS = frozenset({"ai.toolCall", "running tool"})
+"""Names of spans of calls that do not hold the tool's name: Vercel, Pydantic AI."""
 KIND_KEYS = frozenset(
     {
         "gen_ai.operation.name",
@@ -43,6 +45,13 @@ def kind_in_name(span: Span) -> Mapping[str, str]:
     if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
         return {"traceloop.span.kind": kind}
     return {}
+
+
+def is_named_like_call(span: Span) -> bool:
+    """Whether a span that lost its attributes has a name that instrumentations give to calls alone."""
+    if span.attributes.keys():
+        return False
+    return span.name in _OF_CALLS or span.name.startswith(SPAN_NAMES) or span.name.endswith(".tool")
 
 
 def may_tell_kind(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What agents write beside a conversation: refusals, interruptions, fragments, conversations of sub-agents."""
+"""What agents write beside a conversation: refusals, interruptions, fragments, messages without content."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from rightcall.reading.spans import CallRecord
 
+from ._parts import unwrapped
 from ._unknown_calls import ITEM_BEGINNINGS, LINES
 
 # Claude Code: the note beside a result, and the text of the result.
@@ -29,6 +30,14 @@ UNCONFIRMED = (
 )
 """What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
 _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
+_SAID = ("content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents")
+"""Keys of a message that hold its content."""
+_REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
+_TO_CALL = frozenset({"tool_calls", "tool_use", "function_call", "toolUse"})
+_ABOUT_END = ("turnComplete", "turn_complete", "interrupted", "errorCode", "error_code")
+_SAID_OTHERWISE = ("refusal", "audio", "reasoning", "reasoning_content", "thinking")
+_SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS, *_ABOUT_END])
+"""Keys that say of a message without content that it asks for no calls, or why there is no content."""
 
 
 def is_aside(message: Mapping[str, Any]) -> bool:
@@ -107,3 +116,23 @@ def calling_id(message: Mapping[str, Any]) -> str | None:
     if isinstance(parent, str):
         return parent
     return "" if message.get("isSidechain") is True else None
+
+
+def is_blank(message: Mapping[str, Any]) -> bool:
+    """Whether the content of a message was not recorded."""
+    held = unwrapped(message)
+    return all([_is_nothing(held.get(key)) for key in _SAID])
+
+
+def is_open(message: Mapping[str, Any]) -> bool:
+    """Whether a message without content says nothing of calls either."""
+    held = unwrapped(message)
+    if any([held.get(key) in _TO_CALL for key in _REASONS if isinstance(held.get(key), str)]):
+        return True
+    actions = message.get("actions")  # an event of ADK may be about its effects alone
+    has_effects = isinstance(actions, Mapping) and any(actions.values())
+    return not has_effects and _SETTLED.isdisjoint(held) and _SETTLED.isdisjoint(message)
+
+
+def _is_nothing(held: Any) -> bool:
+    return held is None or (held.__class__ is list and bool(held) and not any(held))

@@ -152,6 +152,8 @@ def _returned_in_value(value: Any, depth: int) -> Any:
     if messages is not None:
         found = answer_in(messages)
         return NOTHING if found is None else found
+    if _is_lost_state(value):
+        return NOTHING
     inner = _wrapped(value)
     return value if inner is None else _returned_in_value(inner, depth + 1)
 
@@ -163,6 +165,8 @@ def _given_in_object(value: dict[str, Any], depth: int) -> Any:
     if messages is not None:
         found = question_in(messages)
         return NOTHING if found is None else found
+    if _is_lost_state(value):
+        return NOTHING
     if isinstance(value.get("prompt"), str) and value.keys() <= {"prompt", "system"}:
         return value["prompt"]  # Vercel
     if value.keys() == {"args", "kwargs"} and isinstance(value["args"], list) and isinstance(value["kwargs"], dict):
@@ -211,6 +215,14 @@ def _messages_of(value: dict[str, Any]) -> list[Any] | None:
         if isinstance(held, list) and _are_messages(held):
             return held
     return [value] if _is_message(value) else None
+
+
+def _is_lost_state(value: dict[str, Any]) -> bool:
+    """Whether an object holds messages that do not say who wrote them: a state, and not what anybody reads."""
+    held = value.get("messages")
+    return (
+        isinstance(held, list) and bool(held) and all([isinstance(each, dict) and "content" in each for each in held])
+    )
 
 
 def _are_messages(held: list[Any]) -> bool:

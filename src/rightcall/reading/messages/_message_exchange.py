@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from rightcall.errors import InputError
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import CallRecord
-from rightcall.values.decoding import decode_json
 
 from ._acting_text import acts
-from ._agent_parts import Part
-from ._asides import author_of, calling_id, is_aside, is_no_question, is_refused, role_of, unconfirmed
-from ._parts import Writer, constructed, is_plain, is_task, part_of, partial_part, read_part, text_of, writer_of
+from ._asides import (
+    author_of,
+    calling_id,
+    is_aside,
+    is_blank,
+    is_no_question,
+    is_open,
+    is_refused,
+    role_of,
+    unconfirmed,
+)
+from ._part_finder import FoundPart, FoundParts, find_parts
+from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
 from ._step_parts import is_step, read_step
-from ._unknown_calls import is_data, unknown_block, unknown_item, unknown_step, unnamed_call
+from ._unknown_calls import unknown_block, unknown_item, unknown_step, unnamed_call
 
 _LISTS = (
     "messages",
@@ -34,30 +41,6 @@ _LISTS = (
     "replies",
     "traj",
 )
-_WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation", "toolInvocation")
-_HOLDERS = (
-    "tool_calls",
-    "content",
-    "parts",
-    "blocks",
-    "contents",
-    "items",
-    "tool_call_results",
-    "tool.result",
-    "message",
-    "function",
-    "results",
-    "permission_denials",
-    "tool_responses",
-    "toolInvocations",
-    "invalid_tool_calls",
-    "tool_returns",
-    "approvals",
-)
-_LISTED = frozenset({"tool_calls", "invalid_tool_calls"})
-_SAID = ("content", "parts", "text", "message", "data", "kwargs", "items", "contents")
-"""Keys of a message that hold its content."""
-_DEPTH = 6
 _ANSWER = "gen_ai.choice"
 _USER = frozenset({"user", "human"})
 
@@ -117,14 +100,25 @@ class Exchange:
 
     @property
     def is_silent(self) -> bool:
-        """Whether the message is the user's and its content was not recorded."""
-        return self.is_of_user and self.is_blank
+        """Whether the message is the user's, and its content was not recorded or not understood."""
+        return self.is_of_user and (self.is_blank or bool(self.unread))
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether the message has content and does not say who wrote it."""
+        return not (self.role or self.writer or self.calls or self.results or is_blank(self.message))
+
+    @property
+    def is_mute(self) -> bool:
+        """Whether the message is the model's, and has neither words nor a word on calls: it may have asked for some."""
+        if self.calls or self.results or self.unread or not (self.writer == "model" or author_of(self.message)):
+            return False
+        return self.is_blank and is_open(self.message)
 
     @property
     def is_blank(self) -> bool:
         """Whether the content of the message was not recorded."""
-        message = self.message
-        return message.get("content") is None and not any([message.get(key) is not None for key in _SAID])
+        return self.message.get("content").__class__ is not str and is_blank(self.message)
 
     @property
     def is_of_agent(self) -> bool:
@@ -209,7 +203,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         exchange.calls, exchange.results = read_step(message)
         exchange.unread = "" if exchange.calls else unknown_step(message)
         return exchange
-    found = _parts(message)
+    found = find_parts(message)
     exchange.item = bool(found.parts) and found.parts[0].document is message
     _read_parts(exchange, found)
     if not found.parts and not found.unread:
@@ -232,8 +226,8 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     return exchange
 
 
-def _read_parts(exchange: Exchange, found: _Parts) -> None:
-    calls: list[tuple[CallRecord, _Place]] = []
+def _read_parts(exchange: Exchange, found: FoundParts) -> None:
+    calls: list[tuple[CallRecord, FoundPart]] = []
     for place in found.parts:
         record = read_part(place.document, place.part)
         if record is None:
@@ -264,7 +258,7 @@ def has_messages(messages: list[Any]) -> bool:
     return any(isinstance(message, dict) and _is_message(message) for message in messages[:1000])
 
 
-def _once(calls: list[tuple[CallRecord, _Place]]) -> list[CallRecord]:
+def _once(calls: list[tuple[CallRecord, FoundPart]]) -> list[CallRecord]:
     """Return the calls of one message, once if the message repeats them in another place.
 
     If calls of one list share an id, it identifies none of them.
@@ -293,100 +287,6 @@ def _others(calls: list[CallRecord], listed: list[CallRecord]) -> list[CallRecor
     return [call for call in calls if call.call_id and call.call_id not in ids and call.name not in names]
 
 
-class _Place(NamedTuple):
-    """A call or result in a message, its format, and where it is."""
-
-    document: Mapping[str, Any]
-    part: Part
-    listed: bool
-    """Whether it is in the message's list of calls."""
-    among: int
-    """The number of the list that it is an item of."""
-
-
-class _Parts:
-    """The calls and results found in a message, and the first item that may be one and is of no known format."""
-
-    __slots__ = ("lists", "parts", "unread")
-
-    def __init__(self) -> None:
-        self.parts: list[_Place] = []
-        self.unread = ""
-        self.lists = 0
-
-
-def _parts(message: Mapping[str, Any]) -> _Parts:
-    found = _Parts()
-    _find_parts(message, found, 0, False, 0)
-    return found
-
-
-def _find_parts(document: Mapping[str, Any], found: _Parts, depth: int, listed: bool, among: int) -> None:
-    if "lc" in document:
-        document = constructed(document)
-    may_have_list = "tool_responses" in document or "message_type" in document
-    part = part_of(document) if not may_have_list or not _has_list_beside(document) else None
-    if part is not None:
-        found.parts.append(_Place(document, part, listed, among))
-        return
-    if depth >= _DEPTH:
-        return
-    holders, wrappers = _inner_keys(tuple(document))
-    for key in holders:
-        held = _opened(document[key])
-        if held.__class__ is list:
-            _find_in_list(key, held, found, depth, held is not document[key])
-    for key in wrappers:
-        held = document[key]
-        if held.__class__ is dict:
-            _find_parts(held, found, depth + 1, listed, among)
-    # Langfuse writes messages of LangChain with what the provider returned, and without LangChain's own list of calls.
-    if not found.parts and document.get("additional_kwargs").__class__ is dict:
-        _find_parts(document["additional_kwargs"], found, depth + 1, listed, among)
-
-
-@lru_cache(maxsize=4096)
-def _inner_keys(keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return those of the keys of an object under which there may be parts, and those that may hold the message."""
-    return tuple([key for key in _HOLDERS if key in keys]), tuple([key for key in _WRAPPERS if key in keys])
-
-
-def _has_list_beside(document: Mapping[str, Any]) -> bool:
-    """Whether a message has a list of its calls or results, beside the first (Letta) or all of them as text (AG2)."""
-    if document.get("tool_responses"):
-        return True
-    return "message_type" in document and bool(document.get("tool_calls") or document.get("tool_returns"))
-
-
-def _find_in_list(key: str, items: list[Any], found: _Parts, depth: int, written: bool) -> None:
-    """Find the parts in a list; one `written` as JSON text may be the answer of the model."""
-    found.lists += 1
-    among = found.lists
-    for item in items:
-        if item.__class__ is str and key == "function":
-            item = _opened(item)  # OpenInference's AutoGen: each result as JSON text
-        before = len(found.parts)
-        if item.__class__ is dict:
-            _find_parts(item, found, depth + 1, key in _LISTED, among)
-        if len(found.parts) > before or (written and is_data(key, item)):
-            continue
-        part = partial_part(key, item)
-        if part is not None:
-            found.parts.append(_Place(item, part, key == "tool_calls", among))
-        else:
-            found.unread = found.unread or unknown_block(key, item)
-
-
-def _opened(held: Any) -> Any:
-    # OpenLLMetry and Strands keep blocks of content as JSON text.
-    if held.__class__ is not list and isinstance(held, str) and held[:2] in ("[{", '{"'):
-        try:
-            return decode_json(held)
-        except InputError:
-            return None
-    return held
-
-
 def _is_message(message: Mapping[str, Any]) -> bool:
     if is_step(message) or part_of(message) is not None:
         return True
@@ -396,4 +296,4 @@ def _is_message(message: Mapping[str, Any]) -> bool:
         return True
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True
-    return bool(_parts(message).parts)
+    return bool(find_parts(message).parts)

@@ -351,7 +351,7 @@ PARTS = (
         "OpenTelemetry, AutoGen, OpenLLMetry",
         {"name": str, "arguments": None},
         "name",
-        "id|call_id|tool_call_id",
+        "call_id|tool_call_id|id",
         "arguments",
     ),
     call_row("OpenTelemetry, content off", {"type": "tool_call", "name": str}, "name", "id", ""),

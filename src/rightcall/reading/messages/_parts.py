@@ -49,7 +49,7 @@ def writer_of(message: Any) -> Writer:
     """Return whether the user or the model wrote a message; empty for instructions, results and unknown authors."""
     if isinstance(message, Mapping) and (message.get("isMeta") is True or message.get("isCompactSummary") is True):
         return ""  # Claude Code wrote it
-    message = _unwrapped(message)
+    message = unwrapped(message)
     if not isinstance(message, Mapping):
         return ""
     for key in ("role", "type", "kind", "event.name", "message_type"):
@@ -76,13 +76,13 @@ def is_task(message: Mapping[str, Any]) -> bool:
 
 def content_of(message: Any) -> Any:
     """Return the content of a message: a text, or a list of parts."""
-    message = _unwrapped(message)
+    message = unwrapped(message)
     return next((message[key] for key in _CONTENTS if message.get(key)), None) if isinstance(message, Mapping) else None
 
 
 def asks_for_calls(message: Any) -> bool:
     """Whether a message has a list of calls, of any format."""
-    message = _unwrapped(message)
+    message = unwrapped(message)
     if not isinstance(message, Mapping):
         return False
     return bool(message.get("tool_calls") or message.get("function_call"))
@@ -124,7 +124,7 @@ def is_pair(message: Any) -> bool:
     )
 
 
-def _unwrapped(message: Any) -> Any:
+def unwrapped(message: Any) -> Any:
     """Return the message inside the wrappings of libraries, with the role that a wrapping gives it."""
     if is_pair(message):
         return {"role": message[0], "content": message[1]}

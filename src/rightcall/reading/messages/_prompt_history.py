@@ -126,10 +126,13 @@ def turns_in_log(said: Sequence[Exchange], asked: str | None = None) -> list[int
 
 
 def falls_silent(said: Sequence[Exchange]) -> bool:
-    """Whether a message of the user after the agent's work has no content, not even an empty text."""
+    """Whether a message after the agent's work may or may not be a question of the user.
+
+    It is the user's and has no content, not even an empty text; or it does not say whose it is.
+    """
     is_at_work = False
     for exchange in said:
-        if is_at_work and exchange.is_silent:
+        if is_at_work and (exchange.is_silent or exchange.is_anonymous):
             return True
         is_at_work = is_at_work or exchange.is_of_agent
     return False

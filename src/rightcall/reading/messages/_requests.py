@@ -10,7 +10,7 @@ from typing import Any
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids
 
-from ._argument_keys import key_of
+from ._argument_keys import ITEM, MOST_WAITING, has_own_id, is_answered, key_of, may_answer, only_pairing
 from ._asides import UNCONFIRMED
 from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
@@ -18,12 +18,9 @@ from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silen
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
 
-# Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`).
-_ITEM = "fc_"
 _SUMMARY = "ToolCallSummaryMessage"
 _WRITTEN = "tool_use"
 """The type of calls as readers of transcripts write them: two in a row may have lost the result between them."""
-_MOST_NAMESAKES = 64  # calls with one id that wait for results at once: more only in hostile logs
 
 
 class Requests:
@@ -98,6 +95,7 @@ class Requests:
         """Add a log of messages: a whole conversation, or the conversation up to the end of a turn."""
         self.is_placed = True
         self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(said)
+        self.is_unanswered = self.is_unanswered or any([exchange.is_mute for exchange in said])
         if turn is None:
             turns: Sequence[int | None] = turns_in_log(said, asked)
             self._threads.remember(said, turns)
@@ -181,13 +179,11 @@ class _ConversationReader:
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}
         self._waiting: dict[int, CallRecord] = {}
-        self._open: dict[str, dict[int, CallRecord]] = {}
-        """The requests that wait for results, by id."""
-        self._uses: dict[str, int] = {}
-        """How often each id was answered."""
-        self._of_user: set[str] = set()
-        """Ids of calls of a simulated user that wait for results."""
+        self._open: dict[str, dict[int, CallRecord]] = {}  # the requests that wait for results, by id
+        self._uses: dict[str, int] = {}  # how often each id was answered
+        self._of_user: set[str] = set()  # ids of calls of a simulated user that wait for results
         self._stray: list[CallRecord] = []
+        self._unclear: list[CallRecord] = []  # results without an id that several requests with one may have
         self._group: str | None = None
         self._last: list[CallRecord] = []
         """The requests of the messages right before."""
@@ -202,6 +198,8 @@ class _ConversationReader:
         """Add messages, each with its turn."""
         for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
             count = len(self._requests.known)
+            if not exchange.results:
+                self._settle()
             self._take(exchange, turn)
             if place in self.doubts and len(self._requests.known) > count:
                 self._requests.is_doubtful = True
@@ -249,7 +247,7 @@ class _ConversationReader:
     def part_doubtful_groups(self) -> None:
         """Ungroup calls of several messages unless all were answered: results between them may be missing."""
         for records in self._joined:
-            if not all([_is_answered(record) for record in records]):
+            if not all([is_answered(record) for record in records]):
                 for record in records:
                     record.group = None
 
@@ -273,7 +271,7 @@ class _ConversationReader:
             known.name = known.name or call.name
             if known.args is NOTHING:
                 known.args = call.args
-            if _is_answered(call) or (known.withheld and not call.withheld):
+            if is_answered(call) or (known.withheld and not call.withheld):
                 self._answer(known, call)
         self._has_history = self._has_history or not self.answering
         self._waiting[id(known)] = known
@@ -303,23 +301,38 @@ class _ConversationReader:
         return self._requests.is_past(known) or (known.turn is not None and known.turn < self._shown_in)
 
     def _result(self, result: CallRecord) -> None:
-        request = self._with_id_of(result) or self._waiting_for(result)
-        if request is None:
+        request = self._with_id_of(result)
+        if request is not None:
+            self._close(request, result)
+            return
+        waiting = list(islice((record for record in self._waiting.values() if may_answer(result, record)), 2))
+        if not waiting:
             self._stray.append(result)
+        elif len(waiting) > 1 and not result.call_id and all([has_own_id(record) for record in waiting]):
+            self._unclear.append(result)
         else:
-            self._waiting.pop(id(request), None)
-            self._free_id(request, result.call_id or request.call_id)
-            self._answer(request, result)
+            self._close(waiting[0], result)
+
+    def _close(self, request: CallRecord, result: CallRecord) -> None:
+        self._waiting.pop(id(request), None)
+        self._free_id(request, result.call_id or request.call_id)
+        self._answer(request, result)
+
+    def _settle(self) -> None:
+        """Assign results without ids to the requests that wait, where there is one possibility."""
+        if self._unclear:
+            for request, result in only_pairing(self._unclear, list(self._waiting.values())):
+                self._close(request, result)
+            self._unclear, self._waiting = [], {}  # whatever comes later is not theirs
 
     def _with_id_of(self, result: CallRecord) -> CallRecord | None:
         """Return the request with the id of a result: one that waits, one known from elsewhere, or an answered one."""
-        call_id = result.call_id
-        if not call_id:
+        if not (call_id := result.call_id):
             return None
         waiting = self._open.get(call_id)
         if waiting:
             # Without the bound, n calls and n results of one id would take n² steps.
-            few = list(islice(waiting.values(), _MOST_NAMESAKES))
+            few = list(islice(waiting.values(), MOST_WAITING))
             return next((record for record in few if record.name == result.name), few[0])
         use = self._uses.get(call_id, 0)
         # A second result of an answered call repeats it, unless it is of another tool: then its call is missing.
@@ -333,7 +346,7 @@ class _ConversationReader:
             self._uses[call_id] = self._uses.get(call_id, 0) + 1
 
     def _answer(self, request: CallRecord, result: CallRecord) -> None:
-        if result.call_id and request.call_id and request.call_id.startswith(_ITEM):
+        if result.call_id and request.call_id and request.call_id.startswith(ITEM):
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)
         if self._is_approved(request, result):
@@ -343,7 +356,7 @@ class _ConversationReader:
         if result.withheld and result.withheld != ASKED_FOR:
             self._requests.refused.add(id(request))
         request.withheld = request.withheld or result.withheld
-        if not _is_answered(request):
+        if not is_answered(request):
             request.output, request.failed, request.error = result.output, result.failed, result.error
 
     def _is_approved(self, request: CallRecord, result: CallRecord) -> bool:
@@ -362,18 +375,18 @@ class _ConversationReader:
         A conversation with at least as many results as are known repeats them from the first; one with fewer has only
         new ones.
         """
+        self._settle()
         strays = [result for result in self._stray if not self._answer_later_request(result)]
         if not strays:
             return
-        contexts = self._requests.contexts
-        known = [record for record in self._requests.known if contexts[id(record)] is self._context]
-        answered = [record for record in known if _is_answered(record)]
+        known = [record for record in self._requests.known if self._requests.contexts[id(record)] is self._context]
+        answered = [record for record in known if is_answered(record)]
         repeats = len(strays) >= len(answered) and all(
             [record.output == result.output for record, result in zip(answered, strays, strict=False)]
         )
-        places = known if repeats else [record for record in known if not _is_answered(record)]
+        places = known if repeats else [record for record in known if not is_answered(record)]
         for place, result in enumerate(strays):
-            if place < len(places) and _may_answer(result, places[place]):
+            if place < len(places) and may_answer(result, places[place]):
                 self._answer(places[place], result)
             else:
                 self._requests.strays.append(result)
@@ -384,17 +397,3 @@ class _ConversationReader:
             return False
         self._answer(waiting.pop(next(iter(waiting))), result)
         return True
-
-    def _waiting_for(self, result: CallRecord) -> CallRecord | None:
-        return next((record for record in self._waiting.values() if _may_answer(result, record)), None)
-
-
-def _may_answer(result: CallRecord, request: CallRecord) -> bool:
-    """Whether a result can belong to a request, by name and id."""
-    if result.name and result.name != request.name:
-        return False
-    return not result.call_id or not request.call_id or request.call_id.startswith(_ITEM)
-
-
-def _is_answered(record: CallRecord) -> bool:
-    return record.failed or record.output is not NOTHING

@@ -147,6 +147,8 @@ _WANTED = lazy_pattern(r"expect|reference|gold|ideal|target|truth|reward|score|e
 """Keys, beside the messages, of what an agent was to do (tau-bench)."""
 _RECORDED = frozenset({"result", "tool_args", "tool_call_id"})
 """Keys of a call that was made, in a list that otherwise describes tools (Agno)."""
+_RESULT_IDS = frozenset({"call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId"})
+"""Keys of results; an item of no known format with one of them is a result, or a call."""
 _BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
 _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
@@ -221,8 +223,10 @@ def unknown_item(message: Mapping[str, Any]) -> str:
         return sign
     if isinstance(role, str) and role:
         return _unknown_role(role, message)
-    if kind is None:
+    if kind is None and _RESULT_IDS.isdisjoint(message):
         return "" if not message or ITEM_KEYS & message.keys() else f"an item {_keys(message)}"
+    if kind is None:
+        return f"an item {_keys(message)}"
     return "" if _is_known_item(plain) else f"an item of type {_short(kind)} {_keys(message)}"
 
 

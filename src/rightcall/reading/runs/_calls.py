@@ -274,14 +274,20 @@ def ordered(records: list[CallRecord]) -> list[CallRecord]:
     return result
 
 
-def unsettled(records: list[CallRecord]) -> tuple[tuple[int, int], ...]:
-    """Return ranges of calls that start together, or at an unknown time, and whose order nothing shows."""
+def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[int, int], ...]:
+    """Return ranges of calls that start together, or at an unknown time, and whose order nothing shows.
+
+    With `in_log`, all of them are in one log of messages, in order.
+    """
     if len(records) < 2:
         return ()
     if any([_start(record) is None for record in records]):
         # A call without a time may have been made before any other, unless one conversation has them all in order.
         # Agents inside calls have separate conversations, whose position among the others nothing shows.
-        is_told = all([record.order >= 0 and record.parent is records[0].parent for record in records])
+        # So have traces of one conversation, which nothing but their times puts in order. A log has all in its order.
+        is_one = all([record.parent is records[0].parent for record in records])
+        is_one = is_one and len({record.span.trace_id for record in records if record.span}) < 2
+        is_told = (is_one or in_log) and all([record.order >= 0 for record in records])
         return () if is_told else ((0, len(records)),)
     if not _has_ties(records):
         return ()

@@ -105,7 +105,8 @@ class _Speakers:
         self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]
     ) -> None:
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
-        self.roles = roles
+        self._roots = [span for span in spans if span.parent_id is None]
+        self.roles, self._tree = roles, tree
         self._known: dict[str | None, ReadSpan] = {}
         self._inside: dict[int, list[ReadSpan]] = {}
         self._heard: dict[tuple[int, Side], list[Any]] = {}
@@ -127,15 +128,29 @@ class _Speakers:
 
     def found(self, find: Found, order: Order, level: list[ReadSpan] | None = None) -> Any:
         """Return what is found in the first topmost span by an order, or in those that ran at the same time."""
-        for span in _beside_the_first(sorted(self._tops if level is None else level, key=order)):
+        if level is None and len(self._tops) > 1 and not all(map(_is_timed, self._tops)):
+            return self._found_in_all(find)
+        spans = _beside_the_first(sorted(self._tops if level is None else level, key=order))
+        for span in spans if level is not None or self._tree.is_whole else spans[:1]:
             found = find(self, span)
             # Below the top only text counts: the state of a graph or a tool is not what the user reads.
-            if found is not NOTHING and (level is None or isinstance(found, str)):
+            if found is not NOTHING and (isinstance(found, str) or (level is None and self._is_top(span))):
                 return found
             found = self.found(find, order, self._inside.get(id(span), []))
             if found is not NOTHING:
                 return found
         return NOTHING
+
+    def _found_in_all(self, find: Found) -> Any:
+        """Return what all topmost spans have, where times that would put them in order are lost."""
+        found = [find(self, span) for span in self._tops]
+        return found[0] if all([each == found[0] for each in found]) and self._is_top(self._tops[0]) else NOTHING
+
+    def _is_top(self, span: ReadSpan) -> bool:
+        """Whether a topmost span is surely that: not inside the time of another one that has no parent either."""
+        if span.parent_id is not None:
+            return True
+        return not any([_is_within(span, other) for other in self._roots if other is not span])
 
     def messages(self, span: ReadSpan, side: Side) -> list[Any]:
         """Return the messages of one side of a span and its log records."""
@@ -254,6 +269,11 @@ def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
     return [span for span, start, end in timed if span is level[0] or (start < last and first < end)]
 
 
+def _is_within(span: ReadSpan, other: ReadSpan) -> bool:
+    (start, end), (first, last) = _times(span), _times(other)
+    return span.trace_id == other.trace_id and first <= start and end <= last
+
+
 def _begins_first(span: ReadSpan) -> tuple[float, float]:
     start, end = _times(span)
     return start, -end
@@ -262,6 +282,10 @@ def _begins_first(span: ReadSpan) -> tuple[float, float]:
 def _ends_last(span: ReadSpan) -> tuple[float, float]:
     start, end = _times(span)
     return -end, start
+
+
+def _is_timed(span: ReadSpan) -> bool:
+    return span.start_ns is not None and span.end_ns is not None
 
 
 def _times(span: ReadSpan) -> tuple[float, float]:

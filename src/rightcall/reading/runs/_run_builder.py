@@ -104,9 +104,9 @@ class RunBuilder:
             trace_id=next((span.trace_id for span in spans if span.trace_id), self.log.id),
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
-            unordered=unsettled(calls),
+            unordered=unsettled(calls, in_log=not spans and not self.logs and len(self._all_logs()) == 1),
             turn_inputs=tuple([given for given, _ in asked]) if len(asked) > 1 else (),
-            turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 else (),
+            turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 and are_turns_known else (),
             calls_recorded=is_recorded and not self._not_understood.first,
             withheld=tuple([withheld_call(record) for record in withheld]),
             usage=usage_of(spans, roles),
@@ -213,7 +213,7 @@ class RunBuilder:
         for messages in log.snapshots:
             repeated = exchanges_of(messages)
             self._not_understood.note_messages(repeated)
-            requests.add_log(repeated, max(requests.heard, default=0) if log.messages else said.turn, said.asked)
+            requests.add_log(repeated, max(requests.heard, default=None) if log.messages else said.turn, said.asked)
         self._not_understood.note_strays(requests.strays)
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:

@@ -17,6 +17,7 @@ from rightcall.reading.conventions import (
     convention_by_attributes,
     has_value,
     is_like_call,
+    is_named_like_call,
     kind_of,
     tools_of,
 )
@@ -75,6 +76,10 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         call = CallRecord("", unread=f"the span {span.name[:80]!r}: {span.attributes.get(UNREADABLE)}")
     elif not kind and (tool := _tool_of(span)) is not None:
         call = CallRecord(tool, unread=_described(span, "which may be a call"))
+    elif not kind and is_named_like_call(span):
+        name = _name_in(span.name)
+        sign = f"the span {span.name[:80]!r}, which is named like a call and has no attributes"
+        call = CallRecord("" if name == span.name else name, unread=sign)
     else:
         is_done = not (kind or span.events or _says_more(span))
     attributes, events = span.attributes, span.events
@@ -210,8 +215,13 @@ def take_args(
         value = held
     if value.__class__ is dict:
         record.args, record.unparsable = value, False
-    elif record.bare is NOTHING:
+    elif record.bare is NOTHING and not (record.unparsable and _is_cut_off(held)):
         record.bare = value
+
+
+def _is_cut_off(held: Any) -> bool:
+    """Whether a text is the beginning of an object or list: it says neither a name nor a value of an argument."""
+    return held.__class__ is str and held.lstrip()[:1] in ("{", "[")
 
 
 def take_output(

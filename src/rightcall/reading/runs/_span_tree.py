@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate
 
 import msgspec
@@ -71,6 +72,7 @@ class Tree:
     def __init__(
         self, spans: Sequence[Span], roles: Mapping[int, Role], doubtful: frozenset[int] = frozenset()
     ) -> None:
+        self._all = spans
         self._spans = {span.span_id: span for span in spans if span.span_id}
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.has_parents = any([span.parent_id is not None for span in spans])
@@ -84,6 +86,17 @@ class Tree:
         self._at_work: set[str] | None = None
         self._seen: dict[str, _Surroundings] = {}
         self._outside: dict[str, set[str | None]] = {}
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether it is known which span is inside which: no ids are missing, and what is topmost in a trace can be.
+
+        A trace has one caller. Of two spans without a parent, one is not inside the time of the other.
+        """
+        traces: dict[str | None, list[Span]] = {}
+        for span in self._all:
+            traces.setdefault(span.trace_id, []).append(span)
+        return all([len(trace) == 1 or _is_whole(trace) for trace in traces.values()])
 
     def place(self, records: list[CallRecord]) -> None:
         """Register the calls of spans."""
@@ -321,3 +334,16 @@ def _only_holder(span: Span, records: list[CallRecord]) -> CallRecord | None:
         and end < record.span.end_ns
     ]
     return holders[0] if len(holders) == 1 else None
+
+
+def _is_whole(trace: Sequence[Span]) -> bool:
+    ids = {span.span_id for span in trace}
+    tops = [span for span in trace if span.parent_id not in ids or span.parent_id is None]
+    if None in ids or len({span.parent_id for span in tops}) > 1:
+        return False
+    latest = -1
+    for span in sorted(tops, key=lambda span: (span.start_ns or 0, -(span.end_ns or 0))):
+        if (span.end_ns or 0) <= latest:
+            return False
+        latest = span.end_ns or 0
+    return True

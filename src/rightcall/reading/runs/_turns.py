@@ -214,7 +214,7 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
     for span in spans:
         if id(span) in roles and span.start_ns is not None:
             traces.setdefault(span.trace_id, []).append(span)
-    is_known = _are_all_known(spans, roles, traces)
+    is_known = _are_all_known(spans, roles, tree)
     if sum(map(len, traces.values())) < 2:
         return Turns(is_known=is_known)
     requests = UserRequests(spans, roles, tree)
@@ -224,32 +224,30 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
     begun: dict[str, tuple[int, ...]] = {}
     for trace, at_work in traces.items():
         further, is_sure = _begins_of_requests(requests.of(at_work), read)
-        begun[trace] = (min(map(_start, at_work)), *further)
+        begun[trace] = (min([span.start_ns or 0 for span in at_work]), *further)
         begins.update(further)
         is_known = is_known and is_sure
     return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known, ends=ends)
 
 
-def _are_all_known(
-    spans: Sequence[ReadSpan], roles: Mapping[int, Role], traces: Mapping[str, Sequence[ReadSpan]]
-) -> bool:
-    """Whether all spans of models and agents have a time, and spans with messages have a known kind."""
-    if sum([id(span) in roles for span in spans]) > sum(map(len, traces.values())):
+def _are_all_known(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> bool:
+    """Whether all spans of models and agents have times and a known place, and spans with messages a known kind."""
+    at_work = [span for span in spans if id(span) in roles]
+    if len(at_work) > 1 and not (tree.is_whole and all([None not in (span.start_ns, span.end_ns) for span in at_work])):
         return False
-    return bool(traces) or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
+    is_timed = any([span.start_ns is not None for span in at_work])
+    return is_timed or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
 
 
 def _begins_of_traces(traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, float]) -> Iterator[int]:
-    times = sorted([(min(map(_start, trace)), max([ends[id(span)] for span in trace])) for trace in traces])
+    times = sorted(
+        [(min([span.start_ns or 0 for span in trace]), max([ends[id(span)] for span in trace])) for trace in traces]
+    )
     latest = times[0][1]
     for begin, end in times[1:]:
         if begin >= latest:
             yield begin
         latest = max(latest, end)
-
-
-def _start(span: ReadSpan) -> int:
-    return span.start_ns or 0
 
 
 def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> tuple[list[int], bool]:
@@ -341,6 +339,9 @@ class Conversations:
             context = tree.enclosing(span) if span else None
             requests.is_placed = tree.is_known_around(span) if span else True
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
+        if len({said.start_ns is None for said, _ in found if said.of_model}) > 1:
+            for record in requests.known:
+                record.order = -1  # an answer without a time may be older than any other
 
     def asked_and_answered(self) -> tuple[Any, Any]:
         """Return the question and the answer of a run that only log records show; None if unknown."""
