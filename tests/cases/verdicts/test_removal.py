@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 from tests.cases.verdicts.removal import FIELDS, Rule, changed_documents, read_document, rules_for, verdicts_of, without
+from tests.cases.verdicts.removal_search import broken as broken_by_search, rules_of, sources
 from tests.reading import corpus
 from tests.sampling import randomness, sample
 
 from rightcall import Trajectory
+from rightcall.judging import EVALUATORS
 
 RECORDINGS = [run for run in corpus.names() if "otlp.json" in corpus.recordings()[run]]
+SOURCES = sources()
+TALKS = [name for name in SOURCES if name.endswith(("turns.json", "whole.json"))]
+RUNS = [name for name in SOURCES if name not in TALKS]
 RULES = 40
 """Rules of each recording that are tried at a time."""
 CHANGES = 6
@@ -66,6 +71,24 @@ def test_what_is_taken_out_of_a_file_makes_no_verdict(run: str) -> None:
         after = verdicts_of(read[0], rules)
 
         assert broken(before, after, rules) == [], change
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", [*sample(RUNS, "runs", 20), *sample(TALKS, "talks", 6)])
+def test_what_a_recording_may_lose_makes_no_verdict_pass(name: str) -> None:
+    assert broken_by_search(name, SOURCES[name], randomness(name), rules=40, changes=5) == []
+
+
+def test_the_search_asks_every_evaluator_that_asks_no_model() -> None:
+    [made] = read_document(document_of("langgraph-openinference/trip-react")) or []
+
+    rules = rules_of(made, randomness("evaluators"), 400)
+
+    assert {kind for kind, _, _ in rules} == {kind for kind in EVALUATORS if not kind.startswith("llm-judge-")}
+    verdicts = verdicts_of(made, rules)
+    assert min(verdicts.count("passed"), verdicts.count("failed")) > 50
+    assert "not_measured" in verdicts
+    assert "error" not in verdicts
 
 
 def test_expectations_of_a_recording_hold_and_fail() -> None:
