@@ -436,3 +436,17 @@ def test_the_id_of_a_node_is_not_the_name_of_an_agent() -> None:
     [named] = read_one(span(1, agent | {"graph.node.id": "billing"}, **TIMES), call(2, "pay", parent=1)).calls
 
     assert (unnamed.agent, named.agent) == ("support", "billing")
+
+
+@pytest.mark.parametrize("mark", ["tool-result", None])
+def test_an_output_whose_type_is_lost_is_not_known(mark: str | None) -> None:
+    asked = {"type": "tool-call", "toolCallId": "c1", "toolName": "search", "input": {}}
+    given = {"type": mark, "toolCallId": "c1", "toolName": "search"}
+
+    def output(held: Any) -> Any:
+        [made] = read_messages([{"content": [asked]}, {"role": "tool", "content": [given | {"output": held}]}]).calls
+        return made.output, "output" in made.unrecorded
+
+    assert output({"type": None, "value": "quota exceeded"}) == (None, True)
+    assert output({"type": "text", "value": "ok"}) == (("ok", False) if mark else (None, True))
+    assert output({"type": None, "total": 3}) == ({"type": None, "total": 3}, False)

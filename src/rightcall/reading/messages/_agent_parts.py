@@ -48,16 +48,15 @@ def call_row(
     failure: tuple[tuple[str, Any], ...] = (),
     message: str = "",
     refusal: tuple[tuple[str, Any, str], ...] = (),
+    unwrap: tuple[Envelope, ...] = (),
     output: str = "",
     naming: Callable[[str], str] | None = None,
     nulls: bool = False,
 ) -> Part:
     """Return the row of a part that holds a call."""
     places = _names(name), _names(id), _names(value)
-    found = failure, _names(message), refusal
-    return Part(
-        format, "call", tuple(marks.items()), *places, *found, output=_names(output), nulls=nulls, naming=naming
-    )
+    more: dict[str, Any] = {"output": _names(output), "nulls": nulls, "naming": naming}
+    return Part(format, "call", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap, **more)
 
 
 def result_row(

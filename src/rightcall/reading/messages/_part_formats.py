@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightcall.reading.conventions import ASKED_FOR, adk_output, content_blocks, converse_blocks, llamaindex_output
-from rightcall.reading.spans import CallRecord, outcome
+from rightcall.reading.spans import NOTHING, CallRecord, outcome
 
 from ._agent_parts import AGENT_PARTS, ANSWERED, UNFINISHED, call_row, result_row
 from ._service_parts import SERVICE_PARTS
@@ -19,11 +19,29 @@ from ._service_parts import SERVICE_PARTS
 
 def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Vercel's output: `{"type": "json", "value": …}`; one of the error types says that the tool failed."""
-    if not isinstance(value, dict) or value.keys() - {"providerOptions"} != {"type", "value"}:
+    if not _is_typed(value):
         return value
     if str(value["type"]).startswith("error"):
         call.failed = True
     return content_blocks(outcome(value["value"]), call, attributes)
+
+
+def lost_type(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Vercel's output whose type is null: nothing says whether its value is an output or an error."""
+    return NOTHING if _is_typed(value) and value["type"] is None else value
+
+
+def bare_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Vercel's output in the part of its call, where it has no type: one that has is of a result that lost its mark."""
+    return NOTHING if _is_typed(value) and (value["type"] is None or value["type"] in _OUTPUT_TYPES) else value
+
+
+_OUTPUT_TYPES = ("text", "json", "content", "error-text", "error-json", "execution-denied")
+"""Types of outputs of Vercel's AI SDK (`ToolResultOutput`)."""
+
+
+def _is_typed(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() - {"providerOptions"} == {"type", "value"}
 
 
 def _is_plain_text(content: Any) -> bool:
@@ -161,7 +179,7 @@ PARTS = (
         failure=(("isError", True),),
         message="output.reason",
         refusal=(("output.type", "execution-denied", "approval was refused"),),
-        unwrap=(typed_value,),
+        unwrap=(lost_type, typed_value),
     ),
     result_row("Vercel", {"type": "tool-error"}, "toolName", "toolCallId", "error", failure=(("error", None),)),
     result_row(
@@ -189,6 +207,7 @@ PARTS = (
             ("state", "partial-call", UNFINISHED),
         ),
         output="output|result",
+        unwrap=(bare_output,),
     ),
     # `ModelMessagesTypeAdapter`: a `retry-prompt` with the name of a tool is the error that the model was given.
     # Before version 0.0.20 arguments were `{"args_json": …}` or `{"args_dict": …}`.
