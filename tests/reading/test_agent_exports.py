@@ -765,3 +765,11 @@ def test_a_conversation_that_comes_twice_is_one_only_if_its_messages_have_ids_of
     lines = b"\n".join(json.dumps({"messages": each}).encode() for each in (talk, talk))
 
     assert len(list(read(lines))) == runs
+
+
+def test_a_part_of_a_vercel_chat_in_an_unknown_state_is_no_call_and_not_overlooked() -> None:
+    part = {"type": "tool-refund", "toolCallId": "c1", "state": "being-thought-of", "input": ARGS, "output": "ok"}
+    [made] = read(json.dumps(_answers(part)).encode())
+
+    assert made.names == ()
+    assert "a block of type tool-refund" in made.not_understood

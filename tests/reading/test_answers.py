@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.reading import corpus
+from tests.reading.talks import asks_for, chat, gives, says
 from tests.reading.traces import call, request, span
 from tests.walls import for_each
 
@@ -251,3 +252,94 @@ def test_text_beside_a_call_that_is_asked_for_is_no_answer(key: str, call: dict[
     asking = {"role": "assistant", "content": "One moment.", key: call if key == "function_call" else [call]}
 
     assert said({"output.value": json.dumps({"messages": [asking]})}) == (None, None)
+
+
+def exchanged(*spans: dict[str, Any]) -> tuple[Any, Any]:
+    trajectory = one(request(*spans))
+    return trajectory.input, trajectory.output
+
+
+KIND = "openinference.span.kind"
+BOTH = {"input.value": "Where is it?", "output.value": "At home."}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("CHAIN", ("Where is it?", "At home.")),
+        ("", ("Where is it?", "At home.")),
+        ("LLM", ("Where is it?", "At home.")),
+        ("RETRIEVER", (None, None)),
+        ("GUARDRAIL", (None, None)),
+        ("EMBEDDING", (None, None)),
+    ],
+)
+def test_spans_that_help_an_agent_do_not_speak_for_it(kind: str, expected: tuple[Any, Any]) -> None:
+    around = span(1, {KIND: kind, **BOTH}, endTimeUnixNano="9000")
+
+    assert exchanged(around, call(2, parent=1)) == expected
+
+
+def test_the_outermost_chain_speaks_for_an_agent_and_an_agent_for_the_models_in_it() -> None:
+    outer = span(1, {KIND: "CHAIN", "input.value": "outer", "output.value": "OUTER"}, endTimeUnixNano="9000")
+    inner = {KIND: "CHAIN", "input.value": "inner", "output.value": "INNER"}
+    chain, agent = span(2, inner, parent=1, endTimeUnixNano="8000"), span(3, {KIND: "AGENT"}, parent=2)
+
+    assert exchanged(outer, chain, agent) == ("outer", "OUTER")
+    assert exchanged(chain, agent) == ("inner", "INNER")
+    assert exchanged(
+        span(1, {KIND: "AGENT", **BOTH}, endTimeUnixNano="9000"), span(2, {**inner, KIND: "LLM"}, parent=1)
+    ) == (
+        "Where is it?",
+        "At home.",
+    )
+
+
+@pytest.mark.parametrize(("end", "asked"), [("5000", "b"), ("2001", "b"), ("2000", None)])
+def test_an_agent_is_asked_for_another_only_while_that_one_runs(end: str, asked: str | None) -> None:
+    silent = span(1, {KIND: "AGENT"}, endTimeUnixNano=end)
+    other = span(2, {KIND: "AGENT", "input.value": "b"}, endTimeUnixNano="4000")
+
+    assert exchanged(silent, other)[0] == asked
+
+
+@pytest.mark.parametrize(("end", "answered"), [("5000", "a"), ("2001", "a"), ("2000", None)])
+def test_an_agent_answers_for_another_only_while_that_one_runs(end: str, answered: str | None) -> None:
+    other = span(1, {KIND: "AGENT", "output.value": "a"}, endTimeUnixNano=end)
+    silent = span(2, {KIND: "AGENT"}, endTimeUnixNano="6000")
+
+    assert exchanged(silent, other)[1] == answered
+
+
+def test_an_agent_without_a_start_is_asked_last_and_one_without_an_end_ends_where_it_starts() -> None:
+    def agent(number: int, text: str, lost: str = "", **more: Any) -> dict[str, Any]:
+        made = span(number, {KIND: "AGENT", "input.value": text, "output.value": text.upper()}, **more)
+        return {key: held for key, held in made.items() if key != lost}
+
+    assert exchanged(agent(1, "a", "startTimeUnixNano"), agent(2, "b"))[0] == "b"
+    assert exchanged(agent(3, "a", "endTimeUnixNano"), agent(2, "b")) == ("b", "A")
+    assert exchanged(agent(3, "a", "endTimeUnixNano"), agent(2, "b", endTimeUnixNano="3001")) == ("b", "B")
+
+
+def test_what_is_not_text_speaks_for_the_run_only_at_its_top() -> None:
+    state = {KIND: "AGENT", "input.value": '{"a": 1}', "output.value": '{"b": 2}'}
+    state |= {"input.mime_type": "application/json", "output.mime_type": "application/json"}
+    top = span(1, {KIND: "AGENT"}, endTimeUnixNano="9000")
+
+    assert exchanged(span(2, state)) == ({"a": 1}, {"b": 2})
+    assert exchanged(top, span(2, state, parent=1)) == (None, None)
+    assert exchanged(top, span(2, {KIND: "AGENT", **BOTH}, parent=1)) == ("Where is it?", "At home.")
+
+
+def test_the_question_to_a_model_at_work_is_the_last_that_the_user_asked() -> None:
+    worked = [asks_for("look", {}, "1"), gives("ok", "1")]
+    answer = says("assistant", "At home.\n")
+
+    assert exchanged(chat(1, [says("user", "Where is it?"), *worked], answer)) == ("Where is it?", "At home.")
+    assert exchanged(chat(1, [says("user", "Hi."), says("user", "Where is it?")], answer))[0] == "Where is it?"
+    assert exchanged(chat(1, [says("system", "Greet.")], answer)) == (None, "At home.")
+
+
+@pytest.mark.parametrize("written", ["At home.", '"At home."'])
+def test_an_output_of_openllmetry_is_a_text_with_or_without_quotes(written: str) -> None:
+    assert exchanged(span(1, {"traceloop.span.kind": "agent", "traceloop.entity.output": written}))[1] == "At home."

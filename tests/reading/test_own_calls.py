@@ -46,6 +46,12 @@ def agent(number: int, name: str, **more: Any) -> dict[str, Any]:
         ("transfer_to_billing", {}, "Successfully transferred to savings", None),
         ("transfer_to_billing", {"reason": "refund"}, '{"assistant": "Billing"}', True),
         ("transfer_to_billing_desk", {}, "Successfully transferred to Billing desk", True),
+        (
+            "transfer_to_agent",
+            {"agent": "billing", "target": "queue 7"},
+            "Successfully transferred to billing",
+            True,
+        ),
         ("transfer_back_to_supervisor", {}, "Successfully transferred back to supervisor", True),
         ("transfer_to_billing", {}, "Transferred to billing, adopting the role of billing immediately.", True),
         ("handoff_to_billing", {}, '{"handoff_to": "billing"}', True),

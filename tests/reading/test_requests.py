@@ -163,3 +163,65 @@ def test_calls_of_two_steps_of_smolagents_were_not_asked_for_at_once() -> None:
     found = read_messages([{"task": "Go."}, *steps])
 
     assert [(call.name, call.group) for call in found.calls] == [("look", "turn-1"), ("book", "turn-2")]
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_call_of_an_earlier_turn_that_its_model_did_not_make_is_not_made_up_by_a_later_prompt(answered: bool) -> None:
+    """The calls of the first turn are known where its model has answered."""
+    asked, made = says("user", "Where is it?"), [asks_for("look", {}, "1"), gives("ok", "1")]
+    spans = [chat(1, [asked], says("assistant", "At home.") if answered else None)]
+    spans += [chat(2, [asked, *made, says("assistant", "At home."), says("user", "Thanks.")], says("assistant", "OK."))]
+    for number, each in enumerate(spans, 1):
+        each["traceId"] = f"{number}" * 32
+        each["attributes"].append({"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}})
+    [found] = read(request(*spans))
+
+    assert found.names == (() if answered else ("look",))
+
+
+RESULTS = {
+    "only what is new": (["two"], ["one", "two"]),
+    "all from the first": (["one", "two"], ["one", "two"]),
+    "more than there are calls": (["one", "two", "three"], ["one", "two"]),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_without_ids_are_of_the_calls_before_in_order(name: str) -> None:
+    results, outputs = RESULTS[name]
+    asks = [chat(1, [says("user", "Go.")], asks_for("a", {})), chat(2, [gives("one")], asks_for("b", {}))]
+    [found] = read(request(*asks, chat(3, [gives(each) for each in results], says("assistant", "Done."))))
+
+    assert [(call.name, call.output) for call in found.calls] == list(zip("ab", outputs, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("messages", "output"),
+    [
+        ([gives("ok", "1"), asks_for("a", {}, "1")], "ok"),
+        ([asks_for("a", {}, "1"), gives("ok")], "ok"),
+        ([asks_for("a", {}), gives("ok", "1")], "ok"),
+        ([asks_for("a", {}, "1"), gives("ok", "2")], None),
+        ([asks_for("a", {}), {**gives("ok"), "name": "a"}], "ok"),
+        ([asks_for("a", {}), {**gives("ok"), "name": "b"}], None),
+    ],
+    ids=["before its call", "without an id", "of a call without one", "of another id", "of its name", "of another"],
+)
+def test_a_result_is_of_a_call_unless_its_id_or_name_is_another(messages: list[Any], output: str | None) -> None:
+    found = read_messages([says("user", "Go."), *messages, says("assistant", "Done.")])
+
+    assert [(call.name, call.output) for call in found.calls] == [("a", output)]
+    assert found.calls_recorded == (output is not None)
+
+
+def test_an_object_around_messages_is_opened_unless_it_is_a_call_itself() -> None:
+    held = {"messages": [asks_for("inner", {}, "2")]}
+    call = {"type": "function_call", "name": "send", "arguments": "{}", "call_id": "1"}
+
+    def names(written: dict[str, Any]) -> tuple[str, ...]:
+        attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps([says("user", "Go.")])}
+        [found] = read(request(span(1, {**attributes, "gen_ai.output.messages": json.dumps(written)})))
+        return found.names
+
+    assert names(held) == ("inner",)
+    assert names({**call, **held}) == ("send",)

@@ -62,6 +62,12 @@ MISTAKES: list[tuple[str, Any, tuple[str | int, ...], str]] = [
         ("rules", 0, "same"),
         "'same' compares two calls",
     ),
+    (
+        "same of a number of calls",
+        [{"call": "a", "at_most": 1, "same": "id"}],
+        ("rules", 0, "same"),
+        "is about one; count calls with an argument by giving it: {call: {pay: {order: 1}}, at_most: 1}",
+    ),
     ("same of a number", [{**PAY, "same": 3}], ("rules", 0, "same"), "'same' is the name of an argument"),
     ("same of nothing", [{**PAY, "same": ""}], ("rules", 0, "same"), "'same' is empty"),
     ("an unknown class", [{**PAY, "per": "run"}], ("rules", 0, "per"), "'turn' or 'agent'"),
@@ -126,3 +132,10 @@ def test_a_tool_that_is_expected_cannot_be_ignored() -> None:
 
 def test_some_of_the_tools_that_a_pattern_takes_may_be_ignored() -> None:
     CallRules().criteria({"rules": [{"call": "mcp__*", "at_most": 3}], "ignore_tools": ["mcp__log"]})
+
+
+def test_how_calls_with_an_argument_are_counted_is_told_where_calls_are_counted() -> None:
+    with pytest.raises(CriteriaError) as problem:
+        CallRules().criteria({"rules": [{"first": "a", "same": "id"}]})
+
+    assert str(problem.value).endswith("'same' compares two calls, and 'first' is about one")
