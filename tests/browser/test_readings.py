@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.browser.runs import made_once
 from tests.processes import rightcall
 
-from rightcall.reporting.pages import case_key
+from rightcall.reporting.pages import case_key, key_of
 from rightcall.reporting.store import list_runs
 
 Serve = Callable[[Path], str]
@@ -188,3 +189,29 @@ def test_a_head_sorts_the_runs_without_a_script(browse: Callable[..., Page], add
 
     expect(page.get_by_role("columnheader", name="Started")).to_have_attribute("aria-sort", "ascending")
     expect(first).to_have_attribute("href", f"/runs/{names[0]}")
+
+
+def test_heads_sort_every_table_without_a_script(
+    browse: Callable[..., Page], serve: Serve, support: Path, address: str, names: list[str]
+) -> None:
+    large = serve(support / ".rightcall" / "runs")
+    newest = list_runs(support / ".rightcall" / "runs")[-1].name
+    tables = [
+        (f"{large}/runs/{newest}/tools/{key_of('issue_refund')}", "table.calls", "Case"),
+        (f"{large}/paths?run={newest}", "table.taken", "Runs"),
+        (f"{large}/paths?run={newest}", "table.named", "Tool"),
+        (f"{large}/paths?run={newest}", "details table", "Times"),
+        (f"{address}/compare?{'&'.join(f'run={name}' for name in names[1:])}", "table.verdicts", "Case"),
+        (f"{address}/trends?evalset=farewells.yaml", "table.flaky", "Case"),
+    ]
+    page = browse(java_script_enabled=False)
+    for where, table, label in tables:
+        page.goto(where)
+        head = page.locator(table).get_by_role("columnheader", name=label, include_hidden=True)
+        orders = []
+        for direction in ("ascending", "descending"):
+            page.goto(urljoin(page.url, head.get_by_role("link", include_hidden=True).get_attribute("href") or ""))
+            expect(head).to_have_attribute("aria-sort", direction)
+            expect(head).to_be_in_viewport()
+            orders.append(page.locator(table).locator("tbody tr").all_text_contents())
+        assert orders[0] != orders[1], (table, label)

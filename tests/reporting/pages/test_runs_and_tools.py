@@ -12,6 +12,7 @@ from rightcall import ToolCall
 from rightcall.reporting.changes import compare, sides_of
 from rightcall.reporting.pages import (
     ChangeLine,
+    Column,
     ComparedCase,
     ComparePage,
     Crumb,
@@ -32,6 +33,7 @@ from rightcall.reporting.pages import (
     quantile,
     runs_html,
     sentence_of_change,
+    sorted_table,
     tool_html,
     verdict_rows,
     verdicts_html,
@@ -121,6 +123,8 @@ def pages(text: str) -> list[str]:
         case_id=text, before="passed", after="failed", sentence=sentence_of_change(lined), calls=lined, scores=(text,)
     )
     rows = tuple(verdict_rows([{text: "passed"}, {text: "failed"}, {}]))
+    columns = {key: Column(key, str) for key in ("case", "error", "took", "0", "1", "2")}
+    _, heads = sorted_table(list[str](), text, columns, lambda sort: f"/?sort={sort}")
     return [
         runs_html(
             RunsPage(
@@ -140,11 +144,13 @@ def pages(text: str) -> list[str]:
             ),
             links,
         ),
-        verdicts_html(VerdictsPage(runs=(*lines, lines[0]), rows=rows, differing=1, same=0, trail=trail), links),
+        verdicts_html(
+            VerdictsPage(runs=(*lines, lines[0]), rows=rows, differing=1, same=0, trail=trail, heads=heads), links
+        ),
         tool_html(
             ToolPage(
                 run=lines[0], tool=text, lines=(call_line(call, 1, text, "key", "failed"),), calls=1, cases=1, errors=1,
-                title=text, trail=trail,
+                title=text, trail=trail, heads=heads,
             ),
             links,
         ),

@@ -265,7 +265,7 @@ def test_a_tool_is_shown_with_every_call_its_errors_and_its_times(tmp_path: Path
     browser, address = Browser(runs), f"/runs/{run.folder.name}/tools/{key_of('search')}"
 
     page = text_of(browser.get(address).text)
-    errors, slowest = browser.get(f"{address}?errors=1").text, browser.get(f"{address}?slowest=1").text
+    errors, slowest = browser.get(f"{address}?errors=1").text, browser.get(f"{address}?sort=-took").text
 
     assert "Calls 100 Cases 2 Errors 50 50 % Median 51ms 95 % within 96ms" in page
     assert "page 1 of 2" in page

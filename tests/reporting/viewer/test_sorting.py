@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from pathlib import Path
@@ -9,7 +10,9 @@ from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
-from tests.reporting.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, new_run, results_of
+from tests.reporting.viewer.viewing import RIGHT, SEARCH, WRONG, Browser, call, new_run, results_of
+
+from rightcall.reporting.pages import key_of
 
 RUN = re.compile(r'<th scope="row" class="short"><a href="/runs/([^"]+)">')
 FLAKY = re.compile(r'<tr><th scope="row"><a href="[^"]+"><code>([^<]+)</code>')
@@ -90,8 +93,12 @@ def test_all_pages_of_a_list_are_sorted_as_one(tmp_path: Path, runs: Path) -> No
 
 def test_a_sorting_of_an_address_stays_text(runs: Path, names: dict[str, str]) -> None:
     hostile = quote('"><script>alert(1)</script>')
-    for path in ("/", "/trends"):
-        page = Browser(runs).get(f"{path}?sort={hostile}")
+    beside = "&".join([f"run={name}" for name in list(names)[:3]])
+    tool = f"/runs/{next(iter(names))}/tools/{key_of('search')}"
+    keys = ("sort", "tools", "follows", "gates")
+    asked = "&".join([f"{key}={hostile}" for key in keys])
+    for path in ("/?", "/trends?", "/paths?", f"/compare?{beside}&", f"{tool}?"):
+        page = Browser(runs).get(path + asked)
         assert page.status == 200
         assert "alert(1)" not in page.text
 
@@ -117,3 +124,81 @@ def test_flaky_cases_are_sorted(tmp_path: Path, runs: Path, sort: str, order: st
     [(direction, href, _)] = SORTED.findall(page)
     assert direction == ("descending" if sort.startswith("-") else "ascending")
     assert href.endswith("#flaky")
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"),
+    [("", "3 1 2"), ("took", "1 2 3"), ("-took", "3 2 1"), ("case", "1 2 3"), ("-error", "2 3 1"), ("x", "3 1 2")],
+)
+def test_calls_of_a_tool_are_sorted(tmp_path: Path, runs: Path, sort: str, order: str) -> None:
+    calls = {number: call("search", 0, number, error="down" if number == 2 else None, n=number) for number in (1, 2, 3)}
+    results = results_of(tmp_path, laptop_search=(calls[3],), gift_card=(calls[1], calls[2]))
+    name = new_run(runs, *results).folder.name
+
+    page = Browser(runs).get(f"/runs/{name}/tools/{key_of('search')}?sort={sort}").text
+
+    assert re.findall(r"&#34;n&#34;: (\d)", page) == order.split()
+
+
+@pytest.mark.parametrize(
+    ("asked", "cells", "order"),
+    [
+        ("", r'<th scope="row" class="number">(\d)</th>', "2 1"),
+        ("sort=runs", r'<th scope="row" class="number">(\d)</th>', "1 2"),
+        ("sort=passed", r'<td class="number(?: mostly-failed)?">(\d/\d)</td>', "0/1 2/2"),
+        ("sort=-passed", r'<td class="number(?: mostly-failed)?">(\d/\d)</td>', "2/2 0/1"),
+        ("sort=calls", r'<th scope="row" class="number">(\d)</th>', "2 1"),
+        ("sort=-calls", r'<th scope="row" class="number">(\d)</th>', "1 2"),
+        ("", r'<tr><th scope="row"><code>(\w+)</code></th><td class="number">', "search reserve"),
+        ("tools=tool", r'<tr><th scope="row"><code>(\w+)</code></th><td class="number">', "reserve search"),
+        ("tools=-p50", r'<tr><th scope="row"><code>(\w+)</code></th><td class="number">', "reserve search"),
+        ("follows=-then", r"</th><td><code>(\w+)</code></td>", "search reserve end end"),
+        ("follows=times", r"</th><td><code>(\w+)</code></td>", "reserve end end search"),
+    ],
+)
+def test_tables_of_paths_are_sorted(tmp_path: Path, runs: Path, asked: str, cells: str, order: str) -> None:
+    one, two = results_of(tmp_path, laptop_search=WRONG, gift_card=SEARCH)
+    new_run(runs, one, two, replace(two, repeat=1))
+
+    page = Browser(runs).get(f"/paths?{asked}").text
+
+    assert re.findall(cells, page) == order.split()
+
+
+def test_the_chosen_path_stays_the_same_however_paths_are_sorted(tmp_path: Path, runs: Path) -> None:
+    one, two = results_of(tmp_path, laptop_search=WRONG, gift_card=SEARCH)
+    new_run(runs, one, two, replace(two, repeat=1))
+    browser = Browser(runs)
+
+    for sort in ("", "runs", "-runs"):
+        page = browser.get(f"/paths?path=1&sort={sort}").text
+        assert ">2 runs of the chosen path<" in page
+
+
+@pytest.mark.parametrize(("sort", "order"), [("", "a b c"), ("-case", "c b a"), ("0", "b c a"), ("-1", "b a c")])
+def test_verdicts_beside_each_other_are_sorted(tmp_path: Path, runs: Path, sort: str, order: str) -> None:
+    [right], [wrong] = (results_of(tmp_path, laptop_search=calls) for calls in (RIGHT, WRONG))
+    said = [{"a": right, "b": wrong, "c": wrong}, {"a": wrong, "b": right}, {"a": right, "b": right, "c": right}]
+    names = [
+        new_run(runs, *[replace(result, case_id=name) for name, result in each.items()]).folder.name for each in said
+    ]
+
+    page = Browser(runs).get(f"/compare?{'&'.join([f'run={name}' for name in names])}&sort={sort}").text
+
+    assert re.findall(r'<tr><th scope="row"><code>(\w)</code>', page) == order.split()
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"), [("", "c b a"), ("commit", "a b c"), ("-branch", "a c b"), ("-gates", "b c a")]
+)
+def test_gates_are_sorted(tmp_path: Path, runs: Path, sort: str, order: str) -> None:
+    results = results_of(tmp_path, laptop_search=RIGHT)
+    said = {"verdict": "no worse", "reason": "no worse", "told": [], "base": "x", "exit_code": 0}
+    figures = {"alpha": 0.05, "share": 1.0, "rounds": 1, "planned_rounds": 1, "rule_out": 0.1, "allow_drop": 0.0}
+    for commit, branch in (("a", "z"), ("b", "x"), ("b", "x"), ("c", "y")):
+        file = new_run(runs, *results, commit=commit, branch=branch).folder / "run.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "gate": {**said, **figures}}))
+
+    page = Browser(runs).get(f"/trends?gates={sort}").text
+
+    assert re.findall(r'<tr><th scope="row"><code>(\w)</code></th><td>', page) == order.split()

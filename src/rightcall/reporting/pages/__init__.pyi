@@ -110,8 +110,10 @@ from ._search_page import (
 from ._sorting import (
     NEWEST_FIRST as NEWEST_FIRST,
     RUN_COLUMNS as RUN_COLUMNS,
+    Column as Column,
     Sorting as Sorting,
     sorted_rows as sorted_rows,
+    sorted_table as sorted_table,
     sorting_of as sorting_of,
 )
 from ._templates import (

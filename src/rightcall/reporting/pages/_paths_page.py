@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import msgspec
 
 from rightcall.reporting.paths import (
     CasePaths,
     Drift,
+    Edge,
     Ended,
     Parting,
     Paths,
     Shifted,
+    TakenPath,
+    UsedTool,
     feature_words,
     route_steps,
 )
@@ -20,6 +25,7 @@ from rightcall.reporting.reports import duration_text, share_text
 from rightcall.values.results import Verdict
 
 from ._path_graph import MOST_EDGES, Graph, path_graph
+from ._sorting import Column, Head, sorted_table
 from ._templates import Crumb, Links, render
 
 LISTED = 12
@@ -28,6 +34,30 @@ _MOST_TABLE = 300
 _NARROW = 764
 """Pixels up to which a drawing has room beside the list."""
 _BAR = 100.0
+_COLUMNS: dict[str, dict[str, Column]] = {
+    "sort": {
+        "runs": Column("Runs", lambda line: line[1].ended.runs),
+        "calls": Column("Path", lambda line: line[1].calls if line[1].calls is None else len(line[1].calls)),
+        "passed": Column("Passed", lambda line: line[1].ended.rate),
+    },
+    "tools": {
+        "tool": Column("Tool", lambda tool: tool.name),
+        "runs": Column("In runs", lambda tool: tool.ended.runs),
+        "calls": Column("Calls", lambda tool: tool.calls),
+        "errors": Column("Errors", lambda tool: tool.error_share),
+        "p50": Column("p50", lambda tool: tool.p50),
+        "p95": Column("p95", lambda tool: tool.p95),
+        "p99": Column("p99", lambda tool: tool.p99),
+    },
+    "follows": {
+        "call": Column("Call", lambda edge: edge.before),
+        "then": Column("Then", lambda edge: edge.after),
+        "runs": Column("In runs", lambda edge: edge.ended.runs),
+        "times": Column("Times", lambda edge: edge.calls),
+        "passed": Column("Passed", lambda edge: edge.ended.rate),
+    },
+}
+"""The columns that sort each table, by the name under which an address says how."""
 
 
 class PathLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,6 +162,8 @@ class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a drawing needs the whole width."""
     tools: tuple[TableRow, ...] = ()
     edges: tuple[TableRow, ...] = ()
+    heads: Mapping[str, Mapping[str, Head]] = {}
+    """The heads that sort the tables: `sort` of the list of paths, `tools`, `follows` of what follows what."""
     options: tuple[tuple[str, tuple[Option, ...]], ...] = ()
     """Groups of links, each with a name."""
     drift: tuple[ShiftLine, ...] = ()
@@ -139,6 +171,11 @@ class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
     same: str = ""
     command: str = ""
     """The command that prints the same."""
+
+    @property
+    def follows_sorted(self) -> bool:
+        """Whether an address asks for an order of what follows what: then it is open."""
+        return any([head.direction for head in self.heads.get("follows", {}).values()])
 
 
 def paths_html(page: PathsPage, links: Links) -> str:
@@ -164,6 +201,8 @@ def paths_page(
     listed: int = LISTED,
     most_edges: int = MOST_EDGES,
     href: Callable[[int], str] = lambda number: "",
+    asked: Mapping[str, str] | None = None,
+    sorts: Callable[[str, str], str] = lambda table, sort: "",
 ) -> PathsPage:
     """Return the page of some paths.
 
@@ -175,8 +214,21 @@ def paths_page(
         listed: How many paths are listed.
         most_edges: How many edges are drawn.
         href: The address that chooses the path of a number.
+        asked: How each table is sorted, as the address says it.
+        sorts: The address that sorts a table.
     """
-    rest = paths.paths[listed:]
+    tables, heads = {}, {}
+    rows: dict[str, Sequence[Any]] = {
+        "sort": list(enumerate(paths.paths, 1)),
+        "tools": paths.tools,
+        "follows": paths.edges,
+    }
+    for table, columns in _COLUMNS.items():
+        tables[table], heads[table] = sorted_table(
+            rows[table], (asked or {}).get(table, ""), columns, partial(sorts, table)
+        )
+    lines = tables["sort"][:listed] + [each for each in tables["sort"][listed:] if each[0] == number]
+    rest = [path for place, path in tables["sort"][listed:] if place != number]
     graph = path_graph(paths, paths.paths[number - 1].calls if number else None, most_edges)
     judged = paths.ended.passed + paths.ended.failed
     return PathsPage(
@@ -187,14 +239,15 @@ def paths_page(
         has_verdicts=judged > 0,
         is_mixed=paths.ended.is_mixed,
         is_listed=paths.is_listed,
-        lines=tuple(_lines(paths, listed, number, href)),
+        lines=tuple(_lines(paths, lines, number, href)),
         more=f"{len(rest):,} more paths, {sum([path.ended.runs for path in rest]):,} runs" if rest else "",
         differ=tuple([shift_line(each, paths.labels, judged) for each in paths.differ]),
         partings=(parting_view(paths.parting, paths.labels),) if paths.parting is not None else (),
         graphs=(("How calls follow each other", graph),) if graph is not None else (),
         needs_width=graph is not None and graph.width > _NARROW,
-        tools=_tools(paths),
-        edges=_edges(paths),
+        tools=_tools(tables["tools"]),
+        edges=_edges(tables["follows"], paths.labels),
+        heads=heads,
     )
 
 
@@ -252,9 +305,11 @@ def _notes(paths: Paths) -> Iterator[str]:
         yield "The runs took so many different paths that they are not listed."
 
 
-def _lines(paths: Paths, listed: int, chosen: int, href: Callable[[int], str]) -> Iterator[PathLine]:
+def _lines(
+    paths: Paths, lines: Sequence[tuple[int, TakenPath]], chosen: int, href: Callable[[int], str]
+) -> Iterator[PathLine]:
     longest = max([path.ended.runs for path in paths.paths], default=1)
-    for number, path in enumerate(paths.paths[:listed], start=1):
+    for number, path in lines:
         ended = path.ended
         judged = ended.passed + ended.failed
         yield PathLine(
@@ -281,19 +336,19 @@ def _summary(paths: Paths) -> str:
     return f"{runs}{took}, {paths.mean_calls:.1f} calls each"
 
 
-def _tools(paths: Paths) -> tuple[TableRow, ...]:
+def _tools(tools: Sequence[UsedTool]) -> tuple[TableRow, ...]:
     rows = []
-    for tool in paths.tools[:_MOST_TABLE]:
+    for tool in tools[:_MOST_TABLE]:
         times = ["–" if time is None else duration_text(time) for time in (tool.p50, tool.p95, tool.p99)]
         cells = [f"{tool.ended.runs:,}", f"{tool.calls:,}", share_text(tool.error_share), *times]
         rows.append(TableRow(tool.name, tuple(cells)))
     return tuple(rows)
 
 
-def _edges(paths: Paths) -> tuple[TableRow, ...]:
+def _edges(edges: Sequence[Edge], labels: Mapping[str, str]) -> tuple[TableRow, ...]:
     rows = []
-    for edge in paths.edges[:_MOST_TABLE]:
-        ends = [paths.labels.get(key, key) if key else name for key, name in _named(edge.before, edge.after)]
+    for edge in edges[:_MOST_TABLE]:
+        ends = [labels.get(key, key) if key else name for key, name in _named(edge.before, edge.after)]
         passed = share_text(edge.ended.rate, edge.ended.runs) if edge.ended.rate is not None else "–"
         rows.append(TableRow(ends[0], (ends[1], f"{edge.ended.runs:,}", f"{edge.calls:,}", passed)))
     return tuple(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -15,6 +15,7 @@ from ._case_page import CALLS_A_PAGE
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
 from ._run_list import ListedCase, cause_key
 from ._runs_page import PartOfList, RunFacts, RunLine
+from ._sorting import Head
 from ._templates import Crumb, Links, ShownText, key_of, percent, render, shown_text
 
 # 180 rows of a list make a page of less than 100 kB.
@@ -297,7 +298,8 @@ class ToolPage(PartOfList, frozen=True, kw_only=True):
     """The 95th percentile of the durations."""
     bars: tuple[Bar, ...] = ()
     only_errors: bool = False
-    slowest_first: bool = False
+    heads: Mapping[str, Head]
+    """The heads of the columns that sort the calls."""
 
 
 def call_line(call: ToolCall, position: int, case_id: str, key: str, verdict: Verdict) -> CallLine:

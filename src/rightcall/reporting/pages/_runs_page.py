@@ -317,6 +317,8 @@ class VerdictsPage(PartOfList, frozen=True, kw_only=True):
     rows: tuple[VerdictRow, ...]
     differing: int
     same: int
+    heads: Mapping[str, Head]
+    """The heads that sort the rows: by `case`, and by the verdict in each run, under its number."""
     title: str = "Compare"
 
 

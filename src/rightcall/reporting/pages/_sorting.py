@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -31,6 +31,13 @@ class Sorting(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """Return the sorting as it stands in an address."""
         return f"{_LARGEST_FIRST * self.is_descending}{self.column}"
+
+
+class Column(NamedTuple):
+    """A column that sorts its table: its label, and its value in a row; `None` where a row has none."""
+
+    label: str
+    value: Callable[[Any], Any]
 
 
 RUN_COLUMNS = {
@@ -65,6 +72,20 @@ def heads_of(columns: Mapping[str, str], sorting: Sorting, href: Callable[[str],
             direction = "descending" if sorting.is_descending else "ascending"
         heads[column] = Head(label=label, href=href(turned.text), direction=direction)
     return heads
+
+
+def sorted_table(
+    rows: Iterable[_Row], asked: str, columns: Mapping[str, Column], href: Callable[[str], str]
+) -> tuple[list[_Row], dict[str, Head]]:
+    """Return rows as an address asks for them, and the heads of the columns.
+
+    Rows stay as they are where it names no column. Without addresses, as in one file, the heads are no links.
+    """
+    sorting = sorting_of(asked, {key: column.label for key, column in columns.items()}, Sorting())
+    heads = heads_of({key: column.label for key, column in columns.items()}, sorting, href)
+    if not sorting.column:
+        return list(rows), heads
+    return sorted_rows(rows, sorting, columns[sorting.column].value), heads
 
 
 def sorted_rows(rows: Iterable[_Row], sorting: Sorting, value: Callable[[_Row], Any]) -> list[_Row]:

@@ -11,7 +11,7 @@ from rightcall.reporting.store import GateRecord, RunFigures
 from rightcall.values.results import Verdict, worst
 from rightcall.values.statistics import Interval, Trials, wilson
 
-from ._sorting import Head, Sorting, heads_of, sorted_rows, sorting_of
+from ._sorting import Column, Head, sorted_table
 from ._templates import Crumb, Links, case_key, render, seconds_text
 
 _WIDTH, _HEIGHT = 860.0, 236.0
@@ -21,7 +21,16 @@ _FLOOR = 0.5
 _TRACK = 90.0
 _RUNS = 10
 _MOST_FLAKY = 20
-_FLAKY_COLUMNS = {"case": "Case", "rate": "Rate", "rounds": "Rounds"}
+_FLAKY_COLUMNS = {
+    "case": Column("Case", lambda case: case.case_id),
+    "rate": Column("Rate", lambda case: case.at),
+    "rounds": Column("Rounds", lambda case: int(case.rounds.partition("/")[2])),
+}
+_GATE_COLUMNS = {
+    "commit": Column("Commit", lambda commit: commit.commit or None),
+    "branch": Column("Branch", lambda commit: commit.branch or None),
+    "gates": Column("Gates, the oldest first", lambda commit: len(commit.gates)),
+}
 
 
 class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +152,7 @@ class TrendsPage(msgspec.Struct, frozen=True, kw_only=True):
     flaky_cases: int = 0
     heads: Mapping[str, Head] = {}
     """The heads of the columns that sort the flaky cases."""
+    gate_heads: Mapping[str, Head] = {}
     compared: int = 0
     gates: tuple[CommitGates, ...] = ()
     title: str = "Trends"
@@ -151,11 +161,18 @@ class TrendsPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trends_page(
-    runs: Sequence[TrendRun], evalset: str, branch: str, links: Links, days: Sequence[str], sort: str = ""
+    runs: Sequence[TrendRun],
+    evalset: str,
+    branch: str,
+    links: Links,
+    days: Sequence[str],
+    sort: str = "",
+    gates_sort: str = "",
 ) -> TrendsPage:
     """Return the page of runs, given the oldest first; `days` are the dates of the first and the last one shown.
 
     `sort` is the order of flaky cases, as the address says it; without one those nearest to a coin are first.
+    `gates_sort` is that of the gates; without one the newest commit is first.
     """
     whole = [run for run in runs if not run.is_part] or list(runs)
     sets = list(dict.fromkeys([run.evalset for run in reversed(whole)]))
@@ -164,8 +181,19 @@ def trends_page(
     branches = list(dict.fromkeys([run.branch for run in mine]))
     shown = [run for run in mine if not branch or run.branch == branch]
     points, lines, scale = _chart(shown, branches, links)
-    sorting = sorting_of(sort, _FLAKY_COLUMNS, Sorting())
-    flaky = _sorted_flaky(_flaky(shown[-_RUNS:], links), sorting)
+    kept = {"evalset": evalset, "branch": branch, "sort": sort, "gates": gates_sort}
+    flaky, heads = sorted_table(
+        _flaky(shown[-_RUNS:], links),
+        sort,
+        _FLAKY_COLUMNS,
+        lambda text: f"{links.trends(**{**kept, 'sort': text})}#flaky",
+    )
+    gates, gate_heads = sorted_table(
+        _gates([run for run in runs if run.evalset == chosen], links),
+        gates_sort,
+        _GATE_COLUMNS,
+        lambda text: f"{links.trends(**{**kept, 'gates': text})}#gates",
+    )
     return TrendsPage(
         runs=len(runs),
         cards=tuple([_card(each, [run for run in whole if run.evalset == each], chosen, links) for each in sets[:10]]),
@@ -186,13 +214,10 @@ def trends_page(
         figures=tuple(_figures(shown)),
         flaky=tuple(flaky[:_MOST_FLAKY]),
         flaky_cases=len(flaky),
-        heads=heads_of(
-            _FLAKY_COLUMNS,
-            sorting,
-            lambda text: f"{links.trends(evalset=evalset, branch=branch, sort=text)}#flaky",
-        ),
+        heads=heads,
+        gate_heads=gate_heads,
         compared=len({case_id for run in shown[-_RUNS:] for case_id in run.figures.trials}),
-        gates=tuple(_gates([run for run in runs if run.evalset == chosen], links)),
+        gates=tuple(gates),
     )
 
 
@@ -343,14 +368,6 @@ def _flaky(runs: Sequence[TrendRun], links: Links) -> list[FlakyCase]:
             )
         )
     return sorted(found, key=lambda case: (abs(case.at / _TRACK - 0.5), case.case_id))
-
-
-def _sorted_flaky(cases: list[FlakyCase], sorting: Sorting) -> list[FlakyCase]:
-    if sorting.column == "case":
-        return sorted_rows(cases, sorting, lambda case: case.case_id)
-    if sorting.column == "rate":
-        return sorted_rows(cases, sorting, lambda case: case.at)
-    return sorted_rows(cases, sorting, lambda case: int(case.rounds.partition("/")[2])) if sorting.column else cases
 
 
 def _gates(runs: Sequence[TrendRun], links: Links) -> list[CommitGates]:

@@ -45,6 +45,8 @@ _MORE_EDGES = 60
 _MOST_CASES = 100
 _LONGEST = 500
 _SEARCHED = 50
+_SORTS = {"sort": "#paths", "tools": "#tools", "follows": "#edges"}
+"""The keys by which an address sorts tables, and where each is on the page."""
 
 
 class _Member(msgspec.Struct, frozen=True):
@@ -80,7 +82,8 @@ def shown_paths(library: Library, query: Mapping[str, str], links: Links) -> str
     run = library.run(after)
     if run is None:
         return None
-    asked = _Asked(after, before, query.get("case", "")[:_LONGEST], query.get("args") == "1")
+    kept = {key: query[key][:_LONGEST] for key in (*_SORTS, "all") if query.get(key)}
+    asked = _Asked(after, before, query.get("case", "")[:_LONGEST], query.get("args") == "1", kept)
     counted = _counted(library, after, run, asked)
     # Pages name a case by its key, people by its id.
     named = [case for case in counted.cases if case_key(case) == asked.case]
@@ -101,10 +104,12 @@ class _Asked(msgspec.Struct, frozen=True):
     before: str
     case: str
     with_args: bool
+    kept: Mapping[str, str]
+    """How tables are sorted, and whether all paths are listed."""
 
     def address(self, links: Links, **changed: str | int) -> str:
         """The address of the same page with something changed."""
-        known = {"a": self.before, "case": self.case, "args": int(self.with_args), **changed}
+        known = {"a": self.before, "case": self.case, "args": int(self.with_args), **self.kept, **changed}
         name = "b" if known["a"] else "run"
         return links.paths(**{name: self.run, **known})
 
@@ -163,6 +168,8 @@ def _page(
         number=number,
         listed=listed,
         href=lambda place: asked.address(links, path=place) + "#chosen",
+        asked=asked.kept,
+        sorts=lambda table, sort: asked.address(links, **{table: sort}) + _SORTS[table],
         **({"most_edges": edges} if edges else {}),
     )
     if number:
@@ -199,7 +206,7 @@ def _chosen(page: PathsPage, counted: CountedPaths, number: int, asked: _Asked, 
         for member in members
     ]
     return ChosenPath(
-        line=page.lines[number - 1],
+        line=next(line for line in page.lines if line.is_chosen),
         problem=problems.most_common(1)[0][0] if problems else "",
         runs=tuple(runs),
         more=path.ended.runs - len(runs),

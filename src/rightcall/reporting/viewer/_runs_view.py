@@ -20,6 +20,7 @@ from rightcall.reporting.pages import (
     ChangeLine,
     Changes,
     Choice,
+    Column,
     ComparedCase,
     ComparePage,
     Crumb,
@@ -41,6 +42,7 @@ from rightcall.reporting.pages import (
     runs_html,
     sentence_of_change,
     sorted_rows,
+    sorted_table,
     sorting_of,
     tabs_of,
     verdict_rows,
@@ -49,7 +51,7 @@ from rightcall.reporting.pages import (
 )
 from rightcall.reporting.reports import seconds_text
 from rightcall.reporting.store import RUNS, RunFolder
-from rightcall.values.results import Totals, Verdict
+from rightcall.values.results import Totals, Verdict, severity
 from rightcall.values.trajectory import ToolCall
 
 from ._library import Library
@@ -351,9 +353,11 @@ def _verdicts(
     links: Links,
 ) -> str:
     verdicts = [library.verdicts(name, run) for name, run in runs]
-    rows = verdict_rows(verdicts)
+    names, sort = [name for name, _ in runs], query.get("sort", "")
+    rows, heads = sorted_table(
+        verdict_rows(verdicts), sort, _verdict_columns(len(runs)), lambda text: links.beside(names, sort=text)
+    )
     number, of = page_of(query, len(rows), _COMPARED)
-    names = [name for name, _ in runs]
     return verdicts_html(
         VerdictsPage(
             runs=tuple(lines),
@@ -362,10 +366,20 @@ def _verdicts(
             same=len({case_id for each in verdicts for case_id in each}) - len(rows),
             number=number,
             of=of,
-            previous=links.beside(names, page=number - 1) if number > 1 else "",
-            next=links.beside(names, page=number + 1) if number < of else "",
+            heads=heads,
+            previous=links.beside(names, sort=sort, page=number - 1) if number > 1 else "",
+            next=links.beside(names, sort=sort, page=number + 1) if number < of else "",
             title=f"{len(runs)} runs",
             trail=trail,
         ),
         links,
     )
+
+
+def _verdict_columns(runs: int) -> dict[str, Column]:
+    """Return the columns that sort the cases of some runs beside each other; the worst verdict is the smallest."""
+
+    def in_run(number: int) -> Column:
+        return Column("Verdict", lambda row: severity(row.verdicts[number]) if row.verdicts[number] else None)
+
+    return {"case": Column("Case", lambda row: row.case_id), **{str(each): in_run(each) for each in range(runs)}}

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rightcall.reporting.pages import CallLine, Crumb, Links, ToolPage, call_line, histogram, quantile, tool_html
+from rightcall.reporting.pages import (
+    CallLine,
+    Column,
+    Crumb,
+    Links,
+    ToolPage,
+    call_line,
+    histogram,
+    quantile,
+    sorted_table,
+    tool_html,
+)
 from rightcall.reporting.store import RunFolder
 
 from ._index import CallPlace, Entry, Index
@@ -13,6 +24,11 @@ from ._runs_view import current_time, line_of, page_of
 
 _CALLS_A_PAGE = 50
 _Found = tuple[CallPlace, Entry]
+_COLUMNS = {
+    "case": Column("Case", lambda found: (found[1].row.case_id, found[1].row.repeat, found[0].position)),
+    "error": Column("Output or error", lambda found: found[0].is_error),
+    "took": Column("Took", lambda found: found[0].nanoseconds),
+}
 
 
 def tool_page(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
@@ -29,12 +45,16 @@ def _tool_page(
     library: Library, name: str, run: RunFolder, index: Index, tool: str, query: Mapping[str, str], links: Links
 ) -> ToolPage:
     found = _calls_of(index, tool)
-    only_errors, slowest = query.get("errors") == "1", query.get("slowest") == "1"
-    chosen = _chosen(found, only_errors, slowest)
+    only_errors, sort = query.get("errors") == "1", query.get("sort", "")
+    chosen, heads = sorted_table(
+        [each for each in found if each[0].is_error] if only_errors else found,
+        sort,
+        _COLUMNS,
+        lambda text: links.tool(name, tool, errors=int(only_errors), sort=text),
+    )
     number, of = page_of(query, len(chosen), _CALLS_A_PAGE)
     times = sorted([place.nanoseconds for place, _ in found if place.nanoseconds is not None])
     line = line_of(library, name, run, current_time())
-    asked = {"errors": int(only_errors), "slowest": int(slowest)}
     return ToolPage(
         run=line,
         tool=tool,
@@ -46,11 +66,11 @@ def _tool_page(
         slow=quantile(times, 0.95),
         bars=histogram(times),
         only_errors=only_errors,
-        slowest_first=slowest,
+        heads=heads,
         number=number,
         of=of,
-        previous=links.tool(name, tool, **asked, page=number - 1) if number > 1 else "",
-        next=links.tool(name, tool, **asked, page=number + 1) if number < of else "",
+        previous=links.tool(name, tool, errors=int(only_errors), sort=sort, page=number - 1) if number > 1 else "",
+        next=links.tool(name, tool, errors=int(only_errors), sort=sort, page=number + 1) if number < of else "",
         title=f"{tool[:80]} in {line.short_id}",
         trail=(Crumb("Runs", links.runs()), Crumb(line.short_id, links.run(name)), Crumb(tool[:80])),
         is_running=line.state == "running",
@@ -61,14 +81,6 @@ def _calls_of(index: Index, tool: str) -> list[_Found]:
     """Return the calls of a tool whose results still count, each with its row."""
     found = [(place, index.entry_on(place.line)) for place in index.columns.of_tool(tool)]
     return [(place, entry) for place, entry in found if entry is not None]
-
-
-def _chosen(found: list[_Found], only_errors: bool, slowest_first: bool) -> list[_Found]:
-    if only_errors:
-        found = [each for each in found if each[0].is_error]
-    if slowest_first:
-        found = sorted(found, key=lambda each: -1 if each[0].nanoseconds is None else each[0].nanoseconds, reverse=True)
-    return found
 
 
 def _call_lines(index: Index, found: Sequence[_Found]) -> list[CallLine]:
