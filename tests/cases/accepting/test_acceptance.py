@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from tests.builders import call
 
 from rightcall import ToolCall, Trajectory
-from rightcall.cases.accepting import Acceptance, Observed, accept, new_eval_set
+from rightcall.cases.accepting import Acceptance, IgnoredArgument, Observed, accept, ignore, new_eval_set
 from rightcall.cases.evalsets import dump_yaml, parse_eval_set
 from rightcall.cases.verdicts import judge
 
@@ -282,3 +282,40 @@ def test_cases_are_named_by_attribute_by_trace_and_by_input() -> None:
         ("find-me-a-laptop-2", "updated"),
         ("two", "left"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "turns"),
+    [
+        (
+            "expect: {calls: [{any_order: [{reserve: {item: P001}}, {search: {query: laptop}}]}]}",
+            "expect: {calls: [{any_order: [{reserve: {}}, {search: {query: laptop}}]}]}",
+            (None, None),
+        ),
+        (
+            "turns: [{input: a, expect: {calls: [search]}}, {input: b, expect: {calls: [{reserve: {item: P001}}]}}]",
+            "turns: [{input: a, expect: {calls: [search]}}, {input: b, expect: {calls: [{reserve: {}}]}}]",
+            (0, 1),
+        ),
+        (
+            "turns: [{input: a, expect: {calls: [search]}},"
+            " {input: b, expect: {calls: [{optional: [search]}, {steps: [{reserve: {item: P001}}]}]}}]",
+            "turns: [{input: a, expect: {calls: [search]}},"
+            " {input: b, expect: {calls: [{optional: [search]}, {steps: [{reserve: {}}]}]}}]",
+            (0, 1),
+        ),
+    ],
+    ids=["group", "turn", "group in a turn"],
+)
+def test_an_argument_of_a_call_in_a_group_or_a_turn_is_ignored(
+    before: str, after: str, turns: tuple[int | None, ...]
+) -> None:
+    text = f"cases: [{{id: one, {before}}}]"
+    named = [("search", {"query": "laptop"}), ("reserve", {"item": "P010"})]
+    calls = [ToolCall(name, args, turn=turn) for (name, args), turn in zip(named, turns, strict=True)]
+    ignored = IgnoredArgument("one", "calls", 1, "item")
+
+    made = ignore(text, parse_eval_set(text, "shop.yaml"), ignored, Trajectory(calls=tuple(calls)))
+
+    assert made.after == f"cases: [{{id: one, {after}}}]"
+    assert [outcome.kind for outcome in made.outcomes] == ["updated"]

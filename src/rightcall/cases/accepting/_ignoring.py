@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ from rightcall.cases.evalsets import Case, DocumentEditor, EvalSet, criteria_pat
 from rightcall.cases.verdicts import judge
 from rightcall.errors import DocumentError, RightcallError
 from rightcall.values.decoding import Path, apply_edits
-from rightcall.values.results import CaseResult, EvaluationResult, Step
+from rightcall.values.results import CaseResult, EvaluationResult, Step, ToolTrajectoryEvaluatorJustification
 from rightcall.values.trajectory import Trajectory
 
 from ._acceptance import Acceptance, CaseOutcome
@@ -43,11 +42,11 @@ def ignore(text: str, eval_set: EvalSet, ignored: IgnoredArgument, trajectory: T
         RightcallError: there is no such argument in a list of expected calls, or it cannot be changed by itself.
     """
     number, case = _case(eval_set, ignored.case_id)
-    place = _place(case, ignored, trajectory)
+    turn, step = _compared(case, ignored, trajectory)
     for is_removed in (True, False):
         editor = DocumentEditor(text)
         written = _at(editor.value, ("cases", number))
-        path = _written_path(written, place, ignored)
+        path = _written_path(written, turn, step, ignored)
         holder = _at(written, path[:-1])
         changed = {key: held for key, held in holder.items() if key != path[-1]} if is_removed else None
         editor.change(("cases", number, *path[:-1]), changed if changed is not None else {**holder, path[-1]: _ANY})
@@ -71,43 +70,49 @@ def _case(eval_set: EvalSet, case_id: str) -> tuple[int, Case]:
     return found
 
 
-def _place(case: Case, ignored: IgnoredArgument, trajectory: Trajectory) -> int:
-    """Return the number of the expected call that the call was compared with."""
-    result = judge(case, trajectory)
-    place = next((step.expected for step in _steps(result, ignored) if step.expected is not None), None)
-    if place is None:
+def _compared(case: Case, ignored: IgnoredArgument, trajectory: Trajectory) -> tuple[int, Step]:
+    """Return the turn and the step in which the call was compared with an expected one."""
+    steps = _steps(judge(case, trajectory), ignored)
+    found = next((each for each in steps if each[1].expected is not None), None)
+    if found is None:
         raise RightcallError(f"{case.id}: no expected call of `{ignored.expectation}` has this difference any more")
-    return place
+    return found
 
 
 def _differs(result: CaseResult, ignored: IgnoredArgument) -> bool:
-    paths = [difference.path for step in _steps(result, ignored) for difference in step.differences]
+    paths = [difference.path for _, step in _steps(result, ignored) for difference in step.differences]
     return any([_keys(path)[: len(_keys(ignored.argument))] == _keys(ignored.argument) for path in paths])
 
 
-def _steps(result: CaseResult, ignored: IgnoredArgument) -> list[Step]:
-    """Return the steps in which an expectation was compared with the call."""
+def _steps(result: CaseResult, ignored: IgnoredArgument) -> list[tuple[int, Step]]:
+    """Return the steps in which an expectation was compared with the call, each with its turn."""
     named = [one for one in result.results if one.evaluator == ignored.expectation]
-    steps = [step for one in named for step in _all_steps(one)]
-    return [step for step in steps if step.actual == ignored.position and not step.path]
+    steps = [each for one in named for each in _all_steps(one)]
+    return [(turn, step) for turn, step in steps if step.actual == ignored.position]
 
 
-def _all_steps(result: EvaluationResult) -> Sequence[Step]:
+def _all_steps(result: EvaluationResult) -> list[tuple[int, Step]]:
+    if isinstance(result.details, ToolTrajectoryEvaluatorJustification):
+        return [(turn.turn, step) for turn in result.details.turns for step in turn.alignment.steps]
     alignment = getattr(result.details, "alignment", None)
-    return alignment.steps if alignment is not None else ()
+    return [(0, step) for step in alignment.steps] if alignment is not None else []
 
 
-def _written_path(written: Any, place: int, ignored: IgnoredArgument) -> Path:
-    """Return the path from a written case to the argument, below `expect`."""
-    expectation = written.get("expect", {}).get(ignored.expectation)
+def _written_path(written: Any, turn: int, step: Step, ignored: IgnoredArgument) -> Path:
+    """Return the path from a written case to the argument of the call that a step is about."""
+    of_turn: Path = ("turns", turn, "expect", ignored.expectation)
+    outer: Path = of_turn if _at(written, of_turn) is not None else ("expect", ignored.expectation)
+    expectation = _at(written, outer)
     found = [criteria_path(expectation, type_id) for type_id in _TYPES] if expectation is not None else []
     inside = next((path for path in found if path is not None), None)
-    calls = _at(expectation, inside) if inside is not None else None
-    if inside is None or not isinstance(calls, list) or place >= len(calls) or not isinstance(calls[place], dict):
+    # A step says where its call is written only where calls are in groups; else the number of the call is its place.
+    place = _keys(step.path) if step.path else ("expected", step.expected or 0)
+    place = place[2:] if place[0] == "expected_turns" else place[1:]
+    call = _at(written, (*outer, *inside, *place)) if inside is not None else None
+    if inside is None or not isinstance(call, dict):
         raise RightcallError(f"{ignored.argument}: is not written in a plain list of calls; change it by hand")
-    call = calls[place]
     holder = "args" if isinstance(call.get("name"), str) and "args" in call else next(iter(call), "")
-    path: Path = ("expect", ignored.expectation, *inside, place, holder, *_keys(ignored.argument))
+    path: Path = (*outer, *inside, *place, holder, *_keys(ignored.argument))
     held: Any = _at(written, path[:-1])
     if not isinstance(held, dict) or path[-1] not in held:
         raise RightcallError(f"{ignored.argument}: is not written there by itself; change it by hand")
