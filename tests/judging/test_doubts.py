@@ -69,3 +69,18 @@ def test_an_order_that_is_open_among_calls_asked_for_at_once_is_no_doubt_where_t
     beyond = judge("tool-call-order", Trajectory(calls=tuple(made), unordered=((0, 3),)), criteria)
 
     assert (inside.verdict, beyond.verdict) == ("passed", "not_measured")
+
+
+@pytest.mark.parametrize(
+    ("made", "criteria", "reason"),
+    [
+        ({"unrecorded": frozenset({"parent_id"})}, {"top_level": True}, "whether a tool made `a` was not recorded"),
+        ({}, {"agent": "boss"}, "which agent made `a` was not recorded"),
+        ({}, {"turn": 0}, "in which turn `a` was made was not recorded"),
+    ],
+)
+def test_what_was_not_recorded_of_a_call_is_told(made: dict[str, Any], criteria: dict[str, Any], reason: str) -> None:
+    result = judge("tool-trajectory", [ToolCall("a", {}, None, **made)], {"expected": ["a"], **criteria})
+
+    assert result.verdict == "not_measured"
+    assert [each.message for each in result.findings] == [reason]

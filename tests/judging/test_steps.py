@@ -15,7 +15,7 @@ from tests.sampling import examples
 
 from rightcall import EvaluationResult, ToolCall, ToolTrajectoryEvaluator, Trajectory
 from rightcall.errors import CriteriaError, shown
-from rightcall.judging.calls._steps import read_steps
+from rightcall.judging.calls._steps import WORDS, read_steps
 from rightcall.limits import Limits
 from rightcall.values.results import ToolTrajectoryEvaluatorJustification
 
@@ -445,3 +445,22 @@ def test_what_is_no_list_of_calls_is_told_with_how_it_would_be_one(written: Any,
         read_steps(written)
 
     assert str(problem.value) == f"a list of calls is expected, not {shown(written)}{hint}"
+
+
+def test_steps_are_written_back_as_they_were_written() -> None:
+    def names(step: Any) -> Any:
+        if isinstance(step, list):
+            return [names(each) for each in step]
+        if "name" in step:
+            return step["name"]
+        return {key: names(held) if key in WORDS else held for key, held in step.items()}
+
+    steps: list[Any] = [
+        ["m", "n"],
+        {"one_of": [["a", "b"], "c"]},
+        {"repeat": ["x", "y"], "at_least": 0, "at_most": 2},
+        {"optional": "o"},
+        {"steps": ["p"], "agent": "q"},
+    ]
+
+    assert names(ToolTrajectoryEvaluator().criteria({"expected": steps}).model_dump()["expected"]) == steps

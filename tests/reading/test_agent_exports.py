@@ -600,6 +600,11 @@ def test_rows_of_data_sets_have_calls_without_outputs(name: str) -> None:
 UNTOLD: dict[str, Any] = {
     "a step in text beside others": _executed([_ACTION, "ok"], "(AgentAction(tool='refund'), 'ok')"),
     "steps in text": {"question": "x", "prediction": "y", "intermediate_steps": ["ActionStep(refund)"]},
+    "a step in text beside one of the memory": {
+        "question": "x",
+        "prediction": "y",
+        "intermediate_steps": [{"task": "x"}, "ActionStep(refund)"],
+    },
     "an agent that broke off": {"question": "x", "prediction": None, "intermediate_steps": [], "agent_error": "no"},
     "a test case that does not say": {"testCases": [{"input": "x"}, LOGS["DeepEval"]]},
     "an answer that was cut off": {**ONLY_ASKED["xLAM"], "answers": '[{"name": "refund"'},
@@ -773,3 +778,15 @@ def test_a_part_of_a_vercel_chat_in_an_unknown_state_is_no_call_and_not_overlook
 
     assert made.names == ()
     assert "a block of type tool-refund" in made.not_understood
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_a_page_of_items_is_read_in_the_order_of_their_times(newest_first: bool) -> None:
+    items = [
+        {"type": "function_call", "call_id": name, "name": name, "arguments": "{}", "created_at": time}
+        for time, name in enumerate(("first", "second"), 5)
+    ]
+    data = items[::-1] if newest_first else items
+    [made] = read(json.dumps({"object": "list", "has_more": False, "data": data}).encode())
+
+    assert made.names == ("first", "second")

@@ -346,3 +346,8 @@ def test_the_question_to_a_model_at_work_is_the_last_that_the_user_asked() -> No
 @pytest.mark.parametrize("written", ["At home.", '"At home."'])
 def test_an_output_of_openllmetry_is_a_text_with_or_without_quotes(written: str) -> None:
     assert exchanged(span(1, {"traceloop.span.kind": "agent", "traceloop.entity.output": written}))[1] == "At home."
+
+
+@pytest.mark.parametrize(("mime", "asked"), [("application/json", "Where?"), ("text/plain", '"Where?"')])
+def test_quotes_around_a_question_are_the_users_unless_it_is_written_as_json(mime: str, asked: str) -> None:
+    assert said({"input.value": '"Where?"', "input.mime_type": mime})[0] == asked

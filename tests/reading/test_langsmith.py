@@ -148,3 +148,11 @@ def test_a_model_that_was_asked_and_whose_answer_is_missing_is_no_run_without_ca
     made = only(json.dumps([run(1, "llm", "ChatOpenAI", None, inputs={}, outputs=None)]).encode())
 
     assert not made.calls_recorded
+
+
+def test_only_a_run_of_a_tool_is_a_call() -> None:
+    parsed = run(4, "parser", "parse", inputs={"a": 1}, outputs={"b": 2})
+    [made] = read(json.dumps([*RUNS, parsed]).encode())
+
+    assert made.names == ("refund",)
+    assert made.calls_recorded

@@ -51,6 +51,14 @@ def test_of_prompts_without_words_of_the_user_only_what_they_share_is_of_the_ear
     assert made(in_turns([first], [second])) == MADE
 
 
+def test_what_a_prompt_shows_before_the_first_words_of_the_user_is_of_the_turn_before() -> None:
+    shown = [LOOKUP, gives("ok"), says("assistant", ANSWERED[0]), says("user", ASKED[1])]
+    before, done = chat(11, [says("user", ASKED[0])]), says("assistant", "Done.")
+
+    assert made(in_turns([before], [chat(21, shown, done)])) == [("lookup_order", 0)]
+    assert made(in_turns([chat(21, shown, done)])) == []
+
+
 def test_a_turn_whose_spans_are_lost_makes_no_call_one_of_a_turn_that_the_run_does_not_have() -> None:
     first = spans_of_turn(0, tools=False, ids=False)
     shown = [*of_turn(0, ids=False), *of_turn(1, ids=False), says("user", ASKED[2])]

@@ -225,3 +225,23 @@ def test_an_object_around_messages_is_opened_unless_it_is_a_call_itself() -> Non
 
     assert names(held) == ("inner",)
     assert names({**call, **held}) == ("send",)
+
+
+@pytest.mark.parametrize(
+    ("error", "failed"),
+    [
+        ("Error when executing tool 'book': full", {"book": "Error when executing tool 'book': full"}),
+        ("'look' and 'book' failed", {}),
+        ("no such tool", {}),
+        (None, {}),
+    ],
+)
+def test_an_error_of_a_step_of_smolagents_is_of_the_call_that_it_names(
+    error: str | None, failed: dict[str, str]
+) -> None:
+    calls: list[Any] = [{"id": name, "function": {"name": name, "arguments": {}}} for name in ("look", "book")]
+    step = {"step_number": 1, "tool_calls": calls, "observations": None, "error": error and {"message": error}}
+    found = read_messages([{"task": "Go."}, step])
+
+    assert found.names == ("look", "book")
+    assert {call.name: call.error for call in found.calls if call.error} == failed

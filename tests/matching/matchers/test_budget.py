@@ -278,3 +278,10 @@ def test_an_expectation_as_large_as_the_limits_allow_is_compiled(expected: Any) 
     limits = msgspec.structs.replace(DEFAULT_LIMITS, nodes=100)
 
     assert compile_value(expected, limits).matches(list(range(90)))
+
+
+def test_the_words_of_a_long_text_take_a_fraction_of_a_step_each() -> None:
+    text = "word " * 20_000
+
+    with Budget(10_000):
+        assert compile_value({"$sameWords": text.upper()}).matches(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.reading.spans import NOTHING, CallRecord, outcome
+from rightcall.reading.spans import CallRecord, outcome
 
 from ._parts import part_of, read_part
 
@@ -54,6 +54,4 @@ def _results(step: Mapping[str, Any], calls: list[CallRecord]) -> list[CallRecor
         result.output = outcome(step["observations"].removeprefix(_OBSERVATION))
     elif step.get("action_output") is not None:
         result.output = step["action_output"]
-    else:
-        result.output = NOTHING
     return [result]
