@@ -66,7 +66,7 @@ def test_a_pull_of_nothing_says_so_and_leaves_no_file(tmp_path: Path) -> None:
         searched = rightcall("pull", f"tempo://{tempo.host}", "-o", "new.jsonl", cwd=tmp_path)
 
     assert (empty.returncode, searched.returncode) == (2, 2)
-    assert "no traces there that fit the address\n" in empty.stderr
+    assert "no traces match this address\n" in empty.stderr
     assert "of the last 7 days (for more, give since=)" in searched.stderr
     assert list(tmp_path.iterdir()) == []
 

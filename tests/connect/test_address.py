@@ -74,7 +74,7 @@ def test_keys_are_sent_only_where_others_cannot_read_them() -> None:
         "phoenix://user:secret@localhost/a": "must not hold a key",
         "phoenix://localhost:port/a": "port",
         "phoenix://localhost/a?since=yesterday": "is not a time",
-        "phoenix://localhost/a?since=1d&until=2d": "nothing lies between",
+        "phoenix://localhost/a?since=1d&until=2d": "no trace can match",
         "phoenix://localhost/a?limit=0": "is not a number of traces",
         "phoenix://localhost/a?limit=many": "is not a number of traces",
         "phoenix://localhost/a?limits=5": "did you mean 'limit'",

@@ -62,8 +62,8 @@ HOSTILE: dict[str, tuple[Any, str]] = {
     "elsewhere": (lambda _: Answer(b"", 302, {"location": "http://evil.example/?k=1"}), "http://evil.example/;"),
     "no key": (lambda _: Answer({}, 401), "PHOENIX_API_KEY"),
     "half of an answer": (lambda _: Answer(b'{"data": [{"trace_id": "a'), "something else"),
-    "not packed": (lambda _: Answer(b"{}", 200, {"content-encoding": "gzip"}), "and it is not"),
-    "packed otherwise": (lambda _: Answer(b"{}", 200, {"content-encoding": "br"}), "packs its answers by 'br'"),
+    "not packed": (lambda _: Answer(b"{}", 200, {"content-encoding": "gzip"}), "but it is not"),
+    "packed otherwise": (lambda _: Answer(b"{}", 200, {"content-encoding": "br"}), "compresses its answers with 'br'"),
     "large": (lambda _: Answer(bytes(65 << 20)), "larger than 64 MB"),
     "a bomb": (
         lambda _: Answer(gzip.compress(bytes(80 << 20)), 200, {"content-encoding": "gzip"}),
@@ -133,7 +133,7 @@ def test_an_answer_that_never_ends_is_given_up() -> None:
     with (
         served(dripping) as server,
         Web(parse_address(f"phoenix://{server.host}/a"), patience=1) as web,
-        pytest.raises(TraceServerError, match="/v1/projects is not answered within 1 s"),
+        pytest.raises(TraceServerError, match="/v1/projects was not answered within 1 s"),
     ):
         web.get("/v1/projects", as_type=dict[str, Any])
 

@@ -109,7 +109,7 @@ def test_without_java_one_line_says_what_to_install(lake: Path, where: dict[str,
     done = score(lake, "traces", "--out", "scores", "--engine", "spark", **{"JAVA_HOME": "", **where})
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("rightcall: Spark needs Java, and none is found: install a JDK 17")
+    assert done.stderr.startswith("rightcall: Spark needs Java, and none was found: install a JDK 17")
     assert len(done.stderr.splitlines()) == 1
 
 
@@ -129,7 +129,7 @@ def test_a_spark_that_does_not_start_is_told_in_one_line(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--engine", "ray"], "--engine scores into a folder of files: give --out"),
+        (["--engine", "ray"], "--engine writes scores to a folder: give --out"),
         (["--engine", "spark", "--out", "x", "--workers", "2"], "Spark has settings of its own"),
         (["--engine", "spark", "--out", "x", "--keep"], "use --engine local or ray"),
     ],

@@ -28,8 +28,8 @@ def test_check_knows_all_formats_whatever_the_files_are_called(tmp_path: Path) -
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.replace(f"{tmp_path}{os.sep}", "").splitlines() == [
         "evaluations/eval-sets/default.json: 2 cases, 4 expectations (UiPath)",
-        "  note: 'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) was not checked: its code is yours, "
-        "and is not imported here",
+        "  note: 'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) was not checked: it is custom code, "
+        "which is not imported here",
         "x.txt: 1 case, 2 expectations (ADK)",
         "native.json: 1 case, 1 expectation",
     ]
@@ -59,7 +59,7 @@ def test_convert_writes_a_file_once(tmp_path: Path) -> None:
 
     assert (first.returncode, first.stdout, first.stderr) == (0, "", "")
     assert (second.returncode, kept) == (2, "mine")
-    assert "is there already; choose another name, or say --force" in second.stderr
+    assert "already exists; choose another name, or use --force" in second.stderr
     assert (third.returncode, target.read_text(encoding="utf-8")) == (0, written)
     assert rightcall("check", str(target)).stdout.startswith(f"{target}: 2 cases, 4 expectations\n")
 

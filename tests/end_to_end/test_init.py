@@ -148,7 +148,7 @@ def test_a_second_time_nothing_is_written(project: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr == (
-        "rightcall: evals/shop.yaml is an eval set already; nothing was written. --force writes what is missing\n"
+        "rightcall: evals/shop.yaml is already an eval set; nothing was written. --force writes what is missing\n"
     )
     assert files_in(project) == before
 

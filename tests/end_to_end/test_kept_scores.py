@@ -77,7 +77,7 @@ def test_paths_that_differ_in_an_ignored_argument_are_unchanged(traces: Path) ->
     assert by_tool == by_name
     assert by_tool.startswith("  no change in 2 cases\n")
     assert refused.returncode == 2
-    assert "gates and tables go by verdicts alone" in refused.stderr
+    assert "gates and tables compare only verdicts" in refused.stderr
 
 
 def test_what_failed_when_it_was_last_kept_is_scored_again(traces: Path) -> None:
@@ -110,7 +110,7 @@ def test_kept_scores_cannot_be_gone_on_with(traces: Path) -> None:
     done = rightcall("run", "agent.py", "evals.yaml", "--resume", "last", cwd=traces)
 
     assert done.returncode == 2
-    assert "has recorded traces" in done.stderr
+    assert "is of recorded traces" in done.stderr
 
 
 def test_kept_scores_are_accepted_unless_they_belong_to_no_eval_set(traces: Path) -> None:

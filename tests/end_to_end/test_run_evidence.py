@@ -192,9 +192,7 @@ def test_totals_that_the_journal_does_not_have_are_told(project: Path) -> None:
     done = rightcall("report", "last", cwd=project)
 
     assert done.returncode == 2
-    assert (
-        "changed by another program: run.json tells of 2 passed, 1 failed, and the journal of 1 passed" in done.stderr
-    )
+    assert "changed by another program: run.json counts 2 passed, 1 failed, and the journal has 1 passed" in done.stderr
 
 
 def test_the_tail_of_a_run_that_was_killed_does_not_count(project: Path) -> None:

@@ -151,5 +151,5 @@ def test_traces_need_a_key_and_a_case(tmp_path: Path) -> None:
     wrong = rightcall("stats", name, "--by", "rewrd", cwd=tmp_path)
 
     assert (bare.returncode, wrong.returncode) == (2, 2)
-    assert "give --by with a key of theirs, such as reward" in bare.stderr
+    assert "give --by with a key of their metadata, such as reward" in bare.stderr
     assert "did you mean 'reward'?" in wrong.stderr

@@ -130,7 +130,7 @@ def test_an_expected_class_that_is_none_of_the_classes_is_an_error() -> None:
         ({"metrik": "f1"}, "unknown key 'metrik'; did you mean 'metric'"),
         ({"metric": "f2"}, "metric"),
         ({"output": "kind"}, "a JSON Pointer such as /category is expected"),
-        ({"positive_class": "a"}, "accuracy is of all classes"),
+        ({"positive_class": "a"}, "accuracy covers all classes"),
         ({"positive_class": "z", "metric": "f1", "classes": ["a"]}, "which is not one of the classes"),
         ({"threshold": 2.0}, "threshold"),
     ],

@@ -118,7 +118,7 @@ class _Accepting:
 
     def _create(self) -> Sequence[CaseOutcome]:
         if self._options["tags"]:
-            raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} is not there yet")
+            raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} does not exist yet")
         trajectories = [trajectory for _, trajectory in self._sources.trajectories()]
         if self._options["learns"]:
             from ._learning import Learning

@@ -109,7 +109,9 @@ class ProjectEditor:
             raise RightcallError(f"run {run.short_id} was kept with `--redact`: what its secrets were is not known")
         self._check(header.evalset)
         if not os.path.isfile(header.evalset):
-            raise RightcallError(f"{header.evalset}: is not there; start `rightcall view` in the project's folder")
+            raise RightcallError(
+                f"{header.evalset}: does not exist here; start `rightcall view` in the project's folder"
+            )
         return header.evalset
 
     def _check(self, path: str) -> None:

@@ -108,7 +108,7 @@ def convert(file: str, output: str | None, force: bool) -> int:
         with Path(output).open("wb" if force else "xb") as stream:
             stream.write(text)
     except FileExistsError:
-        raise RightcallError(f"{output}: is there already; choose another name, or say --force") from None
+        raise RightcallError(f"{output}: already exists; choose another name, or use --force") from None
     except OSError as problem:
         raise RightcallError(f"{output}: {problem.strerror or problem}") from None
     return 0

@@ -67,7 +67,7 @@ def command(context: click.Context, folder: Path, force: bool, source: str | Non
         _tell_adopted(screen, folder, found, there[0], written)
     elif there and not force:
         raise RightcallError(
-            f"{folder / there[0]} is an eval set already; nothing was written. --force writes what is missing"
+            f"{folder / there[0]} is already an eval set; nothing was written. --force writes what is missing"
         )
     elif found is None and (folder / "package.json").is_file():
         _tell_node(screen, folder, write_files(folder, node_files()))
@@ -85,11 +85,11 @@ def _begin_with_traces(context: click.Context, folder: Path, source: str) -> int
 
     traces, evalset = folder / "traces/production.jsonl", folder / "evals/production.yaml"
     if evalset.exists():
-        raise RightcallError(f"{evalset} is an eval set already; nothing was written")
+        raise RightcallError(f"{evalset} is already an eval set; nothing was written")
     count, address = save_traces(source, str(traces), most=_MOST_TRACES)
     if not count:
         traces.unlink()
-        raise RightcallError(f"{address}: no traces there that fit the address")
+        raise RightcallError(f"{address}: no traces match this address")
     asked = {"traces": (str(traces),), "evalset": str(evalset), "learns": True, "fits_by_input": True}
     code = int(context.invoke(accept, **asked))
     screen = Screen()

@@ -87,7 +87,7 @@ class LazyCommands(click.Group):
             if problem.errno not in _NO_ROOM or problem.filename is not None:
                 raise
             _forget_output()
-            raise RightcallError(f"standard output: {problem.strerror}; make room, or send it elsewhere") from None
+            raise RightcallError(f"standard output: {problem.strerror}; free some space, or redirect it") from None
         return result
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -261,12 +261,12 @@ def known_address(source: str) -> str | None:
         return None
     asked = parse_qs(urlsplit(source).query, keep_blank_values=True)
     if "key" in asked:
-        raise InputError("the key of a server is that of the configuration; leave out key=")
+        raise InputError("the key of a server comes from the configuration; leave out key=")
     address = parse_address(source, aliases)
     known = [parse_address(f"{alias}:", aliases) for alias in aliases]
     if not address.is_local and (address.scheme, address.base) not in [(each.scheme, each.base) for each in known]:
         raise InputError(
-            f"{address} is not a server of this project; servers on this machine are asked, and those in [sources] of "
+            f"{address} is not a server of this project; allowed are those on this machine, and in [sources] of "
             f"rightcall.toml: {', '.join([f'{alias}:' for alias in aliases]) or 'none'}"
         )
     if {"limit", "trace"} & asked.keys() or address.query.limit is not None:

@@ -249,7 +249,7 @@ def sources_of(options: dict[str, Any], request: Request | None = None) -> Sourc
     files = list(trace_files(given))
     if STANDARD_INPUT in files:
         if files.count(STANDARD_INPUT) > 1:
-            raise click.UsageError("standard input (-) can be read once")
+            raise click.UsageError("standard input (-) can be read only once")
         path = _saved_input(click.get_current_context())
         files[files.index(STANDARD_INPUT)] = path
         names[path] = "<stdin>"

@@ -113,7 +113,8 @@ class Output:
         self._redacts = redacts
         self._is_detailed = is_detailed
         if is_detailed and not {"full", "concise"} & set(self._printed):
-            raise click.UsageError(f"--print-detailed-results is for people, and {self._printed[0]} is printed")
+            chosen = self._printed[0]
+            raise click.UsageError(f"--print-detailed-results prints text: write {chosen} to a file, as {chosen}=FILE")
         self._screen = Screen()
         self._has_shown = False
 

@@ -98,7 +98,7 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
     if options["fail_on_drift"] and not options["against"]:
         raise click.UsageError("--fail-on-drift needs --against, with what it is compared with")
     if options["by_case"] and (options["against"] or asked):
-        raise click.UsageError("--by-case says where the runs of each case part; leave --against and --format out")
+        raise click.UsageError("--by-case says where the runs of each case diverge; leave --against and --format out")
     gathering = _Gathering(options)
     if options["by_case"]:
         return _print_cases(gathering, sources)
@@ -218,7 +218,7 @@ def _print_cases(gathering: _Gathering, sources: tuple[str, ...]) -> int:
         if gathering.wants_case(result.case_id):
             by_case.setdefault(result.case_id, []).append(result)
     if not by_case:
-        raise StoreError(f"no case of run {run.short_id} is asked for")
+        raise StoreError(f"run {run.short_id} has none of the selected cases")
     screen = Screen()
     for number, (case_id, results) in enumerate(by_case.items()):
         results.sort(key=lambda result: result.repeat)
@@ -349,7 +349,7 @@ class _Gathering:
             ("tool", "--tool"),
         ):
             if self.options[name]:
-                raise click.UsageError(f"{folder} has counts of paths, not of runs, so {words} cannot be asked of it")
+                raise click.UsageError(f"{folder} has counts of paths, not of runs, so {words} does not work with it")
         from rightcall.scale.lake import read_paths
 
         return read_paths(folder)

@@ -129,7 +129,7 @@ def pulled_files(traces: Sequence[str], context: click.Context) -> tuple[list[st
 
 
 def _nothing_there(address: Address) -> str:
-    return f"{address}: no traces there that fit the address{_looked_back(address)}"
+    return f"{address}: no traces match this address{_looked_back(address)}"
 
 
 def _looked_back(address: Address) -> str:

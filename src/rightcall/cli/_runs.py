@@ -162,7 +162,7 @@ def diff(
     if len(names) < 2:
         raise click.UsageError("give two runs, or more")
     if ignored and (is_gate or len(names) > 2):
-        raise click.UsageError("--ignore-arg is for the paths of two runs; gates and tables go by verdicts alone")
+        raise click.UsageError("--ignore-arg is for the paths of two runs; gates and tables compare only verdicts")
     found = [opened(name, runs) for name in names]
     if is_gate:
         if fail_on_flip or len(found) > 2:
@@ -266,7 +266,7 @@ def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
         bad |= {case.id for case in cases} - {result.case_id for result in results}
     chosen = [case for case in cases if case.id in bad]
     if not chosen:
-        raise StoreError(f"no case of the last run ({run.short_id}) that is meant failed; leave --failed out")
+        raise StoreError(f"none of the selected cases failed in the last run ({run.short_id}); leave out --failed")
     return chosen
 
 

@@ -98,15 +98,13 @@ class _Traces:
 
     def __init__(self, path: str, by: str | None, options: dict[str, Any]) -> None:
         if by is None:
-            raise InputError(
-                f"{path}: traces have no verdict of their own; give --by with a key of theirs, such as reward"
-            )
+            raise InputError(f"{path}: traces have no verdicts; give --by with a key of their metadata, such as reward")
         self._by = by
         self.name = path
         self.about = f"by {by}"
         self._results = _recorded(list(trace_files((path,))), options)
         if not self._results:
-            raise InputError(f"{path}: no trace says which case it is of, as `rightcall.case.id` or `task_id` do")
+            raise InputError(f"{path}: no trace names its case, in `rightcall.case.id` or `task_id`")
 
     def steadiness(self) -> Steadiness:
         """Return its trials. Raises `InputError`."""
@@ -150,7 +148,9 @@ def _counted_by(key: str, results: Sequence[CaseResult], name: str) -> Steadines
     counted = steadiness_by(key, results)
     if not any([case.measured.measured for case in counted.cases]):
         known = {name for result in results if result.trajectory for name in result.trajectory.metadata}
-        raise InputError(f"no trace of {name} says {key!r:.80}, true or a number; {nearest(key, sorted(known))}")
+        raise InputError(
+            f"no trace of {name} has {key!r:.80} as true, false or a number; {nearest(key, sorted(known))}"
+        )
     return counted
 
 

@@ -125,7 +125,7 @@ def parse_address(
     if named not in SCHEMES or transport not in ("", "http", "https"):
         raise InputError(f"{_shown(parts)}: {parts.scheme[:40]!r} is not a trace server; {nearest(named, SCHEMES)}")
     if named in _PUSH_ONLY and not pushes:
-        raise InputError(f"{_shown(parts)}: verdicts can be sent there with --push-to, and no traces are read from it")
+        raise InputError(f"{_shown(parts)}: with --push-to, verdicts can be sent there; traces cannot be read from it")
     if parts.username is not None or parts.password is not None:
         raise InputError(
             f"{_shown(parts)}: an address is printed and kept, so it must not hold a key; put the key into an "
@@ -197,7 +197,7 @@ def _parameters(parts: SplitResult) -> dict[str, Any]:
 def _query(wanted: Mapping[str, Any], parts: SplitResult, now: float) -> Query:
     since, until = [_moment(wanted.get(name), name, parts, now) for name in ("since", "until")]
     if since is not None and until is not None and since >= until:
-        raise InputError(f"{_shown(parts)}: since is not before until, so nothing lies between them")
+        raise InputError(f"{_shown(parts)}: since is not before until, so no trace can match")
     return Query(
         since_ns=since,
         until_ns=until,

@@ -81,7 +81,7 @@ class Jaeger(SpanServer):
         if not self._service:
             raise InputError("Jaeger keeps traces by service: jaeger://localhost:16686/my-service")
         if query.session is not None:
-            raise InputError("Jaeger knows no sessions; give tag=NAME=VALUE with the attribute that has it")
+            raise InputError("Jaeger has no sessions; give tag=NAME=VALUE with the attribute that holds the session")
         tags = _attributes(query)
         # Before it had `query.attributes`, the third version ignored what it did not know, and returned all traces.
         ways = [self._old_search, self._new_search] if tags else [self._new_search, self._old_search]

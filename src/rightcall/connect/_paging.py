@@ -53,7 +53,7 @@ def bounded_pages(page: Callable[[str | None], tuple[Sequence[Item], str | None]
         if not cursor:
             return
         if cursor in seen:
-            raise TraceServerError("the server's pages do not end: it gives the same cursor twice")
+            raise TraceServerError("the server's pages do not end: it returned the same cursor twice")
         seen.add(cursor)
     raise TraceServerError(f"the server has more than {_MOST_PAGES:,} pages; ask for less with since, until or limit")
 
@@ -130,7 +130,7 @@ class SpanServer:
         """Refuse verdicts. Raises `InputError`."""
         name = type(self).__name__
         raise InputError(
-            f"{name} takes no verdicts; send them to a server for logs: --push-to otlp+http://localhost:4318"
+            f"{name} cannot store verdicts; send them to a server for logs: --push-to otlp+http://localhost:4318"
         )
 
 
@@ -177,5 +177,5 @@ def _part(search: Search, since: int, until: int) -> dict[str, int] | None:
     if len(part) < MOST:
         return part
     if is_small:
-        raise TraceServerError(f"a second has more than {MOST} traces, which no search returns; give filter=")
+        raise TraceServerError(f"more than {MOST} traces began in one second, and no search returns more; give filter=")
     return None

@@ -99,7 +99,7 @@ class Web:
         try:
             import httpx
         except ImportError:
-            raise missing_package(f"{address} is a trace server, and asking it needs httpx", "connect") from None
+            raise missing_package(f"{address} is a trace server, and reading from it needs httpx", "connect") from None
         self._address, self._missing_key, self._sleep = address, missing_key, sleep
         self._warn, self._patience, self._secrets = warn, patience, secrets
         ours = {"user-agent": f"rightcall/{__version__}", "accept": "application/json", "accept-encoding": "gzip"}
@@ -172,7 +172,7 @@ class Web:
             if number + 1 < tries:
                 self._sleep(min(pause, _MOST_PAUSE))
         often = f" after {tries} tries" if tries > 1 else ""
-        raise TraceServerError(f"{self._address} cannot be asked for {path}{often}: {self._quoted(problem)}")
+        raise TraceServerError(f"{self._address}: the request for {path} failed{often}: {self._quoted(problem)}")
 
     def _once(
         self, method: str, path: str, parameters: Parameters, body: bytes | None
@@ -189,7 +189,7 @@ class Web:
                         "with since, until or limit"
                     )
                 if time.monotonic() > end:
-                    raise TraceServerError(f"{self._address}: {path} is not answered within {self._patience:g} s")
+                    raise TraceServerError(f"{self._address}: {path} was not answered within {self._patience:g} s")
             return response.status_code, response.headers, bytes(answer)
 
     def _accepted(self, path: str, status: int, headers: httpx.Headers, answer: bytes) -> bytes:
@@ -202,7 +202,7 @@ class Web:
                 "address, if you trust it: keys are not sent to another host"
             )
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise TraceServerError(f"{self._address} does not let us in ({_named(status)}){self._missing_key}")
+            raise TraceServerError(f"{self._address} refused access ({_named(status)}){self._missing_key}")
         said = "" if answer.lstrip()[:1] == b"<" else self._quoted(answer[:_READ].decode(errors="replace").strip())
         message = f"{self._address}: {path} answers {_named(status)}{f': {said}' if said else ''}"
         is_unknown = status in (HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED)
@@ -227,7 +227,7 @@ def _unpacked(response: httpx.Response) -> Iterator[bytes]:
         yield from response.iter_raw()
         return
     if packed not in ("gzip", "x-gzip", "deflate"):
-        raise TraceServerError(f"the server packs its answers by {packed[:20]!r}, which was not asked for")
+        raise TraceServerError(f"the server compresses its answers with {packed[:20]!r}, which was not requested")
     unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # finds out by itself whether there is a header of gzip
     try:
         for piece in response.iter_raw():
@@ -235,7 +235,7 @@ def _unpacked(response: httpx.Response) -> Iterator[bytes]:
                 yield unpacking.decompress(piece, _PIECE)
                 piece = unpacking.unconsumed_tail
     except zlib.error:
-        raise TraceServerError(f"the server says that its answer is packed by {packed}, and it is not") from None
+        raise TraceServerError(f"the server says that its answer is compressed with {packed}, but it is not") from None
 
 
 def _pause(asked_for: str | None, number: int) -> float:
@@ -269,6 +269,6 @@ def post_json(url: str, document: Any) -> None:
             place, content=msgspec.json.encode(document), headers={"content-type": "application/json"}, timeout=_SECONDS
         )
     except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        raise TraceServerError(f"the webhook cannot be asked: {type(problem).__name__}") from None
+        raise TraceServerError(f"the webhook cannot be reached: {type(problem).__name__}") from None
     if not answer.is_success:
         raise TraceServerError(f"the webhook at {place.host} answers {_named(answer.status_code)}")

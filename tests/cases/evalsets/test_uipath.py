@@ -160,8 +160,8 @@ def test_judges_code_and_older_evaluators_are_errors_by_name_and_import_nothing(
     assert result.verdict == "error"
     assert [each.finding.message for each in result.findings] == [
         "the judge is not configured: set RIGHTCALL_JUDGE_BASE_URL and RIGHTCALL_JUDGE_API_KEY",
-        "'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) was not judged: its code is yours, "
-        "and is not imported here",
+        "'Mine' (file://../evaluators/custom/mine.py:MineEvaluator) was not judged: it is custom code, "
+        "which is not imported here",
         "'Older' (legacy-evaluator) is not yet available: it is in UiPath's older form, without a version",
     ]
 

@@ -114,8 +114,8 @@ def test_an_eval_set_may_expect_something_of_every_trajectory_alone() -> None:
 @pytest.mark.parametrize(
     ("case", "problem"),
     [
-        ("{id: a, when: {}}", "'when' says nothing"),
-        ("{id: a, when: {unrecorded: leave_out}}", "'when' says nothing"),
+        ("{id: a, when: {}}", "'when' is empty"),
+        ("{id: a, when: {unrecorded: leave_out}}", "'when' is empty"),
         ("{id: a, when: {input: x}, input: y}", "'when' or 'input', not both"),
         ("{id: a, when: {input: x}, mocks: {a: {returns: 1}}}", "'when' or 'mocks', not both"),
         ("{id: a, when: {inputs: x}}", "did you mean 'input'"),

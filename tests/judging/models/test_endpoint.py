@@ -146,7 +146,7 @@ def test_nobody_waits_longer_than_there_is_time(listen: Listen) -> None:
 
     result = trajectory_judged(timeout=30)
 
-    assert_error(result, "RC602", "there is no time for the next, in 3600 s")
+    assert_error(result, "RC602", "no time is left for the next, in 3600 s")
     assert len(endpoint.asked) == 1
     assert monotonic() - began < 30
 

@@ -96,7 +96,7 @@ def test_closed_names_are_their_values() -> None:
 MISTAKES: list[tuple[list[tuple[Any, bool]], str]] = [
     ([(HOLD, False), (HOLD, False), (PAY, False)], "calls[1]: $bind 's' is bound already, at calls[0]; use $ref"),
     ([(HOLD, True), (PAY, False)], "calls[0]: $bind 's' is in a repeat, where it would have many values"),
-    ([(HOLD, False)], "calls[0]: $bind 's' is never used; a $ref to it says where it counts"),
+    ([(HOLD, False)], "calls[0]: $bind 's' is never used; use it with $ref"),
     ([(PAY, False)], "calls[0]: $ref 's' is bound nowhere; bind it in another call"),
     (
         [({"x": {"$bind": "seat"}}, False), ({"x": {"$ref": "seat"}, "y": {"$ref": "saet"}}, False)],

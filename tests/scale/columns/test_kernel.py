@@ -119,7 +119,7 @@ def test_an_empty_batch_has_no_scores() -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"calls": None}, "there are no calls"),
+        ({"calls": None}, "calls are missing"),
         ({"calls": [{"name": None}]}, "a call named"),
         ({"calls": [{"name": ""}]}, "a call named"),
         ({"calls": [{"name": "book", "args": "{"}]}, "the arguments of call 1 are not JSON"),

@@ -70,7 +70,7 @@ def test_scores_of_something_else_are_refused_before_any_work(lake: Path, tmp_pa
     score(lake, tmp_path / "out")
     before = contents(tmp_path / "out")
 
-    with pytest.raises(StoreError, match=r"out: b-.*\.parquet has scores of something that is not asked for"):
+    with pytest.raises(StoreError, match=r"out: b-.*\.parquet has scores of other input"):
         score(lake / "a.parquet", tmp_path / "out", Plan.of_expectation("never: [pay]"))
 
     assert contents(tmp_path / "out") == before

@@ -139,7 +139,7 @@ def test_lines_hold_arguments_as_text_or_as_objects_packed_or_not(tmp_path: Path
     [
         ("{", "not JSON"),
         ("7", "the line is 7; it should be an object with calls"),
-        ('{"id": "x"}', "there are no calls"),
+        ('{"id": "x"}', "calls are missing"),
         ('{"id": "x", "calls": 7}', "calls is 7; it should be a list"),
         ('{"id": "x", "calls": [7]}', "call 1: 7 has no name"),
         ('{"id": "x", "calls": [{"name": 7}]}', "call 1: {'name': 7} has no name"),

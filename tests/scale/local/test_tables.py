@@ -53,12 +53,12 @@ def test_a_row_that_cannot_be_read_is_named_by_its_number(tmp_path: Path) -> Non
     tables = write_table(tmp_path / "a.parquet", [*ROWS, {"id": "bad", "calls": None}])
     lines = write_lines(tmp_path / "a.jsonl", [{"calls": []}, {"calls": 7}])
 
-    with pytest.raises(InputError, match=r"a\.parquet: row 3: there are no calls"):
+    with pytest.raises(InputError, match=r"a\.parquet: row 3: calls are missing"):
         _verdicts(tables)
     with pytest.raises(InputError, match=r"a\.jsonl: line 2: calls is 7; it should be a list"):
         _verdicts(lines)
 
 
 def test_what_lies_in_an_object_store_is_scored_into_files() -> None:
-    with pytest.raises(InputError, match="what lies in an object store is scored with --out"):
+    with pytest.raises(InputError, match="data in an object store is scored with --out"):
         list(Sources(Reading(), ["s3://lake/a.parquet"], complain=print).trajectories())

@@ -51,7 +51,7 @@ def new_eval_set(
         if outcome.kind == "updated":
             cases.append(_written(case_id, group[0]))
     if not cases:
-        raise InputError("there is no trace with calls to make a case of")
+        raise InputError("no trace has calls to make a case from")
     text = _text({"cases": cases}, path)
     for case in parse_eval_set(text, path).cases:
         if not all(judge(case, trajectory).passed for trajectory in groups[case.id]):
@@ -77,7 +77,7 @@ def cases_to_fill(
     """
     groups = _grouped(trajectories, attribute, globs, by_input=True)
     if not groups:
-        raise InputError("there is no trace to make a case of")
+        raise InputError("there are no traces to make a case from")
     is_known = [bool(group[0].metadata.get(attribute)) or not fits_by_input for group in groups.values()]
     inputs = [_input(group[0]) for group in groups.values()]
     asked = [each if known or not each else {"when": each} for each, known in zip(inputs, is_known, strict=True)]

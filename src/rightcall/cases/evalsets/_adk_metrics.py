@@ -115,7 +115,7 @@ def _judge(name: str, criterion: Any, criteria: SourceObject) -> dict[str, Any]:
         return config | {"rubrics": [_SAME]}
     rubrics = [_rubric(one, number) for number, one in enumerate(part.objects("rubrics", required=True), 1)]
     if not rubrics:
-        raise part.problem("'rubrics' is empty; there is at least one", "rubrics")
+        raise part.problem("'rubrics' is empty; give at least one", "rubrics")
     return config | {"rubrics": rubrics}
 
 

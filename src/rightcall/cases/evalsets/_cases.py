@@ -191,7 +191,7 @@ def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str
         if (not globs or any(fnmatchcase(case.id, glob) for glob in globs)) and (not tags or set(tags) & set(case.tags))
     ]
     if not chosen:
-        raise InputError(f"no case matches {', '.join((*globs, *tags))} together")
+        raise InputError(f"no case matches all of {', '.join((*globs, *tags))}")
     return chosen
 
 

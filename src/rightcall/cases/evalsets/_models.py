@@ -101,7 +101,7 @@ class WrittenWhen(UserModel):
 
     def check(self) -> None:
         if not self.model_fields_set - {"unrecorded"}:
-            raise ValueError("'when' says nothing; it has one of input, output, metadata, agent, calls, tags")
+            raise ValueError("'when' is empty; give at least one of input, output, metadata, agent, calls, tags")
 
 
 class WrittenCase(UserModel):
@@ -190,7 +190,7 @@ class WrittenAnswer(UserModel):
 
     def check(self) -> None:
         if len(self.model_fields_set) != 1:
-            raise ValueError("an answer has one of 'returns' and 'raises'")
+            raise ValueError("an answer needs either 'returns' or 'raises'")
 
 
 class WrittenMock(UserModel):

@@ -236,5 +236,5 @@ def _verify(after: str, eval_set: EvalSet, made: Sequence[LearnedCase]) -> None:
         if wrong:
             raise RightcallError(
                 f"{eval_set.path}: not edited: {wrong} of the {len(found.runs)} runs of {found.case_id} would not pass "
-                "with what else the case expects; take that out, or leave --golden all out"
+                "because of what else the case expects; remove that, or leave out --golden all"
             )

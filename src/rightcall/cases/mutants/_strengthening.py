@@ -121,7 +121,7 @@ class _Editing:
             raise RightcallError(f"{self._path}: not edited, because it would be wrong: {problem}") from None
         for case_id, each in tried.items():
             if not _is_better(cases[case_id], each.golden, each, remedies[case_id]):
-                raise RightcallError(f"{self._path}: not edited, because {case_id} would not be judged as it should")
+                raise RightcallError(f"{self._path}: not edited, because {case_id} would not be judged as intended")
 
 
 def _is_better(case: Case, golden: Golden, tried: Tried, remedy: Remedied) -> bool:

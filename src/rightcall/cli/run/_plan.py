@@ -245,7 +245,7 @@ class PlannedRun:
 def _resumed(options: RunRequest) -> RunFolder:
     run = open_run(str(options.resume), options.runs_folder)
     if not run.header.agent:
-        raise StoreError(f"run {run.short_id} has recorded traces, which no agent of this command was run for")
+        raise StoreError(f"run {run.short_id} is of recorded traces, so there is no agent to continue with")
     return run
 
 

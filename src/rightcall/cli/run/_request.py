@@ -174,7 +174,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise click.UsageError(f"--min-repeat-pass {self.min_repeat_pass} is more than --repeat {self.repeat}")
         self._check_gate()
         if self.resume is not None and self.failed:
-            raise click.UsageError("--resume goes on with the cases of that run; --failed begins a new one")
+            raise click.UsageError("--resume continues that run; --failed begins a new one")
 
     def is_live(self, what: Literal["tools", "model"]) -> bool:
         """Whether tools, or the model, are the real ones, though other things are recorded or replayed."""
@@ -189,7 +189,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         if not self.is_gated:
             if self.repeat_least < self.repeat:
                 plan = f"--repeat {self.repeat_least}..{self.repeat}"
-                raise click.UsageError(f"{plan} stops when a gate has spoken: give --gate or --min-rate as well")
+                raise click.UsageError(f"{plan} stops when a gate has decided: give --gate or --min-rate as well")
             return
         for name in ("min_pass", "min_repeat_pass"):
             if name in self.given:

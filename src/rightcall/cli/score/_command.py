@@ -115,15 +115,13 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     could not be measured. With --gate or --min-rate these decide: 1 is worse, or below the rate.
     """
     if STANDARD_INPUT in options["traces"] and (is_watching or options["out"] is not None):
-        raise click.UsageError("standard input (-) is gone once it is read; with --out and --watch, give files")
+        raise click.UsageError("standard input (-) can be read only once; with --out and --watch, give files")
     if options["out"] is not None:
         return _score_into(context, options)
     if options["paths"]:
-        raise click.UsageError(
-            "--paths counts beside the scores of a folder: give --out; of files, ask `rightcall paths`"
-        )
+        raise click.UsageError("--paths needs --out; for files, use `rightcall paths`")
     if options["engine"] != "local":
-        raise click.UsageError("--engine scores into a folder of files: give --out with its name")
+        raise click.UsageError("--engine writes scores to a folder: give --out as well")
     _complete(context, options)
     from ._local import LocalScoring
 

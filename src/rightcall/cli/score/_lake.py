@@ -95,7 +95,7 @@ def check_options(context: click.Context) -> None:
     if context.params["engine"] == "spark":
         _check_options_of_spark(context)
     if context.params["join"] == "order":
-        raise click.UsageError("--join order cannot be done with --out: parts are scored in no order")
+        raise click.UsageError("--join order does not work with --out: parts are scored in no fixed order")
     if context.get_parameter_source("formats") == click.core.ParameterSource.COMMANDLINE:
         for each in context.params["formats"]:
             if each.partition("=")[0] not in FORMATS:

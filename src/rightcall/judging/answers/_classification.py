@@ -47,7 +47,7 @@ class ClassificationConfig(UserModel):
 
     def check(self) -> None:
         if self.positive_class is not None and self.metric == "accuracy":
-            raise ValueError("accuracy is of all classes; with 'positive_class', ask for precision, recall or f1")
+            raise ValueError("accuracy covers all classes; with 'positive_class', use precision, recall or f1")
         if self.classes and self.positive_class is not None and self.positive_class not in self.classes:
             raise ValueError(f"'positive_class' is {self.positive_class!r}, which is not one of the classes")
 

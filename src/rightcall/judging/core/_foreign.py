@@ -53,7 +53,7 @@ _JUDGE = "it needs a judge of its own"
 _CLOUD = "it needs a service in the cloud"
 _FIGURE = "it reports a figure, and takes no threshold"
 _DATASET = "it judges all cases together: ask for a classification under 'overall'"
-CODE_OF_YOURS = "its code is yours, and is not imported here"
+CODE_OF_YOURS = "it is custom code, which is not imported here"
 
 UNAVAILABLE: dict[str, str] = {
     "llm-judge-output-strict-json-similarity": "it needs a judge of its own; json-similarity compares JSON without one",

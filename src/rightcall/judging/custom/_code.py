@@ -168,7 +168,7 @@ def _instance(kind: type, config: Any, name: str) -> Any:
     needed = [one for one in parameters if one.default is one.empty and one.kind in _NAMED]
     if len(needed) > 1 or (needed and needed[0].name != "config"):
         listed = ", ".join(one.name for one in needed)
-        raise ConfigurationError(f"{name} needs {listed} to be made; an evaluator takes 'config', or nothing")
+        raise ConfigurationError(f"{name} needs {listed} in its constructor, which takes 'config' or nothing")
     takes = any(one.name == "config" for one in parameters)
     made = kind(config=config) if takes else kind()
     if not takes and config is not None and not hasattr(made, "config"):
@@ -184,7 +184,7 @@ def _wanted(function: Any, name: str, skip: int = 0) -> tuple[str, ...]:
     try:
         parameters = list(inspect.signature(function).parameters.values())[skip:]
     except (TypeError, ValueError):
-        raise ConfigurationError(f"{name} does not say what it takes; wrap it in a function") from None
+        raise ConfigurationError(f"{name} has no signature that can be read; wrap it in a function") from None
     wanted = []
     for one in parameters:
         if one.name in PARAMETERS and one.kind in _NAMED:

@@ -55,7 +55,9 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
         except RightcallError:
             raise
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is reported
-            raise ConfigurationError(f"{self.code.name} cannot be made: {type(problem).__name__}: {problem}") from None
+            raise ConfigurationError(
+                f"{self.code.name} raised when created: {type(problem).__name__}: {problem}"
+            ) from None
 
     def criteria(self, value: Any = None, *, has_matchers: bool = True) -> Any:
         """Criteria, checked by the model of the code, if it has one.
@@ -177,7 +179,7 @@ def function_of_rows(target: Any, name: str) -> Callable[..., Any]:
         )
     parameters = list(inspect.signature(target).parameters.values())
     if not parameters or parameters[0].name != "rows" or any(one.default is one.empty for one in parameters[1:]):
-        raise ConfigurationError(f"{name} does not take 'rows', as what judges all cases together does")
+        raise ConfigurationError(f"{name} does not take 'rows', which an evaluator of all cases together needs")
     return target  # type: ignore[no-any-return]
 
 

@@ -87,7 +87,7 @@ class EndpointJudge:
                 raise JudgeError("RC602", f"{told})")
             delay = delay_before(attempt + 1, wait, self._settings.backoff)
             if clock() + delay >= deadline:
-                raise JudgeError("RC602", f"{told}; there is no time for the next, in {delay:g} s)")
+                raise JudgeError("RC602", f"{told}; no time is left for the next, in {delay:g} s)")
             await asyncio.sleep(delay)
 
     async def _attempt(self, question: Question, left: float) -> tuple[Asked | str, float | None]:
@@ -190,7 +190,7 @@ async def _inspect(response: Any) -> None:
     """Refuse a response that is not an answer, before its body is read."""
     headers = response.headers
     if (packing := headers.get("content-encoding", "identity").lower()) != "identity":
-        raise _malformed(f"the response is packed ({shown(packing)}), though that was not asked for")
+        raise _malformed(f"the response is compressed ({shown(packing)}), which was not requested")
     if response.status_code != 200:
         text = " ".join((await _beginning(response)).decode("utf-8", "replace").split())
         raise StatusError(response.status_code, text[:200], retry_after(headers))

@@ -200,7 +200,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
 
         settings, config = Settings.of_environment(), self.config
         if isinstance(config.judge, str):
-            raise JudgeError("RC601", f"the judge {shown(config.judge)} is code of yours, and is not imported here")
+            raise JudgeError("RC601", f"the judge {shown(config.judge)} is custom code, which is not imported here")
         if config.judge is not None:
             return settings, await ask_callable(self._answer_of, question, config.samples)
         settings = _with_model(settings, config.model)

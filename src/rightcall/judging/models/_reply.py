@@ -48,7 +48,7 @@ def parse_reply(given: Any, question: Question) -> Reply:
     wanted = set(question.schema()["properties"])
     if value.keys() != wanted:
         other = sorted(map(str, value.keys() ^ wanted))
-        raise _malformed(f"its keys are not {', '.join(sorted(wanted))}: {shown(other[0])} is missing or too much")
+        raise _malformed(f"its keys are not {', '.join(sorted(wanted))}: {shown(other[0])} is missing or not expected")
     reason, call = _reason(value["reason"]), _call(value.get("call"), question)
     if not question.rubrics:
         return Reply(_score(value["score"]), reason, call)

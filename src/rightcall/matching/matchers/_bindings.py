@@ -87,7 +87,7 @@ def check_names(steps: Sequence[tuple[str, NamesIn, bool]]) -> None:
             raise ExpectationError(f"{where}: $ref {shown(name)} is bound nowhere; {hint}")
     for name, where in bound.items():
         if name not in used:
-            raise ExpectationError(f"{where}: $bind {shown(name)} is never used; a $ref to it says where it counts")
+            raise ExpectationError(f"{where}: $bind {shown(name)} is never used; use it with $ref")
 
 
 def close_names(args: Any, assignment: Assignment) -> Any:

@@ -209,8 +209,8 @@ class RunFolder(msgspec.Struct, frozen=True):
         pairs = zip(msgspec.structs.astuple(header.totals), msgspec.structs.astuple(counted), strict=True)
         if any([claimed > found for claimed, found in pairs]):
             raise StoreError(
-                f"{self.folder}: changed by another program: {HEADER_FILE} tells of {header.totals}, and the journal "
-                f"of {counted}; run the eval set again"
+                f"{self.folder}: changed by another program: {HEADER_FILE} counts {header.totals}, and the journal "
+                f"has {counted}; run the eval set again"
             )
 
 

@@ -108,7 +108,7 @@ class EndpointAgent:
         if 300 <= status < 400:
             raise AgentError(
                 f"{self._address()} redirects to {headers.get('location', 'nowhere')!r:.200}, which is not followed; "
-                f"name that address if it is meant"
+                f"name that address if it is the right one"
             )
         if status >= 400:
             beginning = " ".join(body[:_SMALL].decode("utf-8", "replace").split())
@@ -129,7 +129,7 @@ def _checked(url: str) -> SplitResult:
     if not parts.hostname or port == 0 or any([character <= " " for character in url]):
         raise AgentError(f"{url!r:.200} is not the address of an endpoint, such as http://127.0.0.1:8000/answer")
     if parts.username is not None:
-        raise AgentError("an address with a user name in it is not used; give an authorization header instead")
+        raise AgentError("an address with a user name in it is not accepted; give an authorization header instead")
     return parts
 
 

@@ -77,7 +77,7 @@ def _answer(tool: str, args: dict[str, Any], rules: tuple[Rule, ...]) -> ToolAns
     for rule in rules:
         if rule.is_for(args):
             return rule.answer()
-    raise MockError(f"no mock of {shown(tool)} is for {shown(args)}; add a rule for it, or one without 'when'")
+    raise MockError(f"no mock of {shown(tool)} matches {shown(args)}; add a rule for it, or one without 'when'")
 
 
 def _rules(tool: Any, written: Any, limits: Limits) -> tuple[Rule, ...]:

@@ -109,7 +109,7 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
         if request.expectation is not None:
             return cls.of_expectation(*request.expectation, trust=request.trust)
         if request.join == "order":
-            raise ConfigurationError("rows of tables are in no order, and are joined to cases by case_id or trace_id")
+            raise ConfigurationError("rows of tables have no fixed order; join them to cases by case_id or trace_id")
         path = Path(request.evalset or "")
         is_native = request.loaded[0].format == "native"
         plan = cls(
@@ -148,7 +148,7 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
         known = self._loaded[0].cases
         chosen = self.of(known) if known or self.case_globs or self.tags else []
         if not chosen and self.every is None:
-            raise InputError(f"{self.name}: no case is chosen")
+            raise InputError(f"{self.name}: no cases selected")
         return tuple(chosen if self.every is None else [*chosen, self.every])
 
     @cached_property

@@ -36,7 +36,7 @@ def trajectory_of(row: Mapping[str, Any], *, leniently: bool = False) -> Traject
     """
     calls = row.get("calls")
     if calls is None:
-        raise InputError("there are no calls, and not even an empty list of them")
+        raise InputError("calls are missing, which is not the same as an empty list")
     usage = Usage(**{key: row.get(key) for key in ("duration_ns", "input_tokens", "output_tokens")})
     recorded = row.get("calls_recorded")
     return Trajectory(

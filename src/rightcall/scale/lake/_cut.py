@@ -81,7 +81,7 @@ def find_fragments(
             complain(found)
     fragments += cut_spans(tables, reading)
     if not fragments:
-        raise problem or InputError(f"{', '.join(sources)}: no file of traces is there")
+        raise problem or InputError(f"{', '.join(sources)}: there are no trace files")
     digest = "" if plan is None else plan_digest(plan)
     return [msgspec.structs.replace(fragment, plan=digest) for fragment in fragments]
 

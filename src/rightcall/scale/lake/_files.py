@@ -126,7 +126,7 @@ def find_files(sources: Sequence[str], out: str | None = None) -> list[Source]:
         files = [file for file in all_files if out is None or not _is_below(file.address, out)]
         if not files:
             left_out = f", but in {out}, where the scores go" if all_files else ""
-            raise InputError(f"{source}: no file of traces is there{left_out}")
+            raise InputError(f"{source}: there are no trace files{left_out}")
         for file in files:
             found.setdefault(file.address, file)
     return list(found.values())
@@ -240,12 +240,12 @@ def _check(table: Any, address: str) -> None:
     if mapping != "none":
         raise InputError(
             f"{address}: the columns of this Delta table have other names in its files (column mapping); score it with "
-            "--engine spark, or write it anew without"
+            "--engine spark, or rewrite it without"
         )
     if "deletionVectors" in features and _has_deleted_rows(table):
         raise InputError(
             f"{address}: rows of this Delta table are deleted but still in its files (deletion vectors); score it with "
-            "--engine spark, or write its files anew (REORG TABLE … APPLY (PURGE))"
+            "--engine spark, or rewrite its files (REORG TABLE … APPLY (PURGE))"
         )
 
 

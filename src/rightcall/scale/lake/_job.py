@@ -229,8 +229,7 @@ class Job:
         for name, fingerprint in found.items():
             if name not in wanted and fingerprint is not None:
                 raise StoreError(
-                    f"{self.out}: {name} has scores of something that is not asked for; choose an empty folder, or "
-                    "remove those scores"
+                    f"{self.out}: {name} has scores of other input; choose an empty folder, or remove those scores"
                 )
         for fragment in self.fragments:
             fingerprint = found.get(fragment.file)
@@ -285,7 +284,7 @@ def _by_file(fragment: Fragment, plan: Plan) -> Fragment:
     if not plan.rule.reads_file or not plan.is_eval_set:
         return fragment
     if fragment.kind == "spans":
-        raise ConfigurationError("--join file= cannot be done with tables of spans: a run may lie in several of them")
+        raise ConfigurationError("--join file= cannot be done with tables of spans: a run may be in several of them")
     said = plan.rule.said_by(fragment.path)
     named = (("case_id", said.get(CASE_ATTRIBUTE)), ("repeat", said.get("repeat")))
     return replace(fragment, named=named if "repeat" in said else named[:1])

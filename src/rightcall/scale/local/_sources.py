@@ -109,7 +109,7 @@ def read_source(source: str | list[str], reading: Reading, *, is_named: bool) ->
     if isinstance(source, str):
         check_not_server(source)
         if "://" in source and not os.path.exists(source):
-            raise InputError(f"{source}: what lies in an object store is scored with --out")
+            raise InputError(f"{source}: data in an object store is scored with --out")
         table = _table(source, reading, is_named) if reading.input_format is None else None
         if table is not None:
             return table

@@ -193,7 +193,7 @@ def _check_packages() -> None:
         raise missing_package(f"pyspark {pyspark.__version__} is too old; scoring on Spark needs 4 or newer", "spark")
     if not _is_remote() and not _has_java():
         raise MissingExtraError(
-            "Spark needs Java, and none is found: install a JDK 17 (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
+            "Spark needs Java, and none was found: install a JDK 17 (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
         )
 
 

@@ -282,7 +282,7 @@ def _rounds(repeat: Any, *, is_gated: bool) -> tuple[Any, Any]:
     if len(repeat) != 2 or not all([isinstance(each, int) for each in repeat]) or not 1 <= repeat[0] <= repeat[1]:
         raise CriteriaError(f"repeat is a number from 1, or the least and the most, not {shown(repeat)}")
     if not is_gated:
-        raise CriteriaError(f"repeat={repeat} stops when a gate has spoken: give gate=… or min_rate=… as well")
+        raise CriteriaError(f"repeat={repeat} stops when a gate has decided: give gate=… or min_rate=… as well")
     return repeat[0], repeat[1]
 
 

@@ -97,7 +97,7 @@ def _decision(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRu
     for result in results:
         rounds.take(result)
     if rounds.decision is None:
-        raise InputError("repeats are missing: give all results that `evaluate` returned")
+        raise InputError("repeats are missing; give all results that `evaluate` returned")
     return rounds.decision
 
 

@@ -167,7 +167,7 @@ class _Scanner:
         """Return the value, if nothing is wrong. Raises `DocumentError`."""
         value, end = self._value(self._skip(0), 0)
         if self._skip(end) != len(self._text):
-            raise self._problem("the document goes on after its end", self._skip(end))
+            raise self._problem("there is more text after the end of the document", self._skip(end))
         return value
 
     def _value(self, start: int, depth: int) -> tuple[Any, int]:

@@ -126,7 +126,7 @@ class WithheldCall(msgspec.Struct, frozen=True):
         if args is not None and not isinstance(args, Mapping):
             raise InputError(f"the arguments of {name[:80]!r} are {shown(args)}; they should be an object")
         if not isinstance(reason, str):
-            raise InputError(f"the reason why {name[:80]!r} was withheld is {shown(reason)}, and no text")
+            raise InputError(f"the reason why {name[:80]!r} was withheld is {shown(reason)}, not a text")
 
 
 def in_order(calls: Sequence[ToolCall]) -> list[int]:
