@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.cases.verdicts.removal import spans_of
+from tests.reading import corpus
 from tests.reading.traces import call, request, span
 
 from rightcall import Trajectory, capture, read, read_messages, tool
@@ -450,3 +451,25 @@ def test_an_output_whose_type_is_lost_is_not_known(mark: str | None) -> None:
     assert output({"type": None, "value": "quota exceeded"}) == (None, True)
     assert output({"type": "text", "value": "ok"}) == (("ok", False) if mark else (None, True))
     assert output({"type": None, "total": 3}) == ({"type": None, "total": 3}, False)
+
+
+@pytest.mark.parametrize(
+    ("mark", "given"),
+    [
+        ("langfuse.observation.type", {"langfuse.observation.input": '{"args": [7], "kwargs": {}}'}),
+        ("mlflow.spanType", {"mlflow.spanInputs": '{"order": 7}'}),
+    ],
+)
+def test_a_function_whose_type_is_lost_may_be_a_call(mark: str, given: dict[str, Any]) -> None:
+    kept = read_one(span(1, given | {mark: "tool"}, name="refund", **TIMES))
+    lost = read_one(span(1, given, name="refund", **TIMES), call(2, "pay"))
+
+    assert kept.names == ("refund",)
+    assert (lost.names, lost.calls_recorded) == (("pay",), False)
+
+
+@pytest.mark.corpus
+def test_a_model_that_is_given_results_alone_goes_on_with_its_turn() -> None:
+    [made] = read(corpus.inputs("anthropic-tool-runner/trip-content")["otlp.json"])
+
+    assert {each.turn for each in made.calls} == {0}

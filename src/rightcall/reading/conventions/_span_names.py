@@ -20,6 +20,7 @@ _ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
 """Suffixes of names of OpenLLMetry's spans."""
 _OF_CALLS = frozenset({"ai.toolCall", "running tool"})
 """Names of spans of calls that do not hold the tool's name: Vercel, Pydantic AI."""
+_LANGFUSE_INPUT = "langfuse.observation.input"
 KIND_KEYS = frozenset(
     {
         "gen_ai.operation.name",
@@ -52,6 +53,17 @@ def is_named_like_call(span: Span) -> bool:
     if span.attributes.keys():
         return False
     return span.name in _OF_CALLS or span.name.startswith(SPAN_NAMES) or span.name.endswith(".tool")
+
+
+def has_lost_type(span: Span) -> bool:
+    """Whether a span has what Langfuse or MLflow recorded of a function, without the type that they write on each."""
+    keys = span.attributes.keys()
+    if "mlflow.spanInputs" in keys:
+        return "mlflow.spanType" not in keys
+    if _LANGFUSE_INPUT not in keys or "langfuse.observation.type" in keys:
+        return False
+    held = span.attributes.get(_LANGFUSE_INPUT)
+    return isinstance(held, str) and held.startswith('{"args"') and '"kwargs"' in held
 
 
 def may_tell_kind(name: str) -> bool:

@@ -15,6 +15,7 @@ from rightcall.reading.conventions import (
     CallShape,
     Convention,
     convention_by_attributes,
+    has_lost_type,
     has_value,
     is_like_call,
     is_named_like_call,
@@ -169,7 +170,7 @@ def _tool_of(span: Span) -> str | None:
     named = [span.attributes.get(key) for key in tools_of(span)]
     tool = next((str(value) for value in named if value not in (None, "")), "")
     is_call = (tool or is_like_call(span)) and convention_by_attributes(span.attributes) is None
-    return tool if is_call else None
+    return tool if is_call or has_lost_type(span) else None
 
 
 def _described(span: Span, what: str) -> str:

@@ -277,12 +277,12 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     same_agent = True if request.agent and request.agent == last.agent else None
     before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
     words_before, words = words_of(before), words_of(now)
-    if not words or not words_before:
-        return same_agent
+    is_going_on = bool(now) and all([exchange.results for exchange in now])
+    # With results alone, a model goes on with its work: Anthropic's instrumentation records what is new in a prompt.
     # The same words again: the next agent of a team, or the next step of a graph, was given the same question.
-    if words == words_before:
+    if is_going_on or (words and words == words_before):
         return False
-    shared = words_shared(words_before, words)
+    shared = words_shared(words_before, words) if words and words_before else None
     if shared is None:
         return same_agent
     return len(words) > len(shared) and _follows_work(now)
