@@ -217,31 +217,20 @@ def paths_page(
         asked: How each table is sorted, as the address says it.
         sorts: The address that sorts a table.
     """
-    tables, heads = {}, {}
-    rows: dict[str, Sequence[Any]] = {
-        "sort": list(enumerate(paths.paths, 1)),
-        "tools": paths.tools,
-        "follows": paths.edges,
-    }
-    for table, columns in _COLUMNS.items():
-        tables[table], heads[table] = sorted_table(
-            rows[table], (asked or {}).get(table, ""), columns, partial(sorts, table)
-        )
-    lines = tables["sort"][:listed] + [each for each in tables["sort"][listed:] if each[0] == number]
-    rest = [path for place, path in tables["sort"][listed:] if place != number]
+    tables, heads = _tables(paths, asked or {}, sorts)
+    lines, rest = _listed(tables["sort"], listed, number)
     graph = path_graph(paths, paths.paths[number - 1].calls if number else None, most_edges)
-    judged = paths.ended.passed + paths.ended.failed
     return PathsPage(
         title=title,
         trail=trail,
         summary=_summary(paths),
         notes=tuple(_notes(paths)),
-        has_verdicts=judged > 0,
+        has_verdicts=paths.ended.rate is not None,
         is_mixed=paths.ended.is_mixed,
         is_listed=paths.is_listed,
         lines=tuple(_lines(paths, lines, number, href)),
         more=f"{len(rest):,} more paths, {sum([path.ended.runs for path in rest]):,} runs" if rest else "",
-        differ=tuple([shift_line(each, paths.labels, judged) for each in paths.differ]),
+        differ=tuple([shift_line(each, paths.labels, _judged(paths)) for each in paths.differ]),
         partings=(parting_view(paths.parting, paths.labels),) if paths.parting is not None else (),
         graphs=(("How calls follow each other", graph),) if graph is not None else (),
         needs_width=graph is not None and graph.width > _NARROW,
@@ -249,6 +238,21 @@ def paths_page(
         edges=_edges(tables["follows"], paths.labels),
         heads=heads,
     )
+
+
+def _tables(
+    paths: Paths, asked: Mapping[str, str], sorts: Callable[[str, str], str]
+) -> tuple[dict[str, list[Any]], dict[str, dict[str, Head]]]:
+    """Return the rows of each table as an address asks for them, paths with their numbers; and the heads."""
+    rows: dict[str, Sequence[Any]] = {
+        "sort": list(enumerate(paths.paths, 1)),
+        "tools": paths.tools,
+        "follows": paths.edges,
+    }
+    tables, heads = {}, {}
+    for table, columns in _COLUMNS.items():
+        tables[table], heads[table] = sorted_table(rows[table], asked.get(table, ""), columns, partial(sorts, table))
+    return tables, heads
 
 
 def with_drift(page: PathsPage, drift: Drift, labels: Mapping[str, str], names: tuple[str, str]) -> PathsPage:
@@ -303,6 +307,18 @@ def _notes(paths: Paths) -> Iterator[str]:
         yield f"The calls of {paths.unrecorded:,} runs were not recorded. They are in no share."
     if not paths.is_listed:
         yield "The runs took so many different paths that they are not listed."
+
+
+def _judged(paths: Paths) -> int:
+    return paths.ended.passed + paths.ended.failed
+
+
+def _listed(
+    paths: Sequence[tuple[int, TakenPath]], listed: int, chosen: int
+) -> tuple[list[tuple[int, TakenPath]], list[TakenPath]]:
+    """Return the first paths and the chosen one with their numbers, and the rest."""
+    shown = [each for place, each in enumerate(paths) if place < listed or each[0] == chosen]
+    return shown, [path for number, path in paths[listed:] if number != chosen]
 
 
 def _lines(

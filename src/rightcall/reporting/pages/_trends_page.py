@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -14,6 +15,7 @@ from rightcall.values.statistics import Interval, Trials, wilson
 from ._sorting import Column, Head, sorted_table
 from ._templates import Crumb, Links, case_key, render, seconds_text
 
+_Row = TypeVar("_Row")
 _WIDTH, _HEIGHT = 860.0, 236.0
 _SMALL, _LOW = 190.0, 44.0
 _FLOOR = 0.5
@@ -182,29 +184,15 @@ def trends_page(
     shown = [run for run in mine if not branch or run.branch == branch]
     points, lines, scale = _chart(shown, branches, links)
     kept = {"evalset": evalset, "branch": branch, "sort": sort, "gates": gates_sort}
-    flaky, heads = sorted_table(
-        _flaky(shown[-_RUNS:], links),
-        sort,
-        _FLAKY_COLUMNS,
-        lambda text: f"{links.trends(**{**kept, 'sort': text})}#flaky",
-    )
-    gates, gate_heads = sorted_table(
-        _gates([run for run in runs if run.evalset == chosen], links),
-        gates_sort,
-        _GATE_COLUMNS,
-        lambda text: f"{links.trends(**{**kept, 'gates': text})}#gates",
+    flaky, heads = _sorted(_flaky(shown[-_RUNS:], links), "sort", _FLAKY_COLUMNS, kept, links)
+    gates, gate_heads = _sorted(
+        _gates([run for run in runs if run.evalset == chosen], links), "gates", _GATE_COLUMNS, kept, links
     )
     return TrendsPage(
         runs=len(runs),
         cards=tuple([_card(each, [run for run in whole if run.evalset == each], chosen, links) for each in sets[:10]]),
         evalset=chosen,
-        branches=tuple(
-            [("All branches", links.trends(evalset=chosen), not branch)]
-            + [
-                (each or "no branch", links.trends(evalset=chosen, branch=each), each == branch)
-                for each in branches[:12]
-            ]
-        ),
+        branches=_branches(branches, chosen, branch, links),
         legend=tuple([each or "no branch" for each in branches]),
         points=points,
         lines=lines,
@@ -219,6 +207,20 @@ def trends_page(
         compared=len({case_id for run in shown[-_RUNS:] for case_id in run.figures.trials}),
         gates=tuple(gates),
     )
+
+
+def _branches(names: Sequence[str], evalset: str, chosen: str, links: Links) -> tuple[tuple[str, str, bool], ...]:
+    every = ("All branches", links.trends(evalset=evalset), not chosen)
+    each = [(name or "no branch", links.trends(evalset=evalset, branch=name), name == chosen) for name in names[:12]]
+    return every, *each
+
+
+def _sorted(
+    rows: Sequence[_Row], key: str, columns: Mapping[str, Column], kept: Mapping[str, str], links: Links
+) -> tuple[list[_Row], dict[str, Head]]:
+    """Return the rows of a table and its heads, given what the address says; the key is that of its order there."""
+    place = "flaky" if key == "sort" else key
+    return sorted_table(rows, kept[key], columns, lambda text: f"{links.trends(**{**kept, key: text})}#{place}")
 
 
 def trends_html(page: TrendsPage, links: Links) -> str:
