@@ -15,7 +15,7 @@ from tests.sampling import examples
 
 from rightcall import EvaluationResult, ToolCall, ToolTrajectoryEvaluator, Trajectory
 from rightcall.errors import CriteriaError, shown
-from rightcall.judging.calls._steps import WORDS, read_steps
+from rightcall.judging.calls._steps import WORDS, placed_calls, read_steps
 from rightcall.limits import Limits
 from rightcall.values.results import ToolTrajectoryEvaluatorJustification
 
@@ -464,3 +464,18 @@ def test_steps_are_written_back_as_they_were_written() -> None:
     ]
 
     assert names(ToolTrajectoryEvaluator().criteria({"expected": steps}).model_dump()["expected"]) == steps
+
+
+def test_calls_in_groups_have_the_paths_that_they_are_written_at() -> None:
+    steps = ["a", {"any_order": ["b", ["c", "d"]]}, {"repeat": "e"}, {"optional": {"one_of": ["f", "g"]}}]
+    read_so = ToolTrajectoryEvaluator().criteria({"expected": steps}).expected
+
+    assert [(call.name, place) for place, call in placed_calls(read_so or (), "expected")] == [
+        ("a", "expected[0]"),
+        ("b", "expected[1].any_order[0]"),
+        ("c", "expected[1].any_order[1][0]"),
+        ("d", "expected[1].any_order[1][1]"),
+        ("e", "expected[2].repeat"),
+        ("f", "expected[3].optional.one_of[0]"),
+        ("g", "expected[3].optional.one_of[1]"),
+    ]

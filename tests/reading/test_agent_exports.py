@@ -790,3 +790,13 @@ def test_a_page_of_items_is_read_in_the_order_of_their_times(newest_first: bool)
     [made] = read(json.dumps({"object": "list", "has_more": False, "data": data}).encode())
 
     assert made.names == ("first", "second")
+
+
+def test_a_sample_of_ragas_has_its_question_its_answer_and_results_by_id_where_there_are_ids() -> None:
+    calls: list[Any] = [{"name": name, "args": {}, "id": name} for name in ("a", "b")]
+    results = [{"type": "tool", "content": f"of {name}", "tool_call_id": name} for name in ("b", "a")]
+    talk = [{"type": "human", "content": "Go."}, {"type": "ai", "content": "", "tool_calls": calls}, *results]
+    [made] = read(json.dumps({"user_input": [*talk, {"type": "ai", "content": "Done."}]}).encode())
+
+    assert (made.input, made.output) == ("Go.", "Done.")
+    assert [(call.name, call.output) for call in made.calls] == [("a", "of a"), ("b", "of b")]

@@ -167,6 +167,8 @@ def test_an_answer_of_pydantic_ai_is_an_object_where_the_model_gave_one() -> Non
         ({"prompt": "Where?", "system": "Be kind."}, "Where?"),
         ({"inputs": {"messages": [{"type": "human", "content": "Where?"}]}, "tags": [], "kwargs": {}}, "Where?"),
         ({"messages": [{"role": "user", "content": "Hi."}, {"role": "user", "content": "Where?"}]}, "Where?"),
+        ({"task": "Where?", "stream": False}, "Where?"),
+        ({"task": "Where?", "order": 7}, {"task": "Where?", "order": 7}),
         ({"order": 7, "text": "Where?"}, {"order": 7, "text": "Where?"}),
         ({"agent": "Agent(role='a')", "task": "Task(description='b')"}, None),
     ],
@@ -351,3 +353,8 @@ def test_an_output_of_openllmetry_is_a_text_with_or_without_quotes(written: str)
 @pytest.mark.parametrize(("mime", "asked"), [("application/json", "Where?"), ("text/plain", '"Where?"')])
 def test_quotes_around_a_question_are_the_users_unless_it_is_written_as_json(mime: str, asked: str) -> None:
     assert said({"input.value": '"Where?"', "input.mime_type": mime})[0] == asked
+
+
+def test_an_event_of_adk_without_content_is_no_answer() -> None:
+    assert said({"output.value": json.dumps({"author": "shop", "invocation_id": "i"})})[1] is None
+    assert said({"output.value": '{"author": "shop"}'})[1] == '{"author": "shop"}'

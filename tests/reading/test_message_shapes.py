@@ -182,3 +182,19 @@ def test_a_call_that_the_user_of_claude_code_refused_is_withheld() -> None:
 )
 def test_tokens_of_chat_templates_are_signs_of_calls(text: str) -> None:
     assert not read_messages([ASKED, {"role": "assistant", "content": text}]).calls_recorded
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ({"content": ["plain text"]}, ""),
+        ({"content": "x", "tool_calls": ["search(x)"]}, "message 2: `tool_calls`, which holds str"),
+        ({"content": "x", "tool_calls": []}, ""),
+    ],
+)
+def test_text_in_a_list_is_a_sign_only_where_calls_are_listed(held: dict[str, Any], told: str) -> None:
+    asked, done = {"role": "user", "content": "q"}, {"role": "assistant", "content": "done"}
+    found = read_messages([asked, {"role": "assistant", **held}, done])
+
+    assert found.not_understood == told
+    assert found.calls_recorded == (not told)

@@ -203,3 +203,9 @@ def test_what_else_a_row_says_is_told_under_its_name_if_it_is_small() -> None:
     assert told == {"metadata.ticket": "T-7", "metadata.attempt": 2}
     assert attributes.get("repeat") == 3
     assert attributes.get("gen_ai.tool.name") == "search"
+
+
+def test_attributes_in_pairs_are_read_and_what_is_no_pair_is_not() -> None:
+    attributes = row_span(row(attributes=[*TOOL.items(), "ab", 7, ("alone",)])).attributes
+
+    assert {key: attributes.get(key) for key in attributes} == TOOL

@@ -469,3 +469,12 @@ def test_a_turn_that_only_the_log_of_a_later_one_shows_is_not_recorded() -> None
     heard = read_turns([Turn(messages=log(1), asked=ASKED[0]), later])
 
     assert (silent.calls_recorded, heard.calls_recorded) == (False, True)
+
+
+@pytest.mark.parametrize(("end", "turns"), [("20000", [0, 1]), ("20001", [None, None])])
+def test_an_agent_that_is_asked_again_when_it_ends_is_asked_anew(end: str, turns: list[Any]) -> None:
+    first, second = _silent(10, "support"), _silent(20, "support")
+    first[0]["endTimeUnixNano"] = end
+    [found] = read(request(*first, *second))
+
+    assert [call.turn for call in found.calls] == turns

@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from rightcall.errors import LimitError
+from rightcall.limits import Budget
 from rightcall.matching.matchers import compile_value, equal, freeze
+from rightcall.matching.matchers._equality import canonical as written
 
 NAN = float("nan")
 scalars = (
@@ -80,3 +83,10 @@ def test_every_value_equals_itself(value: Any) -> None:
 def test_equal_values_have_equal_keys(first: Any, second: Any) -> None:
     if equal(first, second) and "nan" not in canonical(first):
         assert freeze(first) == freeze(second)
+
+
+@pytest.mark.parametrize("value", [[[]] * 200, [{}] * 200, [1] * 200, ["a"] * 200])
+def test_each_value_inside_of_another_takes_a_step_to_write(value: Any) -> None:
+    assert written(value, Budget(250))
+    with pytest.raises(LimitError):
+        written(value, Budget(150))

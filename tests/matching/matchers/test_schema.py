@@ -332,3 +332,33 @@ def test_what_a_remembered_reference_has_evaluated_is_counted_each_time() -> Non
     assert expectation.matches({"k": 1})
     with pytest.raises(LimitError):
         expectation.matches({f"k{number}": number for number in range(2_000)})
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"), [({"a": 1}, True), ({"a": 1, "b": 1}, True), ({"a": "x", "b": 1}, False), ({"c": 1}, False)]
+)
+def test_what_an_alternative_that_holds_has_seen_is_evaluated(value: dict[str, Any], holds: bool) -> None:
+    parts = [{"properties": {name: {"type": "integer"}}, "required": [name]} for name in "ab"]
+
+    assert compile_value({"$schema": {"anyOf": parts, "unevaluatedProperties": False}}).matches(value) == holds
+
+
+@pytest.mark.parametrize(("value", "holds"), [(0.0075, True), (0.00751, False), (3, True), (0, True)])
+def test_multiples_of_a_fraction_are_found_by_division(value: float, holds: bool) -> None:
+    assert compile_value({"$schema": {"multipleOf": 0.0001}}).matches(value) is holds
+
+
+@pytest.mark.parametrize(
+    ("items", "value", "holds"),
+    [
+        ([{"type": "integer"}], [1, "a", "b"], True),
+        ([{"type": "integer"}], [1, "a", 2], False),
+        ([{"type": "integer"}], [1], True),
+        ({"type": "integer"}, [1, 2], True),
+    ],
+)
+def test_additional_items_come_after_a_list_of_items_alone(items: Any, value: list[Any], holds: bool) -> None:
+    draft = {"$schema": "http://json-schema.org/draft-07/schema#"}
+    expectation = compile_value({"$schema": {**draft, "items": items, "additionalItems": {"type": "string"}}})
+
+    assert expectation.matches(value) is holds

@@ -360,3 +360,8 @@ def test_many_questions_about_many_short_texts_stay_far_below_the_limit() -> Non
 
     with Budget(100_000):
         assert pattern.accepts_at(calls[-1], CallMoment(Trajectory(calls=tuple(calls)), 5_000))
+
+
+@pytest.mark.parametrize(("text", "held"), [("3 left", True), ("3.0 left", True), ("3rd", False), ("33", False)])
+def test_a_whole_number_is_found_in_a_text_with_and_without_its_point(text: str, held: bool) -> None:
+    assert asked("search", 3.0, search(text)) is held

@@ -197,6 +197,7 @@ def test_many_questions_and_shares() -> None:
 
 
 def test_how_much_branches_differ() -> None:
+    assert association([(3, 1), (6, 2)]) == near(0.0)
     assert association([(15, 0), (0, 2)]) == near(12.315159)
     assert association([(7, 0), (0, 7), (0, 4), (1, 0)]) == near(25.863921)
 
