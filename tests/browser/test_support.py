@@ -250,3 +250,21 @@ def test_where_a_value_comes_from_is_drawn_while_its_link_has_the_focus(
 def _git_diff(folder: Path) -> list[str]:
     done = subprocess.run(["git", "diff", "-U0"], cwd=folder, capture_output=True, text=True, check=True)
     return [line for line in done.stdout.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+
+
+def test_on_a_phone_a_compared_case_the_newest_rate_and_a_search_are_in_view(
+    browse: Callable[..., Page], url: str, runs: list[str]
+) -> None:
+    page = browse(**PHONE)
+    page.goto(f"{url}/compare?a={runs[0]}&b={runs[1]}&case={AMOUNT}")
+    in_view(page.get_by_role("heading", level=1), page.locator("table.both-paths tr.changed"))
+
+    page.goto(f"{url}/trends")
+    in_view(page.locator(".trend .point").first, page.locator(".trend .point").last)
+
+    search = page.get_by_role("searchbox")
+    search.focus()
+    box = search.bounding_box()
+    assert box is not None
+    assert box["width"] > 300
+    assert sticking_out(page) == []

@@ -559,3 +559,20 @@ def test_the_scale_of_rates_has_round_shares(runs: Path, good: RunFolder, bad: R
 
     drawn = page[page.index('class="trend"') : page.index("as-table")]
     assert re.findall(r'text-anchor="end">(\d+) %', drawn) == ["100", "80", "60", "40", "20", "0"]
+
+
+def test_a_case_says_how_many_have_the_same_cause(tmp_path: Path, runs: Path) -> None:
+    [wrong], [right] = (results_of(tmp_path, laptop_search=calls) for calls in (WRONG, RIGHT))
+    named = {"a": wrong, "b": right, "c": wrong, "d": replace(wrong, case_id="c", repeat=1)}
+    results = [each if each.repeat else replace(each, case_id=name) for name, each in named.items()]
+    name = new_run(runs, *results).folder.name
+    browser = Browser(runs)
+
+    second = browser.get(f"/runs/{name}/cases/{case_key('c')}").text
+    [cause] = re.findall(r'href="([^"]+)">2 of 2 with this cause<', second)
+
+    assert "1 of 2 with this cause" in browser.get(f"/runs/{name}/cases/{case_key('a')}").text
+    assert "with this cause" not in browser.get(f"/runs/{name}/cases/{case_key('b')}").text
+    assert "with this cause" not in browser.get(f"/runs/{name}").text
+    listed = browser.get(unescape(cause)).text
+    assert [each for each in "abc" if f">{each}<" in listed] == ["a", "c"]

@@ -202,3 +202,15 @@ def test_gates_are_sorted(tmp_path: Path, runs: Path, sort: str, order: str) -> 
     page = Browser(runs).get(f"/trends?gates={sort}").text
 
     assert re.findall(r'<tr><th scope="row"><code>(\w)</code></th><td>', page) == order.split()
+
+
+def test_runs_without_a_branch_are_not_a_branch_to_choose(tmp_path: Path, runs: Path) -> None:
+    for branch in ("main", ""):
+        new_run(runs, *results_of(tmp_path, laptop_search=RIGHT), branch=branch)
+
+    page = Browser(runs).get("/trends").text
+
+    assert re.findall(r'<a href="[^"]*"( aria-current="true")?>([^<]*branch[^<]*|main)</a>', page) == [
+        (' aria-current="true"', "All branches"),
+        ("", "main"),
+    ]

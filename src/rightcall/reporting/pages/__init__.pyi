@@ -61,6 +61,7 @@ from ._run_list import (
     ListedCase as ListedCase,
     RunHead as RunHead,
     RunListPage as RunListPage,
+    cause_key as cause_key,
     cause_views as cause_views,
     pills as pills,
     run_head as run_head,

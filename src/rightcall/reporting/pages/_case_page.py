@@ -49,6 +49,10 @@ class Neighbours(msgspec.Struct, frozen=True):
     after: str = ""
     failure_before: str = ""
     failure_after: str = ""
+    cause: str = ""
+    """Its place among the cases with the same first problem: `6 of 31`."""
+    cause_href: str = ""
+    """The address of the list of these."""
 
 
 class Sibling(msgspec.Struct, frozen=True):

@@ -211,7 +211,7 @@ def trends_page(
 
 def _branches(names: Sequence[str], evalset: str, chosen: str, links: Links) -> tuple[tuple[str, str, bool], ...]:
     every = ("All branches", links.trends(evalset=evalset), not chosen)
-    each = [(name or "no branch", links.trends(evalset=evalset, branch=name), name == chosen) for name in names[:12]]
+    each = [(name, links.trends(evalset=evalset, branch=name), name == chosen) for name in names[:12] if name]
     return every, *each
 
 

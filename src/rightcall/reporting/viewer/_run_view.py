@@ -28,6 +28,7 @@ from rightcall.reporting.pages import (
     Sibling,
     case_html,
     case_page,
+    cause_key,
     cause_views,
     copies_of,
     facts_of,
@@ -280,7 +281,20 @@ def _neighbours(index: Index, entry: Entry, name: str, links: Links) -> Neighbou
         after=_address(entries, [place + 1] if place + 1 < len(entries) else [], name, links),
         failure_before=_address(entries, [number for number in bad if number < place][-1:], name, links),
         failure_after=_address(entries, [number for number in bad if number > place][:1], name, links),
+        **_of_cause(index, entry, name, links),
     )
+
+
+def _of_cause(index: Index, entry: Entry, name: str, links: Links) -> dict[str, str]:
+    """Return the place of a case among those with the same first problem, and their address; nothing for a pass."""
+    own = next((case for case in index.cases() if case.row.case_id == entry.row.case_id), None)
+    if own is None or own.cause[0] in ("passed", "quarantined") or index.run.header.sample is not None:
+        return {}
+    same = [case.row.case_id for case in index.cases() if case.cause == own.cause]
+    if len(same) < 2:
+        return {}
+    place = f"{same.index(own.row.case_id) + 1:,} of {len(same):,}"
+    return {"cause": place, "cause_href": links.run(name, cause=cause_key(own.cause[1]))}
 
 
 def _address(entries: Sequence[Entry], places: Sequence[int], name: str, links: Links) -> str:
