@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.reading.test_joining import asked, chat, executed, read_one
-from tests.reading.traces import call
+from tests.reading.traces import call, request, span
+
+from rightcall.reading import read
 
 TOGETHER = {"startTimeUnixNano": "50000", "endTimeUnixNano": "51000"}
 
@@ -55,3 +59,11 @@ def test_calls_that_ran_at_once_are_one_group_for_each_time() -> None:
     groups = [call.group for call in read_one(*pairs).calls]
 
     assert groups == ["overlap-1", "overlap-1", "overlap-2", "overlap-2"]
+
+
+@pytest.mark.parametrize(("start", "unordered"), [("2000", ((0, 2),)), ("2001", ())])
+def test_two_calls_that_start_together_have_no_order(start: str, unordered: tuple[Any, ...]) -> None:
+    agent = span(1, {"openinference.span.kind": "AGENT"}, endTimeUnixNano="9000")
+    [found] = read(request(agent, call(2, "a", parent=1), call(3, "b", parent=1, startTimeUnixNano=start)))
+
+    assert found.unordered == unordered

@@ -10,6 +10,7 @@ from tests.builders import judge
 from tests.reading.traces import call, request, span
 
 from rightcall import ToolCall, Trajectory, read, read_messages
+from rightcall.reading.runs._span_calls import _is_schema
 from rightcall.scale.columns import Plan, score_batch, trajectories_batch, trajectory_of
 
 
@@ -128,3 +129,20 @@ def test_the_doubt_survives_a_table() -> None:
     assert trajectory_of(batch.to_pylist()[0]).calls == run.calls
     for expected in ({"steps": 1}, {"calls": ["look_up"]}):
         assert score_batch(batch, Plan.of_expectation(expected)).to_pylist()[0]["verdict"] == "not_measured"
+
+
+@pytest.mark.parametrize(
+    ("held", "defines"),
+    [
+        ('{"type": "object", "properties": {}}', True),
+        ('{"properties": {}, "required": []}', True),
+        ('{"city": {"type": "string"}}', True),
+        ('{"city": {"type": "string"}, "days": 3}', False),
+        ('{"city": "Paris"}', False),
+        ("{}", False),
+        ("[1]", False),
+        ("{'city", False),
+    ],
+)
+def test_the_definition_of_a_tool_is_told_from_the_arguments_of_a_call(held: str, defines: bool) -> None:
+    assert _is_schema(held) is defines

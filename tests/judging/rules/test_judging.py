@@ -2,11 +2,13 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given, strategies as st
 from tests.judging.rules.scenes import Scene, World, applies, breakers, random_form, random_scene
 from tests.sampling import examples
 
 from rightcall.judging.rules import Form, judge
+from rightcall.judging.rules._timeline import _without_circles
 
 SEEDS = st.integers(min_value=0, max_value=2**32)
 BATCH = 50
@@ -106,3 +108,16 @@ def test_a_rule_holds_without_the_calls_that_are_named_as_breaking_it(seed: int)
         x, y, z, spared = [part.intersection(left) for part in (world.x, world.y, world.z, world.spared)]
 
         assert not breakers(scene.form, World(tuple(left), x, y, z, spared, world.before, world.agree)), scene
+
+
+@pytest.mark.parametrize(
+    ("parents", "without"),
+    [
+        ([-1, 0, 1], [-1, 0, 1]),
+        ([0], [-1]),
+        ([1, 0], [1, -1]),
+        ([1, 2, 0, 0, -1], [1, 2, -1, 0, -1]),
+    ],
+)
+def test_calls_that_would_have_made_themselves_were_made_by_none(parents: list[int], without: list[int]) -> None:
+    assert _without_circles(list(parents)) == without
