@@ -193,7 +193,7 @@ def _holds(expected: Any, actual: Any) -> bool:
 
 def _holds_after_search(expected: Any, args: Any) -> bool:
     """Whether a call of `book` with these arguments is as expected, after the search that the document tells of."""
-    told = re.search(r"`search` gave back `(\{.*?\})`\.", reference("matchers.md"), re.DOTALL)
+    told = re.search(r"`search` returned `(\{.*?\})`\.", reference("matchers.md"), re.DOTALL)
     assert told is not None
     calls = (ToolCall("search", {}, json.loads(told[1])), ToolCall("book", args))
     pattern = call_pattern("book", expected, names=True)

@@ -97,7 +97,7 @@ def test_what_is_no_score_is_an_error_with_the_reason_and_never_a_score(returned
 
     assert (result.verdict, result.score) == ("error", None)
     assert result.error is not None
-    assert result.error.startswith("RC402 'mine' gave back")
+    assert result.error.startswith("RC402 'mine' returned")
 
 
 def test_one_that_raises_is_an_error_with_its_own_lines_of_the_traceback() -> None:

@@ -1,4 +1,4 @@
-"""Did the agent give back the expected answer?"""
+"""Did the agent return the expected answer?"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Did the expected tools give back the expected outputs?"""
+"""Did the expected tools return the expected outputs?"""
 
 from typing import Any
 

@@ -205,7 +205,7 @@ def _content(path: str) -> bytes:
 
 
 def _summary(outcomes: Sequence[CaseOutcome], done: str, dry_run: bool) -> str:
-    """The last line: how many cases there were, by what became of them."""
+    """The last line: how many cases there were, by outcome."""
     kinds = Counter(outcome.kind for outcome in outcomes)
     verb = f"would be {done}" if dry_run else done
     parts = [f"{_count(kinds['updated'])} {verb}" if kinds["updated"] else "nothing to change"]

@@ -27,7 +27,7 @@ _MOST_NOTES = 5
 class ProjectEditor:
     """Edits the eval sets and baselines inside a folder, and nothing outside of it.
 
-    What a run says about its eval set may have been written by anybody, so a path that leads elsewhere is refused.
+    What a run says about its eval set may have been written by anyone, so a path that leads elsewhere is refused.
     """
 
     def __init__(self, home: Path) -> None:

@@ -38,7 +38,7 @@ _FILES = {
     "rightcall.toml": "rightcall.toml",
     IGNORE_FILE: "gitignore",
 }
-"""Each file of a project, and its name in the template, where those that tools would heed have no dot."""
+"""Each file of a project, and its name in the template, where those that tools would pick up have no dot."""
 
 _NOT_FOR_RUNNERS = """\
       # This Rightcall was installed from a folder or a file, which a runner does not have. Until Rightcall is on the

@@ -40,7 +40,7 @@ class Learning:
     def update(
         self, text: str, eval_set: EvalSet, observed: Mapping[str, Observed]
     ) -> tuple[str, Sequence[CaseOutcome]]:
-        """Return the new text of an eval set and what became of its cases, and print both. Raises `RightcallError`."""
+        """Return the new text of an eval set and the outcome of its cases, and print both. Raises `RightcallError`."""
         made = self._learned(text, eval_set, observed, golden=self._options["golden"])
         self._show(text, made, eval_set.path)
         return made.after, self._tell(made, eval_set)

@@ -1,4 +1,4 @@
-"""`rightcall paths`: which paths runs take, where passed and failed ones part, and what changed in them."""
+"""`rightcall paths`: which paths runs take, where passed and failed ones diverge, and what changed in them."""
 
 from __future__ import annotations
 
@@ -356,7 +356,7 @@ class _Gathering:
 
 
 def _needs_arrow(sources: list[str]) -> bool:
-    """Whether something is to be read that Arrow reads: tables, lines of trajectories, what lies in an object store."""
+    """Whether Arrow is needed to read this: tables, lines of trajectories, anything in an object store."""
     if any("://" in source or os.path.isdir(os.path.join(source, "_delta_log")) for source in sources):
         return True
     return any(_is_table(file) for file in trace_files(sources) if file != STANDARD_INPUT)

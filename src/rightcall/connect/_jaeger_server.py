@@ -1,4 +1,4 @@
-"""Jaeger: the traces of a service, in OTLP. It keeps spans alone, and no verdicts beside them.
+"""Jaeger: the traces of a service, in OTLP. It stores spans only, and no verdicts.
 
 The third version of the interface is asked first, and the first one where a server does not have it. What is said of
 their answers is from jaegertracing/jaeger: docs/apis/api_v3_http.md, and `http_gateway.go` and `http_handler.go` of its

@@ -95,7 +95,7 @@ def _by_span(result: CaseResult) -> dict[tuple[str, str], list[PlacedFinding]]:
 
 
 def _label(placed: list[PlacedFinding]) -> str:
-    """Return the gravest word for findings: codes from RC300 on say that something could not be measured."""
+    """Return the most serious word for findings: codes from RC300 on say that something could not be measured."""
     codes = [each.finding.code for each in placed]
     if any([code < "RC300" for code in codes]):
         return "failed"

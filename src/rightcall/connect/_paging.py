@@ -29,7 +29,7 @@ MOST = 500
 SECOND = 10**9
 DAY = 86_400 * SECOND
 LOOKS_BACK = 7 * DAY
-"""How far back a search looks that is not told, and the longest window of one search. Both keep weeks of traces,
+"""How far back a search looks by default, and the longest window of one search. Both keep weeks of traces,
 and fail at windows of years: Tempo has `query_frontend.search.max_duration`, which is 168 hours by default, and
 Jaeger asks Elasticsearch for an index a day, whose names do not fit into one request."""
 Search = Callable[[int, int], dict[str, int]]
@@ -110,7 +110,7 @@ def one_line(document: msgspec.Raw | bytes) -> bytes:
 
 
 class SpanServer:
-    """A server that keeps spans alone, and no verdicts beside them."""
+    """A server that stores spans only, and no verdicts."""
 
     def __init__(self, web: Web) -> None:
         self._web = web

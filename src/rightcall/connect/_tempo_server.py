@@ -1,4 +1,4 @@
-"""Tempo: traces found by TraceQL and fetched in OTLP. It keeps spans alone, and no verdicts beside them.
+"""Tempo: traces found by TraceQL and fetched in OTLP. It stores spans only, and no verdicts.
 
 The interface is that of "Tempo HTTP API" in Grafana's documentation.
 """

@@ -76,7 +76,7 @@ class Web:
         address: The server.
         headers: What goes with each request, keys among them.
         secrets: Keys, which a server may say again; no message has them.
-        missing_key: What to say where the server refuses a request for want of a key.
+        missing_key: What to say where the server refuses a request without a key.
         warn: Hears of a trace that is left out because the server does not give all of it; otherwise that is an error.
         sleep: What waits between two tries.
         patience: How many seconds one answer may take.

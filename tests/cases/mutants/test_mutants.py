@@ -103,7 +103,7 @@ def test_each_operator_makes_the_fault_it_is_named_after() -> None:
         "argument-added": "an argument more for `search`",
         "answer": "another final answer",
         "tool-fails": "`search` fails",
-        "tool-output": "`search` gives back something else",
+        "tool-output": "`search` returns something else",
     }
 
 

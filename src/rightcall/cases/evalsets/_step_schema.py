@@ -29,7 +29,7 @@ _PARTS: dict[str, tuple[Schema, str]] = {
         {"type": ["object", "null"], "additionalProperties": {"$ref": "#/$defs/value"}},
         "The arguments, with matchers where a value may vary.",
     ),
-    "output": ({"$ref": "#/$defs/value"}, "What the tool gives back, with matchers where it may vary."),
+    "output": ({"$ref": "#/$defs/value"}, "What the tool returns, with matchers where it may vary."),
     "status": ({"enum": ["ok", "error"]}, "Whether the call succeeds or fails."),
     "agent": ({"type": "string"}, "The agent that makes the call."),
     "turn": ({"type": "integer", "minimum": 0}, "The turn of the conversation, from 0."),
@@ -189,7 +189,7 @@ def _call() -> Schema:
         "properties": {
             "name": {"type": "string", "minLength": 1, "description": "The tool; * stands for any characters."},
             "args": {"description": "Arguments that the call has, with any matchers."},
-            "output": {"description": "What the call gives back."},
+            "output": {"description": "What the call returns."},
             "status": {"enum": ["ok", "error"], "description": "Whether the call succeeds."},
             "agent": {"type": "string", "description": "The agent that makes the call."},
             "turn": {"type": "integer", "minimum": 0, "description": "The turn it is made in, from 0."},

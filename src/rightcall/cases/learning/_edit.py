@@ -26,7 +26,7 @@ Golden = Literal["passed", "all"]
 
 
 class LearnedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one case."""
+    """The outcome of one case."""
 
     case_id: str
     kind: Literal["learned", "unchanged", "left"]
@@ -40,7 +40,7 @@ class LearnedCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lessons(msgspec.Struct, frozen=True):
-    """The text of an eval set before and after, and what became of each case."""
+    """The text of an eval set before and after, and the outcome of each case."""
 
     before: str
     after: str

@@ -43,7 +43,7 @@ class Golden(msgspec.Struct, frozen=True):
 
 
 class Tried(msgspec.Struct, frozen=True):
-    """The faults of one case, by what became of them."""
+    """The faults of one case, by outcome."""
 
     golden: Golden
     noticed: tuple[Mutant, ...]

@@ -1,4 +1,4 @@
-"""The fourteen faults: each takes a trajectory and gives back trajectories that differ from it in one thing."""
+"""The fourteen faults: each takes a trajectory and returns trajectories that differ from it in one thing."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def mutants_of(trajectory: Trajectory, pool: Pool, operators: Sequence[Operator]
 
 
 class _Fingerprints:
-    """Trajectories that were seen, told apart by what can be judged: calls in order, arguments, outcomes, answers."""
+    """Trajectories seen so far, distinguished by what can be judged: calls in order, arguments, outcomes, answers."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -272,7 +272,7 @@ def _tool_output(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
             path = next(leaves(call.output), ())
             output = replaced(call.output, path, other_value(value_at(call.output, path)))
             made = put(trajectory, position, replace(call, output=output))
-            yield _mutant("tool-output", f"`{call.name}` gives back something else", made, call.name, position)
+            yield _mutant("tool-output", f"`{call.name}` returns something else", made, call.name, position)
 
 
 _MAKERS: dict[Operator, Callable[[Trajectory, Pool], Iterator[Mutant]]] = {

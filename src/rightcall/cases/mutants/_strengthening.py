@@ -302,7 +302,7 @@ def _of_answer(original: Trajectory, expect: Mapping[str, Any]) -> Iterator[Reme
 
 
 def _phrases(original: Trajectory) -> list[str]:
-    """Return parts of an answer that it should hardly go without: what tools gave back first, then long words."""
+    """Return parts of an answer that it should hardly go without: what tools returned first, then long words."""
     answer = original.output
     told = {
         leaf

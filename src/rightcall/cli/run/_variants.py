@@ -40,7 +40,7 @@ class _Files(Output):
 
 
 def run_variants(request: RunRequest, *, is_watching: bool) -> int:
-    """Run the cases on each variant, print the table, and return the gravest exit code.
+    """Run the cases on each variant, print the table, and return the most serious exit code.
 
     A single variant is run and reported as any agent is.
 
@@ -72,7 +72,7 @@ def run_variants(request: RunRequest, *, is_watching: bool) -> int:
 
 
 def _gated(request: RunRequest, runs: Mapping[str, Running], reports: Mapping[str, Report]) -> int:
-    """Print whether each variant is worse than the one that the gate names, and return the gravest exit code."""
+    """Print whether each variant is worse than the one that the gate names, and return the most serious exit code."""
     first, rule = request.gate or "", msgspec.structs.asdict(request)
     # A rate or a case that has to be kept is asked of each variant by itself, also of the first.
     codes = [report.exit_code for report in reports.values() if report.gate is not None]

@@ -73,7 +73,7 @@ class ClassificationEvaluator(OverallEvaluator):
         self.threshold = self.config.threshold
 
     def see(self, row: Row) -> Any:
-        """The expected and the actual class; the latter false where there was no answer, and none where it has none."""
+        """The expected and the actual class: false without an answer, none where the answer has no class."""
         expected = self._label(row.metadata, self.config.expected)
         if expected is None:
             return None

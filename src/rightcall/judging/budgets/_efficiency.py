@@ -76,7 +76,7 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
     """Whether the agent asked again what it knew: 1.0 if no more often than it may, else allowed / actual.
 
     A call is redundant if the same agent made the same call before, in the same turn: the same tool with equal
-    arguments; and nothing changed since. Something changed if the earlier call failed, if the two gave back different
+    arguments; and nothing changed since. Something changed if the earlier call failed, if the two returned different
     things, or if any call is between them whose tool is not in `read_only`. Of three equal calls in a row, two are
     redundant. Nothing called is 1.0.
     """

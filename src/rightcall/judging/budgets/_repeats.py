@@ -85,7 +85,7 @@ def redundant_calls(calls: Sequence[ToolCall], read_only: Collection[str] = ()) 
     """Calls that could have been saved, because nothing had changed since the same call was made before.
 
     The same call has the same tool and equal arguments, and is by the same agent in the same turn. Nothing changed if
-    the earlier call went well, both gave back the same, and all calls between them are of tools in `read_only`.
+    the earlier call went well, both returned the same, and all calls between them are of tools in `read_only`.
     """
     standing = _Walk(calls, read_only)
     found = Repeats([], [])

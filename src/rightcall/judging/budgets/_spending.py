@@ -87,7 +87,7 @@ class CallLatency(BudgetEvaluator[CallLatencyConfig, SecondsCriteria]):
 
 
 class TokenUsageCriteria(Criteria):
-    """How many tokens models may be given and give back: together, or each."""
+    """How many tokens models may read and write: together, or each."""
 
     total_tokens: Whole | None = None
     input_tokens: Whole | None = None

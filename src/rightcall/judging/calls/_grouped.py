@@ -33,7 +33,7 @@ class ReadingRule(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, extra: Extra | None, credit: Credit, match_type: MatchType, names: Set[str]) -> ReadingRule:
-        """The rule of a match type, unless it is said what becomes of extra calls."""
+        """The rule of a match type, unless `extra` says what to do with extra calls."""
         return cls(extra or ("allow" if match_type in ALLOWS_EXTRAS else "forbid"), credit, names)
 
     @property

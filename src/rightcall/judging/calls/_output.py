@@ -1,4 +1,4 @@
-"""Did the expected tools give back the expected outputs?"""
+"""Did the expected tools return the expected outputs?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ._pairs import PairingEvaluator, PatternPlan, share
 
 
 class ExpectedOutput(UserModel):
-    """One expected output: the tool's name and what it should give back, with any matchers in it."""
+    """One expected output: the tool's name and what it should return, with any matchers in it."""
 
     name: ToolName
     output: Any
@@ -49,7 +49,7 @@ class ToolCallOutputEvaluatorConfig(ToolCallConfig):
 
 
 class ToolCallOutputEvaluator(PairingEvaluator[ToolCallOutputEvaluatorConfig, ToolCallOutputEvaluationCriteria]):
-    """The share of expected outputs that the expected tools gave back.
+    """The share of expected outputs that the expected tools returned.
 
     Expected outputs and actual calls are paired, as many as can be; the score is pairs divided by outputs expected.
     Outputs are compared as values: text that reads as an object or a list, in JSON or in Python, is read as one.

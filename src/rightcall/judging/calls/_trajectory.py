@@ -363,7 +363,7 @@ class TrajectoryAccount(msgspec.Struct):
         return self.limits if len(self.turns) == 1 else replace(self.limits, explanation_bytes=room)
 
     def justify(self) -> Justification:
-        """The rule that was applied, and how each turn fared under it."""
+        """The rule that was applied, and the result of each turn."""
         scores = [
             TurnScore(turn.number, judged.low, comparison.alignment())
             for turn, judged, comparison in zip(self.turns, self.judged, self.comparisons, strict=True)

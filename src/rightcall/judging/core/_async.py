@@ -66,7 +66,7 @@ CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
     """Judges executions by a rule that waits for something. A subclass has `assess`, and keeps no state between calls.
 
-    An evaluation that raises, takes longer than `timeout`, or gives back anything but a result with a score from 0.0
+    An evaluation that raises, takes longer than `timeout`, or returns anything but a result with a score from 0.0
     to 1.0, is an error: never a score. Nothing is asked about a trajectory whose trace has no tool data, unless
     `reads_calls` is false: that is `not_measured`.
     """
@@ -220,7 +220,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
 
     def _checked(self, execution: Execution, result: Any) -> EvaluationResult:
         if not isinstance(result, EvaluationResult):
-            return self.broken(execution, "RC402", f"{self.id!r} gave back {shown(result)}, which is not a result")
+            return self.broken(execution, "RC402", f"{self.id!r} returned {shown(result)}, which is not a result")
         if result.verdict in ("passed", "failed") and not is_score(result.score):
             return self.broken(execution, "RC402", f"{self.id!r} gave the score {shown(result.score)}; one is 0 to 1")
         return result

@@ -93,7 +93,7 @@ class ExpectedCall(UserModel):
     id: str | None = None
     """The id of the tool, for comparing tools by id, as UiPath does."""
     output: Any = None
-    """What the tool gives back, with any matchers in it."""
+    """What the tool returns, with any matchers in it."""
     status: Literal["ok", "error"] | None = None
     """Whether the call went well."""
     agent: AgentName | None = None
@@ -128,7 +128,7 @@ Parallel: TypeAlias = Literal["in_order", "recorded", "any_order", "overlap"]
 
 
 Failed: TypeAlias = Literal["count", "ignore", "ignore_suspected"]
-"""What becomes of calls that failed: they count, or are left out, with or without those that may have failed."""
+"""What to do with calls that failed: they count, or are left out, with or without those that may have failed."""
 
 
 class Criteria(UserModel):

@@ -221,7 +221,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
-        """Return the score of the selected calls, from 0.0 to 1.0, about which there are no doubts."""
+        """Return the score of the selected calls, from 0.0 to 1.0, where nothing about them is unknown."""
 
     def bound(self, selection: Selection, plan: PlanT) -> Measurement:
         """Return the bounds of the score where the trace leaves open which calls were made, or in which order.

@@ -38,9 +38,9 @@ class Selection(msgspec.Struct, frozen=True):
     positions: Sequence[int] | None = None
     free: tuple[Range, ...] = ()
     output: Any = None
-    """What the run gave back in the end."""
+    """What the run returned in the end."""
     turn_outputs: tuple[Any, ...] = ()
-    """What each turn gave back, where that is known."""
+    """What each turn returned, where that is known."""
     usage: Usage | None = None
     """What the whole run took, where that is known."""
     doubts: Doubts | None = None
@@ -224,7 +224,7 @@ def _explained(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls
 
 
 def _is_inside(inner: Range, ranges: Sequence[Range]) -> bool:
-    """Return whether a range lies in one of others: what is not known there does not count either."""
+    """Return whether a range is inside one of others: what is not known there does not count either."""
     return any([first <= inner[0] and inner[1] <= end for first, end in ranges])
 
 

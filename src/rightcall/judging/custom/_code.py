@@ -89,7 +89,7 @@ def evaluator(target: Any = None, /, **options: Any) -> Any:
     """Mark a function, or a class with a method `evaluate`, as an evaluator. It stays what it is.
 
     Its parameters are given what their names say: `trajectory`, `calls`, `output`, `input`, `criteria`, `config`,
-    `metadata`, `expected_behavior`, `case_id`, `execution`. It gives back true, false, a number from 0 to 1, a
+    `metadata`, `expected_behavior`, `case_id`, `execution`. It returns true, false, a number from 0 to 1, a
     `Judgement` or an `EvaluationResult`, and may be asynchronous.
 
     Args:
@@ -267,8 +267,8 @@ def _dumped(details: Any) -> Any:
 
 
 def _refused(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
-    wanted = "an evaluator gives back true, false, a number from 0 to 1, or a Judgement"
-    return evaluator.broken(execution, "RC402", f"{evaluator.id!r} gave back {shown(given)}; {wanted}")
+    wanted = "an evaluator returns true, false, a number from 0 to 1, or a Judgement"
+    return evaluator.broken(execution, "RC402", f"{evaluator.id!r} returned {shown(given)}; {wanted}")
 
 
 def is_model(kind: Any) -> bool:

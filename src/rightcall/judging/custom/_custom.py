@@ -184,7 +184,7 @@ def function_of_rows(target: Any, name: str) -> Callable[..., Any]:
 
 
 class CustomOverall(OverallEvaluator):
-    """Judges all cases together by a function of the user's, which is given `rows` and gives back a score.
+    """Judges all cases together by a function of the user's, which is given `rows` and returns a score.
 
     Raises:
         ConfigurationError: the configuration is wrong.
@@ -259,8 +259,8 @@ class _Rows:
     def _conclusion(self, value: Any) -> Conclusion:
         judgement = value if isinstance(value, Judgement) else Judgement(value)
         if value is None or (judgement.score is not None and not is_score(judgement.score)):
-            wanted = "an evaluator gives back true, false, a number from 0 to 1, or a Judgement"
-            return Conclusion(reason=f"{self._id!r} gave back {judgement.score!r:.80}; {wanted}", is_error=True)
+            wanted = "an evaluator returns true, false, a number from 0 to 1, or a Judgement"
+            return Conclusion(reason=f"{self._id!r} returned {judgement.score!r:.80}; {wanted}", is_error=True)
         if judgement.score is None:
             return Conclusion(reason=judgement.reason or "the evaluator could not tell")
         details, _ = plain_details(judgement.details, DEFAULT_LIMITS)

@@ -277,7 +277,7 @@ def _by_key(calls: Sequence[int], keys: Keys) -> dict[Hashable, list[int]]:
 class Cast(msgspec.Struct, frozen=True):
     """The parts of one rule.
 
-    `x` are the calls it is about, `y` those they are held against, `z` those that must not come in between. `spared`
+    `x` are the calls it is about, `y` those they are compared with, `z` those that must not come in between. `spared`
     are the calls that Y's pattern takes, whatever their outcome, where these are not asked to come after themselves.
     """
 

@@ -56,7 +56,7 @@ _ACTING_MARKS = ("<", "[", "{", "`", "Action", "Call: ", ">>>", "exitcode: ", "t
 """A text without any of these matches no pattern for texts of models."""
 _OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
 _PROMPT = "bash-$"
-"""A text that neither begins with one of these letters nor has this in it is no observation."""
+"""A text that neither begins with one of these letters nor has this in it is not an observation."""
 
 
 def acts(message: Mapping[str, Any], role: str) -> bool:

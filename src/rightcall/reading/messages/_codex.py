@@ -100,7 +100,7 @@ def _result(call_id: Any, output: Any) -> dict[str, Any]:
 
 
 def _exit_code(output: Any) -> int | None:
-    """Return the exit code of a command in what the model was told of it."""
+    """Return the exit code of a command from the text that the model received about it."""
     if not isinstance(output, str):
         return None
     if output.startswith('{"output":'):

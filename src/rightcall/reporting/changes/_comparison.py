@@ -72,7 +72,7 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_other_answer(self) -> bool:
-        """Whether the agent gave back something else."""
+        """Whether the agent returned something else."""
         return self.before is not None and self.after is not None and self.before.answer != self.after.answer
 
 
@@ -107,7 +107,7 @@ class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """By the id of the evaluator."""
     path: tuple[ComparedCall, ...]
     answer: bytes
-    """A digest of what the agent gave back."""
+    """A digest of what the agent returned."""
     is_recorded: bool
     """Whether there is a path at all: an agent that broke has none."""
     source: Source

@@ -121,8 +121,8 @@ class PathCounts:
     Args:
         with_args: Whether calls of one tool with other arguments are other calls.
         internal: Whether calls of the framework itself count, such as hand-offs.
-        redacts: Whether secrets are left out of the texts of arguments. Calls are told apart by what they really are,
-            so no figure depends on it.
+        redacts: Whether secrets are left out of the texts of arguments. Calls are distinguished by what they
+            really are, so no figure depends on it.
         most: Different paths that are held. Beyond that there is no list of paths, but everything else is counted: the
             memory of a million is about 200 MB.
     """

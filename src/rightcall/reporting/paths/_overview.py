@@ -1,4 +1,4 @@
-"""What the paths of runs come to: the list of paths, the tools, the graph of what follows what, and how runs part."""
+"""A summary of the paths of runs: the list of paths, the tools, the graph of what follows what, where runs diverge."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TakenPath(msgspec.Struct, frozen=True):
 
 
 class UsedTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool: in how many runs it is called, how often, how often in vain, and how long its calls take."""
+    """A tool: in how many runs it is called, how often, how often it fails, and how long its calls take."""
 
     name: str
     ended: Ended

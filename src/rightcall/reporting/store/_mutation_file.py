@@ -1,4 +1,4 @@
-"""What became of faults that were put into the trajectories of a run, kept beside its results."""
+"""The outcome of faults that were put into the trajectories of a run, kept beside its results."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ propagate(_inside)
 
 
 class Form(NamedTuple):
-    """How the answers of a framework's tools are written down, and given back."""
+    """How the answers of a framework's tools are written down, and returned."""
 
     written: Callable[[Any], Any]
     """From what the tool returned to a JSON value."""

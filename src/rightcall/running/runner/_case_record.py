@@ -235,7 +235,7 @@ class CaseTrajectory:
 
 
 def _has_more(log: Sequence[DispatchedCall], path: Trajectory, *, is_inner: bool) -> bool:
-    """Whether a log has calls that a trajectory lacks; of the inner ones only, where the agent told of the others."""
+    """Whether a log has calls that a trajectory lacks; of the inner ones only, where the agent reported the others."""
     lacking = Counter([call.tool for call in log]) - Counter(path.names)
     return any([lacking[call.tool] and (call.parent is not None or not is_inner) for call in log])
 

@@ -238,7 +238,7 @@ def causes_of(result: EvaluationResult) -> list[Cause]:
 
 
 Causes = Sequence[int]
-"""Numbers of causes, in order: bytes where they are small, which is where there is no end of rows to be told of."""
+"""Numbers of causes, in order: bytes where they are small, because there may be very many rows to report."""
 
 Scored = tuple[int, Causes]
 """The number of what is said of a row, and those of the causes."""

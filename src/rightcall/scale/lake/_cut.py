@@ -196,7 +196,7 @@ def _cut_lines(file: Source, made: Callable[..., Fragment], cut: Cut, *, is_pack
 
 
 def any_remote(fragments: Iterable[Fragment], out: str) -> bool:
-    """Whether any of this lies in an object store."""
+    """Whether any of this is in an object store."""
     return not is_local(out) or any([not is_local(fragment.path) for fragment in fragments])
 
 

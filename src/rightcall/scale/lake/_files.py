@@ -105,7 +105,7 @@ def reason(problem: BaseException) -> str:
 
 
 class Source(File, frozen=True):
-    """A file, and the columns that lie in no file but in the names of folders."""
+    """A file, and the columns that are in no file, but in the names of folders."""
 
     constants: tuple[tuple[str, str | None], ...] = ()
 

@@ -76,7 +76,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     size: int = 0
     """About how many bytes are read, to tell how much is left."""
     constants: tuple[tuple[str, str | None], ...] = ()
-    """Columns that lie in no file, but in the names of folders, and have one value in all rows."""
+    """Columns that are in no file, but in the names of folders, and have one value in all rows."""
     named: tuple[tuple[str, str | int | None], ...] = ()
     """Columns that the name of the file has, in place of those of its rows."""
     reading: Reading = Reading()

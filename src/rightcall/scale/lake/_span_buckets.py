@@ -39,7 +39,7 @@ _ROWS = 4_096
 
 
 class Spilling:
-    """Rows on their way to the files of their buckets; those of one run lie in one file.
+    """Rows on their way to the files of their buckets; those of one run are in one file.
 
     A file holds one stream of Arrow after the other, each with a schema of its own: files are opened to be added to
     and closed again, so that there may be many, and tables need not be alike.
@@ -277,7 +277,7 @@ def span_buckets(
     may, and then whole. Not more than a few batches of rows are held at a time.
 
     Raises:
-        ConfigurationError: the grouping is `file`, which tables know nothing of, or there are no buckets.
+        ConfigurationError: the grouping is `file`, which tables do not have, or there are no buckets.
         InputError: a table is none of spans, or cannot be read; or the folder cannot be written.
         UnknownNameError: the grouping is unknown.
     """

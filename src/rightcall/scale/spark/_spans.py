@@ -40,7 +40,7 @@ _SPANS = 20_000
 def trajectories(df: DataFrame, *, grouping: Grouping = "auto", case_attribute: str = CASE_ATTRIBUTE) -> DataFrame:
     """The trajectories of a DataFrame of spans: a row for each run, with the columns of `TRAJECTORIES`.
 
-    The spans of a run may lie in any partition and in any order; they are brought together, and no run is cut. Which
+    The spans of a run may be in any partition and in any order; they are brought together, and no run is cut. Which
     traces are one run, which traces are left out, and what is made of each is as for tables of spans elsewhere.
 
     With the grouping `trace` nothing is computed before the result is asked for. With others the conversations or

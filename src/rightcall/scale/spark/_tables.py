@@ -57,7 +57,7 @@ def score_tables(
 ) -> str:
     """Score tables of trajectories or spans, or files of JSON lines, and write the scores to a folder, all by Spark.
 
-    All tables of spans are one, because the spans of a run may lie in any of them. Scores that this wrote to the folder
+    All tables of spans are one, because the spans of a run may be in any of them. Scores that this wrote to the folder
     before are replaced. Gives back where the folder is: an address that does not say so means a place that Spark knows.
     The paths of all rows are added to `counts`, if there are any.
 

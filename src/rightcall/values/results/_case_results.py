@@ -22,7 +22,7 @@ Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output"
 """Why there is nothing to judge; empty if there is.
 
 `raised`: the agent raised. `timed_out`: it took longer than it may. `died`: its process ended or was stopped.
-`memory`: it took more memory than it may. `output`: what it gave back, or did, cannot be kept. `mock`: it called a
+`memory`: it took more memory than it may. `output`: what it returned, or did, cannot be kept. `mock`: it called a
 tool in a way that no mock or recording answers. `read`: it opened a file that says what is expected of it.
 """
 

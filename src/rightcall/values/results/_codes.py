@@ -57,7 +57,7 @@ CODES: dict[str, Code] = {
         (
             "RC106",
             "output-differs",
-            "The expected tool was called, but gave back something else, or raised. Outputs are compared as values: "
+            "The expected tool was called, but returned something else, or raised. Outputs are compared as values: "
             "text that reads as an object or a list stands for it. Where only part of an output matters, expect "
             '{"$subset": …}.',
         ),
@@ -129,9 +129,9 @@ CODES: dict[str, Code] = {
         (
             "RC118",
             "rule-never-applied",
-            "No call was about a rule, so it says nothing of this run. It holds, and reports note it; with "
+            "The rule applied to no call, so it says nothing about this run. It passes, and reports note it; with "
             "`must_apply: true` it is broken. If it never applies in any case, the name of the tool may be misspelt, "
-            "or the cases never come to what the rule is about.",
+            "or no case makes such a call.",
         ),
         (
             "RC119",

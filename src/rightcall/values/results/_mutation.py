@@ -1,4 +1,4 @@
-"""What became of the faults that were put into trajectories: which an eval set noticed, and which it let pass."""
+"""The outcome of the faults that were put into trajectories: which an eval set noticed, and which it let pass."""
 
 from __future__ import annotations
 

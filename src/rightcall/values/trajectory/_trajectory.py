@@ -183,7 +183,7 @@ _FIELDS = ToolCall.__struct_fields__
 
 
 class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The calls of one run of an agent, in order, with what the run was given and gave back.
+    """The calls of one run of an agent, in order, with what the run was given and returned.
 
     `unordered` holds ranges of calls (first, one past the last) whose order among themselves the trace does not
     settle, such as parallel calls on a coarse clock: a verdict that depends on their order is not measured.
