@@ -231,7 +231,7 @@ cases:
             "1:43: mock of 'search': unknown key 'raises.typ'; did you mean 'type'",
         ),
         ("{search: {when: [1], returns: 1}}", "1:34: mock of 'search': when: an object is expected, not [1]"),
-        ("{search: {then: [{returns: 1, raises: A}]}}", "1:41: mock of 'search': then[0]: an answer has one of"),
+        ("{search: {then: [{returns: 1, raises: A}]}}", "1:41: mock of 'search': then[0]: an answer needs either"),
         ("{search: {returns: 1, each: true}}", "1:25: mock of 'search': 'each' needs a list under 'returns'"),
         ("[search]", "1:17: cases[0].mocks: an object is expected"),
     ],
