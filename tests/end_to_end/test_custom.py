@@ -152,7 +152,7 @@ def test_check_says_what_it_did_not_check(project: Path) -> None:
     done = rightcall("check", "shop.yaml", cwd=project)
 
     assert done.returncode == 0
-    assert "'polite' (checks.py:polite) was not checked: its code is yours" in done.stdout
+    assert "'polite' (checks.py:polite) was not checked: it is custom code" in done.stdout
 
 
 OVERALL = """\

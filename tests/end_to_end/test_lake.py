@@ -97,7 +97,7 @@ def test_a_repeated_command_goes_on_and_tells_all_of_it(tmp_path: Path) -> None:
     [
         (("--fail-fast",), "parts are scored in no order"),
         (("--together",), "each is scored apart"),
-        (("--join", "order"), "parts are scored in no order"),
+        (("--join", "order"), "parts are scored in no fixed order"),
         (("--watch",), "give the command again"),
         (("--print-detailed-results",), "with --keep some of each kind are kept"),
         (("--output-file", "x.json"), "they are in the folder"),

@@ -477,7 +477,7 @@ def test_a_mocked_tool_that_is_called_otherwise_is_an_error(shop: Path) -> None:
     done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
 
     assert done.returncode == 2
-    assert "RC506 a: no mock of 'search' is for {'query': 'x'}" in done.stdout
+    assert "RC506 a: no mock of 'search' matches {'query': 'x'}" in done.stdout
     assert "1 passed, 1 in error" in done.stdout
 
 

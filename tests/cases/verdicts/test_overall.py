@@ -71,8 +71,8 @@ def own(rows):
     ("code", "verdict", "reason"),
     [
         ("def own(rows): raise ValueError('no')", "error", "ValueError while judging: no"),
-        ("def own(rows): return None", "error", "'own' gave back None; "),
-        ("def own(rows): return float('nan')", "error", "'own' gave back nan; "),
+        ("def own(rows): return None", "error", "'own' returned None; "),
+        ("def own(rows): return float('nan')", "error", "'own' returned nan; "),
         ("async def own(rows): return 0.5", "failed", "scored 0.5 over 2 cases"),
         ("from rightcall import Judgement\ndef own(rows): return Judgement(None, 'why')", "not_measured", "why"),
     ],

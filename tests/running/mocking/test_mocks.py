@@ -114,7 +114,7 @@ def test_arguments_may_be_compared_by_their_place() -> None:
 def test_a_call_that_no_rule_is_for_is_an_error_that_is_remembered() -> None:
     mocks = Mocks.of({"get_price": [{"when": {"sku": "P1"}, "returns": 1}]})
 
-    with use_mocks(mocks), pytest.raises(MockError, match=r"no mock of 'get_price' is for .*'P9'") as raised:
+    with use_mocks(mocks), pytest.raises(MockError, match=r"no mock of 'get_price' matches .*'P9'") as raised:
         get_price("P9")
 
     assert mocks.problems == (raised.value,)

@@ -69,7 +69,7 @@ def test_mocks_answer_for_them() -> None:
     with use_mocks(mocks):
         assert get_temperature("Rome") == 25
         assert search("laptop") == "LAPTOP"
-        with pytest.raises(MockError, match="no mock of 'get_temperature' is for"):
+        with pytest.raises(MockError, match="no mock of 'get_temperature' matches"):
             get_temperature("Oslo")
 
     assert get_temperature("Rome") == {"city": "Rome", "unit": "F"}
