@@ -56,7 +56,7 @@ def test_an_expectation_is_text_or_an_object() -> None:
 def test_what_is_wrong_with_a_plan_is_said_when_it_is_made(file: Path) -> None:
     with pytest.raises(DocumentError, match="ordre"):
         Plan.of_expectation({"ordre": ["a"]})
-    with pytest.raises(ConfigurationError, match="in no order"):
+    with pytest.raises(ConfigurationError, match="no fixed order"):
         Plan.of_eval_set(file, join="order")
     with pytest.raises(InputError, match=r"none\.yaml"):
         Plan.of_eval_set(file.with_name("none.yaml"))

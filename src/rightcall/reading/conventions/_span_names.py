@@ -56,10 +56,8 @@ def is_named_like_call(span: Span) -> bool:
 
 
 def has_lost_type(span: Span) -> bool:
-    """Whether a span has what Langfuse or MLflow recorded of a function, without the type that they write on each."""
+    """Whether a span is a function that Langfuse observed, without the type that its SDK writes on each."""
     keys = span.attributes.keys()
-    if "mlflow.spanInputs" in keys:
-        return "mlflow.spanType" not in keys
     if _LANGFUSE_INPUT not in keys or "langfuse.observation.type" in keys:
         return False
     held = span.attributes.get(_LANGFUSE_INPUT)
