@@ -152,6 +152,14 @@ def test_an_evaluation_that_takes_too_many_steps_is_an_error_without_a_score() -
     assert current_budget() is None
 
 
+def test_an_evaluation_that_looks_for_objects_leaves_no_budget_behind() -> None:
+    made = [{"name": "a", "output": {"id": {"x": 1}}}, {"name": "b", "args": {"id": {"x": 1}}}]
+    wanted = [{"name": "b", "args": {"id": {"$from": {"call": "a", "output": "$.id"}}}}]
+
+    assert EVALUATORS["tool-call-args"]().evaluate(made, {"tool_calls": wanted}).verdict == "passed"
+    assert current_budget() is None
+
+
 def test_each_evaluation_has_a_budget_of_its_own() -> None:
     evaluator = EVALUATORS["final-output"](limits=Limits(steps=60))
     criteria = evaluator.criteria({"output": {"$contains": 99}})

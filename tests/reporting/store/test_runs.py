@@ -217,12 +217,14 @@ def test_a_run_that_is_not_there_is_told(tmp_path: Path, name: str, message: str
 
 
 def test_a_run_that_is_not_there_is_answered_with_the_newest_ones(tmp_path: Path) -> None:
-    ids = [new_run(tmp_path).header.id for _ in range(4)]
+    for _ in range(4):
+        new_run(tmp_path)
+    newest = [folder.name.rpartition("-")[2] for folder in list_runs(tmp_path)[:0:-1]]
 
     with pytest.raises(StoreError) as problem:
         open_run("zzzz", tmp_path)
 
-    assert str(problem.value).endswith(f"; the newest: {ids[3]}, {ids[2]}, {ids[1]}")
+    assert str(problem.value).endswith(f"; the newest: {', '.join(newest)}")
 
 
 def test_no_runs_at_all_are_told(tmp_path: Path) -> None:

@@ -171,8 +171,7 @@ def _key(value: Any) -> str | bytes:
         return value
     if not isinstance(value, (dict, list)):
         return repr(int(value) if isinstance(value, float) and value.is_integer() else value).encode()
-    with current_budget() or Budget() as budget:
-        return canonical(value, budget).encode(errors="surrogatepass")
+    return canonical(value, current_budget() or Budget()).encode(errors="surrogatepass")
 
 
 def _note(index: dict[KeyT, list[int]], key: KeyT, number: int) -> None:
