@@ -468,3 +468,14 @@ def test_a_model_that_is_given_results_alone_goes_on_with_its_turn() -> None:
     [made] = read(corpus.inputs("anthropic-tool-runner/trip-content")["otlp.json"])
 
     assert {each.turn for each in made.calls} == {0}
+
+
+def test_more_results_without_ids_than_calls_mean_that_calls_are_missing() -> None:
+    anonymous = [{"role": "tool", "content": text} for text in ("cancelled", "refunded", "mail sent")]
+
+    def made(results: list[dict[str, Any]]) -> Trajectory:
+        return read_messages([says("go on"), asks(("c1", "cancel"), ("c2", "refund")), *results])
+
+    assert made(anonymous[:2]).calls_recorded
+    assert not made(anonymous).calls_recorded
+    assert [each.output for each in made(anonymous).calls] == [None, None]

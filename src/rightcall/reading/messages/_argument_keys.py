@@ -1,19 +1,13 @@
-"""What tells calls apart: their arguments as text, and the one result that each may have."""
+"""Arguments as text that is equal for equal arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id
+from rightcall.reading.spans import NOTHING
 from rightcall.values.decoding import dump_json
-
-ITEM = "fc_"
-"""Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`)."""
-MOST_WAITING = 64
-"""Calls that wait for results at once and are compared with them: more only in hostile logs."""
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -34,43 +28,3 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value
-
-
-def may_answer(result: CallRecord, request: CallRecord) -> bool:
-    """Whether a result can belong to a request, by name and id."""
-    if result.name and result.name != request.name:
-        return False
-    return not result.call_id or not request.call_id or request.call_id.startswith(ITEM)
-
-
-def is_answered(record: CallRecord) -> bool:
-    """Whether a request has a result."""
-    return record.failed or record.output is not NOTHING
-
-
-def has_own_id(record: CallRecord) -> bool:
-    """Whether a call has an id that its model gave it."""
-    return bool(record.call_id) and not has_made_up_id(record)
-
-
-def only_pairing(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> list[tuple[CallRecord, CallRecord]]:
-    """Pair results without ids with requests, each with the one that is left for it; equal results in their order."""
-    open_results, left, pairs = list(results), list(requests), []
-    while open_results and len(left) <= MOST_WAITING:
-        found = [(result, [each for each in left if may_answer(result, each)]) for result in open_results]
-        result, request = next(((result, each[0]) for result, each in found if len(each) == 1), (None, None))
-        if result is None or request is None:
-            break
-        pairs.append((request, result))
-        open_results.remove(result)
-        left.remove(request)
-    # Which of several equal results belongs to which request makes no difference.
-    first = open_results[0] if open_results else None
-    if first is not None and len(open_results) == len(left) and all([_are_equal(first, each) for each in open_results]):
-        pairs += zip(left, open_results, strict=True)
-    return pairs
-
-
-def _are_equal(first: CallRecord, second: CallRecord) -> bool:
-    is_same = (first.name, first.error, first.failed) == (second.name, second.error, second.failed)
-    return is_same and key_of(first.output) == key_of(second.output)

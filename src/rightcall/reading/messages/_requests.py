@@ -10,10 +10,11 @@ from typing import Any
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids
 
-from ._argument_keys import ITEM, MOST_WAITING, has_own_id, is_answered, key_of, may_answer, only_pairing
+from ._argument_keys import key_of
 from ._asides import UNCONFIRMED
 from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
+from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_pairing
 
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
@@ -185,8 +186,7 @@ class _ConversationReader:
         self._stray: list[CallRecord] = []
         self._unclear: list[CallRecord] = []  # results without an id that several requests with one may have
         self._group: str | None = None
-        self._last: list[CallRecord] = []
-        """The requests of the messages right before."""
+        self._last: list[CallRecord] = []  # the requests of the messages right before
         self._last_by: str | None = None
         self._joined: list[list[CallRecord]] = []
         """Requests of consecutive messages."""
@@ -321,6 +321,7 @@ class _ConversationReader:
     def _settle(self) -> None:
         """Assign results without ids to the requests that wait, where there is one possibility."""
         if self._unclear:
+            self._requests.strays += self._unclear[len(self._waiting) :]  # more results than calls: some are missing
             for request, result in only_pairing(self._unclear, list(self._waiting.values())):
                 self._close(request, result)
             self._unclear, self._waiting = [], {}  # whatever comes later is not theirs
