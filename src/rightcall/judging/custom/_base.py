@@ -10,13 +10,13 @@ import msgspec
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from rightcall.errors import ConfigurationError
+from rightcall.errors import ConfigurationError, CriteriaError
 from rightcall.judging.core import AgentExecution, Execution
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import EvaluationResult
 from rightcall.values.trajectory import ToolCall
 
-from ._code import Code, Judgement, Options, read_config, read_criteria
+from ._code import Code, Judgement, Options, read_given
 
 
 class BaseEvaluationCriteria(BaseModel):
@@ -85,7 +85,7 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
         criteria, settings, justification = types_of(type(self))
         self.evaluation_criteria_type, self.config_type, self.justification_type = criteria, settings, justification
         given = {} if config is None else config
-        self.evaluator_config: ConfigT = read_config(settings, given, self.id)
+        self.evaluator_config: ConfigT = read_given(settings, given, self.id, ConfigurationError)
         self.name = known.get("name") or self.evaluator_config.name
         self.description = known.get("description") or self.evaluator_config.description
 
@@ -100,7 +100,7 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
 
     def validate_evaluation_criteria(self, criteria: Any) -> CriteriaT:
         """The criteria as the model that was named. Raises `CriteriaError`."""
-        checked: CriteriaT = read_criteria(self.evaluation_criteria_type, criteria, self.id)
+        checked: CriteriaT = read_given(self.evaluation_criteria_type, criteria, self.id, CriteriaError)
         return checked
 
     def validate_justification(self, justification: Any) -> Any:

@@ -277,29 +277,23 @@ def is_model(kind: Any) -> bool:
     return isinstance(kind, type) and hasattr(kind, "model_validate") and hasattr(kind, "model_fields")
 
 
-def read_criteria(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
-    """Return the criteria that a user gave to custom code. Raises `CriteriaError`."""
+def read_given(
+    model: type[ModelT], value: Any, evaluator: str, error: type[ConfigurationError] | type[CriteriaError]
+) -> ModelT:
+    """Return the criteria or, where a mistake is a `ConfigurationError`, the configuration that custom code is given.
+
+    Raises:
+        ConfigurationError, CriteriaError: the `error`, if it does not fit the model.
+    """
     if issubclass(model, UserModel):
-        return parse_model(model, value, evaluator, CriteriaError)
-    subject = f"criteria of {evaluator!r}"
+        return parse_model(model, value, evaluator, error)
+    subject = f"{'criteria' if error is CriteriaError else 'configuration'} of {evaluator!r}"
     mistakes: list[Mistake] = []
-    made: ModelT = _read(model, value, CriteriaError, subject, mistakes)
+    made: ModelT = _read(model, value, error, subject, mistakes)
     if mistakes:
         # An unknown key is often the missing one, misspelt, so it is the better one to report.
         first = min(mistakes, key=lambda mistake: not mistake[1].startswith("unknown key"))
-        raise CriteriaError(f"{subject}: {_joined(mistakes)}", first[0])
-    return made
-
-
-def read_config(model: type[ModelT], value: Any, evaluator: str) -> ModelT:
-    """Return the configuration that a user gave to custom code. Raises `ConfigurationError`."""
-    if issubclass(model, UserModel):
-        return parse_model(model, value, evaluator, ConfigurationError)
-    subject = f"configuration of {evaluator!r}"
-    mistakes: list[Mistake] = []
-    made: ModelT = _read(model, value, ConfigurationError, subject, mistakes)
-    if mistakes:
-        raise ConfigurationError(f"{subject}: {_joined(mistakes)}")
+        raise error(f"{subject}: {_joined(mistakes)}", first[0])
     return made
 
 

@@ -26,7 +26,7 @@ from rightcall.judging.core import (
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import CustomJustification, EvaluationResult
 
-from ._code import Code, Judgement, code_of, known_keys, plain_details, read_config, read_criteria, result_of, snake
+from ._code import Code, Judgement, code_of, known_keys, plain_details, read_given, result_of, snake
 
 _OURS = tuple(AsyncConfig.model_fields)
 
@@ -81,7 +81,7 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
             value = {}
         if isinstance(value, Mapping):
             value = known_keys(dict(value), model, f"criteria of {self.id!r}", CriteriaError)
-        return read_criteria(model, value, self.id)
+        return read_given(model, value, self.id, CriteriaError)
 
     async def assess(self, execution: Execution, criteria: Any) -> EvaluationResult:
         """Run the user's code."""
@@ -153,7 +153,7 @@ def _split(given: dict[str, Any], code: Code, name: str) -> tuple[dict[str, Any]
 def _settings(code: Code, theirs: dict[str, Any], name: str) -> Any:
     if code.config is None:
         return None
-    return read_config(code.config, theirs, name)
+    return read_given(code.config, theirs, name, ConfigurationError)
 
 
 def _defaults(code: Code, settings: Any) -> dict[str, Any]:
