@@ -81,8 +81,9 @@ def sorted_table(
 
     Rows stay as they are where it names no column. Without addresses, as in one file, the heads are no links.
     """
-    sorting = sorting_of(asked, {key: column.label for key, column in columns.items()}, Sorting())
-    heads = heads_of({key: column.label for key, column in columns.items()}, sorting, href)
+    labels = {key: column.label for key, column in columns.items()}
+    sorting = sorting_of(asked, labels, Sorting())
+    heads = heads_of(labels, sorting, href)
     if not sorting.column:
         return list(rows), heads
     return sorted_rows(rows, sorting, columns[sorting.column].value), heads
