@@ -3,6 +3,7 @@
 import copy
 import pickle
 from enum import StrEnum
+from time import process_time
 from types import MappingProxyType
 from typing import Any
 
@@ -234,9 +235,12 @@ def test_more_work_than_allowed_is_refused_before_it_begins() -> None:
     made = [call("a", x=n) for n in range(8_000)]
     wanted = [expected("a", x={"$gt": n}) for n in range(8_000)]
 
+    before = process_time()
     result = judge("tool-call-args", made, {"tool_calls": wanted})
+    seconds = process_time() - before
 
-    assert (result.verdict, result.evaluation_time < 0.5) == ("error", True)
+    assert result.verdict == "error"
+    assert seconds < 5  # 64 million comparisons take minutes
 
 
 def test_the_explanation_of_many_turns_has_the_room_of_one() -> None:

@@ -79,19 +79,19 @@ def test_whoever_submits_a_case_is_not_kept_waiting() -> None:
 
 
 def test_an_evaluator_that_takes_too_long_costs_its_case_and_no_other() -> None:
-    with JudgingExecutor(timeout=0.05) as judging:
+    with JudgingExecutor(timeout=1) as judging:  # long enough for the others on a busy machine
         late = judging.submit(case(check(Endless("endless"), "search"), plain("search", "book")), MADE)
         others = [judging.submit(case(plain("search", "book"), case_id=f"c{n}"), MADE) for n in range(20)]
         [result, *passed] = waited_for(judging, [late, *others])
 
     assert [each.verdict for each in result.results] == ["error", "passed"]
-    assert result.results[0].error == "RC404 'endless' gave no answer within 0.05 s"
+    assert result.results[0].error == "RC404 'endless' gave no answer within 1 s"
     assert [each.finding.code for each in result.findings] == ["RC404"]
     assert all(each.passed for each in passed)
 
 
 def test_an_answer_that_comes_after_all_changes_nothing() -> None:
-    with JudgingExecutor(timeout=0.05) as judging:
+    with JudgingExecutor(timeout=1) as judging:
         [result] = waited_for(judging, [judging.submit(case(check(Endless("endless"), "search")), MADE)])
         RELEASED.set()
         [other] = waited_for(judging, [judging.submit(case(plain("book")), MADE)])
