@@ -9,7 +9,20 @@ import pytest
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
 
+from rightcall.limits import Limits
 from rightcall.reading import Grouping, read
+from rightcall.reading.runs._grouping import (
+    RunFilter,
+    _around_others,
+    _has,
+    _holds,
+    _leaf_calls,
+    is_at_work,
+    whole_runs,
+)
+from rightcall.reading.runs._span_calls import read_span
+from rightcall.reading.runs._span_tree import ReadSpan
+from rightcall.reading.spans import Span
 from rightcall.values.trajectory import Trajectory
 
 ELSEWHERE = "00f067aa0ba902b7"
@@ -212,3 +225,127 @@ def test_a_call_with_an_agent_inside_started_no_run_of_another_trace(is_inside: 
     )
 
     assert len(names(together(outer, other))) == (2 if is_inside else 1)
+
+
+def read_as(
+    name: str, kind: str = "", parent: str | None = None, trace: str = "t", times: tuple[Any, Any] = (0, 9), **more: Any
+) -> ReadSpan:
+    """A span of a call, an agent, a model, a call by MCP, or of none of them."""
+    attributes = {
+        "call": {"tool.name": name, "input.value": "{}", "output.value": "ok"},
+        "mcp": {"mcp.method.name": "tools/call", "gen_ai.tool.name": name},
+        "agent": {"gen_ai.operation.name": "invoke_agent"},
+        "model": {"gen_ai.operation.name": "chat"},
+    }
+    held = {**attributes.get(kind, {}), **more}
+    return read_span(Span(name, trace, name, parent, *times, held), Limits(), ())
+
+
+@pytest.mark.parametrize(
+    ("times", "holds"),
+    [((1, 9), True), ((2, 9), False), ((1, 8), False), ((None, 9), False), ((1, None), False), ((0, 10), True)],
+)
+def test_a_call_holds_what_begins_after_it_and_ends_before_it(times: tuple[Any, Any], holds: bool) -> None:
+    assert _holds(read_as("research", "call", times=times), 2, 8) is holds
+
+
+@pytest.mark.parametrize(
+    ("held", "said", "has"),
+    [
+        ("the visa", "visa", True),
+        ("visa", " the visa\n", True),
+        (" visa ", "the visa", True),
+        ("weather", "visa", False),
+        ("", "visa", False),
+        (" ", "visa", False),
+        ({"topic": "visa"}, "visa", True),
+        ({"topic": "rail", "days": 3}, "visa", False),
+        ({"topic": "rail"}, {"topic": "rail"}, True),
+        ({"topic": "rail"}, {"topic": "visa"}, False),
+        ([["rail"], ["visa"]], "visa", True),
+        (["rail"], "visa", False),
+        ([], [], False),
+        (7, 7, True),
+        (7, 8, False),
+        (7, "7", False),
+    ],
+    ids=str,
+)
+def test_a_value_has_what_was_said_whole_or_as_a_part(held: Any, said: Any, has: bool) -> None:
+    assert _has(held, said) is has
+
+
+def test_a_run_is_around_others_that_begin_and_end_within_its_time() -> None:
+    def around(*times: tuple[int, int]) -> list[bool]:
+        return _around_others([[read_as("a", times=each)] for each in times])
+
+    assert around((0, 9), (1, 8)) == [True, False]
+    assert around((1, 8), (0, 9)) == [False, True]
+    assert around((0, 9), (10, 12)) == [False, False]
+    assert around((0, 9), (5, 12)) == [False, False]
+    assert around((0, 9), (1, 20), (2, 3)) == [True, True, False]
+    assert around((0, 9), (0, 5)) == [True, False]
+
+
+def test_calls_are_leaves_where_no_call_agent_or_model_is_below_them() -> None:
+    run = [
+        read_as("top", "agent"),
+        read_as("plain", "call", "top"),
+        read_as("http", "", "plain"),
+        read_as("outer", "call", "top"),
+        read_as("step", "", "outer"),
+        read_as("inner", "call", "step"),
+        read_as("asking", "call", "top"),
+        read_as("chat", "model", "asking"),
+        read_as("lost", "call", "gone"),
+    ]
+
+    assert [span.name for span in _leaf_calls(run)] == ["plain", "inner", "lost"]
+
+
+@pytest.mark.parametrize(
+    ("run", "works"),
+    [
+        ([read_as("a", "model")], True),
+        ([read_as("a", "agent")], False),
+        ([read_as("a", "agent", **{"output.value": "Done."})], True),
+        ([read_as("a", "agent"), read_as("b", "agent", "a")], True),
+        ([read_as("a", "agent"), read_as("b", "call", "a")], True),
+        ([read_as("a", "agent"), read_as("b", "mcp", "a")], True),
+        ([read_as("a", "call")], False),
+        ([read_as("a"), read_as("b", "call", "a")], True),
+        ([read_as("a"), read_as("b", "mcp", "a")], False),
+        ([read_as("a"), read_as("b", "mcp", "a"), read_as("c", "call", "b")], True),
+        ([read_as("a", "call"), read_as("b", "", "a")], False),
+        ([read_as("a")], False),
+    ],
+    ids=lambda each: " ".join([span.name for span in each]) if isinstance(each, list) else str(each),
+)
+def test_a_trace_is_at_work_where_a_model_an_agent_or_something_else_made_calls(
+    run: list[ReadSpan], works: bool
+) -> None:
+    assert is_at_work(run) is works
+
+
+def test_of_a_large_source_what_begins_like_a_run_counts_and_the_rest_waits() -> None:
+    working = [read_as("POST /chat"), read_as("chat", "model", "POST /chat")]
+    alike, elsewhere = [read_as("POST /chat")], [read_as("GET /health")]
+    alone, created = [read_as("search", "call")], [read_as("POST /chat"), read_as("create_agent x", "", "POST /chat")]
+    filtered = RunFilter()
+
+    assert filtered.counted([alike, elsewhere]) == []
+    assert filtered.waiting == [alike, elsewhere]
+    assert filtered.count({("GET /health", "")})
+    assert filtered.counted([alike, alone, elsewhere, created, working]) == [alike, alone, working]
+    assert not filtered.count({("GET /health", "")})
+    assert filtered.late() == [alike]
+    assert filtered.waiting == []
+
+
+def test_one_trace_is_a_run_whatever_it_shows_and_so_are_several_that_show_nothing() -> None:
+    idle, other = [read_as("a")], [read_as("b")]
+    first, second = [read_as("c", "call")], [read_as("d", "call")]
+
+    assert whole_runs([idle]) == [idle]
+    assert whole_runs([idle, other]) == [idle, other]
+    assert whole_runs([idle, first, second]) == [[*first, *second]]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.reading.traces import call, request, span
 
 from rightcall.reading import read
+from rightcall.reading.runs._span_tree import ReadSpan, Tree, once_each
+from rightcall.reading.spans import CallRecord, Span
 from rightcall.values.trajectory import Trajectory
 
 AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "inner"}
@@ -99,3 +102,135 @@ def test_spans_that_are_each_other_s_parents_are_around_no_call() -> None:
     found = one(call(1, "search", parent=2), span(2, parent=3), span(3, parent=2), span(20, AGENT))
 
     assert made_inside(found) == {"search": None}
+
+
+def placed(name: str, parent: str | None = None, start: int | None = 0, end: int | None = 9) -> Span:
+    return Span(name, "t", name or None, parent, start, end)
+
+
+@pytest.mark.parametrize(
+    ("spans", "is_whole"),
+    [
+        ([placed("")], True),
+        ([placed(""), placed("b")], False),
+        ([placed("a"), placed("b", "a")], True),
+        ([placed("a", "gone"), placed("b", "gone", 9, 12)], True),
+        ([placed("a", "gone"), placed("b", "lost", 9, 12)], False),
+        ([placed("a"), placed("b", "gone", 9, 12)], False),
+        ([placed("a"), placed("b", None, 9, 12)], True),
+        ([placed("a"), placed("b", None, 5, 12)], True),
+        ([placed("a"), placed("b", None, 5, 9)], False),
+        ([placed("a"), placed("b", None, 5, 8)], False),
+        ([placed("a", None, 0, 5), placed("b", None, 0, 9)], False),
+        ([placed("b", None, 9, 12), placed("a")], True),
+        ([placed("a"), placed("b", None, 9, None)], False),
+        ([placed("a"), placed("b", "a"), placed("c", None, 10, 20), placed("d", None, 11, 12)], False),
+        ([placed("a"), Span("b", "another", "b", "gone", 1, 2)], True),
+    ],
+    ids=str,
+)
+def test_a_trace_is_whole_where_one_caller_and_the_times_say_what_is_topmost(spans: list[Span], is_whole: bool) -> None:
+    assert Tree(spans, {}).is_whole is is_whole
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "holder"),
+    [(3, 8, "outer"), (2, 8, None), (3, 9, None), (2, 9, None), (None, 8, None), (3, None, None)],
+)
+@pytest.mark.parametrize("role", ["agent", "model"])
+def test_a_call_adopts_what_began_after_it_and_ended_before_it(
+    role: Any, begin: int | None, end: int | None, holder: str | None
+) -> None:
+    outer, inner = placed("outer", None, 2, 9), placed("inner", None, begin, end)
+    tree = Tree([outer, inner], {id(inner): role})
+    records = [CallRecord("outer", outer)]
+    tree.place(records)
+    tree.adopt(records)
+
+    assert getattr(tree.enclosing(inner), "name", None) == holder
+    assert tree.enclosing(outer) is None
+    assert tree.is_at_work_inside(records) == (begin == 3)
+
+
+def test_a_call_adopts_no_agent_around_itself_and_none_of_another_call() -> None:
+    around, outer, inner = (
+        placed("around", "lost", 3, 8),
+        placed("outer", "around", 2, 9),
+        placed("inner", "other", 4, 5),
+    )
+    other = placed("other", None, 20, 30)
+    tree = Tree([around, outer, inner, other], {id(around): "agent", id(inner): "agent"})
+    records = [CallRecord("outer", outer), CallRecord("other", other)]
+    tree.place(records)
+    tree.adopt(records)
+
+    assert tree.enclosing(around) is None
+    assert tree.enclosing(outer) is None
+    assert tree.enclosing(inner) is records[1]
+
+
+def test_only_a_call_that_started_an_agent_adopts_the_calls_beside_it() -> None:
+    first, agent, beside = placed("first", None, 0, 9), placed("agent", None, 1, 3), placed("beside", None, 4, 5)
+    second, alone = placed("second", None, 20, 29), placed("alone", None, 21, 22)
+    edge = placed("edge", None, 5, 9)
+    tree = Tree([first, agent, beside, second, alone, edge], {id(agent): "agent"})
+    records = [CallRecord(span.name, span) for span in (first, beside, second, alone, edge)]
+    tree.place(records)
+    tree.adopt(records)
+
+    found = {record.name: tree.parent_of(record) for record in records}
+    assert {name: parent.name for name, parent in found.items() if parent} == {"beside": "first"}
+
+
+def test_of_spans_with_one_id_the_one_with_the_most_attributes_is_kept_and_the_first_of_equal_ones() -> None:
+    def sent(trace: str, span_id: str | None, count: int, name: str) -> ReadSpan:
+        return ReadSpan(name, trace, span_id, attribute_count=count)
+
+    spans = [
+        sent("t", "a", 1, "fewer"),
+        sent("t", "a", 2, "most"),
+        sent("t", "a", 2, "again"),
+        sent("u", "a", 0, "another trace"),
+        sent("t", None, 0, "no id"),
+        sent("t", None, 0, "nor this"),
+    ]
+
+    assert [span.name for span in once_each(spans)] == ["most", "another trace", "no id", "nor this"]
+
+
+def test_a_trace_shows_no_shape_where_ids_or_all_parents_are_missing_from_several_spans() -> None:
+    spans = [
+        *[Span("a", "alone")],
+        *[Span("a", "flat", "a"), Span("b", "flat", "b")],
+        *[Span("a", "nameless", "a"), Span("b", "nameless", None, "a")],
+        *[Span("a", "shaped", "a"), Span("b", "shaped", "b", "a")],
+        *[Span("a", "below", "a", "gone"), Span("b", "below", "b", "gone")],
+    ]
+    tree = Tree(spans, {})
+
+    assert {span.trace_id for span in spans if tree.is_shapeless(span)} == {"flat", "nameless"}
+    assert not tree.is_shapeless(None)
+
+
+def test_the_call_around_a_span_is_not_known_where_parents_are_lost_or_may_be_calls() -> None:
+    def known(*spans: Span, doubtful: tuple[Span, ...] = ()) -> list[bool]:
+        tree = Tree(spans, {}, frozenset(map(id, doubtful)))
+        return [tree.is_known_around(span) for span in spans]
+
+    top, below, deep = placed("top"), placed("below", "top"), placed("deep", "below")
+    assert known(top, below, deep) == [True] * 3
+    assert known(top, below, deep, doubtful=(below,)) == [True, True, False]
+    assert known(top, below, deep, doubtful=(top,)) == [True, False, False]
+    assert known(placed("a", "gone"), placed("b", "gone"), placed("c", "b")) == [True] * 3
+    assert known(placed("a", "gone"), placed("b", "lost"), placed("c", "b")) == [False] * 3
+    assert known(placed("a"), placed("b")) == [False] * 2
+    assert known(placed("a"), placed("b", "gone"), placed("c", "lost")) == [True, False, False]
+
+
+def test_a_call_inside_one_that_is_not_known_is_known_to_be_inside_it() -> None:
+    outer, inner = placed("outer", "gone"), placed("inner", "outer")
+    tree = Tree([outer, inner, placed("other", "lost")], {})
+    tree.place([CallRecord("outer", outer)])
+
+    assert tree.is_known_around(inner)
+    assert not tree.is_known_around(outer)

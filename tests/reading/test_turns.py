@@ -9,6 +9,20 @@ import pytest
 
 from rightcall import read, read_messages
 from rightcall.reading import Turn, read_turns
+from rightcall.reading.messages import Conversation, exchanges_of
+from rightcall.reading.runs._run_builder import _by_turn
+from rightcall.reading.runs._span_tree import ReadSpan, Tree
+from rightcall.reading.runs._turns import (
+    Turns,
+    UserRequests,
+    _are_all_known,
+    _begins_of_traces,
+    _follows_work,
+    _is_unanswered,
+    _note_copies,
+    end_of,
+)
+from rightcall.reading.spans import CallRecord
 from rightcall.values.trajectory import Trajectory
 
 from .talks import (
@@ -478,3 +492,158 @@ def test_an_agent_that_is_asked_again_when_it_ends_is_asked_anew(end: str, turns
     [found] = read(request(*first, *second))
 
     assert [call.turn for call in found.calls] == turns
+
+
+def timed(name: str, start: int | None, end: int | None, parent: str | None = None, trace: str = "t") -> ReadSpan:
+    return ReadSpan(name, trace, name, parent, start, end)
+
+
+@pytest.mark.parametrize(("start", "end", "over"), [(1, 9, 9), (5, None, 5), (5, 3, 5), (None, 3, 3), (None, None, 0)])
+def test_a_span_is_over_when_it_ended_and_not_before_it_began(start: int | None, end: int | None, over: int) -> None:
+    assert end_of(timed("a", start, end)) == over
+
+
+def test_a_span_is_of_the_turn_that_had_begun_and_not_before_its_trace_was_at_work() -> None:
+    turns = Turns(count=3, begins=(10, 20), traces={"t": (0,), "u": (10,), "v": (20,)})
+
+    assert [turns.at(time) for time in (None, 0, 9, 10, 19, 20, 99)] == [None, 0, 0, 1, 1, 2, 2]
+    assert [turns.of(timed("a", start, 99)) for start in (None, 9, 10)] == [None, 0, 1]
+    assert [turns.of(timed("a", start, 99, trace="u")) for start in (8, 12, 20)] == [1, 1, 2]
+    assert turns.of(timed("a", 3, 9, trace="unknown")) == 0
+    assert Turns().of(timed("a", None, None)) == 0
+    assert Turns(traces={"t": (5,)}).of(timed("a", None, None)) == 0
+
+
+def test_turns_that_were_given_one_by_one_go_by_spans_and_not_by_times() -> None:
+    known, other = timed("a", 5, 6), timed("b", 5, 6)
+    turns = Turns(count=2, given={id(known): 1})
+
+    assert (turns.of(known), turns.of(other), turns.at(5)) == (1, None, None)
+
+
+def test_spans_that_reach_over_a_further_turn_of_their_trace_are_of_none() -> None:
+    turns = Turns(count=2, begins=(10,), traces={"t": (0, 10)})
+    first, second, until, both = timed("a", 0, 9), timed("b", 10, 19), timed("c", 5, 10), timed("d", 5, 11)
+    unknown, elsewhere = timed("e", None, 11), timed("f", 5, 11, trace="u")
+
+    assert turns.parted([first, second, until, both, unknown, elsewhere]) == [[first, until, elsewhere], [second]]
+
+    late = Turns(count=2, begins=(10,), traces={"t": (0, 10)}, ends={id(both): 9.0})
+    assert late.parted([both]) == [[both], []]
+
+
+def test_a_trace_begins_a_turn_when_all_before_it_are_over() -> None:
+    def begins(*times: tuple[int, int]) -> list[int]:
+        traces = [[timed("a", start, end)] for start, end in times]
+        return list(_begins_of_traces(traces, {id(trace[0]): end_of(trace[0]) for trace in traces}))
+
+    assert begins((0, 9)) == []
+    assert begins((0, 9), (9, 12)) == [9]
+    assert begins((0, 9), (8, 12)) == []
+    assert begins((20, 29), (0, 9), (10, 19)) == [10, 20]
+    assert begins((0, 50), (10, 19), (30, 39), (60, 69)) == [60]
+
+
+@pytest.mark.parametrize(
+    ("roles", "said", "follows"),
+    [
+        ("u", "ask", False),
+        ("uau", "ask, answer, ask", True),
+        ("ua", "ask, answer", False),
+        ("uaus", "ask, answer, ask, note", True),
+        ("", "nothing", False),
+        ("su", "note, ask", False),
+        ("auu", "answer, ask, ask", True),
+    ],
+)
+def test_the_agent_was_at_work_before_the_last_words_of_the_user(roles: str, said: str, follows: bool) -> None:
+    names = {"u": "user", "a": "assistant", "s": "system"}
+    assert _follows_work(exchanges_of([says(names[role], said) for role in roles])) is follows
+
+
+def given(start: int | None, shown: list[Any], answered: list[Any], of_model: bool = True) -> Conversation:
+    return Conversation(exchanges_of(shown), exchanges_of(answered), None, start, None, of_model)
+
+
+USER, MODEL, TOOL = says("user", "Go."), says("assistant", "Gone."), gives("ok", "c")
+BLANK = {"role": "assistant"}
+
+
+@pytest.mark.parametrize(
+    ("conversations", "is_unanswered"),
+    [
+        ([], False),
+        ([given(1, [USER], [])], True),
+        ([given(1, [USER], [BLANK])], True),
+        ([given(1, [USER], [{**BLANK, "finish_reason": "stop"}])], False),
+        ([given(1, [USER], [MODEL])], False),
+        ([given(1, [USER], [asks_for("look", {})])], False),
+        ([given(1, [USER], [BLANK, MODEL])], False),
+        ([given(1, [USER, MODEL], [])], False),
+        ([given(1, [USER], [], of_model=False)], False),
+        ([given(1, [], [])], False),
+        ([given(1, [USER], []), given(2, [USER, MODEL, USER], [MODEL])], False),
+        ([given(1, [USER], []), given(2, [USER], [MODEL])], True),
+        ([given(2, [USER], []), given(1, [USER, MODEL, USER], [MODEL])], True),
+        ([given(1, [USER, MODEL, USER], []), given(2, [USER], [MODEL])], True),
+    ],
+)
+def test_a_model_is_unanswered_where_none_was_given_more_later(
+    conversations: list[Conversation], is_unanswered: bool
+) -> None:
+    assert _is_unanswered(conversations, set(map(id, conversations))) is is_unanswered
+    assert not _is_unanswered(conversations, set())
+
+
+def test_a_model_that_lists_calls_of_others_and_more_is_no_model() -> None:
+    def asking(*ids: str, of_model: bool = True) -> Conversation:
+        return given(1, [], [asks_for("look", {}, each) for each in ids], of_model)
+
+    def models(*conversations: Conversation) -> list[bool]:
+        _note_copies(conversations)
+        return [said.of_model for said in conversations]
+
+    assert models(asking("1", "2"), asking("1"), asking("2")) == [False, True, True]
+    assert models(asking("1"), asking("1", "2")) == [True, False]
+    assert models(asking("1", "2"), asking("1", "2")) == [True, True]
+    assert models(asking("1", "2"), asking("3")) == [True, True]
+    assert models(asking("1", "2"), asking("1", of_model=False)) == [True, False]
+
+
+def test_all_turns_are_known_where_all_at_work_have_times_and_places() -> None:
+    def known(*spans: ReadSpan, at_work: int) -> bool:
+        roles: Any = {id(span): "model" for span in spans[:at_work]}
+        return _are_all_known(spans, roles, Tree(spans, roles))
+
+    first, second = timed("a", 0, 9), timed("b", 10, 19)
+    prompted = [ReadSpan(name, "t", name, None, None, None, {"gen_ai.input.messages": "[]"}) for name in "cd"]
+    assert known(first, second, at_work=2)
+    assert not known(first, timed("b", 10, None), at_work=2)
+    assert not known(first, timed("b", None, 19), at_work=2)
+    assert not known(first, timed("b", 10, 19, "lost"), at_work=2)
+    assert known(timed("a", 0, None), at_work=1)
+    assert known(first, *prompted, at_work=1)
+    assert known(prompted[0], at_work=0)
+    assert not known(*prompted, at_work=0)
+    assert not known(*prompted, at_work=1)
+
+
+def test_an_agent_works_no_longer_than_the_agents_around_it_and_a_model_to_its_end() -> None:
+    top, step, inner = timed("top", 0, 20), timed("step", 1, 5, "top"), timed("inner", 2, 30, "step")
+    endless, model = timed("endless", 2, None, "top"), timed("model", 3, 40, "inner")
+    spans = [top, step, inner, endless, model]
+    roles: Any = {id(span): "agent" for span in (top, inner, endless)} | {id(model): "model"}
+    requests = UserRequests(spans, roles, Tree(spans, roles))
+
+    assert [requests.end_of_work(span) for span in (model, inner, top, endless)] == [40, 20, 20, 2]
+
+
+def test_calls_are_sorted_by_turn_if_all_have_one_and_lose_turns_that_are_not_known() -> None:
+    def turned(turns: list[int | None], count: int, are_known: bool) -> list[tuple[str, int | None]]:
+        records = [CallRecord(name, turn=turn) for name, turn in zip("abc", turns, strict=False)]
+        return [(record.name, record.turn) for record in _by_turn(records, Turns(count=count), are_known)]
+
+    assert turned([1, 0, 2], 3, True) == [("b", 0), ("a", 1), ("c", 2)]
+    assert turned([1, None, 0], 3, True) == [("a", 1), ("b", None), ("c", 0)]
+    assert turned([1, 0], 2, False) == [("a", None), ("b", None)]
+    assert turned([1, 0], 1, True) == [("a", 1), ("b", 0)]
