@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, strategies as st
 from tests.reading.traces import call, line, request, span
 
 from rightcall.errors import InputError
 from rightcall.reading import Turn, read, read_spans, read_turns
+from rightcall.reading.runs._calls import (
+    _agree,
+    _compatible,
+    _unseen,
+    group_by_time,
+    made_and_withheld,
+    ordered,
+    unsettled,
+    without_duplicates,
+)
+from rightcall.reading.runs._span_tree import Tree
+from rightcall.reading.spans import NOTHING, CallRecord, Span
 from rightcall.values.trajectory import Trajectory
 
 CHAT = {"gen_ai.operation.name": "chat"}
@@ -327,3 +341,198 @@ def test_spans_belong_to_the_turn_that_was_over_when_they_had_been_added() -> No
     trajectory = read_turns([Turn(spans=[request(call(1, "a"))]), Turn(spans=[request(call(2, "b"))])])
 
     assert [(found.name, found.turn) for found in trajectory.calls] == [("a", 0), ("b", 1)]
+
+
+def at(start: int | None, end: int | None = None, span_id: str = "s", trace: str = "t") -> Span:
+    return Span("a span", trace, span_id, None, start, end)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        ((at(0, 9), ("a",)), (at(5, 8), ("b",)), 1),
+        ((at(0, 9), ("a",)), (at(5, 8), ("a",)), 2),
+        ((at(0, 9), ("a",)), (at(9, 12), ("b",)), 2),
+        ((at(0, 9), ("a",)), (at(8, 12), ("b",)), 1),
+        ((at(0, None), ("a",)), (at(20, 30), ("b",)), 1),
+        ((at(5, 5), ("a",)), (at(5, 5), ("b",)), 1),
+        ((at(5, 5), ("a",)), (at(6, 6), ("b",)), 2),
+        ((at(None, None), ("a",)), (at(0, 9), ("b",)), 1),
+        ((at(0, 9), ("a", "b")), (at(0, 9), ("b",)), 2),
+        ((at(0, 9), ("a", "b")), (at(0, 9), ("c",)), 1),
+    ],
+    ids=str,
+)
+def test_records_of_two_instrumentations_are_one_call_while_it_runs(first: Any, second: Any, count: int) -> None:
+    records = [CallRecord("look", span, layers=layers, args={}) for span, layers in (first, second)]
+    records[1].span = msgspec.structs.replace(second[0], span_id="other")
+    found = without_duplicates(records, Tree([record.span for record in records if record.span], {}))
+
+    assert len(found) == count
+    assert found[0].is_doubtful == (count == 1 and None in (first[0].end_ns, first[0].start_ns))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "are_one"),
+    [
+        ({"args": {"x": 1}}, {"args": {"x": 1}}, True),
+        ({"args": {"x": 1}}, {"args": {"x": 2}}, False),
+        ({"args": {"x": 1}}, {"args": {"x": 1, "y": None}}, True),
+        ({"args": {"x": 1}}, {}, True),
+        ({}, {"args": {"x": 1}}, True),
+        ({"bare": 1}, {"args": {"x": 1}}, True),
+        ({"bare": 2}, {"args": {"x": 1}}, False),
+        ({"bare": 1}, {"args": {"x": 1, "y": 2}}, False),
+        ({"args": {"x": 1}}, {"bare": 1}, True),
+        ({"args": {"x": 1}}, {"bare": 2}, False),
+        ({"bare": 1}, {"bare": 2}, True),
+        ({"call_id": "1"}, {"call_id": "2"}, False),
+        ({"call_id": "1"}, {"call_id": "1"}, True),
+        ({"call_id": "1"}, {}, True),
+        ({}, {"call_id": "2"}, True),
+        ({"name": "look"}, {"name": "find"}, False),
+    ],
+    ids=str,
+)
+def test_records_are_one_call_where_names_ids_and_arguments_agree(
+    first: dict[str, Any], second: dict[str, Any], are_one: bool
+) -> None:
+    assert _agree(CallRecord(**{"name": "look", **first}), CallRecord(**{"name": "look", **second})) is are_one
+
+
+@pytest.mark.parametrize(
+    ("made", "requested", "fits"),
+    [
+        ({}, {}, True),
+        ({"turn": 0}, {"turn": 1}, False),
+        ({"turn": 1}, {"turn": 1}, True),
+        ({"turn": 0}, {}, True),
+        ({}, {"turn": 0}, True),
+        ({"call_id": "1"}, {"call_id": "2"}, False),
+        ({"call_id": "1"}, {"call_id": "look_0"}, True),
+        ({"call_id": "look_1"}, {"call_id": "look_0"}, False),
+        ({"args": {"x": 1}}, {"args": {"x": 2}}, False),
+        ({"args": {"x": 1}}, {"args": {"x": 1, "y": None}}, True),
+        ({"args": {"x": 1}}, {}, True),
+        ({}, {"args": {"x": 1}}, True),
+        ({"bare": 1}, {"args": {"x": 1}}, True),
+        ({"bare": 2}, {"args": {"x": 1}}, False),
+        ({"bare": 1}, {"args": {"x": 1, "y": 1}}, False),
+        ({"bare": 1}, {}, True),
+    ],
+    ids=str,
+)
+def test_a_span_fits_a_request_where_turns_ids_and_arguments_do_not_differ(
+    made: dict[str, Any], requested: dict[str, Any], fits: bool
+) -> None:
+    assert _compatible(CallRecord("look", **made), CallRecord("look", **requested)) is fits
+
+
+def test_requests_that_no_span_shows_are_calls_unless_a_span_of_the_tool_is_left_or_has_their_id() -> None:
+    def unseen(request: dict[str, Any], record: dict[str, Any] | None = None, left: tuple[str, ...] = ()) -> bool:
+        asked = CallRecord(**{"name": "look", "call_id": "1", "args": {"x": 1}, **request})
+        made = [] if record is None else [CallRecord(**{"name": "look", "call_id": "1", "args": {"x": 1}, **record})]
+        return _unseen([asked], made, [CallRecord(name) for name in left]) == [asked]
+
+    assert unseen({})
+    assert unseen({"call_id": None})
+    assert unseen({}, {"call_id": "2"})
+    assert not unseen({"call_id": None}, {"name": "other"})
+    assert not unseen({}, {})
+    assert unseen({}, {"args": {"x": 2}})
+    assert unseen({}, {"name": "find"})
+    assert not unseen({}, {"name": "find"}, ("look",))
+    assert unseen({}, {"name": "find"}, ("find",))
+    assert not unseen({"args": NOTHING}, {})
+    assert unseen({"args": NOTHING}, {"call_id": "2"})
+    assert unseen({"args": NOTHING}, {"name": "find"})
+
+
+def test_a_deferred_call_was_made_if_its_id_or_the_same_call_comes_later() -> None:
+    def left(withheld: CallRecord, *made: CallRecord) -> bool:
+        withheld.withheld = "deferred"
+        calls, others = made_and_withheld([withheld, *made])
+        assert calls == list(made)
+        return others == [withheld]
+
+    def look(start: int | None, call_id: str | None = None, x: int = 1) -> CallRecord:
+        return CallRecord("look", at(start), args={"x": x}, call_id=call_id)
+
+    assert left(look(5))
+    assert not left(look(5), look(6))
+    assert not left(look(5), look(5))
+    assert left(look(5), look(4))
+    assert not left(look(5), look(9), look(4))
+    assert left(look(5), look(6, x=2))
+    assert left(look(5, "1"), look(6))
+    assert left(look(5, "1"), look(6, "2"))
+    assert not left(look(5, "1"), look(4, "1", x=2))
+    assert left(CallRecord("look", args={"x": 1}), look(6))
+    assert not left(look(None), look(None))
+
+
+def test_calls_are_ordered_by_start_then_as_asked_for_then_outer_before_inner() -> None:
+    def names(*records: CallRecord) -> str:
+        return "".join([record.name for record in ordered(list(records))])
+
+    outer = CallRecord("o", at(1), order=5)
+    assert names(CallRecord("b", at(2)), CallRecord("a", at(1))) == "ab"
+    assert names(CallRecord("b", at(None)), CallRecord("a", at(1)), CallRecord("0", at(0))) == "0ab"
+    assert names(CallRecord("b", asked_ns=2), CallRecord("a", at(1))) == "ab"
+    assert names(CallRecord("b", at(1), order=2), CallRecord("a", at(1), order=1)) == "ab"
+    assert names(CallRecord("b", at(1), order=0), CallRecord("a", at(1), order=-1)) == "ba"
+    assert names(CallRecord("b", at(1), order=2), CallRecord("a", at(1), order=0)) == "ab"
+    assert names(CallRecord("i", at(1), parent=outer), outer) == "oi"
+    assert names(CallRecord("i", at(1), parent=outer, order=4), outer) == "io"
+    inner = CallRecord("i", at(1), parent=outer)
+    assert names(CallRecord("d", at(1), parent=inner), inner, CallRecord("z", at(0)), outer) == "zoid"
+
+
+def test_the_order_of_calls_is_open_where_nothing_shows_it() -> None:
+    def told(start: int | None, order: int = -1, **more: Any) -> CallRecord:
+        return CallRecord("look", at(start, trace=more.pop("trace", "t")), order=order, **more)
+
+    other = told(0)
+    assert unsettled([told(None)]) == ()
+    assert unsettled([told(1), told(2)]) == ()
+    assert unsettled([told(1), told(1)]) == ((0, 2),)
+    assert unsettled([told(0), told(1), told(1), told(2)]) == ((1, 3),)
+    assert unsettled([told(1, 0), told(1, 1)]) == ()
+    assert unsettled([told(1, 0), told(1)]) == ((0, 2),)
+    assert unsettled([told(1), told(1, parent=other)]) == ()
+    assert unsettled([told(1), told(None)]) == ((0, 2),)
+    assert unsettled([told(1, 0), told(None, 1)]) == ()
+    assert unsettled([told(1, 0), told(None, 1, trace="u")]) == ((0, 2),)
+    assert unsettled([told(1, 0), told(None, 1, parent=other)]) == ((0, 2),)
+    assert unsettled([told(1, 0), told(None, 1, parent=other)], in_log=True) == ()
+    assert unsettled([told(1), told(None, 1)], in_log=True) == ((0, 2),)
+
+
+def test_calls_are_a_group_while_one_of_them_runs_that_the_same_agent_made() -> None:
+    def groups(*times: tuple[int | None, int | None], **more: Sequence[Any]) -> list[str | None]:
+        records = [CallRecord("look", at(*each)) for each in times]
+        for key, values in more.items():
+            for record, value in zip(records, values, strict=True):
+                setattr(record, key, value)
+        group_by_time(records)
+        return [record.group for record in records]
+
+    one = ["overlap-1"] * 2
+    assert groups((0, 5), (4, 9)) == one
+    assert groups((0, 5), (5, 9)) == [None, None]
+    assert groups((0, 20), (1, 2), (10, 11)) == ["overlap-1"] * 3
+    assert groups((0, 5), (1, 9), (8, 12)) == ["overlap-1"] * 3
+    assert groups((0, 5), (4, 9), (20, 25), (24, 29)) == [*one, "overlap-2", "overlap-2"]
+    assert groups((0, 5), (4, None)) == [None, None]
+    assert groups((None, 5), (4, 9)) == [None, None]
+    assert groups((0, 5), (4, 9), group=["turn-7", None]) == ["turn-1", None]
+    assert groups((0, 5), (1, 5), (2, 5), group=["turn-7", None, None]) == ["turn-1", *one]
+    assert groups((0, 5), (4, 9), group=["turn-7", "turn-3"]) == ["turn-1", "turn-2"]
+    assert groups((0, 5), (4, 9), is_placed=[True, False]) == [None, None]
+    assert groups((0, 5), (4, 9), turn=[0, 1]) == [None, None]
+    assert groups((0, 5), (4, 9), turn=[1, 1]) == one
+    assert groups((0, 5), (4, 9), parent=[None, CallRecord("outer")]) == [None, None]
+    assert groups((0, 5), (4, 9), under=["a", "b"]) == [None, None]
+    assert groups((0, 5), (4, 9), under=["a", "a"]) == one
+    assert groups((0, 5), (4, 9), under=["a", None]) == one
+    assert groups((0, 5), (4, 9), under=[None, "b"]) == one
