@@ -228,7 +228,7 @@ def test_a_call_with_an_agent_inside_started_no_run_of_another_trace(is_inside: 
 
 
 def read_as(
-    name: str, kind: str = "", parent: str | None = None, trace: str = "t", times: tuple[Any, Any] = (0, 9), **more: Any
+    name: str, kind: str = "", parent: str | None = None, times: tuple[Any, Any] = (0, 9), output: str | None = None
 ) -> ReadSpan:
     """A span of a call, an agent, a model, a call by MCP, or of none of them."""
     attributes = {
@@ -237,8 +237,8 @@ def read_as(
         "agent": {"gen_ai.operation.name": "invoke_agent"},
         "model": {"gen_ai.operation.name": "chat"},
     }
-    held = {**attributes.get(kind, {}), **more}
-    return read_span(Span(name, trace, name, parent, *times, held), Limits(), ())
+    held = attributes.get(kind, {}) | ({} if output is None else {"output.value": output})
+    return read_span(Span(name, "t", name, parent, *times, held), Limits(), ())
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_calls_are_leaves_where_no_call_agent_or_model_is_below_them() -> None:
     [
         ([read_as("a", "model")], True),
         ([read_as("a", "agent")], False),
-        ([read_as("a", "agent", **{"output.value": "Done."})], True),
+        ([read_as("a", "agent", output="Done.")], True),
         ([read_as("a", "agent"), read_as("b", "agent", "a")], True),
         ([read_as("a", "agent"), read_as("b", "call", "a")], True),
         ([read_as("a", "agent"), read_as("b", "mcp", "a")], True),

@@ -1,0 +1,437 @@
+"""Who wrote a message, what it says, and what is beside it, in the forms in which libraries write messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rightcall.reading.messages._argument_keys import key_of
+from rightcall.reading.messages._asides import (
+    UNCONFIRMED,
+    author_of,
+    calling_id,
+    is_about_session,
+    is_aside,
+    is_blank,
+    is_open,
+    is_refused,
+    role_of,
+    unconfirmed,
+)
+from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
+from rightcall.reading.messages._part_finder import find_parts
+from rightcall.reading.messages._parts import is_plain, text_of, writer_of
+from rightcall.reading.messages._result_pairing import may_answer, only_pairing
+from rightcall.reading.messages._step_parts import is_step, read_step
+from rightcall.reading.spans import NOTHING, CallRecord
+
+CANCELLED = "[Operation Cancelled] Reason: User"
+OF_LANGCHAIN = {"id": ["x", "HumanMessage"], "kwargs": {"content": "Go."}}
+
+
+@pytest.mark.parametrize(
+    ("message", "writer"),
+    [
+        ({"role": "user"}, "user"),
+        ({"role": "HUMAN"}, "user"),
+        ({"role": "tool"}, ""),
+        ({"type": "ai"}, "model"),
+        ({"kind": "response"}, "model"),
+        ({"event.name": "gen_ai.choice"}, "model"),
+        ({"message_type": "assistant_message"}, "model"),
+        ({"role": "user", "isMeta": True}, ""),
+        ({"role": "user", "isMeta": False}, "user"),
+        ({"role": "user", "isCompactSummary": True}, ""),
+        ({"task": "Go."}, "user"),
+        ({"task": "Go.", "task_images": []}, "user"),
+        ({"task": "Go.", "agent": "x"}, ""),
+        ({"source": "user", "type": "TextMessage"}, "user"),
+        ({"source": "planner", "type": "TextMessage"}, "model"),
+        ({"source": "planner", "type": "Event"}, ""),
+        ({"source": 3, "type": "TextMessage"}, ""),
+        (["user", "Go."], "user"),
+        (["tool", "Go."], ""),
+        (["user", "Go.", "Now."], ""),
+        (["user", 3], ""),
+        ("user", ""),
+        ({"message": {"role": "user"}}, "user"),
+        ({"data": {"content": "Go."}, "type": "human"}, "user"),
+        ({"lc": 1, **OF_LANGCHAIN}, "user"),
+        ({"lc": 2, **OF_LANGCHAIN}, ""),
+        ({"lc": 1, "id": ["x", "ToolMessage"], "kwargs": {"content": "ok"}}, ""),
+        ({"lc": 1, "id": ["x", "AIMessage"], "kwargs": {"content": "ok"}}, "model"),
+        ({"lc": 1, "id": ["x", "AIMessage"], "kwargs": {"content": "ok", "type": "human"}}, "user"),
+        ({"message": "Gone.", "finish_reason": "stop"}, "model"),
+        ({"message": "Gone."}, ""),
+        ({"content": {"role": "user", "parts": []}}, "user"),
+        ({"role": "user", "content": {"parts": []}}, "user"),
+        ({"role": "user", "content": {"role": "model", "parts": []}}, "model"),
+        ({"content": {"parts": []}}, ""),
+        ({"info": {"role": "user"}, "parts": []}, "user"),
+        ({"info": {"role": 3}, "parts": []}, ""),
+        ({"info": {"role": "user"}}, ""),
+    ],
+    ids=str,
+)
+def test_who_wrote_a_message(message: Any, writer: str) -> None:
+    assert writer_of(message) == writer
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ({"content": "Go."}, "Go."),
+        ({"content": ""}, None),
+        ({"content": []}, None),
+        ({"content": 7}, None),
+        ({"content": "", "parts": ["a"]}, "a"),
+        ({"task": "Go."}, "Go."),
+        ({"text": "a"}, None),
+        (["user", "Go."], "Go."),
+        ("Go.", None),
+        ({"contents": ["a", {"text": "b"}]}, "ab"),
+        ({"parts": [{"type": "text", "content": "a"}, {"type": "text", "text": "b"}]}, "ab"),
+        ({"parts": [{"content": "a"}]}, None),
+        ({"parts": [{"text": "a", "thought": True}]}, None),
+        ({"parts": [{"text": "a", "thought": False}]}, "a"),
+        ({"parts": [{"type": "text", "text": "a", "thought": True}]}, "a"),
+        ({"blocks": [{"block_type": "text", "text": "a"}]}, "a"),
+        ({"items": [{"content_type": "text", "text": "a"}]}, "a"),
+        ({"content": [{"type": "image", "text": "a"}]}, None),
+        ({"content": [{"type": "output_text", "text": "a"}, 3]}, "a"),
+        ({"content": [{"part_kind": "user-prompt", "content": "a"}]}, "a"),
+        ({"content": [{"type": "text", "text": {"value": "a"}}]}, "a"),
+        ({"content": [{"message_content": {"type": "text", "text": "a"}}]}, "a"),
+        ({"content": '[{"type": "text", "text": "a"}]'}, "a"),
+        ({"content": '[{"x": "a"}]'}, '[{"x": "a"}]'),
+        ({"content": '[{"type": "text"'}, '[{"type": "text"'),
+        ({"content": '[{"text": "a"}, 3]'}, '[{"text": "a"}, 3]'),
+    ],
+    ids=str,
+)
+def test_what_a_message_says(message: Any, text: str | None) -> None:
+    assert text_of(message) == text
+
+
+TEXT = {"type": "text", "content": "a"}
+
+
+@pytest.mark.parametrize(
+    ("message", "plain"),
+    [
+        ({"role": "user", "content": "Go."}, True),
+        ({"role": "user", "content": "[1]"}, True),
+        ({"role": "user", "content": "Go.", "finish_reason": "stop"}, True),
+        ({"message": {"role": "user", "content": "Go."}}, True),
+        ({"role": "user", "parts": []}, True),
+        ({"role": "user", "parts": [TEXT, {"text": "a"}, {"type": "text", "text": "a"}]}, True),
+        ({"role": "tool", "content": "Go."}, False),
+        ({"role": "user", "content": "Go.", "name": "x"}, False),
+        ({"message": {"role": "user", "content": "Go."}, "x": 1}, False),
+        ({"role": "user", "content": '[{"type": "text"}]'}, False),
+        ({"role": "user", "content": '{"a": 1}'}, False),
+        ({"role": "user", "content": "Go.", "finish_reason": 3}, False),
+        ({"role": "user", "content": "Go.", "parts": []}, False),
+        ({"role": "user", "content": None, "parts": []}, False),
+        ({"role": "user", "content": []}, False),
+        ({"role": ["user"], "content": "a"}, False),
+        ({"role": "user"}, False),
+        ({"content": "a"}, False),
+        ({"role": "user", "parts": [TEXT, {"type": "image", "content": "a"}]}, False),
+        ({"role": "user", "parts": [TEXT, {"type": "text", "content": "[{"}]}, False),
+        ({"role": "user", "parts": [TEXT, {"text": '{"a'}]}, False),
+        ({"role": "user", "parts": [TEXT, {"text": "a", "x": 1}]}, False),
+        ({"role": "user", "parts": [TEXT, "a"]}, False),
+        ({"role": "user", "parts": [TEXT, {"text": 3}]}, False),
+    ],
+    ids=str,
+)
+def test_messages_that_are_text_and_nothing_else_are_not_looked_into(message: dict[str, Any], plain: bool) -> None:
+    assert is_plain(message) is plain
+    if plain:
+        found = find_parts(message)
+        assert (found.parts, found.unread) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("message", "role"),
+    [
+        ({"role": "user", "type": "x"}, "user"),
+        ({"role": "", "type": "x"}, "x"),
+        ({"role": 3, "kind": "request"}, ""),
+        ({"kind": "request"}, "request"),
+        ({"source": "planner", "type": "TextMessage"}, "planner"),
+        ({"message": {"role": "assistant"}}, "assistant"),
+        ({"data": {"role": "ai"}, "type": "x"}, "ai"),
+        ({"content": {"role": "model"}}, "model"),
+        ({"info": {"role": "user"}}, "user"),
+        ({"message": "a", "type": "x"}, "x"),
+        ({"type": 3}, ""),
+        ({}, ""),
+    ],
+    ids=str,
+)
+def test_the_role_of_a_message(message: dict[str, Any], role: str) -> None:
+    assert role_of(message) == role
+
+
+@pytest.mark.parametrize(
+    ("message", "author"),
+    [
+        ({"author": "planner"}, "planner"),
+        ({"author": "user"}, None),
+        ({"source": "planner", "type": "TextMessage"}, "planner"),
+        ({"source": "planner", "type": "ToolCallRequestEvent"}, "planner"),
+        ({"source": "planner", "type": "other"}, None),
+        ({"source": "planner"}, None),
+        ({"role": "assistant", "name": "planner"}, "planner"),
+        ({"role": "tool", "name": "look"}, None),
+        ({"type": "ai", "name": "planner"}, "planner"),
+        ({"type": "AIMessageChunk", "name": "planner"}, "planner"),
+        ({"kwargs": {"type": "ai", "name": "planner"}}, "planner"),
+        ({"data": {"type": "ai", "name": "planner"}}, "planner"),
+        ({"data": "planner"}, None),
+        ({"author": 3}, None),
+    ],
+    ids=str,
+)
+def test_the_agent_that_wrote_a_message(message: dict[str, Any], author: str | None) -> None:
+    assert author_of(message) == author
+
+
+@pytest.mark.parametrize(
+    ("message", "blank", "is_open_"),
+    [
+        ({"role": "assistant"}, True, True),
+        ({"role": "assistant", "content": None}, True, True),
+        ({"role": "assistant", "content": [None]}, True, True),
+        ({"role": "assistant", "content": []}, False, True),
+        ({"role": "assistant", "content": ""}, False, True),
+        ({"role": "assistant", "parts": [{"text": "a"}]}, False, True),
+        ({"role": "assistant", "text": "a"}, False, True),
+        ({"role": "assistant", "tool_calls": None}, True, False),
+        ({"role": "assistant", "refusal": "No."}, True, False),
+        ({"role": "assistant", "finish_reason": "stop"}, True, False),
+        ({"role": "assistant", "finish_reason": "tool_calls"}, True, True),
+        ({"role": "assistant", "stopReason": "toolUse"}, True, True),
+        ({"author": "a", "turnComplete": True}, True, False),
+        ({"author": "a", "actions": {"state": {"x": 1}}}, True, False),
+        ({"author": "a", "actions": {"state": {"x": 1}, "artifacts": {}}}, True, False),
+        ({"author": "a", "actions": {"state": {}}}, True, True),
+        ({"author": "a", "actions": "none"}, True, True),
+        ({"message": {"role": "assistant"}, "stop_reason": "end"}, True, False),
+    ],
+    ids=str,
+)
+def test_a_message_without_content_is_open_unless_it_says_why(
+    message: dict[str, Any], blank: bool, is_open_: bool
+) -> None:
+    assert (is_blank(message), is_open(message)) == (blank, is_open_)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_of_session"),
+    [
+        ({"type": "system", "subtype": "init"}, True),
+        ({"type": "system"}, False),
+        ({"type": "system", "subtype": "init", "role": "x"}, False),
+        ({"type": "result", "subtype": "success"}, True),
+        ({"type": "result", "subtype": "error"}, False),
+        ({"type": "result"}, False),
+        ({"type": "assistant"}, False),
+        ({"type": 3}, False),
+        ("system", False),
+    ],
+    ids=str,
+)
+def test_lines_about_a_session_are_no_messages(message: Any, is_of_session: bool) -> None:
+    assert is_about_session(message) is is_of_session
+
+
+def test_what_agents_write_beside_messages() -> None:
+    inside: list[dict[str, Any]] = [{"parent_tool_use_id": "1"}, {"isSidechain": True}, {"isSidechain": 1}, {}]
+    assert [calling_id(each) for each in inside] == ["1", "", None, None]
+    asides: list[dict[str, Any]] = [{"is_demo": True}, {"partial": True, "author": "a"}, {"type": "tool-input-delta"}]
+    messages: list[dict[str, Any]] = [
+        {"is_demo": 1},
+        {"partial": True},
+        {"partial": False, "author": "a"},
+        {"type": "tool-call"},
+    ]
+    assert [is_aside(each) for each in [*asides, *messages]] == [True] * 3 + [False] * 4
+    asked: dict[str, Any] = {"1": {}}
+    assert unconfirmed({"actions": {"requested_tool_confirmations": asked}}) == asked
+    assert unconfirmed({"actions": {"requestedToolConfirmations": asked}}) == asked
+    assert unconfirmed({"actions": {"requestedToolConfirmations": ["1"]}}) == {}
+    assert unconfirmed({"actions": []}) == {}
+
+
+@pytest.mark.parametrize(
+    ("message", "error", "refused"),
+    [
+        ({"toolUseResult": "User rejected tool use"}, None, True),
+        ({"toolUseResult": "ok"}, None, False),
+        ({}, "The user doesn't want to proceed with this tool use. The tool use was rejected (x)", True),
+        (
+            {"toolCallResult": {"status": "cancelled"}},
+            f"{CANCELLED} did not allow tool call",
+            True,
+        ),
+        ({"toolCallResult": {"status": "cancelled"}}, f"{CANCELLED} cancelled", False),
+        ({"toolCallResult": {"status": "error"}}, f"{CANCELLED} denied execution", False),
+        ({"toolCallResult": "cancelled"}, f"{CANCELLED} denied execution", False),
+        ({}, UNCONFIRMED[0], False),
+    ],
+    ids=str,
+)
+def test_a_user_did_not_allow_a_call(message: dict[str, Any], error: str | None, refused: bool) -> None:
+    assert is_refused(message, CallRecord("look", error=error)) is refused
+
+
+CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+OTHER = {"id": "2", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("step", "names", "results"),
+    [
+        ({"tool_calls": [CALL], "observations": "Observation:\nok"}, ["look"], [("look", "1", "ok", None)]),
+        ({"tool_calls": [CALL], "observations": None, "action_output": 7}, ["look"], [("look", "1", 7, None)]),
+        ({"tool_calls": [CALL], "observations": None}, ["look"], [("look", "1", NOTHING, None)]),
+        ({"tool_calls": [CALL, OTHER], "observations": "ok"}, ["look", "find"], []),
+        (
+            {"tool_calls": [CALL, OTHER], "observations": "", "error": {"message": "in 'find'"}},
+            ["look", "find"],
+            [("find", "2", NOTHING, "in 'find'")],
+        ),
+        (
+            {"tool_calls": [CALL, OTHER], "observations": "", "error": "in 'find' and 'look'"},
+            ["look", "find"],
+            [],
+        ),
+        ({"tool_calls": [CALL], "observations": "", "error": "x"}, ["look"], [("look", "1", NOTHING, "x")]),
+        ({"tool_calls": [CALL], "observations": "", "error": {"code": 3}}, ["look"], [("look", "1", NOTHING, None)]),
+        ({"model_output_message": {"tool_calls": [CALL]}, "error": "x"}, ["look"], [("look", "1", NOTHING, "x")]),
+        (
+            {"tool_calls": [OTHER], "model_output_message": {"tool_calls": [CALL]}},
+            ["find"],
+            [("find", "2", NOTHING, None)],
+        ),
+        ({"tool_calls": [3], "observations": "ok"}, [], []),
+        ({"tool_calls": "look", "observations": "ok"}, [], []),
+    ],
+    ids=str,
+)
+def test_a_step_of_smolagents_has_calls_and_the_result_of_one(
+    step: dict[str, Any], names: list[str], results: list[Any]
+) -> None:
+    calls, found = read_step({"step_number": 1, **step})
+
+    assert is_step({"step_number": 1, **step})
+    assert not is_step(step)
+    assert [call.name for call in calls] == names
+    assert [(each.name, each.call_id, each.output, each.error) for each in found] == results
+    assert [each.failed for each in found] == ["error" in step for _ in found]
+
+
+def test_arguments_are_written_alike_where_they_are_equal() -> None:
+    assert key_of({"a": 1, "b": {"d": [2], "c": 3}}) == key_of({"b": {"c": 3, "d": [2]}, "a": 1})
+    assert key_of({"a": None}) != key_of({"a": float("nan")})
+    assert key_of({"b": None, "a": [{"d": 1, "c": 2}]}) == key_of({"a": [{"c": 2, "d": 1}], "b": None})
+    assert key_of({"a": 2**70, "b": 1}) == key_of({"b": 1, "a": 2**70})
+    assert key_of(NOTHING) != key_of({})
+
+
+def test_a_result_may_be_of_a_call_unless_its_name_or_id_is_another() -> None:
+    def may(result: dict[str, Any], call: dict[str, Any]) -> bool:
+        return may_answer(CallRecord(**{"name": "", **result}), CallRecord(**{"name": "look", **call}))
+
+    assert may({}, {})
+    assert may({"name": "look"}, {"call_id": "1"})
+    assert not may({"name": "find"}, {})
+    assert may({"call_id": "1"}, {})
+    assert not may({"call_id": "1"}, {"call_id": "2"})
+    assert may({"call_id": "1"}, {"call_id": "fc_2"})
+
+
+def test_results_without_ids_are_paired_where_there_is_one_possibility() -> None:
+    def paired(results: list[tuple[str, Any]], calls: str) -> list[tuple[str, Any]]:
+        given = [CallRecord(name, output=output) for name, output in results]
+        pairs = only_pairing(given, [CallRecord(name, call_id=str(place)) for place, name in enumerate(calls)])
+        return sorted([(call.name + str(call.call_id), result.output) for call, result in pairs])
+
+    assert paired([("a", 1), ("b", 2)], "ba") == [("a1", 1), ("b0", 2)]
+    assert paired([("a", 1)], "aa") == []
+    assert paired([("a", 1), ("a", 2)], "aa") == []
+    assert paired([("a", 1), ("a", 1)], "aa") == [("a0", 1), ("a1", 1)]
+    assert paired([("a", 1), ("a", 1)], "aaa") == []
+    assert paired([("a", 1), ("a", 1)], "a") == []
+    assert paired([("", 1), ("a", 2)], "ab") == [("a0", 2), ("b1", 1)]
+    assert paired([("a", 1), ("b", 2)], "aab") == [("b2", 2)]
+    assert paired([("a", 1)] * 65, "a" * 65) == []
+    assert len(paired([("a", 1)] * 64, "a" * 64)) == 64
+
+
+@pytest.mark.parametrize(
+    ("document", "messages"),
+    [
+        ([{"a": 1}, {"b": 2}], [{"a": 1}, {"b": 2}]),
+        ([[{"a": 1}]], [{"a": 1}]),
+        ([[{"a": 1}], []], [[{"a": 1}], []]),
+        ({"messages": [{"a": 1}]}, [{"a": 1}]),
+        ({"messages": [[{"a": 1}]]}, [{"a": 1}]),
+        ({"messages": [], "events": [{"a": 1}]}, [{"a": 1}]),
+        ({"messages": ["a"]}, [{"messages": ["a"]}]),
+        ({"choices": [[{"a": 1}]]}, [[{"a": 1}]]),
+        ({"items": [{"a": 1}]}, [{"a": 1}]),
+        ({"items": [{"a": 1}], "role": "user"}, [{"items": [{"a": 1}], "role": "user"}]),
+        ({"role": "user"}, [{"role": "user"}]),
+        ("a", ["a"]),
+    ],
+    ids=str,
+)
+def test_a_document_is_a_list_of_messages_holds_one_or_is_a_message(document: Any, messages: list[Any]) -> None:
+    assert messages_of(document) == messages
+
+
+@pytest.mark.parametrize(
+    ("message", "known"),
+    [
+        ({"role": "user"}, True),
+        ({"author": "a"}, True),
+        ({"tool_calls": []}, True),
+        ({"task": "Go."}, True),
+        ({"type": "x", "content": "a"}, True),
+        ({"type": "x", "uuid": "a"}, True),
+        ({"type": "x"}, False),
+        ({"type": 3, "content": "a"}, False),
+        ({"content": "a"}, False),
+        ({"body": {"role": "user"}}, False),
+        ({"body": CALL}, True),
+        ("user", False),
+    ],
+    ids=str,
+)
+def test_a_list_has_messages_where_one_has_a_role_a_call_or_a_type_with_content(message: Any, known: bool) -> None:
+    assert has_messages([3, message]) is known
+
+
+def test_a_call_that_a_message_repeats_is_one_and_an_id_that_calls_share_is_none() -> None:
+    def calls(**message: Any) -> list[tuple[str, str | None]]:
+        return [(call.name, call.call_id) for call in exchange_of({"role": "assistant", **message}).calls]
+
+    def block(name: str, call_id: str) -> dict[str, Any]:
+        return {"type": "tool_use", "id": call_id, "name": name, "input": {}}
+
+    look, find = ("look", "1"), ("find", "2")
+    assert calls(tool_calls=[CALL]) == [look]
+    assert calls(tool_calls=[CALL, OTHER]) == [look, find]
+    assert calls(tool_calls=[CALL, CALL]) == [("look", None)] * 2
+    assert calls(tool_calls=[CALL], content=[block("look", "1")]) == [look]
+    assert calls(tool_calls=[CALL], content=[block("find", "2")]) == [look, find]
+    assert calls(tool_calls=[CALL], content=[block("look", "2")]) == [look]
+    assert calls(tool_calls=[CALL], content=[block("find", "1")]) == [look]
+    assert calls(content=[block("look", "1"), block("find", "2")]) == [look, find]
+    assert calls(content=[block("look", "1"), block("look", "1")]) == [("look", None)] * 2
+    assert calls(content=[block("look", "1")], parts=[block("look", "1")]) == [look]
