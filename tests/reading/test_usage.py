@@ -9,6 +9,9 @@ from tests.reading.traces import call, request, span
 from tests.sampling import examples
 
 from rightcall import read, read_messages
+from rightcall.reading.runs._span_tree import ReadSpan
+from rightcall.reading.runs._tokens import counts_in, stated_tokens, tokens_of
+from rightcall.reading.spans import CallRecord
 from rightcall.values.trajectory import Usage
 
 
@@ -284,3 +287,162 @@ def test_recorded_runs_of_the_same_model_took_the_same_tokens(run: str) -> None:
 
     assert (used.input_tokens, used.output_tokens) == (60, 30)
     assert used.duration_ns
+
+
+def counted(
+    name: str,
+    role: str = "model",
+    given: Any = None,
+    made: Any = None,
+    parent: str | None = None,
+    scope: str = "one",
+    times: tuple[int | None, int | None] = (0, 9),
+    **attributes: Any,
+) -> tuple[ReadSpan, str]:
+    """A span with its counts, and the role it has."""
+    counts = {"gen_ai.usage.input_tokens": given, "gen_ai.usage.output_tokens": made, **attributes}
+    held = {key: count for key, count in counts.items() if count is not None}
+    call = CallRecord(name) if role == "call" else None
+    return ReadSpan(name, "t", name, parent, *times, held, scope=scope, call=call), role
+
+
+def tokens(*spans: tuple[ReadSpan, str]) -> tuple[int | None, int | None]:
+    roles: Any = {id(span): role for span, role in spans if role in ("agent", "model")}
+    return tokens_of([span for span, _ in spans], roles)
+
+
+TOP = counted("top", "agent")
+
+
+@pytest.mark.parametrize(
+    ("spans", "sums"),
+    [
+        ([counted("a")], (None, None)),
+        ([counted("a", "model", 10, 5)], (10, 5)),
+        ([counted("a", "model", 0, 5)], (0, 5)),
+        ([counted("a", "model", 10)], (10, None)),
+        ([counted("a", "", 10, 5)], (None, None)),
+        ([counted("a", "agent", 10, 5)], (10, 5)),
+        ([counted("a", "model", 10, 5), counted("b", "model", 1, 2, times=(20, 29))], (11, 7)),
+        ([counted("a", "model", 10, 5), counted("b", "model", 1, times=(20, 29))], (11, None)),
+        ([counted("a", "model", 10, 5), counted("b", "model", 1, 2)], (None, None)),
+        ([counted("a", "model", 10, 5), counted("b", times=(20, 29))], (None, None)),
+        # The sum of an agent: repeated, too small, too large, of calls without counts, around one without.
+        ([counted("a", "agent", 10, 5), counted("b", "model", 10, 5, "a")], (10, 5)),
+        ([counted("a", "agent", 9, 5), counted("b", "model", 10, 5, "a")], (10, 5)),
+        ([counted("a", "agent", 11, 5), counted("b", "model", 10, 5, "a")], (None, 5)),
+        ([counted("a", "agent", 11, 5), counted("b", "model", None, None, "a")], (11, 5)),
+        ([counted("a", "agent", 11, 5), counted("b", "model", 10, 5, "a"), counted("c", parent="a")], (11, 5)),
+        ([counted("a", "agent", 9, 5), counted("b", "model", 10, 5, "a"), counted("c", parent="a")], (None, 5)),
+        # A call of a model that another is inside of, once or twice.
+        ([counted("a", "model", 10, 5), counted("b", parent="a")], (10, 5)),
+        ([counted("a", "model", 10, 5), counted("b", parent="a"), counted("c", parent="a")], (None, None)),
+        ([counted("a"), counted("b", "model", 10, 5, "a")], (10, 5)),
+        # A tool in which an agent worked: the sum of the agent outside may have it or not.
+        ([TOP, counted("t", "call", parent="top"), counted("b", "model", 10, 5, "t")], (10, 5)),
+        (
+            [counted("a", "agent", 10, 5), counted("t", "call", parent="a"), counted("b", "model", 4, 2, "t")],
+            (None, None),
+        ),
+        (
+            [counted("a", "agent", 3, 1), counted("t", "call", parent="a"), counted("b", "model", 4, 2, "t")],
+            (7, 3),
+        ),
+        (
+            [
+                counted("a", "agent", 14, 7),
+                counted("m", "model", 10, 5, "a"),
+                counted("t", "call", parent="a"),
+                counted("b", "model", 4, 2, "t"),
+            ],
+            (14, 7),
+        ),
+        (
+            [
+                counted("a", "agent", 15, 7),
+                counted("m", "model", 10, 5, "a"),
+                counted("t", "call", parent="a"),
+                counted("b", "model", 4, 2, "t"),
+            ],
+            (None, 7),
+        ),
+        # Parents that form a ring, and parents that were lost.
+        ([counted("a", "model", 1, 1, "b"), counted("b", "model", 1, 1, "a")], (None, None)),
+        ([counted("a", "model", 1, 1, "a")], (1, 1)),
+        ([counted("a", "agent", 10, 5), counted("b", "model", 10, 5, "lost", times=(1, 2))], (None, None)),
+        ([counted("a", "agent", 9, 5), counted("b", "model", 10, 4, "lost", times=(1, 2))], (19, None)),
+        ([counted("a", "agent", 10, 5), counted("b", "model", 10, 5, "lost", times=(1, 10))], (20, 10)),
+        ([counted("a", "agent", 10, 5), counted("b", "model", 10, 5, "lost", times=(1, None))], (None, None)),
+        ([counted("a", "model", 10, 5), counted("b", "model", 10, 5, "lost", times=(20, 29))], (20, 10)),
+    ],
+)
+def test_tokens_are_those_of_all_calls_of_models_or_not_known(
+    spans: list[tuple[ReadSpan, str]], sums: tuple[int | None, int | None]
+) -> None:
+    assert tokens(*spans) == sums
+
+
+ID = "gen_ai.response.id"
+
+
+@pytest.mark.parametrize(
+    ("other", "given"),
+    [
+        (counted("b", "model", 10, 5, scope="two", times=(1, 8)), 10),
+        (counted("b", "model", 10, 5, scope="two", times=(9, 12)), 20),
+        (counted("b", "model", 10, 5, scope="two", times=(8, 12)), 10),
+        (counted("b", "model", 11, 5, scope="two", times=(1, 8)), 21),
+        (counted("b", "model", 10, 6, scope="two", times=(1, 8)), 20),
+        (counted("b", "model", 10, None, scope="two", times=(1, 8)), None),
+        (counted("b", "model", 10, 5, scope="two", times=(1, None)), None),
+        (counted("b", "model", 10, 5, scope="", times=(1, 8)), 10),
+        (counted("b", "model", 10, 5, scope="two", times=(1, 8), **{ID: "r"}), 10),
+        (counted("b", "model", None, None, scope="two", times=(1, 8)), None),
+    ],
+)
+def test_another_instrumentation_records_the_same_call_where_counts_and_times_agree(
+    other: tuple[ReadSpan, str], given: int | None
+) -> None:
+    # Beside each other, so that neither is inside the other: the same parent, which was lost.
+    assert tokens(counted("a", "model", 10, 5), other)[0] == given
+
+
+def test_the_id_of_a_response_tells_which_records_are_of_one_call() -> None:
+    def pair(first: Any, second: Any, scope: str = "two", given: int = 10) -> int | None:
+        one = counted("a", "model", 10, 5, **{ID: first})
+        return tokens(one, counted("b", "model", given, 5, scope=scope, times=(20, 29), **{ID: second}))[0]
+
+    assert pair("r", "r") == 10
+    assert pair("r", "s") == 20
+    assert pair("r", None) == 20
+    assert pair('""', '""') == 20
+    assert pair("r", "r", given=11) is None
+    assert pair("r", "r", scope="one") == 20
+
+
+@pytest.mark.parametrize(
+    ("attributes", "stated"),
+    [
+        ({}, (None, None)),
+        ({"gen_ai.usage.input_tokens": 3}, (3, None)),
+        ({"llm.token_count.completion": 3}, (None, 3)),
+        ({"gen_ai.usage.input_tokens": "3", "ai.usage.outputTokens": 4.0}, (3, 4)),
+        ({"gen_ai.usage.input_tokens": "x", "gen_ai.usage.prompt_tokens": 3}, (3, None)),
+        ({"gen_ai.usage.input_tokens": True}, (None, None)),
+        ({"gen_ai.usage.input_tokens": -1}, (None, None)),
+        ({"gen_ai.usage.input_tokens": 0}, (0, None)),
+        ({"gen_ai.usage.input_tokens": 10**15}, (10**15, None)),
+        ({"gen_ai.usage.input_tokens": 10**15 + 1}, (None, None)),
+        ({"gen_ai.usage.input_tokens": "1" * 15}, (int("1" * 15), None)),
+        ({"gen_ai.usage.input_tokens": "1" * 16}, (None, None)),
+        ({"gen_ai.usage.input_tokens": 3, "gen_ai.operation.name": "embeddings"}, (None, None)),
+        ({"gen_ai.usage.input_tokens": 3, "mlflow.spanType": '"EMBEDDING"'}, (None, None)),
+        ({"gen_ai.usage.input_tokens": 3, "gen_ai.operation.name": "chat"}, (3, None)),
+    ],
+    ids=str,
+)
+def test_what_a_span_states_of_tokens(attributes: dict[str, Any], stated: Any) -> None:
+    assert stated_tokens(ReadSpan("a", attributes=attributes)) == stated
+    kept = counts_in({**attributes, "input.value": "long"})
+    assert "input.value" not in kept
+    assert stated_tokens(ReadSpan("a", attributes=kept)) == stated
