@@ -12,6 +12,10 @@ from tests.walls import for_each
 
 from rightcall import read, read_messages
 from rightcall.limits import KEEPING_MESSAGES, Limits
+from rightcall.reading.messages import exchanges_of
+from rightcall.reading.runs._said import Recorded, _figures, _timed, _Told, _told_by, _uses, _writer_of
+from rightcall.reading.runs._span_tree import ReadSpan, Tree
+from rightcall.reading.runs._turns import Conversations, Turns
 from rightcall.values.trajectory import Message, Trajectory
 
 USER = {"role": "user", "parts": [{"type": "text", "content": "Where is my order?"}]}
@@ -185,3 +189,144 @@ def test_texts_of_an_agent_have_the_figures_of_its_models() -> None:
 
     last = run.messages[-1]
     assert (last.text, last.input_tokens, last.output_tokens) == ("Trip booked.", 105, 76)
+
+
+def stated(
+    name: str, times: tuple[int | None, int | None] = (0, 9), parent: str | None = None, scope: str = "one", **more: Any
+) -> ReadSpan:
+    held = {key.replace("__", "."): value for key, value in more.items()}
+    return ReadSpan(name, "t", name, parent, *times, held, scope=scope)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (_Told(stated("b", (1, 8), scope="two"), "Hi.", 0, 1, 2), True),
+        (_Told(stated("b", (1, 8), scope="one"), "Hi.", 0, 1, 2), False),
+        (_Told(stated("b", (9, 12), scope="two"), "Hi.", 0, 1, 2), False),
+        (_Told(stated("b", (8, 12), scope="two"), "Hi.", 0, 1, 2), True),
+        (_Told(stated("b", (-5, 0), scope="two"), "Hi.", 0, 1, 2), False),
+        (_Told(stated("b", (-5, 1), scope="two"), "Hi.", 0, 1, 2), True),
+        (_Told(stated("b", (None, 8), scope="two"), "Hi.", 0, 1, 2), False),
+        (_Told(stated("b", (1, None), scope="two"), "Hi.", 0, 1, 2), False),
+        (_Told(stated("b", (1, 8), scope="two"), "Ho.", 0, 1, 2), True),
+        (_Told(stated("b", (1, 8), scope="two"), "Ho.", 0, 1, 3), False),
+        (_Told(stated("b", (1, 8), scope="two"), "Hi.", 1, 1, 3), False),
+        (_Told(stated("b", (1, 8), scope="two"), "Hi.", 0, None, None), True),
+        (_Told(stated("b", (1, 8), scope="two"), "Ho.", 0, None, None), False),
+    ],
+)
+def test_two_instrumentations_tell_of_one_call_at_one_time_in_the_same_words_or_tokens(
+    other: _Told, same: bool
+) -> None:
+    assert _Told(stated("a"), "Hi.", 0, 1, 2).is_same_as(other) is same
+    assert other.is_same_as(_Told(stated("a"), "Hi.", 0, 1, 2)) is same
+
+
+def test_calls_without_known_tokens_are_not_the_same_for_that() -> None:
+    first = _Told(stated("a"), "Hi.", 0, None, None)
+    second = _Told(stated("b", scope="two"), "Ho.", 0, None, None)
+
+    assert not first.is_same_as(second)
+
+
+@pytest.mark.parametrize(
+    ("spans", "figures"),
+    [
+        ([{}], (None, None, None, None)),
+        ([{"gen_ai__request__model": "m"}], ("m", None, None, None)),
+        ([{"gen_ai__request__model": "m", "gen_ai__response__model": "m-2"}], ("m-2", None, None, None)),
+        ([{"gen_ai__response__model": "unknown", "gen_ai__request__model": '"m"'}], ("m", None, None, None)),
+        ([{"gen_ai__response__model": 3}, {"model_name": "m" * 201}], ("m" * 200, None, None, None)),
+        ([{"gen_ai__usage__input_tokens": 1}, {"gen_ai__usage__output_tokens": 2}], (None, 1, 2, None)),
+        ([{"gen_ai__usage__input_tokens": 0}, {"gen_ai__usage__input_tokens": 2}], (None, 0, None, None)),
+        ([{"gen_ai__usage__cost": 0.5}], (None, None, None, 0.5)),
+        ([{"gen_ai__usage__cost": 0}], (None, None, None, 0.0)),
+        ([{"gen_ai__usage__cost": -1}, {"llm__cost__total": 2}], (None, None, None, 2.0)),
+        ([{"gen_ai__usage__cost": True}, {"operation__cost": 1e9}], (None, None, None, None)),
+    ],
+    ids=str,
+)
+def test_the_first_span_that_states_a_figure_counts(spans: list[dict[str, Any]], figures: Any) -> None:
+    found = _figures([stated("a", **each) for each in spans])
+
+    assert (found["model"], found["input_tokens"], found["output_tokens"], found["cost"]) == figures
+
+
+@pytest.mark.parametrize(
+    ("message", "told_by"),
+    [
+        ({}, (None, None, None)),
+        ({"model": "m", "usage": {"input_tokens": 1, "output_tokens": 2}}, ("m", 1, 2)),
+        ({"usage": {"prompt_tokens": 1, "completion_tokens": 0}}, (None, 1, 0)),
+        ({"message": {"model": "m" * 201, "usage": {"input_tokens": 1}}}, ("m" * 200, 1, None)),
+        ({"message": "Hi.", "usage": 3, "model": 4}, (None, None, None)),
+        ({"usage": {"input_tokens": True, "output_tokens": -1}}, (None, None, None)),
+        ({"usage": {"input_tokens": 1.5, "output_tokens": 10**15}}, (None, None, None)),
+    ],
+    ids=str,
+)
+def test_a_message_of_a_log_may_state_its_model_and_tokens(message: dict[str, Any], told_by: Any) -> None:
+    assert tuple(_told_by(message).values()) == told_by
+
+
+@pytest.mark.parametrize(
+    ("message", "writer"),
+    [
+        ({"role": "user", "content": "Hi."}, "user"),
+        ({"role": "assistant", "content": "Hi."}, "model"),
+        ({"role": "SYSTEM", "content": "Hi."}, "system"),
+        ({"role": "developer", "content": "Hi."}, "system"),
+        ({"event.name": "gen_ai.system.message", "content": "Hi."}, "system"),
+        ({"role": "tool", "tool_call_id": "1", "content": "ok"}, None),
+        ({"role": "user", "content": [{"type": "tool_use", "id": "1", "name": "look", "input": {}}]}, "user"),
+        ({"type": "tool_use", "id": "1", "name": "look", "input": {}}, "model"),
+        ({"content": "Hi."}, None),
+    ],
+    ids=str,
+)
+def test_who_said_what(message: dict[str, Any], writer: str | None) -> None:
+    assert [_writer_of(each) for each in exchanges_of([message])] == [writer]
+
+
+def test_of_nested_records_the_innermost_is_the_call_and_a_span_around_several_is_a_loop() -> None:
+    loop, first, inner = stated("loop"), stated("a", (5, 6), "loop"), stated("b", (5, 6), "a")
+    second, late = stated("c", (1, 2), "loop"), stated("d", (None, None))
+    spans = [loop, first, inner, late, second]
+    roles: Any = {id(span): "model" for span in spans}
+    run = Recorded(spans, roles, Tree(spans, roles), Turns(), Conversations(spans, roles, ()), (), ())
+
+    assert [(use.span.name, [each.name for each in use.around]) for use in _uses(run)] == [
+        ("c", []),
+        ("b", ["a"]),
+        ("d", []),
+    ]
+
+
+def test_figures_of_spans_belong_to_a_log_with_as_many_calls_of_models() -> None:
+    told_ = (
+        Message(writer="user", text="Go."),
+        Message(writer="model", text="Hi.", turn=1),
+        Message(writer="model", text="Ho."),
+    )
+    recorded = (Message(writer="model", input_tokens=1), Message(writer="model", input_tokens=2, turn=3))
+
+    assert _timed(told_, recorded) == (
+        Message(writer="user", text="Go."),
+        Message(writer="model", text="Hi.", turn=1, input_tokens=1),
+        Message(writer="model", text="Ho.", turn=3, input_tokens=2),
+    )
+    assert _timed(told_, recorded[:1]) == told_
+
+
+def test_messages_of_models_without_times_come_after_those_before_them() -> None:
+    timeless: dict[str, Any] = {"startTimeUnixNano": "", "endTimeUnixNano": ""}
+    said = model(5, [USER], [TOLD], parent=1)
+    run = kept(request(agent(1, endTimeUnixNano="9000"), call(2, parent=1), call(4, parent=1), said))
+    assert [each.at for each in run.messages] == [2, 2]
+    untimed = kept(
+        request(agent(1), call(2, parent=1, **timeless), call(4, parent=1), model(5, [USER], [TOLD], parent=1))
+    )
+    assert [each.at for each in untimed.messages] == [0, 0]
+    late = kept(request(agent(1), call(2, parent=1), model(5, [USER], [TOLD], parent=1, **timeless)))
+    assert [each.at for each in late.messages] == [0, 0]
