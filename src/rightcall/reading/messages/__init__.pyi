@@ -19,3 +19,4 @@ from ._span_messages import (
     messages_in as messages_in,
     messages_in_event as messages_in_event,
 )
+from ._step_parts import IN_CODE as IN_CODE

@@ -39,8 +39,12 @@ of Aider."""
 _PYTHON_CALLS = lazy_pattern(r"\s*\[\s{0,8}[A-Za-z_][\w.]{0,99}\(\s{0,8}(?:\)|\w{1,60}\s{0,4}=)")
 """The beginning of a list of Python calls, which is the whole text (Llama, ToolACE, BFCL)."""
 
-_THOUGHT = lazy_pattern(r"^[ \t]*Thought(?: \d+)?:", re.M)
-_ACTION = lazy_pattern(r"^[ \t]*Action(?: \d+)?:", re.M)
+_THOUGHT = lazy_pattern(r"^[ \t]*(?:Thought|THOUGHT|Think)(?: \d+)?:", re.M)
+_ACTION = lazy_pattern(r"^[ \t]*(?:Action|ACTION|Act)(?: \d+)?:", re.M)
+_BARE_ACTION = lazy_pattern(
+    r"\AACTION: [a-z]|^Act: (?:answer|bash|finish)\b|^Action: (?:Operation\s{0,4}```|[a-z]\w{0,60}\()", re.M
+)
+"""An action without a thought before it: ALFWorld, and the tasks of AgentBench."""
 _COMMAND = lazy_pattern(r"\s*(?:THOUGHT:|DISCUSSION\b|Think:)[^`]*```")
 """A command in a block of text, after the thought that leads to it (mini-SWE-agent, SWE-agent, AgentBench)."""
 _OBSERVATION = lazy_pattern(
@@ -52,7 +56,7 @@ _OBSERVATION = lazy_pattern(
 """How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
 
 
-_ACTING_MARKS = ("<", "[", "{", "`", "Action", "Call: ", ">>>", "exitcode: ", "to=functions.", '"action"')
+_ACTING_MARKS = ("<", "[", "{", "`", "Act", "ACTION", "Call: ", ">>>", "exitcode: ", "to=functions.", '"action"')
 """A text without any of these matches no pattern for texts of models."""
 _OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
 _PROMPT = "bash-$"
@@ -81,6 +85,8 @@ def acts_by_text(text: str) -> bool:
     if not any([mark in text for mark in _ACTING_MARKS]):
         return False  # plain words, which most texts are: seen faster than by the patterns
     if _COMMAND.match(text) or (_ACTION.search(text) and _THOUGHT.search(text)):
+        return True
+    if _BARE_ACTION.search(text):
         return True
     if _PYTHON_CALLS.match(text) and text.rstrip().endswith(")]"):
         return True

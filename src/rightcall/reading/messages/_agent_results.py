@@ -207,6 +207,33 @@ def ragas_logs(sample: dict[str, Any]) -> list[Log]:
     return [Log(messages, about=sample)]
 
 
+def is_chat_result(document: Any) -> bool:
+    """Whether a document is the result of a chat of AutoGen 0.2 and AG2."""
+    held = plain(document)
+    return {"chat_history", "summary", "cost"} <= held.keys() and isinstance(held["chat_history"], list)
+
+
+def chat_result_logs(result: dict[str, Any]) -> list[Log]:
+    """Return the log of a chat. The agent that began it, and speaks for the user, has the role of the assistant."""
+    messages = result["chat_history"]
+    if messages and plain(messages[0]).get("role") == "assistant" and not _asks(messages[0]):
+        messages = [_turned(message) for message in messages]
+    return [Log(messages, about=result)]
+
+
+_TURNED = {"assistant": "user", "user": "assistant"}
+
+
+def _turned(message: Any) -> Any:
+    role = word(plain(message).get("role"))
+    return {**message, "role": _TURNED[role]} if role in _TURNED and not _asks(message) else message
+
+
+def _asks(message: Any) -> bool:
+    """Whether a message asks for calls: it has the role of the assistant, whoever wrote it."""
+    return bool(message.get("tool_calls") or message.get("function_call"))
+
+
 _DEEPEST_STATE = 12  # a team in a team in a society of mind has 9
 
 

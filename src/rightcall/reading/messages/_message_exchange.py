@@ -23,7 +23,7 @@ from ._asides import (
 )
 from ._part_finder import FoundPart, FoundParts, find_parts
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
-from ._step_parts import is_step, read_step
+from ._step_parts import IN_CODE, is_step, read_step
 from ._unknown_calls import unknown_block, unknown_item, unknown_step, unnamed_call
 
 _LISTS = (
@@ -90,7 +90,8 @@ class Exchange:
         """Whether the message is the user's."""
         if self._of_user is None:
             is_other = self.calls or self.results or self.parent_id is not None or self.writer != "user"
-            self._of_user = not is_other and not self.is_note
+            is_act = bool(self.of_user) and not self.text  # a simulated user that uses a tool says nothing
+            self._of_user = not is_other and not is_act and not self.is_note
         return self._of_user
 
     @property
@@ -152,8 +153,17 @@ def messages_of(document: Any) -> list[Any]:
             if key == "items" and "role" in document:
                 continue
             if isinstance(held, list) and held and all([isinstance(item, (dict, list)) for item in held]):
-                return messages_of(held) if key != "choices" else held
+                return messages_of(held) if key != "choices" else _chosen(document, held)
     return [document]
+
+
+def _chosen(response: dict[str, Any], choices: list[Any]) -> list[Any]:
+    """Return the answers of a response; the response itself if there are several, of which one asks for a call.
+
+    A log does not tell which of several answers was used. The response as a message is not understood.
+    """
+    several = len(choices) > 1 and any([find_parts(choice).parts for choice in choices if isinstance(choice, dict)])
+    return [response] if several else choices
 
 
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
@@ -202,6 +212,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     if is_step(message):
         exchange.calls, exchange.results = read_step(message)
         exchange.unread = "" if exchange.calls else unknown_step(message)
+        exchange.acts = any([call.format == IN_CODE for call in exchange.calls])
         return exchange
     found = find_parts(message)
     exchange.item = bool(found.parts) and found.parts[0].document is message
@@ -238,6 +249,7 @@ def _read_parts(exchange: Exchange, found: FoundParts) -> None:
                 exchange.item = True
         else:
             record.unread = "" if record.name else unknown_block("tool_calls", place.document)
+            record.step = place.step
             calls.append((record, place))
     exchange.calls = _once(calls)
 

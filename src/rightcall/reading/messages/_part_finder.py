@@ -35,6 +35,8 @@ _HOLDERS = (
 )
 _LISTED = frozenset({"tool_calls", "invalid_tool_calls"})
 _DEPTH = 6
+_STEP_BEGINS = "step-start"
+"""The type of the part before those of a step, in messages of several steps (Vercel's AI SDK 5, OpenCode)."""
 
 
 class FoundPart(NamedTuple):
@@ -46,17 +48,28 @@ class FoundPart(NamedTuple):
     """Whether it is in the message's list of calls."""
     among: int
     """The number of the list that it is an item of."""
+    step: int
+    """The step of the message that it is in."""
 
 
 class FoundParts:
     """The calls and results found in a message, and the first item that may be one and is of no known format."""
 
-    __slots__ = ("lists", "parts", "unread")
+    __slots__ = ("lists", "number", "parts", "step", "unread")
 
     def __init__(self) -> None:
         self.parts: list[FoundPart] = []
         self.unread = ""
         self.lists = 0
+        self.step = 0
+        self.number: Any = None
+
+    def add(self, document: Mapping[str, Any], part: Part, listed: bool, among: int) -> None:
+        """Add a part. What comes after a result, or has another number of a step, was asked for later."""
+        number = document.get("step")  # of Vercel's AI SDK 4, whose messages hold several steps
+        if part.kind == "result" or number != self.number:
+            self.step, self.number = self.step + 1, number
+        self.parts.append(FoundPart(document, part, listed, among, self.step))
 
 
 def find_parts(message: Mapping[str, Any]) -> FoundParts:
@@ -72,7 +85,7 @@ def _find_parts(document: Mapping[str, Any], found: FoundParts, depth: int, list
     may_have_list = "tool_responses" in document or "message_type" in document
     part = part_of(document) if not may_have_list or not _has_list_beside(document) else None
     if part is not None:
-        found.parts.append(FoundPart(document, part, listed, among))
+        found.add(document, part, listed, among)
         return
     if depth >= _DEPTH:
         return
@@ -112,12 +125,13 @@ def _find_in_list(key: str, items: list[Any], found: FoundParts, depth: int, wri
             item = _opened(item)  # OpenInference's AutoGen: each result as JSON text
         before = len(found.parts)
         if item.__class__ is dict:
+            found.step += item.get("type") == _STEP_BEGINS
             _find_parts(item, found, depth + 1, key in _LISTED, among)
         if len(found.parts) > before or (written and is_data(key, item)):
             continue
         part = partial_part(key, item)
         if part is not None:
-            found.parts.append(FoundPart(item, part, key == "tool_calls", among))
+            found.add(item, part, key == "tool_calls", among)
         else:
             found.unread = found.unread or unknown_block(key, item)
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ._argument_keys import key_of
-from ._log import Log, decoded, listed, plain, said, word
+from ._log import Log, decoded, listed, plain, returned, said, word
 from ._message_exchange import exchange_of, has_messages
 from ._parts import text_of, writer_of
 
@@ -28,6 +28,7 @@ _PAIRS = (
 _ASKED = ("messages", "contents", "input")
 _ANSWERED = frozenset({"choices", "candidates", "output", "content", "error", "stopReason"})
 _ROWS = frozenset({"request", "response", "request_body", "response_body", "outputBodyJson"})
+_EVENT = "ToolCall"
 _SESSIONS = ("session_id", "trace_id", "Helicone-Session-Id", "litellm_session_id", "litellm_trace_id")
 
 
@@ -106,11 +107,31 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
         latest[_states(talk.messages)[-1]] = talk
         if row.response_id:
             by_response[row.response_id] = talk
-    if any([not _ROWS.isdisjoint(plain(each)) for each in others]):
+    others = [each for each in others if not _is_told(each, talks)]
+    if any([not _ROWS.isdisjoint(plain(each)) or plain(each).get("type") == _EVENT for each in others]):
         for talk in talks:
             talk.unread = talk.unread or "a row that cannot be read, which may belong to this conversation"
+    others = [each for each in others if plain(each).get("type") != _EVENT]
     found = [_log(talk) for talk in _without_side_requests(sorted(talks, key=lambda talk: talk.first.place))]
     return [*found, Log(others)] if others else found
+
+
+def _is_told(event: Any, talks: list[_Talk]) -> bool:
+    """Whether a row is the event of a tool (AutoGen's log) whose call a conversation has; its result is added there."""
+    held = plain(event)
+    if held.get("type") != _EVENT:
+        return False
+    for talk in talks:
+        exchanges = [exchange_of(message) for message in talk.messages if isinstance(message, dict)]
+        answered = {result.call_id for exchange in exchanges for result in exchange.results}
+        made = [call for each in exchanges for call in each.calls if call.name == held.get("tool_name")]
+        same = [call for call in made if key_of(call.args) == key_of(held.get("arguments"))]
+        waiting = [call for call in same if call.call_id not in answered]
+        if waiting and "result" in held:
+            talk.messages = [*talk.messages, returned(waiting[0].call_id, held["result"])]
+        if same:
+            return True
+    return False
 
 
 def _rows(documents: list[Any]) -> tuple[list[_Row], list[Any]]:

@@ -178,7 +178,7 @@ class _ConversationReader:
     ) -> None:
         self._requests, self._context, self._shown_in = requests, context, turn
         self._start_ns, self._end_ns = start_ns, end_ns
-        self._counts: dict[Key, int] = {}
+        self._counts: dict[Key, int] = {}  # the last position of each request
         self._waiting: dict[int, CallRecord] = {}
         self._open: dict[str, dict[int, CallRecord]] = {}  # the requests that wait for results, by id
         self._uses: dict[str, int] = {}  # how often each id was answered
@@ -190,7 +190,7 @@ class _ConversationReader:
         self._last_by: str | None = None
         self._joined: list[list[CallRecord]] = []
         """Requests of consecutive messages."""
-        self._has_history, self.answering = False, False
+        self._has_history, self.answering, self._step = False, False, 0
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
 
@@ -254,8 +254,8 @@ class _ConversationReader:
     def _call(self, call: CallRecord, context: Any, turn: int | None) -> CallRecord:
         requests = self._requests
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
-        position = self._counts.get(key, 0)
-        self._counts[key] = position + 1
+        position = self._counts[key] = self._counts.get(key, -1) + 1
+        self._group, self._step = self._group if call.step == self._step else None, call.step
         use = self._uses.get(call.call_id or "", 0)
         known = self._same(call, key, position, use)
         if known is None:

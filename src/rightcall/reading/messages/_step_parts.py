@@ -10,6 +10,9 @@ from rightcall.reading.spans import CallRecord, outcome
 from ._parts import part_of, read_part
 
 _OBSERVATION = "Observation:\n"
+_INTERPRETER = "python_interpreter"
+IN_CODE = "smolagents, code"
+"""The format of a call that runs code of the model, in which tools are called that no step lists."""
 
 
 def is_step(message: Mapping[str, Any]) -> bool:
@@ -24,6 +27,9 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecor
     if not calls and isinstance(output, dict):
         # A step that raised has lost its calls, but not the message that asked for them.
         calls = _calls(output.get("tool_calls"))
+    if isinstance(step.get("code_action"), str) or [call.name for call in calls] == [_INTERPRETER]:
+        for call in calls:
+            call.format = IN_CODE
     return calls, _results(step, calls) if calls else []
 
 

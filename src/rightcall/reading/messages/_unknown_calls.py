@@ -69,6 +69,7 @@ LINES = _words("""
     system progress attachment summary queue_operation file_history_snapshot custom_title ai_title agent_name
     last_prompt permission_mode tag pr_link rate_limit_event auth_status tool_progress tool_use_summary
     prompt_suggestion session model_change thinking_level_change branch_summary session_info label
+    mode agent_color agent_setting worktree_state attribution_snapshot task_summary
     """)
 """Types of lines about a session (Claude Code): its hooks, for example, run commands that the agent did not call."""
 
@@ -113,24 +114,16 @@ _LONGEST_KEY = 40
 _DEPTH = 3
 _STEPS = frozenset({"action", "observation"})
 
-CALL_HOLDERS = frozenset(
-    {
-        "tool_calls",
-        "tool_call_results",
-        "tool.result",
-        "tool_responses",
-        "tool_returns",
-        "permission_denials",
-        "toolInvocations",
-    }
-)
+CALL_HOLDERS = _words("""
+    tool_calls tool_call_results tool.result tool_responses tool_returns permission_denials toolInvocations
+    """)
 """Keys whose lists hold calls or results and nothing else."""
 
-_TOOL_ROLES = lazy_pattern(r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell)$", re.I)
-_SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "toolrequest", "invalidtoolcall")
-_SIGN_KEYS = frozenset(
-    ["actions", "action", "calls", "call", "apicall", "apicalls", "commands", "command", "invocations"]
+_TOOL_ROLES = lazy_pattern(
+    r"tool|function|observation|ipython|^(?:environment|action|command|terminal|shell|computer)$", re.I
 )
+_SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "toolrequest", "invalidtoolcall")
+_SIGN_KEYS = _words("actions action calls call apicall apicalls commands command invocations")
 _BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "info"})
 """Keys that hold objects in messages of plain text."""
 _CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
@@ -291,7 +284,15 @@ def _call_in(key: str, held: Any) -> str:
     plain = _without_signs(key)
     if plain.endswith(_CALLED):
         return f"`{_short(key)}`"
-    return "" if plain in NO_CALLS_INSIDE else hidden_call({key: held})
+    if plain not in NO_CALLS_INSIDE:
+        return hidden_call({key: held})
+    inside = held if isinstance(held, dict) else {}
+    return next((f"`{_short(key)}.{_short(str(at))}`" for at in inside if _lists_calls(at, inside[at])), "")
+
+
+def _lists_calls(key: Any, held: Any) -> bool:
+    is_list = isinstance(held, list) and bool(held) and all([isinstance(each, dict) for each in held])
+    return is_list and not is_wanted(key) and _without_signs(str(key)).endswith(_CALLED)
 
 
 def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:

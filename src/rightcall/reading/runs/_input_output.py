@@ -309,9 +309,18 @@ def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
     told = [(turn or 0, each) for turn, each in zip(turns_in_log(said), zip(messages, said, strict=True), strict=True)]
     parts = [[each for _, each in part] for _, part in groupby(told, key=lambda pair: pair[0])]
     return [
-        (_first_question([exchange for _, exchange in part]), answer_in([message for message, _ in part]))
+        (
+            _first_question([exchange for _, exchange in part]),
+            answer_in([message for message, exchange in part if not _is_act_of_user(exchange)]),
+        )
         for part in parts
     ] or [(None, None)]
+
+
+def _is_act_of_user(exchange: Exchange) -> bool:
+    """Whether a message has nothing but a call of a simulated user, or its result."""
+    results = bool(exchange.results) and all([result.of_user for result in exchange.results])
+    return (results or bool(exchange.of_user)) and not exchange.calls and not exchange.is_of_user
 
 
 def _first_question(said: list[Exchange]) -> str | None:

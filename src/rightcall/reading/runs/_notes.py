@@ -109,7 +109,7 @@ class NotUnderstood:
                 self.note(record.unread)
 
     def note_silence(self, logs: Sequence[Log]) -> None:
-        """Note signs of steps in text or beside the messages, in a run without any call."""
+        """Note signs of steps in text or beside the messages, in a run without any other call."""
         self.note(next((held for held in (self._acts, *[log.steps for log in logs]) if held), ""))
         self.note("a log without a message of a user or a model" if self._is_silent else "")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
-from rightcall.reading.messages import Log, Requests, exchanges_of
+from rightcall.reading.messages import IN_CODE, Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
@@ -87,7 +87,7 @@ class RunBuilder:
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
         self._not_understood.note_spans(doubtful, calls)
         self.conventions = _conventions_of(calls, self.log)
-        if not calls and not withheld:
+        if not withheld and all([call.format == IN_CODE for call in calls]):
             self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)
         self._warn(calls)

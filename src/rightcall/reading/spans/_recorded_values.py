@@ -265,6 +265,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """Whether a simulated user made the call, not the agent."""
     format: str = ""
     """The format of the message that asks for the call."""
+    step: int = 0
+    """The step of the message that asks for the call: only calls of one step were asked for at once."""
 
     def fill(self, other: CallRecord) -> None:
         """Fill the gaps from another record of the same call."""
