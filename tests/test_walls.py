@@ -36,6 +36,15 @@ def test_what_holds_for_every_value_passes() -> None:
     test_numbers()
 
 
+def test_several_arguments_are_the_columns_of_a_table() -> None:
+    @for_each(("number", "square"), [(1, 1), (2, 4), (3, 8)])
+    def test_squares(number: int, square: int) -> None:
+        assert number * number == square
+
+    with pytest.raises(AssertionError, match=r"1 of 3 fail\n\n\(3, 8\), line "):
+        test_squares()
+
+
 @pytest.mark.parametrize("limit", [3, 4])
 @for_each("number", [1, 2])
 def test_other_arguments_are_those_of_pytest(number: int, limit: int, tmp_path: Path) -> None:

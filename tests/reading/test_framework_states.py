@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.walls import for_each
 
 from rightcall.reading.messages._framework_states import answer_in, given_in, question_in, returned_in
 from rightcall.reading.spans import NOTHING
@@ -21,7 +22,7 @@ def written(text: str, more: str = "") -> str:
     return f"content='{text}' additional_kwargs={{}}{more}"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("held", "question"),
     [
         ("Go.", "Go."),
@@ -67,7 +68,6 @@ def written(text: str, more: str = "") -> str:
         ({"q": {"a": ["StopEvent(result=1)"]}}, NOTHING),
         ({"q": {"a": [{"b": "StopEvent(result=1)"}]}}, SAME),
     ],
-    ids=str,
 )
 def test_the_question_in_an_input(held: Any, question: Any) -> None:
     found = given_in(held)
@@ -76,7 +76,7 @@ def test_the_question_in_an_input(held: Any, question: Any) -> None:
     assert found is NOTHING if expected is NOTHING else found == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("held", "answer"),
     [
         ("Gone.", "Gone."),
@@ -119,7 +119,6 @@ def test_the_question_in_an_input(held: Any, question: Any) -> None:
         ({"x": 1}, SAME),
         ({"x": "StopEvent(result=1)"}, NOTHING),
     ],
-    ids=str,
 )
 @pytest.mark.parametrize("encoded", [True, False])
 def test_the_answer_in_an_output(held: Any, answer: Any, encoded: bool) -> None:
@@ -158,7 +157,7 @@ RESULT = {"type": "tool_result", "tool_use_id": "1", "content": "ok"}
 TEXT = {"type": "text", "text": "Gone."}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("messages", "answer"),
     [
         ([], None),
@@ -179,7 +178,6 @@ TEXT = {"type": "text", "text": "Gone."}
         ([step(tool_calls=[block("look", {"answer": "Gone."})])], None),
         ([3], None),
     ],
-    ids=str,
 )
 def test_the_last_message_is_the_answer_if_it_asks_for_nothing_more(messages: list[Any], answer: str | None) -> None:
     assert answer_in(messages) == answer

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
+from tests.walls import for_each
 
 from rightcall.limits import Limits
 from rightcall.reading import Grouping, read
@@ -249,7 +250,7 @@ def test_a_call_holds_what_begins_after_it_and_ends_before_it(times: tuple[Any, 
     assert _holds(read_as("research", "call", times=times), 2, 8) is holds
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("held", "said", "has"),
     [
         ("the visa", "visa", True),
@@ -269,7 +270,6 @@ def test_a_call_holds_what_begins_after_it_and_ends_before_it(times: tuple[Any, 
         (7, 8, False),
         (7, "7", False),
     ],
-    ids=str,
 )
 def test_a_value_has_what_was_said_whole_or_as_a_part(held: Any, said: Any, has: bool) -> None:
     assert _has(held, said) is has

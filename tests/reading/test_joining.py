@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, strategies as st
 from tests.reading.traces import call, line, request, span
+from tests.walls import for_each
 
 from rightcall.errors import InputError
 from rightcall.reading import Turn, read, read_spans, read_turns
@@ -347,7 +348,7 @@ def at(start: int | None, end: int | None = None, span_id: str = "s", trace: str
     return Span("a span", trace, span_id, None, start, end)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "second", "count"),
     [
         ((at(0, 9), ("a",)), (at(5, 8), ("b",)), 1),
@@ -361,7 +362,6 @@ def at(start: int | None, end: int | None = None, span_id: str = "s", trace: str
         ((at(0, 9), ("a", "b")), (at(0, 9), ("b",)), 2),
         ((at(0, 9), ("a", "b")), (at(0, 9), ("c",)), 1),
     ],
-    ids=str,
 )
 def test_records_of_two_instrumentations_are_one_call_while_it_runs(first: Any, second: Any, count: int) -> None:
     records = [CallRecord("look", span, layers=layers, args={}) for span, layers in (first, second)]
@@ -372,7 +372,7 @@ def test_records_of_two_instrumentations_are_one_call_while_it_runs(first: Any, 
     assert found[0].is_doubtful == (count == 1 and None in (first[0].end_ns, first[0].start_ns))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("first", "second", "are_one"),
     [
         ({"args": {"x": 1}}, {"args": {"x": 1}}, True),
@@ -392,7 +392,6 @@ def test_records_of_two_instrumentations_are_one_call_while_it_runs(first: Any, 
         ({}, {"call_id": "2"}, True),
         ({"name": "look"}, {"name": "find"}, False),
     ],
-    ids=str,
 )
 def test_records_are_one_call_where_names_ids_and_arguments_agree(
     first: dict[str, Any], second: dict[str, Any], are_one: bool
@@ -400,7 +399,7 @@ def test_records_are_one_call_where_names_ids_and_arguments_agree(
     assert _agree(CallRecord(**{"name": "look", **first}), CallRecord(**{"name": "look", **second})) is are_one
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("made", "requested", "fits"),
     [
         ({}, {}, True),
@@ -420,7 +419,6 @@ def test_records_are_one_call_where_names_ids_and_arguments_agree(
         ({"bare": 1}, {"args": {"x": 1, "y": 1}}, False),
         ({"bare": 1}, {}, True),
     ],
-    ids=str,
 )
 def test_a_span_fits_a_request_where_turns_ids_and_arguments_do_not_differ(
     made: dict[str, Any], requested: dict[str, Any], fits: bool

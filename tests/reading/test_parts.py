@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from tests.walls import for_each
 
 from rightcall.reading.messages._argument_keys import key_of
 from rightcall.reading.messages._asides import (
@@ -30,7 +30,7 @@ CANCELLED = "[Operation Cancelled] Reason: User"
 OF_LANGCHAIN = {"id": ["x", "HumanMessage"], "kwargs": {"content": "Go."}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "writer"),
     [
         ({"role": "user"}, "user"),
@@ -72,13 +72,12 @@ OF_LANGCHAIN = {"id": ["x", "HumanMessage"], "kwargs": {"content": "Go."}}
         ({"info": {"role": 3}, "parts": []}, ""),
         ({"info": {"role": "user"}}, ""),
     ],
-    ids=str,
 )
 def test_who_wrote_a_message(message: Any, writer: str) -> None:
     assert writer_of(message) == writer
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "text"),
     [
         ({"content": "Go."}, "Go."),
@@ -108,7 +107,6 @@ def test_who_wrote_a_message(message: Any, writer: str) -> None:
         ({"content": '[{"type": "text"'}, '[{"type": "text"'),
         ({"content": '[{"text": "a"}, 3]'}, '[{"text": "a"}, 3]'),
     ],
-    ids=str,
 )
 def test_what_a_message_says(message: Any, text: str | None) -> None:
     assert text_of(message) == text
@@ -117,7 +115,7 @@ def test_what_a_message_says(message: Any, text: str | None) -> None:
 TEXT = {"type": "text", "content": "a"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "plain"),
     [
         ({"role": "user", "content": "Go."}, True),
@@ -145,7 +143,6 @@ TEXT = {"type": "text", "content": "a"}
         ({"role": "user", "parts": [TEXT, "a"]}, False),
         ({"role": "user", "parts": [TEXT, {"text": 3}]}, False),
     ],
-    ids=str,
 )
 def test_messages_that_are_text_and_nothing_else_are_not_looked_into(message: dict[str, Any], plain: bool) -> None:
     assert is_plain(message) is plain
@@ -154,7 +151,7 @@ def test_messages_that_are_text_and_nothing_else_are_not_looked_into(message: di
         assert (found.parts, found.unread) == ([], "")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "role"),
     [
         ({"role": "user", "type": "x"}, "user"),
@@ -170,13 +167,12 @@ def test_messages_that_are_text_and_nothing_else_are_not_looked_into(message: di
         ({"type": 3}, ""),
         ({}, ""),
     ],
-    ids=str,
 )
 def test_the_role_of_a_message(message: dict[str, Any], role: str) -> None:
     assert role_of(message) == role
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "author"),
     [
         ({"author": "planner"}, "planner"),
@@ -194,13 +190,12 @@ def test_the_role_of_a_message(message: dict[str, Any], role: str) -> None:
         ({"data": "planner"}, None),
         ({"author": 3}, None),
     ],
-    ids=str,
 )
 def test_the_agent_that_wrote_a_message(message: dict[str, Any], author: str | None) -> None:
     assert author_of(message) == author
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "blank", "is_open_"),
     [
         ({"role": "assistant"}, True, True),
@@ -222,7 +217,6 @@ def test_the_agent_that_wrote_a_message(message: dict[str, Any], author: str | N
         ({"author": "a", "actions": "none"}, True, True),
         ({"message": {"role": "assistant"}, "stop_reason": "end"}, True, False),
     ],
-    ids=str,
 )
 def test_a_message_without_content_is_open_unless_it_says_why(
     message: dict[str, Any], blank: bool, is_open_: bool
@@ -230,7 +224,7 @@ def test_a_message_without_content_is_open_unless_it_says_why(
     assert (is_blank(message), is_open(message)) == (blank, is_open_)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "is_of_session"),
     [
         ({"type": "system", "subtype": "init"}, True),
@@ -243,7 +237,6 @@ def test_a_message_without_content_is_open_unless_it_says_why(
         ({"type": 3}, False),
         ("system", False),
     ],
-    ids=str,
 )
 def test_lines_about_a_session_are_no_messages(message: Any, is_of_session: bool) -> None:
     assert is_about_session(message) is is_of_session
@@ -267,7 +260,7 @@ def test_what_agents_write_beside_messages() -> None:
     assert unconfirmed({"actions": []}) == {}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "error", "refused"),
     [
         ({"toolUseResult": "User rejected tool use"}, None, True),
@@ -283,7 +276,6 @@ def test_what_agents_write_beside_messages() -> None:
         ({"toolCallResult": "cancelled"}, f"{CANCELLED} denied execution", False),
         ({}, UNCONFIRMED[0], False),
     ],
-    ids=str,
 )
 def test_a_user_did_not_allow_a_call(message: dict[str, Any], error: str | None, refused: bool) -> None:
     assert is_refused(message, CallRecord("look", error=error)) is refused
@@ -293,7 +285,7 @@ CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments":
 OTHER = {"id": "2", "type": "function", "function": {"name": "find", "arguments": "{}"}}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "names", "results"),
     [
         ({"tool_calls": [CALL], "observations": "Observation:\nok"}, ["look"], [("look", "1", "ok", None)]),
@@ -321,7 +313,6 @@ OTHER = {"id": "2", "type": "function", "function": {"name": "find", "arguments"
         ({"tool_calls": [3], "observations": "ok"}, [], []),
         ({"tool_calls": "look", "observations": "ok"}, [], []),
     ],
-    ids=str,
 )
 def test_a_step_of_smolagents_has_calls_and_the_result_of_one(
     step: dict[str, Any], names: list[str], results: list[Any]
@@ -373,7 +364,7 @@ def test_results_without_ids_are_paired_where_there_is_one_possibility() -> None
     assert len(paired([("a", 1)] * 64, "a" * 64)) == 64
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "messages"),
     [
         ([{"a": 1}, {"b": 2}], [{"a": 1}, {"b": 2}]),
@@ -389,13 +380,12 @@ def test_results_without_ids_are_paired_where_there_is_one_possibility() -> None
         ({"role": "user"}, [{"role": "user"}]),
         ("a", ["a"]),
     ],
-    ids=str,
 )
 def test_a_document_is_a_list_of_messages_holds_one_or_is_a_message(document: Any, messages: list[Any]) -> None:
     assert messages_of(document) == messages
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "known"),
     [
         ({"role": "user"}, True),
@@ -411,7 +401,6 @@ def test_a_document_is_a_list_of_messages_holds_one_or_is_a_message(document: An
         ({"body": CALL}, True),
         ("user", False),
     ],
-    ids=str,
 )
 def test_a_list_has_messages_where_one_has_a_role_a_call_or_a_type_with_content(message: Any, known: bool) -> None:
     assert has_messages([3, message]) is known

@@ -230,7 +230,7 @@ def test_calls_without_known_tokens_are_not_the_same_for_that() -> None:
     assert not first.is_same_as(second)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spans", "figures"),
     [
         ([{}], (None, None, None, None)),
@@ -245,7 +245,6 @@ def test_calls_without_known_tokens_are_not_the_same_for_that() -> None:
         ([{"gen_ai__usage__cost": -1}, {"llm__cost__total": 2}], (None, None, None, 2.0)),
         ([{"gen_ai__usage__cost": True}, {"operation__cost": 1e9}], (None, None, None, None)),
     ],
-    ids=str,
 )
 def test_the_first_span_that_states_a_figure_counts(spans: list[dict[str, Any]], figures: Any) -> None:
     found = _figures([stated("a", **each) for each in spans])
@@ -253,7 +252,7 @@ def test_the_first_span_that_states_a_figure_counts(spans: list[dict[str, Any]],
     assert (found["model"], found["input_tokens"], found["output_tokens"], found["cost"]) == figures
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "told_by"),
     [
         ({}, (None, None, None)),
@@ -264,13 +263,12 @@ def test_the_first_span_that_states_a_figure_counts(spans: list[dict[str, Any]],
         ({"usage": {"input_tokens": True, "output_tokens": -1}}, (None, None, None)),
         ({"usage": {"input_tokens": 1.5, "output_tokens": 10**15}}, (None, None, None)),
     ],
-    ids=str,
 )
 def test_a_message_of_a_log_may_state_its_model_and_tokens(message: dict[str, Any], told_by: Any) -> None:
     assert tuple(_told_by(message).values()) == told_by
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "writer"),
     [
         ({"role": "user", "content": "Hi."}, "user"),
@@ -283,7 +281,6 @@ def test_a_message_of_a_log_may_state_its_model_and_tokens(message: dict[str, An
         ({"type": "tool_use", "id": "1", "name": "look", "input": {}}, "model"),
         ({"content": "Hi."}, None),
     ],
-    ids=str,
 )
 def test_who_said_what(message: dict[str, Any], writer: str | None) -> None:
     assert [_writer_of(each) for each in exchanges_of([message])] == [writer]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.reading.traces import call, request, span
+from tests.walls import for_each
 
 from rightcall.reading import read
 from rightcall.reading.runs._span_tree import ReadSpan, Tree, once_each
@@ -108,7 +109,7 @@ def placed(name: str, parent: str | None = None, start: int | None = 0, end: int
     return Span(name, "t", name or None, parent, start, end)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spans", "is_whole"),
     [
         ([placed("")], True),
@@ -127,7 +128,6 @@ def placed(name: str, parent: str | None = None, start: int | None = 0, end: int
         ([placed("a"), placed("b", "a"), placed("c", None, 10, 20), placed("d", None, 11, 12)], False),
         ([placed("a"), Span("b", "another", "b", "gone", 1, 2)], True),
     ],
-    ids=str,
 )
 def test_a_trace_is_whole_where_one_caller_and_the_times_say_what_is_topmost(spans: list[Span], is_whole: bool) -> None:
     assert Tree(spans, {}).is_whole is is_whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.walls import for_each
 
 from rightcall.reading.messages._unknown_calls import (
     hidden_in_event,
@@ -60,7 +61,7 @@ def test_an_item_of_a_list_may_be_a_call_unless_its_type_or_keys_are_known(key: 
     assert unknown_block(key, item) == sign
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("step", "sign"),
     [
         ({}, ""),
@@ -71,7 +72,6 @@ def test_an_item_of_a_list_may_be_a_call_unless_its_type_or_keys_are_known(key: 
         ({"model_output_message": {"tool_calls": [{"x": 1}]}}, "an item of `tool_calls` with the keys x"),
         ({"model_output_message": "x"}, ""),
     ],
-    ids=str,
 )
 def test_a_step_without_a_call_may_have_asked_for_one(step: dict[str, Any], sign: str) -> None:
     assert unknown_step(step) == sign
@@ -85,7 +85,7 @@ THREAD = "a message of a thread, whose calls are in the steps of its runs"
 A2A = "a message of A2A, in which agents do not show their calls"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("message", "sign"),
     [
         # Roles.
@@ -150,7 +150,6 @@ A2A = "a message of A2A, in which agents do not show their calls"
         ({"role": "assistant", **below(CALL, 6)}, f"a call or result below `e` {FOUND}"),
         ({"role": "assistant", **below(CALL, 7)}, ""),
     ],
-    ids=str,
 )
 def test_a_message_may_be_a_call_where_its_names_or_what_it_holds_say_so(message: dict[str, Any], sign: str) -> None:
     assert unknown_item(message) == sign

@@ -7,6 +7,7 @@ from hypothesis import given as drawn, strategies as st
 from tests.reading.corpus import recordings
 from tests.reading.traces import call, request, span
 from tests.sampling import examples
+from tests.walls import for_each
 
 from rightcall import read, read_messages
 from rightcall.reading.runs._span_tree import ReadSpan
@@ -142,7 +143,7 @@ def test_a_model_without_counts_leaves_the_sum_unknown_unless_another_span_has_t
     assert (trajectory.usage.input_tokens if trajectory.usage else None) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("inside", "expected"),
     [
         ([model(2, None, None, parent=1), model(3, None, None, parent=1)], 30),
@@ -155,7 +156,6 @@ def test_a_model_without_counts_leaves_the_sum_unknown_unless_another_span_has_t
         ([call(3, parent=1), model(4, 10, parent=3)], None),
         ([call(3, parent=1), model(4, 40, parent=3)], 70),
     ],
-    ids=str,
 )
 def test_the_sum_of_an_agent_is_compared_with_what_is_inside(
     inside: list[dict[str, Any]], expected: int | None
@@ -228,7 +228,7 @@ def _without(recorded: tuple[str, dict[str, Any]], lost: set[str]) -> tuple[str,
     return "" if "scope" in lost else scope, {**left, "attributes": attributes}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("keys", "expected"),
     [
         (("gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens"), (3, 4)),
@@ -237,7 +237,6 @@ def _without(recorded: tuple[str, dict[str, Any]], lost: set[str]) -> tuple[str,
         (("ai.usage.inputTokens", "gen_ai.usage.output_tokens"), (3, 4)),
         (("tokens.in", "tokens.out"), (None, None)),
     ],
-    ids=str,
 )
 def test_tokens_have_many_names(keys: tuple[str, str], expected: tuple[Any, Any]) -> None:
     used = usage_of(span(1, {"gen_ai.request.model": "m", keys[0]: 3, keys[1]: 4}))
@@ -420,7 +419,7 @@ def test_the_id_of_a_response_tells_which_records_are_of_one_call() -> None:
     assert pair("r", "r", scope="one") == 20
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("attributes", "stated"),
     [
         ({}, (None, None)),
@@ -439,7 +438,6 @@ def test_the_id_of_a_response_tells_which_records_are_of_one_call() -> None:
         ({"gen_ai.usage.input_tokens": 3, "mlflow.spanType": '"EMBEDDING"'}, (None, None)),
         ({"gen_ai.usage.input_tokens": 3, "gen_ai.operation.name": "chat"}, (3, None)),
     ],
-    ids=str,
 )
 def test_what_a_span_states_of_tokens(attributes: dict[str, Any], stated: Any) -> None:
     assert stated_tokens(ReadSpan("a", attributes=attributes)) == stated
