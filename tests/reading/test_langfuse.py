@@ -11,7 +11,8 @@ from tests.reading.traces import TRACE
 
 from rightcall.reading import read
 from rightcall.reading.formats._containers import items_of
-from rightcall.reading.spans import Span
+from rightcall.reading.formats._langfuse import is_langfuse, langfuse_spans
+from rightcall.reading.spans import UNREADABLE, Span
 from rightcall.values.trajectory import Trajectory
 
 
@@ -228,3 +229,133 @@ def test_a_run_of_opentelemetry_is_the_same_in_langfuse(run: str) -> None:
     assert [shown(made) for made in read({"trace": {"id": "t"}, "observations": stored})] == [
         shown(made) for made in read(document)
     ]
+
+
+OWN = "langfuse.observation."
+EXECUTED = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+
+
+def known(**held: Any) -> dict[str, Any]:
+    """Attributes with Langfuse's own names."""
+    return {f"{OWN}{key.replace('__', '.')}": value for key, value in held.items()}
+
+
+@pytest.mark.parametrize(
+    ("held", "attributes"),
+    [
+        ({}, known(type="span")),
+        ({"type": "ODD"}, {**known(type="odd"), UNREADABLE: "an observation of the type 'ODD'"}),
+        ({"type": 3}, {**known(type=""), UNREADABLE: "an observation of the type 3"}),
+        ({"type": "TOOL", "input": {"x": 1}, "output": "ok"}, known(type="tool", input={"x": 1}, output="ok")),
+        (
+            {"input": {"x": 1}, "metadata": {"tool_name": "look"}},
+            {"tool.name": "look", "input.value": {"x": 1}, **known(type="span", metadata__tool_name="look")},
+        ),
+        (
+            {"type": "GENERATION", "metadata": {"tool_name": "look"}},
+            known(type="generation", metadata__tool_name="look"),
+        ),
+        (
+            {"output": {"type": "tool", "tool_call_id": "1"}},
+            known(type="tool", output={"type": "tool", "tool_call_id": "1"}),
+        ),
+        ({"output": {"type": "tool"}}, known(type="span", output={"type": "tool"})),
+        (
+            {"output": {"type": "odd", "tool_call_id": "1"}},
+            known(type="span", output={"type": "odd", "tool_call_id": "1"}),
+        ),
+        (
+            {"metadata": {"k": "v", "n": 1, "o": {}, "scope": "x", "attributes": {"y": 2, "z": None}}},
+            {"y": 2, **known(type="span", metadata__k="v", metadata__n=1)},
+        ),
+        ({"sessionId": "s"}, {"langfuse.session.id": "s", **known(type="span")}),
+        (
+            {"type": "GENERATION", "usageDetails": {"input": 1, "output": 2}},
+            {"gen_ai.usage.input_tokens": 1, "gen_ai.usage.output_tokens": 2, **known(type="generation")},
+        ),
+        (
+            {"type": "GENERATION", "usage": {"promptTokens": 1, "completion_tokens": "2"}},
+            {"gen_ai.usage.input_tokens": 1, **known(type="generation")},
+        ),
+        (
+            {"type": "GENERATION", "toolCalls": ['{"name": "a"}', 3]},
+            known(type="generation", tool_calls=[{"role": "assistant", "tool_calls": [{"name": "a"}, 3]}]),
+        ),
+        ({"type": "GENERATION", "tool_calls": []}, known(type="generation")),
+        (
+            {"metadata": {"attributes": EXECUTED}, "input": {"x": 1}, "output": "ok"},
+            {**EXECUTED, "gen_ai.tool.call.arguments": {"x": 1}, "gen_ai.tool.call.result": "ok"},
+        ),
+        (
+            {"metadata": {"attributes": {**EXECUTED, "gen_ai.tool.call.arguments": "own"}}, "input": {"x": 1}},
+            {**EXECUTED, "gen_ai.tool.call.arguments": "own"},
+        ),
+    ],
+    ids=str,
+)
+def test_what_an_observation_says_as_the_attributes_of_a_span(held: dict[str, Any], attributes: dict[str, Any]) -> None:
+    [found] = langfuse_spans(observation(2, kind=held.pop("type", "SPAN")) | held)
+
+    shown = {key: found.attributes.get(key) for key in found.attributes}
+    assert shown == {**attributes, f"{OWN}level": "DEFAULT", f"{OWN}status_message": None}
+
+
+def test_an_observation_failed_where_its_level_says_so() -> None:
+    def status(**held: Any) -> tuple[bool, str, str]:
+        [found] = langfuse_spans(observation(2, "SPAN", **held))
+        return found.failed, found.description, found.scope
+
+    assert status() == (False, "", "")
+    assert status(level="ERROR", statusMessage="no") == (True, "no", "")
+    assert status(level="WARNING", status_message="hm") == (False, "hm", "")
+    assert status(metadata={"scope": {"name": "s"}}) == (False, "", "s")
+    assert status(metadata='{"scope": {"name": "s"}}') == (False, "", "s")
+    assert status(metadata={"scope": {"name": "langfuse-sdk"}}) == (False, "", "")
+
+
+def test_a_trace_tells_its_only_root_what_the_root_does_not_know() -> None:
+    about: dict[str, Any] = {"input": "Go.", "output": "Gone.", "sessionId": "s", "metadata": {"m": 1, "o": {}}}
+    about["scores"] = [{"name": "q", "value": 0}, {"name": "r", "stringValue": "good"}, 3]
+    told = {"langfuse.trace.metadata.m": 1, "scores": {"q": 0, "r": "good"}}
+
+    def spans(*observations: dict[str, Any]) -> list[tuple[Any, ...]]:
+        found = list(langfuse_spans(trace(*observations, **about)))
+        keys = (f"{OWN}input", f"{OWN}output", "langfuse.session.id")
+        return [
+            (*[each.attributes.get(key) for key in keys], told.items() <= dict(each.attributes).items())
+            for each in found
+        ]
+
+    root, inner = observation(1, "SPAN", parent=None), observation(2, "SPAN")
+    assert spans() == [("Go.", "Gone.", "s", True)]
+    assert spans(root, inner) == [("Go.", "Gone.", "s", True), (None, None, "s", False)]
+    assert spans({**root, "input": "own"}) == [("own", "Gone.", "s", True)]
+    assert spans(root, observation(3, "SPAN", parent=None)) == [(None, None, "s", True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("document", "is_known"),
+    [
+        (observation(1, "SPAN"), True),
+        ({"id": "1", "type": "SPAN", "traceId": "t", "startTime": "x"}, True),
+        ({"id": "1", "type": "span", "trace_id": "t", "start_time": "x"}, True),
+        ({"id": "1", "type": "ODD", "traceId": "t", "startTime": "x"}, False),
+        ({"id": "1", "type": "SPAN", "traceId": "", "startTime": "x"}, False),
+        ({"id": "1", "type": "SPAN", "traceId": "t"}, False),
+        ({"type": "SPAN", "traceId": "t", "startTime": "x"}, False),
+        ({"parent_observation_id": None}, True),
+        (trace(), True),
+        (trace(observation(1, "SPAN")), True),
+        ({"observations": []}, False),
+        ({"observations": [{"odd": 1}]}, False),
+        ({"observations": [{"odd": 1}, observation(1, "SPAN")]}, True),
+        ({"id": "1", "timestamp": "x", "sessionId": None, "observations": []}, True),
+        ({"id": "1", "timestamp": "x", "observations": []}, False),
+        ({"id": "1", "sessionId": None, "observations": []}, False),
+        ({"id": "1", "timestamp": "x", "sessionId": None}, False),
+        ([trace()], False),
+    ],
+    ids=[str(number) for number in range(18)],
+)
+def test_what_tells_a_trace_of_langfuse(document: Any, is_known: bool) -> None:
+    assert is_langfuse(document) is is_known

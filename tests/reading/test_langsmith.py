@@ -9,6 +9,8 @@ from uuid import UUID
 import pytest
 
 from rightcall.reading import read
+from rightcall.reading.formats._langsmith import is_langsmith_run, langsmith_spans
+from rightcall.reading.spans import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 
 
@@ -156,3 +158,99 @@ def test_only_a_run_of_a_tool_is_a_call() -> None:
 
     assert made.names == ("refund",)
     assert made.calls_recorded
+
+
+@pytest.mark.parametrize(
+    ("kind", "held", "attributes"),
+    [
+        ("chain", {}, {}),
+        ("CHAIN", {}, {}),
+        ("odd", {}, {UNREADABLE: "a run of the type 'odd'"}),
+        ("tool", {"outputs": {}}, {"gen_ai.tool.name": "look", "gen_ai.prompt": {}, "gen_ai.completion": {}}),
+        ("tool", {"inputs": None}, {"gen_ai.tool.name": "look"}),
+        ("llm", {"inputs": {"x": 1}, "outputs": {}}, {"gen_ai.prompt": {"x": 1}}),
+        ("llm", {"prompt_tokens": 1, "completion_tokens": "2"}, {"gen_ai.usage.input_tokens": 1}),
+        ("llm", {"prompt_tokens": None, "completion_tokens": 2}, {"gen_ai.usage.output_tokens": 2}),
+        (
+            "chain",
+            {"extra": {"metadata": {"k": "v", "o": {}, "thread_id": "t"}}},
+            {
+                "langsmith.metadata.k": "v",
+                "langsmith.metadata.thread_id": "t",
+                "langsmith.trace.session_id": "t",
+            },
+        ),
+        ("chain", {"reference_example_id": "e"}, {"case_id": "e"}),
+        ("chain", {"reference_example_id": 3}, {}),
+    ],
+    ids=str,
+)
+def test_what_a_run_says_as_the_attributes_of_a_span(
+    kind: str, held: dict[str, Any], attributes: dict[str, Any]
+) -> None:
+    [found] = langsmith_spans(run(2, kind, "look", **held))
+
+    assert dict(found.attributes) == {"langsmith.span.kind": kind.lower(), **attributes}
+
+
+def test_a_run_failed_where_it_has_an_error_or_its_status_says_so() -> None:
+    def status(**held: Any) -> tuple[bool, str]:
+        [found] = langsmith_spans(run(2, "tool", "look", **held))
+        return found.failed, found.description
+
+    assert status() == (False, "")
+    assert status(error="no") == (True, "no")
+    assert status(error={"x": 1}) == (True, "")
+    assert status(status="error") == (True, "")
+
+
+def test_a_run_has_its_place_by_ids_by_its_order_or_by_the_run_around_it() -> None:
+    order = f"20250301T100000000001Z{name(0)}.20250301T100001000002Z{name(1)}"
+
+    def place(**held: Any) -> tuple[str, str | None, int | None]:
+        [found] = langsmith_spans(run(2, "tool", "look", **held))
+        return found.trace_id[-1], found.parent_id and found.parent_id[-1], found.start_ns
+
+    lost: dict[str, Any] = {"trace_id": None, "parent_run_id": None}
+    start = place()[2]
+    assert place() == ("1", "1", start)
+    assert place(**lost) == ("3", None, start)
+    assert place(**lost, dotted_order=order) == ("1", "1", start)
+    assert place(**lost, dotted_order=order, start_time=None) == ("1", "1", 1_740_823_201_000_002_000)
+    assert place(**lost, dotted_order="odd") == ("3", None, start)
+    assert place(**lost, dotted_order=f"{order}.odd") == ("3", None, start)
+    assert place(**lost, parent_run_ids=[name(7), name(8)]) == ("3", "9", start)
+    assert place(**lost, parent_run_ids=[]) == ("3", None, start)
+    inner = run(5, "tool", "look", **lost)
+    around = run(4, "chain", "all", **lost, child_runs=[inner, 3, run(6, "tool", "find", **lost)])
+    found = [(each.name, each.trace_id[-1], each.parent_id and each.parent_id[-1]) for each in langsmith_spans(around)]
+    assert found == [("all", "5", None), ("look", "5", "5"), ("find", "5", "5")]
+
+
+def test_what_is_said_of_a_run_later_fills_in_what_was_not_known() -> None:
+    began = {**run(1, "tool", "look"), "outputs": None, "inputs": {"x": 1}}
+    ended = {"id": name(1), "trace_id": name(0), "outputs": {"y": 2}, "inputs": None, "extra": None}
+    [found] = langsmith_spans({"post": [began, {"id": 3}, "odd"], "patch": [ended]})
+
+    assert (found.attributes.get("gen_ai.prompt"), found.attributes.get("gen_ai.completion")) == ({"x": 1}, {"y": 2})
+
+
+@pytest.mark.parametrize(
+    ("document", "is_known"),
+    [
+        (run(1, "tool", "look"), True),
+        ({"run_type": "tool", "inputs": {}}, True),
+        ({"run_type": "tool"}, False),
+        ({"dotted_order": "", "id": "1", "outputs": {}}, True),
+        ({"dotted_order": "", "outputs": {}}, False),
+        ({"id": "1", "outputs": {}}, False),
+        ({"post": [{"id": "1", "trace_id": "t"}]}, True),
+        ({"patch": [{"id": "1", "trace_id": "t"}]}, True),
+        ({"patch": [{"id": "1"}]}, False),
+        ({"patch": [{"id": 1, "trace_id": "t"}]}, False),
+        ([run(1, "tool", "look")], False),
+    ],
+    ids=[str(number) for number in range(11)],
+)
+def test_what_tells_a_run_of_langsmith(document: Any, is_known: bool) -> None:
+    assert is_langsmith_run(document) is is_known

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from rightcall.errors import InputError
+from rightcall.limits import Limits
 from rightcall.reading import read
-from rightcall.reading.formats._rows import row_span
+from rightcall.reading.formats._row_cells import attributes_or_trouble, moment, scope_name, side_by_side
+from rightcall.reading.formats._rows import has_rows, is_row, row_span, row_spans
+from rightcall.reading.spans import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -209,3 +212,177 @@ def test_attributes_in_pairs_are_read_and_what_is_no_pair_is_not() -> None:
     attributes = row_span(row(attributes=[*TOOL.items(), "ab", 7, ("alone",)])).attributes
 
     assert {key: attributes.get(key) for key in attributes} == TOOL
+
+
+def plain(attributes: Any) -> dict[str, Any]:
+    return {key: attributes.get(key) for key in attributes}
+
+
+@pytest.mark.parametrize(
+    ("cell", "attributes"),
+    [
+        ({"a": 1, "b": None}, {"a": 1}),
+        ({"a": {"b": 1, "c": None}}, {"a": {"b": 1}, "a.b": 1}),
+        ({"a": {"b": {"c": 1}}, "a.b": 2}, {"a": {"b": {"c": 1}}, "a.b": 2, "a.b.c": 1}),
+        ({"a.b": {"c": 1}}, {"a.b": {"c": 1}}),
+        ({"a": [{"b": None, "c": 1}]}, {"a": [{"c": 1}]}),
+        ("", {}),
+        ("{}", {}),
+        ("null", {}),
+        (b"{}", {}),
+        ('{"a": 1, "b.c": {"d": 1}}', {"a": 1, "b.c": {"d": 1}}),
+        (b'{"a": 1, "b": null}', {"a": 1}),
+        ('{"a": {"b": 1}}', {"a": {"b": 1}, "a.b": 1}),
+        ("{'a': 1, 'b': None}", {"a": 1}),
+        ([{"key": "a", "value": 1}, {"key": "b", "value": None}, {"key": 3, "value": 1}], {"a": 1}),
+        ([{"key": "a", "value": {"stringValue": "x"}}], {"a": "x"}),
+        ([("a", 1), ("b",), "c"], {"a": 1}),
+        ('[{"key": "a", "value": 1}]', {"a": 1}),
+        (None, {}),
+        (3, {}),
+        ("{odd", {UNREADABLE: "the attributes of a span could not be read: neither JSON nor a Python literal"}),
+    ],
+    ids=str,
+)
+def test_the_attributes_in_a_cell(cell: Any, attributes: dict[str, Any]) -> None:
+    assert plain(attributes_or_trouble(cell, Limits())) == attributes
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "is_duration", "nanoseconds"),
+    [
+        (10**11 - 1, None, False, (10**11 - 1) * 10**9),
+        (10**11, None, False, 10**11 * 10**6),
+        (10**14 - 1, None, False, (10**14 - 1) * 10**6),
+        (10**14, None, False, 10**14 * 10**3),
+        (10**17 - 1, None, False, (10**17 - 1) * 10**3),
+        (10**17, None, False, 10**17),
+        (-5, None, False, -5 * 10**9),
+        (1.5, None, False, 1_500_000_000),
+        ("1700000000", None, False, 1_700_000_000 * 10**9),
+        ("2026-01-01T00:00:00Z", None, False, 1_767_225_600 * 10**9),
+        (True, None, False, None),
+        (None, None, False, None),
+        (5, None, True, 5),
+        (5, 10**6, True, 5 * 10**6),
+        (5, 10**9, False, 5 * 10**9),
+    ],
+)
+def test_the_unit_of_a_time_is_that_of_its_column_or_shown_by_its_size(
+    value: Any, unit: int | None, is_duration: bool, nanoseconds: int | None
+) -> None:
+    assert moment(value, unit, is_duration) == nanoseconds
+
+
+def test_three_lists_are_the_events_of_a_row() -> None:
+    first = {"name": "a", "time": 1, "attributes": {"x": 1}}
+    assert side_by_side(["a", "b"], [1, 2], [{"x": 1}, None]) == [first, {"name": "b", "time": 2, "attributes": None}]
+    assert side_by_side(["a"], [], None) == [{"name": "a", "time": None, "attributes": None}]
+    assert side_by_side("a", [1], [1]) == side_by_side([], [1], [1]) == []
+
+
+def test_the_name_of_an_instrumentation_is_a_cell_or_in_it() -> None:
+    cells = ("a", '{"name": "a"}', {"name": "a"}, '{"name": 3}', "{odd", None, "")
+    assert [scope_name(cell) for cell in cells] == ["a", "a", "a", "", "", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("cells", "failed", "description", "events", "trouble"),
+    [
+        ({}, False, "", [], False),
+        ({"status_code": "ERROR", "status_message": "no"}, True, "no", [], False),
+        ({"status": '{"code": "ERROR", "message": "no"}'}, True, "no", [], False),
+        ({"status": "{odd"}, False, "", [], True),
+        ({"scope": "{odd"}, False, "", [], True),
+        ({"events": "[]"}, False, "", [], False),
+        ({"events": "{odd"}, False, "", [], True),
+        ({"events": {"name": "e"}}, False, "", [], False),
+        ({"events": '[{"name": "e", "time": 5, "attributes": {"a": 1}}]'}, False, "", [("e", 5, {"a": 1})], False),
+        ({"events": [{"EventName": "e", "time_unix_nano": 5}, 3]}, False, "", [("e", 5, {})], False),
+        ({"events": [{"name": 3}]}, False, "", [("", None, {})], False),
+    ],
+    ids=str,
+)
+def test_the_cells_of_a_row_are_the_fields_of_its_span(
+    cells: dict[str, Any], failed: bool, description: str, events: list[Any], trouble: bool
+) -> None:
+    found = row_span(row(**cells))
+
+    assert (found.failed, found.description) == (failed, description)
+    assert [(event.name, event.time_ns, plain(event.attributes)) for event in found.events] == events
+    assert (UNREADABLE in found.attributes) is trouble
+
+
+@pytest.mark.parametrize(
+    ("document", "known"),
+    [
+        (row(), True),
+        ({**row(), "body": ""}, False),
+        ({"trace_id": "1", "span_id": "2", "name": "a", "start": 1}, True),
+        ({"trace_id": "1", "span_id": "2", "name": "a"}, False),
+        ({"trace_id": "1", "span_id": "2", "name": "a", "gen_ai.tool.name": "x"}, True),
+        ({"trace_id": "1", "name": "a", "start": 1}, False),
+        ({"context": {"trace_id": "1", "span_id": "2"}, "name": "a", "start_time_ms": 1}, True),
+        ({"other": {"trace_id": "1", "span_id": "2"}, "name": "a", "start_time_ms": 1}, False),
+        (row(**{f"column {number}": 1 for number in range(1993)}), True),
+        (row(**{f"column {number}": 1 for number in range(1994)}), False),
+        ([row()], False),
+    ],
+    ids=[str(number) for number in range(11)],
+)
+def test_a_row_has_ids_and_two_of_name_start_and_attributes(document: Any, known: bool) -> None:
+    assert is_row(document) is known
+
+
+@pytest.mark.parametrize(
+    ("column", "held", "nanoseconds"),
+    [
+        ("start_time_unix_nano", 5, 5),
+        ("start_time_ns", 5, 5),
+        ("start_time_us", 5, 5_000),
+        ("start_time_millis", 5, 5_000_000),
+        ("start_time_ms", 5, 5_000_000),
+        ("start_time_s", 5, 5_000_000_000),
+        ("startTimeSeconds", 5, 5_000_000_000),
+        ("start", 5, 5_000_000_000),
+    ],
+)
+def test_the_name_of_a_column_says_the_unit_of_its_times(column: str, held: int, nanoseconds: int) -> None:
+    cells = {key: value for key, value in row().items() if key not in ("start_time", "end_time")}
+
+    found = row_span({**cells, column: held, "duration_ms": 2})
+
+    assert (found.start_ns, found.end_ns) == (nanoseconds, nanoseconds + 2_000_000)
+    assert row_span({**cells, "duration_ms": 2}).end_ns is None
+    assert row_span({**cells, column: held}).end_ns is None
+
+
+def test_columns_that_are_attributes_go_by_their_names() -> None:
+    found = row_span(
+        {
+            **row(attributes=None, span_kind="TOOL", ticket="7", note="x" * 1001, reward=1),
+            "attributes.tool.name": "search",
+            "attributes.input.value": None,
+        }
+    )
+    assert plain(found.attributes) == {
+        "tool.name": "search",
+        "openinference.span.kind": "TOOL",
+        "metadata": {"ticket": "7"},
+        "metadata.ticket": "7",
+        "reward": 1,
+    }
+    flat = row_span({**row(attributes=None), "gen_ai.tool.name": "search", "error.type": "x"})
+    assert plain(flat.attributes) == {"gen_ai.tool.name": "search", "error.type": "x"}
+
+
+def test_rows_below_a_key_are_those_of_honeycomb_and_cloud_trace() -> None:
+    cells = {key: value for key, value in row().items() if key not in ("start_time", "trace_id")}
+    [honeycomb] = row_spans({"time": 5, "data": {"trace_id": TRACE, **cells}})
+    assert (honeycomb.trace_id, honeycomb.start_ns) == (TRACE, 5 * 10**9)
+    cloud = {"traceId": TRACE, "projectId": "p", "spans": [{**cells, "start": 5, "labels": {"a": "b"}}, 3]}
+    [span] = row_spans(cloud)
+    assert (span.trace_id, plain(span.attributes)) == (TRACE, {"a": "b"})
+    assert has_rows(cloud)
+    assert not has_rows({**cloud, "traceId": 3})
+    assert not has_rows({"time": 5, "data": [cells]})
