@@ -57,8 +57,9 @@ _OUTPUT: dict[str, str] = {
     "gen_ai.completion": _JSON,
     "openai_agents.output": "",
 }
-_OF_MODELS = ("output", "response", "input", "raw_input")
-"""Where Logfire keeps the input and output of models."""
+# Where Logfire keeps the input and output of models.
+_GIVEN_TO_MODELS = {**_INPUT, "input": _JSON, "raw_input": _JSON}
+_MADE_BY_MODELS = {**_OUTPUT, "output": _JSON, "response": _JSON}
 
 # OpenInference, spec/semantic_conventions.md: kinds of spans that work for an agent and do not answer the user.
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
@@ -222,24 +223,17 @@ def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], A
     """Return the text in a model's span that has no messages; other values in it are not for the user."""
     if speakers.roles.get(id(span)) != "model":
         return NOTHING
-    keys = {**(_INPUT if find is given_in else _OUTPUT), **dict.fromkeys(_OF_MODELS, _JSON)}
-    return next((found for found in _values(span, keys, find) if isinstance(found, str)), NOTHING)
+    return next(_texts_of_model(span, find), NOTHING)
 
 
 def plain_texts(span: ReadSpan) -> tuple[str, str]:
     """Return the texts that a model's span has for its input and output beside messages; empty if there are none."""
-    given, returned = [
-        next(
-            (
-                found
-                for found in _values(span, {**keys, **dict.fromkeys(_OF_MODELS, _JSON)}, find)
-                if isinstance(found, str)
-            ),
-            "",
-        )
-        for keys, find in ((_INPUT, given_in), (_OUTPUT, returned_in))
-    ]
-    return given, returned
+    return next(_texts_of_model(span, given_in), ""), next(_texts_of_model(span, returned_in), "")
+
+
+def _texts_of_model(span: ReadSpan, find: Callable[[Any, bool], Any]) -> Iterator[str]:
+    keys = _GIVEN_TO_MODELS if find is given_in else _MADE_BY_MODELS
+    return (found for found in _values(span, keys, find) if isinstance(found, str))
 
 
 def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
