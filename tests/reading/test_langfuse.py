@@ -313,6 +313,14 @@ def test_an_observation_failed_where_its_level_says_so() -> None:
     assert status(metadata={"scope": {"name": "langfuse-sdk"}}) == (False, "", "")
 
 
+@pytest.mark.parametrize("key", ["statusMessage", "status_message"])
+def test_the_message_of_a_call_that_failed_is_read_in_both_spellings(key: str) -> None:
+    told = {key_: held for key_, held in observation(2, "TOOL", "look").items() if key_ != "statusMessage"}
+    [found] = read(trace(observation(1, "AGENT", parent=None), {**told, "level": "ERROR", key: "no such order"}))
+
+    assert [call.error for call in found.calls] == ["no such order"]
+
+
 def test_a_trace_tells_its_only_root_what_the_root_does_not_know() -> None:
     about: dict[str, Any] = {"input": "Go.", "output": "Gone.", "sessionId": "s", "metadata": {"m": 1, "o": {}}}
     about["scores"] = [{"name": "q", "value": 0}, {"name": "r", "stringValue": "good"}, 3]

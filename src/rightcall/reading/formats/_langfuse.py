@@ -129,7 +129,8 @@ def _attributes(
     for key, value in metadata.items():
         if key not in _OTEL and isinstance(value, (str, int, float)):
             found.setdefault(f"{_OWN}metadata.{key}", value)
-    found |= {f"{_OWN}level": observation.get("level"), f"{_OWN}status_message": observation.get("statusMessage")}
+    said = _either(observation, "statusMessage", "status_message")
+    found |= {f"{_OWN}level": observation.get("level"), f"{_OWN}status_message": said}
     session = _either(observation, "sessionId", "session_id") or trace.get("sessionId")
     if session:
         found["langfuse.session.id"] = session
