@@ -331,7 +331,7 @@ def test_arguments_are_written_alike_where_they_are_equal() -> None:
     assert key_of({"a": None}) != key_of({"a": float("nan")})
     assert key_of({"b": None, "a": [{"d": 1, "c": 2}]}) == key_of({"a": [{"c": 2, "d": 1}], "b": None})
     assert key_of({"a": 2**70, "b": 1}) == key_of({"b": 1, "a": 2**70})
-    assert key_of(NOTHING) != key_of({})
+    assert (key_of(NOTHING), key_of({})) == (b"", b"{}")
 
 
 def test_a_result_may_be_of_a_call_unless_its_name_or_id_is_another() -> None:

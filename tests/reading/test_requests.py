@@ -10,6 +10,12 @@ from tests.reading.talks import asks_for, chat, gives, says
 from tests.reading.traces import request, span
 
 from rightcall.reading import read, read_messages
+from rightcall.reading.conventions import ASKED_FOR
+from rightcall.reading.messages import Requests, SpanMessages, exchanges_of, logs_in, turns_in_log, words_shared
+from rightcall.reading.messages._prompt_history import doubtful_places
+from rightcall.reading.spans import NOTHING, CallRecord, LogRecord
+
+MODEL_WORDS = says("assistant", "Gone.")
 
 
 def test_of_calls_that_wait_under_one_id_the_one_that_a_result_names_is_answered() -> None:
@@ -245,3 +251,223 @@ def test_an_error_of_a_step_of_smolagents_is_of_the_call_that_it_names(
 
     assert found.names == ("look", "book")
     assert {call.name: call.error for call in found.calls if call.error} == failed
+
+
+def logged(*messages: Any) -> Requests:
+    found = Requests()
+    found.add_log(exchanges_of(messages))
+    return found
+
+
+def test_a_request_takes_an_id_where_it_has_none_of_its_model() -> None:
+    requests = Requests()
+    for record, after in (
+        (CallRecord("look"), "1"),
+        (CallRecord("look", call_id="look_0"), "1"),
+        (CallRecord("look", call_id="own"), "own"),
+    ):
+        requests.name_by_id(record, "1")
+        assert record.call_id == after
+        requests.name_by_id(record, None)
+        assert record.call_id == after
+    assert requests.with_id("1") is not None
+    assert requests.with_id("own") is None
+    assert requests.with_id("1", "find") is None
+    assert requests.with_id("1", "look", use=1) is None
+
+
+@pytest.mark.parametrize(
+    ("results", "outputs"),
+    [
+        ([gives("a")], [NOTHING, NOTHING]),
+        ([gives("a"), gives("a")], ["a", "a"]),
+        ([gives("a"), gives("b")], [NOTHING, NOTHING]),
+        ([gives("a", "1"), gives("b")], ["a", "b"]),
+        ([{**gives("b"), "name": "find"}], [NOTHING, "b"]),
+        ([gives("a", "1"), gives("b", "1")], ["a", NOTHING]),
+        ([gives("a", "3")], [NOTHING, NOTHING]),
+    ],
+    ids=str,
+)
+def test_a_result_without_an_id_is_of_the_only_call_that_can_have_it(results: list[Any], outputs: list[Any]) -> None:
+    asking = {"role": "assistant", "tool_calls": [*asks_for("look", {}, "1")["tool_calls"]]}
+    asking["tool_calls"] += asks_for("find", {}, "2")["tool_calls"]
+    found = logged(says("user", "Go."), asking, *results, says("assistant", "Done."))
+
+    assert [each.output for each in found.made] == outputs
+
+
+def test_calls_without_ids_are_answered_in_order() -> None:
+    asking = [asks_for("look", {"x": place}) for place in range(2)]
+    found = logged(says("user", "Go."), *asking, gives("a"), gives("b"))
+
+    assert [each.output for each in found.made] == ["a", "b"]
+
+
+def test_a_message_of_the_user_without_words_leaves_the_turns_open_in_prompts_and_in_logs() -> None:
+    silent = {"role": "user"}
+    said = [says("user", "Go."), says("assistant", "Gone.")]
+    for messages, doubtful in (([*said, silent], True), ([silent, *said], False), (said, False)):
+        prompted = Requests()
+        prompted.add(exchanges_of(messages), [])
+        prompted.add(exchanges_of(said), [])
+        assert prompted.are_turns_doubtful is doubtful
+        again = logged(*messages)
+        again.add_log(exchanges_of(said))
+        assert again.are_turns_doubtful is doubtful
+
+
+def test_a_call_that_was_asked_for_is_carried_out_later_and_one_that_was_refused_is_not() -> None:
+    call = asks_for("look", {}, "1")
+
+    def after(*results: Any) -> list[tuple[Any, str]]:
+        found = logged(says("user", "Go."), call, *results)
+        return [(each.output, each.withheld) for each in found.made]
+
+    waits = {"type": "user.tool_confirmation", "tool_use_id": "1", "result": "deny", "deny_message": ASKED_FOR}
+    denied = {**waits, "deny_message": "not now"}
+    assert after(waits) == [(NOTHING, ASKED_FOR)]
+    assert after(waits, gives("ok", "1")) == [("ok", "")]
+    assert after(denied) == [(NOTHING, "not now")]
+    assert after(denied, gives("ok", "1"))[0][1] == "not now"
+
+
+def test_an_id_that_a_later_turn_uses_again_is_another_call() -> None:
+    requests = Requests()
+    asked, call = says("user", "Go."), asks_for("look", {}, "1")
+    requests.add(exchanges_of([asked]), exchanges_of([call]), turn=0)
+    shown = [asked, call, gives("a", "1"), says("assistant", "Gone."), says("user", "Again.")]
+    requests.add(exchanges_of(shown), exchanges_of([call]), turn=1)
+
+    assert [(each.turn, each.output) for each in requests.made] == [(0, "a"), (1, NOTHING)]
+
+
+def test_prompts_are_shown_again_only_where_their_turn_was_answered() -> None:
+    requests = Requests()
+    assert not requests.is_shown_again(None, None, 0)
+    assert not requests.is_shown_again(None, 1, 1)
+    assert requests.is_shown_again(None, -1, 0)
+    assert not requests.is_shown_again(None, 0, 1)
+    requests.add(exchanges_of([says("user", "Go.")]), exchanges_of([says("assistant", "Gone.")]), turn=0)
+    assert requests.is_shown_again(None, 0, 1)
+    assert not requests.is_shown_again(object(), 0, 1)
+    assert requests.heard == {0}
+
+
+@pytest.mark.parametrize(
+    ("known", "texts", "shared"),
+    [
+        (("a", "b"), ("a", "b", "c"), range(2)),
+        (("a", "b", "c"), ("a", "b"), range(2)),
+        (("a", "b", "c"), ("b", "c", "d"), range(1, 3)),
+        (("a", "b"), ("b",), range(1, 2)),
+        (("a", "a", "b"), ("a", "b"), range(1, 3)),
+        (("a", "b"), ("a", "c"), None),
+        (("a",), (), None),
+        ((), ("a",), None),
+    ],
+)
+def test_a_prompt_goes_on_from_another_that_it_begins_with(
+    known: tuple[str, ...], texts: tuple[str, ...], shared: range | None
+) -> None:
+    assert words_shared(known, texts) == shared
+
+
+@pytest.mark.parametrize(
+    ("roles", "asked", "turns"),
+    [
+        ("ua", None, [0, 0]),
+        ("uaua", None, [0, 0, 1, 1]),
+        ("uuaua", None, [0, 0, 0, 1, 1]),
+        ("sua", None, [None, 0, 0]),
+        ("sa", None, [None, None]),
+        ("uauaua", "2", [-1, -1, 0, 0, 1, 1]),
+        ("uauaua", "4", [-1, -1, -1, -1, 0, 0]),
+        ("uauaua", "odd", [0, 0, 1, 1, 2, 2]),
+    ],
+)
+def test_words_of_the_user_after_work_begin_a_turn_of_a_log(
+    roles: str, asked: str | None, turns: list[int | None]
+) -> None:
+    names = {"u": "user", "a": "assistant", "s": "system"}
+    said = exchanges_of([says(names[role], str(place)) for place, role in enumerate(roles)])
+
+    assert turns_in_log(said, asked) == turns
+
+
+def test_calls_before_the_run_are_doubtful_where_no_answer_followed_them() -> None:
+    call, answer, user = asks_for("look", {}, "1"), says("assistant", "Gone."), says("user", "Go.")
+
+    def doubtful(messages: list[Any], turns: list[int], models_tell: bool = True, is_first: bool = False) -> list[int]:
+        return sorted(doubtful_places(exchanges_of(messages), turns, models_tell, is_first))
+
+    assert doubtful([user, call, answer, user], [-1, -1, -1, 0]) == []
+    assert doubtful([user, call, answer, user], [-1, -1, -1, 0], models_tell=False) == [1]
+    assert doubtful([user, call, user], [-1, -1, 0]) == [1]
+    assert doubtful([user, call, user, answer], [-1, -1, 0, 0]) == [1]
+    assert doubtful([user, call, user], [0, 0, 0]) == []
+    assert doubtful([user, call, user], [-1, 0, 0]) == []
+    assert doubtful([call, answer], [0, 0], is_first=True) == [0, 1]
+    assert doubtful([call, answer], [0, 0]) == []
+    assert doubtful([call, gives("ok", "1"), user], [-1, -1, 0]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("documents", "logs", "left_out"),
+    [
+        ([[says("user", "Go.")]], [1], 0),
+        ([{"messages": [says("user", "Go.")]}], [1], 0),
+        ([says("user", "Go."), says("assistant", "Gone.")], [2], 0),
+        ([[says("user", "Go.")], [says("user", "Back."), MODEL_WORDS]], [1, 2], 0),
+        ([[[says("user", "Go.")], [MODEL_WORDS, MODEL_WORDS]]], [1, 2], 0),
+        ([[says("user", "Go.")], {"odd": 1}], [1], 1),
+        ([says("user", "Go."), {"messages": [MODEL_WORDS]}], [1], 0),
+        ([{"messages": []}, {"messages": [MODEL_WORDS]}], [0, 1], 0),
+        ([{"chat": [says("user", "Go."), MODEL_WORDS]}, {"chat": [says("user", "Go."), MODEL_WORDS]}], [2, 2], 0),
+    ],
+    ids=[str(number) for number in range(9)],
+)
+def test_documents_are_conversations_or_messages_of_one(documents: list[Any], logs: list[int], left_out: int) -> None:
+    found, unread = logs_in(documents)
+
+    assert ([len(log.messages) for log in found], unread) == (logs, left_out)
+
+
+def test_a_state_that_goes_on_from_another_takes_its_place() -> None:
+    def state(*ids: str) -> dict[str, Any]:
+        return {"messages": [{**says("user", each), "id": each * 16} for each in ids]}
+
+    def read_states(*states: dict[str, Any]) -> list[tuple[int, bool]]:
+        return [(len(log.messages), bool(log.nested)) for log in logs_in(list(states))[0]]
+
+    assert read_states(state("a"), state("a", "b")) == [(2, False)]
+    assert read_states(state("a"), state("a")) == [(1, False)]
+    assert read_states(state("a", "b"), state("c", "d")) == [(2, False)] * 2
+    assert read_states(state("a", "b"), state("a")) == [(2, True)]
+    assert read_states(state("a", "b"), state("a", "c", "d")) == [(3, True)]
+    plain = {"messages": [{**says("user", "Go."), "id": "1"}]}
+    assert read_states(plain, plain) == [(1, False)] * 2
+    assert read_states(plain, {"messages": [*plain["messages"], MODEL_WORDS]}) == [(2, False)]
+    nameless = {"messages": [says("user", "Go.")]}
+    assert read_states(nameless, {"messages": [*nameless["messages"], MODEL_WORDS]}) == [(1, False), (2, False)]
+
+
+def test_log_records_of_one_span_are_one_use_of_its_model_until_it_has_answered() -> None:
+    def record(name: str, time: int | None, span_id: str = "s") -> LogRecord:
+        message = {"role": "assistant", "content": "Gone."}
+        body = {"message": message} if name == "gen_ai.choice" else {"content": "Go."}
+        return LogRecord(name, body, {}, "t", span_id, time)
+
+    def uses(*records: LogRecord) -> list[tuple[int, int, int | None, int | None]]:
+        found = SpanMessages().in_logs(records)
+        return [(len(each.input), len(each.output), each.start_ns, each.end_ns) for each in found]
+
+    user, choice = "gen_ai.user.message", "gen_ai.choice"
+    assert uses(record(user, 1), record(choice, 2)) == [(1, 1, 1, 2)]
+    assert uses(record(choice, 2), record(user, 1)) == [(1, 1, 1, 2)]
+    assert uses(record(user, 1), record(choice, 2), record(user, 3)) == [(1, 1, 1, 2), (1, 0, 3, 3)]
+    assert uses(record(user, 1), record(choice, 2), record(user, 2)) == [(2, 1, 1, 2)]
+    assert uses(record(user, 1), record(user, 2), record(choice, 3), record(choice, 4)) == [(2, 2, 1, 4)]
+    assert uses(record(user, 1), record(user, 2, "other")) == [(1, 0, 1, 1), (1, 0, 2, 2)]
+    assert uses(record(user, 1), record("odd", 2)) == [(1, 0, 1, 2)]
+    assert uses(record("odd", 2)) == []

@@ -20,7 +20,7 @@ def is_inspect_log(document: Any) -> bool:
 
 
 def _is_sample(document: Any) -> bool:
-    return isinstance(document, dict) and {"id", "epoch", "messages"} <= document.keys() and "target" in document
+    return isinstance(document, dict) and {"id", "epoch", "messages", "target"} <= document.keys()
 
 
 def inspect_logs(document: dict[str, Any]) -> list[Log]:
