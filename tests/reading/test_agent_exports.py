@@ -666,6 +666,16 @@ def test_a_request_for_a_title_is_left_out_of_a_session_with_calls() -> None:
     assert made.calls_recorded
 
 
+def test_requests_without_tools_are_conversations_where_none_of_their_session_made_calls() -> None:
+    told = {"messages": [{"role": "user", "content": "Hello."}]}
+    chat = {"request": told, "response": {"choices": [{"message": ANSWERED}]}}
+
+    for session in ({}, {"session_id": "s"}):
+        assert [each.output for each in _read_rows({**chat, **session})] == ["Done."]
+    beside = _read_rows(*[{**row, "session_id": "s"} for row in LOGS["proxy"]], chat, {**chat, "session_id": "other"})
+    assert sorted(each.names for each in beside) == [(), (), ("refund",)]
+
+
 _OTHER = {"role": "assistant", "tool_calls": [{"id": "c9", "function": {"name": "cancel", "arguments": "{}"}}]}
 UNJOINED: dict[str, list[Any]] = {
     "several conversations with calls": [

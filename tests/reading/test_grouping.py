@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
@@ -14,6 +15,7 @@ from rightcall.limits import Limits
 from rightcall.reading import Grouping, read
 from rightcall.reading.runs._grouping import (
     RunFilter,
+    Traces,
     _around_others,
     _has,
     _holds,
@@ -349,3 +351,37 @@ def test_one_trace_is_a_run_whatever_it_shows_and_so_are_several_that_show_nothi
     assert whole_runs([idle]) == [idle]
     assert whole_runs([idle, other]) == [idle, other]
     assert whole_runs([idle, first, second]) == [[*first, *second]]
+
+
+def test_runs_are_handed_out_once_and_those_with_names_alone_when_asked_for() -> None:
+    traces = Traces("trace")
+    first, second = read_as("a", times=(5, 6)), msgspec.structs.replace(read_as("b", times=(1, 2)), trace_id="u")
+    for each in (first, second, msgspec.structs.replace(first)):
+        traces.add(each)
+
+    assert (traces.count(), traces.names(), traces.has_spans) == (3, {"t", "u"}, True)
+    assert traces.part_with({"u"}) == [[second]]
+    assert (traces.count(), traces.names()) == (2, {"t"})
+    assert traces.runs() == [[first]]
+    assert (traces.runs(), traces.count(), traces.has_spans) == ([], 0, False)
+
+
+def test_traces_of_one_conversation_are_one_run_in_the_order_of_their_begin() -> None:
+    def said(name: str, trace: str, start: int, key: str, value: Any) -> ReadSpan:
+        return ReadSpan(name, trace, name, None, start, start, {key: value})
+
+    def runs(grouping: Grouping, *spans: ReadSpan) -> list[list[str]]:
+        traces = Traces(grouping)
+        for each in spans:
+            traces.add(each)
+            traces.unite(each)
+        return [[span.name for span in run] for run in traces.runs() if isinstance(run, list)]
+
+    key = "gen_ai.conversation.id"
+    spans = [said("a", "1", 5, key, "x"), said("b", "2", 1, key, "y"), said("c", "3", 7, key, "x")]
+    assert runs("auto", *spans) == [["b"], ["a", "c"]]
+    assert runs("conversation", *spans) == [["b"], ["a", "c"]]
+    assert runs("trace", *spans) == [["b"], ["a"], ["c"]]
+    assert runs("file", *spans) == [["a", "b", "c"]]
+    assert runs("auto", said("a", "1", 1, key, ""), said("b", "2", 2, key, "")) == [["a"], ["b"]]
+    assert runs("auto", said("a", "1", 1, key, 3), said("b", "2", 2, key, 3)) == [["a"], ["b"]]

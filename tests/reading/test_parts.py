@@ -424,3 +424,13 @@ def test_a_call_that_a_message_repeats_is_one_and_an_id_that_calls_share_is_none
     assert calls(content=[block("look", "1"), block("find", "2")]) == [look, find]
     assert calls(content=[block("look", "1"), block("look", "1")]) == [("look", None)] * 2
     assert calls(content=[block("look", "1")], parts=[block("look", "1")]) == [look]
+
+
+def test_a_result_has_an_error_only_if_it_failed() -> None:
+    def result(**more: Any) -> tuple[bool, str | None, Any]:
+        [found] = exchange_of({"type": "tool_result", "tool_use_id": "1", "content": "no", **more}).results
+        return found.failed, found.error, found.output
+
+    assert result() == (False, None, "no")
+    assert result(is_error=False) == (False, None, "no")
+    assert result(is_error=True) == (True, "no", "no")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rightcall.reading import read, read_messages
+from rightcall.reading.messages._prompt_history import _KnownPrompt, _remember
 from rightcall.values.trajectory import Trajectory
 
 from .talks import ANSWERED, ASKED, MADE, asks_for, chat, gives, of_turn, says, spans_of_turn
@@ -97,3 +98,14 @@ def test_a_message_without_content_before_the_agent_has_worked_leaves_nothing_op
     found = read_messages([SILENT, says("user", ASKED[0]), LOOKUP, gives("ok"), says("assistant", ANSWERED[0])])
 
     assert [call.turn for call in found.calls] == [0]
+
+
+def test_as_many_prompts_are_remembered_as_are_compared() -> None:
+    known: list[_KnownPrompt] = []
+    for number in range(70):
+        _remember(_KnownPrompt((str(number),), (0,)), known)
+    assert [prompt.texts for prompt in (known[0], known[-1])] == [("6",), ("69",)]
+    _remember(_KnownPrompt(("69", "70"), (0, 1)), known)
+    assert [prompt.texts for prompt in known[-2:]] == [("68",), ("69", "70")]
+    _remember(_KnownPrompt(("68", "69"), (1, 1)), known)
+    assert known[-3].texts == ("68",)

@@ -327,3 +327,26 @@ def test_messages_of_models_without_times_come_after_those_before_them() -> None
     assert [each.at for each in untimed.messages] == [0, 0]
     late = kept(request(agent(1), call(2, parent=1), model(5, [USER], [TOLD], parent=1, **timeless)))
     assert [each.at for each in late.messages] == [0, 0]
+
+
+def test_what_a_log_repeats_of_one_before_it_is_said_once() -> None:
+    def asking(call_id: str, text: str) -> dict[str, Any]:
+        call = {"id": call_id, "type": "function", "function": {"name": "search", "arguments": "{}"}}
+        return {"role": "assistant", "content": text, "tool_calls": [call]}
+
+    user, tool = {"role": "user", "content": "Go."}, {"role": "tool", "tool_call_id": "c1", "content": "ok"}
+    first, second = asking("c1", "One."), asking("c2", "Two.")
+    end = {"role": "assistant", "content": "Gone."}
+    log = [user, first, tool, second, {**tool, "tool_call_id": "c2"}, end, user, end, user]
+    run = read_messages(log, limits=KEEPING_MESSAGES)
+
+    assert told(run.messages) == [
+        (0, "user", "Go."),
+        (0, "model", "One."),
+        (1, "model", "Two."),
+        (2, "model", "Gone."),
+        (2, "user", "Go."),
+        (2, "model", "Gone."),
+        (2, "user", "Go."),
+    ]
+    assert [each.turn for each in run.messages] == [0, 0, 0, 0, 1, 1, 2]

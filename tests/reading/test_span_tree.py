@@ -234,3 +234,20 @@ def test_a_call_inside_one_that_is_not_known_is_known_to_be_inside_it() -> None:
 
     assert tree.is_known_around(inner)
     assert not tree.is_known_around(outer)
+
+
+def test_the_agent_around_a_call_is_the_nearest_and_none_where_a_nameless_one_is_inside_a_call() -> None:
+    def agents(*more: Span) -> dict[str, str | None]:
+        top = Span("top", "t", "top", None, 0, 99, {"gen_ai.agent.name": "outer"})
+        outer, inner = placed("outer", "top", 1, 50), placed("inner", "outer", 2, 3)
+        spans = [top, outer, inner, *more]
+        tree = Tree(spans, {id(top): "agent", **{id(span): "agent" for span in more if span.name == "nameless"}})
+        records = [CallRecord(span.name, span) for span in spans if span.name in ("outer", "inner", "deep")]
+        tree.place(records)
+        for record in records:
+            tree.look_up(record)
+        return {record.name: record.agent for record in records}
+
+    assert agents() == {"outer": "outer", "inner": "outer"}
+    hidden = agents(placed("nameless", "outer", 4, 9), placed("deep", "nameless", 5, 6))
+    assert hidden == {"outer": "outer", "inner": None, "deep": None}

@@ -444,3 +444,15 @@ def test_what_a_span_states_of_tokens(attributes: dict[str, Any], stated: Any) -
     kept = counts_in({**attributes, "input.value": "long"})
     assert "input.value" not in kept
     assert stated_tokens(ReadSpan("a", attributes=kept)) == stated
+
+
+def test_records_without_an_instrumentation_are_told_apart_by_the_names_of_their_counts() -> None:
+    def beside(family: str) -> int | None:
+        first = counted("a", "model", 10, 5, scope="")
+        counts: dict[str, Any] = {f"{family}.prompt": 10, f"{family}.completion": 5}
+        second = counted("b", "model", scope="", times=(5, 12), **counts)
+        return tokens(first, second)[0]
+
+    same = counted("b", "model", 10, 5, scope="", times=(5, 12))
+    assert beside("llm.token_count") == 10
+    assert tokens(counted("a", "model", 10, 5, scope=""), same)[0] is None
