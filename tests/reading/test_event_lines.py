@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
+from tests.walls import for_each
 
 from rightcall.reading.messages import _agent_results as results, _conversation_lists as lists, _event_lines as lines
 from rightcall.reading.messages._benchmarks import inspect_logs, is_inspect_log, is_tau2_results, tau2_logs
@@ -207,7 +207,7 @@ LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("read", "line", "messages"), LINES)
+@for_each(("read", "line", "messages"), LINES)
 def test_what_a_line_becomes(read: Callable[[list[Any]], list[Log]], line: Any, messages: list[Any]) -> None:
     assert told(read([line])) == messages
 
@@ -241,7 +241,7 @@ def test_a_call_that_a_model_of_inspect_asked_for_is_answered_by_its_tool() -> N
     assert told(lines.inspect_event_logs([model, tool])) == [message, ("result", "1", "ok")]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("held", "session"),
     [
         ([{"session_id": "s"}], "s"),
@@ -251,13 +251,12 @@ def test_a_call_that_a_model_of_inspect_asked_for_is_answered_by_its_tool() -> N
         ([ODD] * 100 + [{"session_id": "s"}], None),
         ([{"session_id": 3}], None),
     ],
-    ids=["a key", "a later line", "in its data", "near", "far", "no text"],
 )
 def test_lines_name_their_session(held: list[Any], session: str | None) -> None:
     assert lines.copilot_logs(held)[0].id == session
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("known", "line", "is_known"),
     [
         (lines.is_copilot_event, copilot("tool.execution_start"), True),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
+from tests.walls import for_each
 
 from rightcall.limits import Limits
 from rightcall.reading.runs._input_output import asked_and_answered, asked_and_answered_in, has_answer, plain_texts
@@ -46,7 +46,7 @@ STATE: dict[str, Any] = {"input__value": '{"q": 1}', "input__mime_type": "applic
 BOTH: dict[str, Any] = {"input__value": "Go.", "output__value": "Gone."}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spans", "pair"),
     [
         ([], (None, None)),
@@ -138,7 +138,7 @@ def test_log_records_and_events_have_the_words_of_their_span() -> None:
     assert found(made("a", "model"), logs=(LogRecord("gen_ai.user.message", "odd", {}, "t", "a"),)) == (None, None)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("span", "has"),
     [
         (made("a"), False),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.reading import corpus
 from tests.reading.traces import TRACE
+from tests.walls import for_each
 
 from rightcall.reading import read
 from rightcall.reading.formats._containers import items_of
@@ -240,7 +241,7 @@ def known(**held: Any) -> dict[str, Any]:
     return {f"{OWN}{key.replace('__', '.')}": value for key, value in held.items()}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("held", "attributes"),
     [
         ({}, known(type="span")),
@@ -291,7 +292,6 @@ def known(**held: Any) -> dict[str, Any]:
             {**EXECUTED, "gen_ai.tool.call.arguments": "own"},
         ),
     ],
-    ids=str,
 )
 def test_what_an_observation_says_as_the_attributes_of_a_span(held: dict[str, Any], attributes: dict[str, Any]) -> None:
     [found] = langfuse_spans(observation(2, kind=held.pop("type", "SPAN")) | held)
@@ -313,7 +313,7 @@ def test_an_observation_failed_where_its_level_says_so() -> None:
     assert status(metadata={"scope": {"name": "langfuse-sdk"}}) == (False, "", "")
 
 
-@pytest.mark.parametrize("key", ["statusMessage", "status_message"])
+@for_each("key", ["statusMessage", "status_message"])
 def test_the_message_of_a_call_that_failed_is_read_in_both_spellings(key: str) -> None:
     told = {key_: held for key_, held in observation(2, "TOOL", "look").items() if key_ != "statusMessage"}
     [found] = read(trace(observation(1, "AGENT", parent=None), {**told, "level": "ERROR", key: "no such order"}))
@@ -341,7 +341,7 @@ def test_a_trace_tells_its_only_root_what_the_root_does_not_know() -> None:
     assert spans(root, observation(3, "SPAN", parent=None)) == [(None, None, "s", True)] * 2
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "is_known"),
     [
         (observation(1, "SPAN"), True),
@@ -363,7 +363,6 @@ def test_a_trace_tells_its_only_root_what_the_root_does_not_know() -> None:
         ({"id": "1", "timestamp": "x", "sessionId": None}, False),
         ([trace()], False),
     ],
-    ids=[str(number) for number in range(18)],
 )
 def test_what_tells_a_trace_of_langfuse(document: Any, is_known: bool) -> None:
     assert is_langfuse(document) is is_known

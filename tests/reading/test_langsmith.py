@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from tests.walls import for_each
 
 from rightcall.reading import read
 from rightcall.reading.formats._langsmith import is_langsmith_run, langsmith_spans
@@ -160,7 +161,7 @@ def test_only_a_run_of_a_tool_is_a_call() -> None:
     assert made.calls_recorded
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "held", "attributes"),
     [
         ("chain", {}, {}),
@@ -183,7 +184,6 @@ def test_only_a_run_of_a_tool_is_a_call() -> None:
         ("chain", {"reference_example_id": "e"}, {"case_id": "e"}),
         ("chain", {"reference_example_id": 3}, {}),
     ],
-    ids=str,
 )
 def test_what_a_run_says_as_the_attributes_of_a_span(
     kind: str, held: dict[str, Any], attributes: dict[str, Any]
@@ -235,7 +235,7 @@ def test_what_is_said_of_a_run_later_fills_in_what_was_not_known() -> None:
     assert (found.attributes.get("gen_ai.prompt"), found.attributes.get("gen_ai.completion")) == ({"x": 1}, {"y": 2})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "is_known"),
     [
         (run(1, "tool", "look"), True),
@@ -250,7 +250,6 @@ def test_what_is_said_of_a_run_later_fills_in_what_was_not_known() -> None:
         ({"patch": [{"id": 1, "trace_id": "t"}]}, False),
         ([run(1, "tool", "look")], False),
     ],
-    ids=[str(number) for number in range(11)],
 )
 def test_what_tells_a_run_of_langsmith(document: Any, is_known: bool) -> None:
     assert is_langsmith_run(document) is is_known

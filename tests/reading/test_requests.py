@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.reading.talks import asks_for, chat, gives, says
 from tests.reading.traces import request, span
+from tests.walls import for_each
 
 from rightcall.reading import read, read_messages
 from rightcall.reading.conventions import ASKED_FOR
@@ -276,7 +277,7 @@ def test_a_request_takes_an_id_where_it_has_none_of_its_model() -> None:
     assert requests.with_id("1", "look", use=1) is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("results", "outputs"),
     [
         ([gives("a")], [NOTHING, NOTHING]),
@@ -287,7 +288,6 @@ def test_a_request_takes_an_id_where_it_has_none_of_its_model() -> None:
         ([gives("a", "1"), gives("b", "1")], ["a", NOTHING]),
         ([gives("a", "3")], [NOTHING, NOTHING]),
     ],
-    ids=str,
 )
 def test_a_result_without_an_id_is_of_the_only_call_that_can_have_it(results: list[Any], outputs: list[Any]) -> None:
     asking = {"role": "assistant", "tool_calls": [*asks_for("look", {}, "1")["tool_calls"]]}
@@ -354,7 +354,7 @@ def test_prompts_are_shown_again_only_where_their_turn_was_answered() -> None:
     assert requests.heard == {0}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("known", "texts", "shared"),
     [
         (("a", "b"), ("a", "b", "c"), range(2)),
@@ -373,7 +373,7 @@ def test_a_prompt_goes_on_from_another_that_it_begins_with(
     assert words_shared(known, texts) == shared
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("roles", "asked", "turns"),
     [
         ("ua", None, [0, 0]),
@@ -412,7 +412,7 @@ def test_calls_before_the_run_are_doubtful_where_no_answer_followed_them() -> No
     assert doubtful([call, gives("ok", "1"), user], [-1, -1, 0]) == [0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("documents", "logs", "left_out"),
     [
         ([[says("user", "Go.")]], [1], 0),
@@ -425,7 +425,6 @@ def test_calls_before_the_run_are_doubtful_where_no_answer_followed_them() -> No
         ([{"messages": []}, {"messages": [MODEL_WORDS]}], [0, 1], 0),
         ([{"chat": [says("user", "Go."), MODEL_WORDS]}, {"chat": [says("user", "Go."), MODEL_WORDS]}], [2, 2], 0),
     ],
-    ids=[str(number) for number in range(9)],
 )
 def test_documents_are_conversations_or_messages_of_one(documents: list[Any], logs: list[int], left_out: int) -> None:
     found, unread = logs_in(documents)

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.walls import for_each
 
 from rightcall.errors import InputError
 from rightcall.limits import Limits
@@ -218,7 +219,7 @@ def plain(attributes: Any) -> dict[str, Any]:
     return {key: attributes.get(key) for key in attributes}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cell", "attributes"),
     [
         ({"a": 1, "b": None}, {"a": 1}),
@@ -242,13 +243,12 @@ def plain(attributes: Any) -> dict[str, Any]:
         (3, {}),
         ("{odd", {UNREADABLE: "the attributes of a span could not be read: neither JSON nor a Python literal"}),
     ],
-    ids=str,
 )
 def test_the_attributes_in_a_cell(cell: Any, attributes: dict[str, Any]) -> None:
     assert plain(attributes_or_trouble(cell, Limits())) == attributes
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "unit", "is_duration", "nanoseconds"),
     [
         (10**11 - 1, None, False, (10**11 - 1) * 10**9),
@@ -286,7 +286,7 @@ def test_the_name_of_an_instrumentation_is_a_cell_or_in_it() -> None:
     assert [scope_name(cell) for cell in cells] == ["a", "a", "a", "", "", "", ""]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("cells", "failed", "description", "events", "trouble"),
     [
         ({}, False, "", [], False),
@@ -301,7 +301,6 @@ def test_the_name_of_an_instrumentation_is_a_cell_or_in_it() -> None:
         ({"events": [{"EventName": "e", "time_unix_nano": 5}, 3]}, False, "", [("e", 5, {})], False),
         ({"events": [{"name": 3}]}, False, "", [("", None, {})], False),
     ],
-    ids=str,
 )
 def test_the_cells_of_a_row_are_the_fields_of_its_span(
     cells: dict[str, Any], failed: bool, description: str, events: list[Any], trouble: bool
@@ -313,7 +312,7 @@ def test_the_cells_of_a_row_are_the_fields_of_its_span(
     assert (UNREADABLE in found.attributes) is trouble
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("document", "known"),
     [
         (row(), True),
@@ -328,13 +327,12 @@ def test_the_cells_of_a_row_are_the_fields_of_its_span(
         (row(**{f"column {number}": 1 for number in range(1994)}), False),
         ([row()], False),
     ],
-    ids=[str(number) for number in range(11)],
 )
 def test_a_row_has_ids_and_two_of_name_start_and_attributes(document: Any, known: bool) -> None:
     assert is_row(document) is known
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("column", "held", "nanoseconds"),
     [
         ("start_time_unix_nano", 5, 5),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from tests.reading.logs import ANSWERED, ASKED, asks, gives
 from tests.reading.traces import call, request, span
+from tests.walls import for_each
 
 from rightcall import read, read_messages
 from rightcall.limits import Limits
@@ -31,7 +31,7 @@ def model(number: int, shown: list[Any], answered: list[Any], **more: Any) -> di
     return span(number, {**MODEL, **said}, **more)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("spans", "tool_data", "is_recorded"),
     [
         ([span(1)], "none", False),
@@ -45,7 +45,6 @@ def model(number: int, shown: list[Any], answered: list[Any], **more: Any) -> di
         ([model(1, [ASKED], [asks(("look", "1", "{}"))]), call(2, "look")], "spans", True),
         ([model(1, [ASKED], [{"role": "assistant", "content": [{"type": "odd"}]}])], "messages", False),
     ],
-    ids=["nothing", "an agent", "a model", "a call", "a call of an agent", "words", "asked", "silent", "both", "odd"],
 )
 def test_where_the_calls_of_a_run_are_known_from(
     spans: list[dict[str, Any]], tool_data: str, is_recorded: bool
@@ -56,7 +55,7 @@ def test_where_the_calls_of_a_run_are_known_from(
     assert ("instrumentation" in found.metadata) == any(call.source == "span" for call in found.calls)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("attributes", "warning"),
     [
         ({"gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "ok"}, ""),
@@ -68,7 +67,6 @@ def test_where_the_calls_of_a_run_are_known_from(
         ({"gen_ai.tool.call.result": "ok"}, "arguments or outputs of 1 call were not recorded"),
         ({"gen_ai.tool.call.arguments": "{}"}, "arguments or outputs of 1 call were not recorded"),
     ],
-    ids=str,
 )
 def test_what_a_call_lacks_is_warned_of(attributes: dict[str, str], warning: str) -> None:
     found = one(span(1, {**TOOL, **attributes}))
