@@ -1,7 +1,8 @@
 """Unwrap what frameworks put around arguments and outputs, and recognise the error texts they write.
 
 Each function knows one wrapping, returns any other value unchanged, and may learn more about the call on the way. The
-table of conventions names it for the conventions that use it: elsewhere the same object is what the tool returned.
+table of conventions names it for the conventions that use it: elsewhere the same object is what the tool returned. Of a
+wrapping that lost a part, nothing is known: what is left of it is not the value.
 """
 
 from __future__ import annotations
@@ -21,11 +22,20 @@ _REPR = lazy_pattern(
     r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
 )
 _REPR_ID = lazy_pattern(r"tool_call_id='([^']*)'")
+_CALLBACK = frozenset({"input_str", "tags", "metadata", "inputs", "kwargs"})
+"""What OpenLLMetry stores of LangChain's callback for the start of a tool."""
+_CALLBACK_WORDS = frozenset({"tags", "color", "name", "observation_prefix", "llm_prefix"})
+"""What the callback for its end is given beside the output, as `kwargs`."""
+_DUMPED = frozenset({"lc", "type", "id", "kwargs"})
+"""What LangChain writes of an object."""
+_OF_MESSAGES = frozenset({"additional_kwargs", "response_metadata", "tool_call_id", "artifact"})
+"""Fields of LangChain's messages, of which every message has some."""
 
 
 def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangChain's callback as OpenLLMetry stores it: `inputs`, else `input_str`, with the call's id in `kwargs`."""
-    if not isinstance(value, dict) or "input_str" not in value:
+    is_left = isinstance(value, dict) and value.keys() <= _CALLBACK and len(value) > 2
+    if not is_left and not (isinstance(value, dict) and "input_str" in value):
         return value
     kwargs = value.get("kwargs")
     if isinstance(kwargs, dict) and isinstance(kwargs.get("tool_call_id"), str):
@@ -34,7 +44,7 @@ def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) 
     if isinstance(inputs, dict):
         return inputs
     try:
-        return arguments(value["input_str"])
+        return arguments(value.get("input_str", NOTHING))
     except UnparsableError:
         return NOTHING
 
@@ -53,7 +63,9 @@ def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
     """
     if not isinstance(value, dict) or not value or not value.keys() <= {"args", "kwargs", "sanitize_inputs_outputs"}:
         return value
-    positional, named = value.get("args", []), value.get("kwargs", {})
+    positional, named = value.get("args", NOTHING), value.get("kwargs", NOTHING)
+    if positional is NOTHING or named is NOTHING:
+        return NOTHING
     if not isinstance(positional, list) or not isinstance(named, dict):
         return value
     if not positional:
@@ -81,22 +93,28 @@ def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
 
 def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangChain's ToolMessage: dumped, constructed, flat, or as Python writes it; alone or under `output`."""
-    if value.__class__ is dict and not ("output" in value or "type" in value or "lc" in value):
-        return value
-    if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and "output" in value:
-        inner = tool_message(value["output"], call, attributes)
-        return inner if inner is not value["output"] or "kwargs" in value else value
+    if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and value:
+        return _callback_output(value, call, attributes)
     if isinstance(value, str):
         return _written_tool_message(value, call)
     message = _message_fields(value)
     if message is None:
-        return value
+        return NOTHING if _is_left_of_message(value) else value
     call.call_id = call.call_id or _text(message.get("tool_call_id"))
-    content = outcome(message.get("content"))
+    content = outcome(message.get("content", NOTHING))
     if message.get("status") == "error":
         call.failed = True
         call.error = call.error or _text(message.get("content"))
     return content_blocks(content, call, attributes)
+
+
+def _callback_output(value: dict[str, Any], call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Return the output in `{"output": …, "kwargs": {…}}`, or in `{"output": …}` if it is a message."""
+    if "output" not in value:
+        words = value["kwargs"]
+        return NOTHING if isinstance(words, dict) and not _CALLBACK_WORDS.isdisjoint(words) else value
+    inner = tool_message(value["output"], call, attributes)
+    return inner if inner is not value["output"] or "kwargs" in value else value
 
 
 def langsmith_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -215,8 +233,8 @@ def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) 
     if not isinstance(inner, dict):
         return value
     is_adk = inner.keys() == {"id", "name", "response"} and inner["name"] == call.name
-    is_wrapped = is_adk or "raw_output" in inner or _message_fields(inner) is not None
-    return NOTHING if is_wrapped else value
+    is_message = _message_fields(inner) is not None or _is_left_of_message(inner)
+    return NOTHING if is_adk or "raw_output" in inner or is_message else value
 
 
 def _may_be_wrapped(call: CallRecord) -> bool:
@@ -253,6 +271,22 @@ def _message_fields(value: Any) -> Mapping[str, Any] | None:
     if isinstance(data, dict):
         return data
     return value if "tool_call_id" in value and "content" in value else None
+
+
+def _is_left_of_message(value: Any) -> bool:
+    """Whether a value is what is left of a message of LangChain, or of another object that it dumped."""
+    if value.__class__ is not dict:
+        return False
+    keys, kind = value.keys(), value.get("type")
+    if "lc" in keys or kind == "constructor":
+        return kind != "not_implemented" and not keys >= _DUMPED
+    if kind == "tool":
+        return len(keys) == 1 or not _OF_MESSAGES.isdisjoint(keys)
+    return "type" not in keys and (_is_of_message(value) or _is_of_message(value.get("data")))
+
+
+def _is_of_message(value: Any) -> bool:
+    return value.__class__ is dict and len(_OF_MESSAGES & value.keys()) > 1
 
 
 def _parameter_names(parameters: Any) -> list[str]:

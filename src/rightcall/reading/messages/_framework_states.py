@@ -152,10 +152,10 @@ def _returned_in_value(value: Any, depth: int) -> Any:
     if messages is not None:
         found = answer_in(messages)
         return NOTHING if found is None else found
-    if _is_lost_state(value):
-        return NOTHING
     inner = _wrapped(value)
-    return value if inner is None else _returned_in_value(inner, depth + 1)
+    if inner is None:
+        return NOTHING if _is_lost_state(value) else value
+    return _returned_in_value(inner, depth + 1)
 
 
 def _given_in_object(value: dict[str, Any], depth: int) -> Any:
@@ -165,13 +165,13 @@ def _given_in_object(value: dict[str, Any], depth: int) -> Any:
     if messages is not None:
         found = question_in(messages)
         return NOTHING if found is None else found
-    if _is_lost_state(value):
+    inner = _wrapped(value)
+    if inner is None and _is_lost_state(value):
         return NOTHING
     if isinstance(value.get("prompt"), str) and value.keys() <= {"prompt", "system"}:
         return value["prompt"]  # Vercel
     if value.keys() == {"args", "kwargs"} and isinstance(value["args"], list) and isinstance(value["kwargs"], dict):
         return _given_in_call(value["args"], value["kwargs"])
-    inner = _wrapped(value)
     if isinstance(inner, dict) and depth < _DEPTH:
         return _given_in_object(inner, depth + 1)
     return _only_text(value)
@@ -218,11 +218,25 @@ def _messages_of(value: dict[str, Any]) -> list[Any] | None:
 
 
 def _is_lost_state(value: dict[str, Any]) -> bool:
-    """Whether an object holds messages that do not say who wrote them: a state, and not what anybody reads."""
+    """Whether an object is a state, or left of a wrapper of one, and not what anybody reads.
+
+    It holds messages that do not say who wrote them, or parts of LangChain's dumps, or what a callback was given beside
+    the state.
+    """
     held = value.get("messages")
-    return (
-        isinstance(held, list) and bool(held) and all([isinstance(each, dict) and "content" in each for each in held])
-    )
+    if isinstance(held, list) and held and all([isinstance(each, dict) and "content" in each for each in held]):
+        return True
+    return value.keys() == {"kwargs"} or {"tags", "metadata"} <= value.keys() or _holds_dump(value, 0)
+
+
+def _holds_dump(value: Any, depth: int) -> bool:
+    """Whether a value is, or contains, an object that LangChain dumped, or what is left of one."""
+    if isinstance(value, list):
+        return depth < _DEPTH and any([_holds_dump(each, depth + 1) for each in value])
+    if not isinstance(value, dict) or depth >= _DEPTH:
+        return False
+    signs = (value.get("lc") == 1, value.get("type") == "constructor", isinstance(value.get("id"), list))
+    return sum(signs) > 1 or any([_holds_dump(each, depth + 1) for each in value.values()])
 
 
 def _are_messages(held: list[Any]) -> bool:
