@@ -479,3 +479,123 @@ def test_more_results_without_ids_than_calls_mean_that_calls_are_missing() -> No
     assert made(anonymous[:2]).calls_recorded
     assert not made(anonymous).calls_recorded
     assert [each.output for each in made(anonymous).calls] == [None, None]
+
+
+LANGCHAIN = "opentelemetry.instrumentation.langchain"
+DUMPED = {
+    "lc": 1,
+    "type": "constructor",
+    "id": ["langchain", "schema", "messages", "ToolMessage"],
+    "kwargs": {"content": "ok", "tool_call_id": "c1"},
+}
+FLAT = {"content": "ok", "additional_kwargs": {}, "response_metadata": {}, "type": "tool", "tool_call_id": "c1"}
+STARTED = {"input_str": "{'a': 1}", "tags": [], "metadata": {}, "inputs": {"a": 1}, "kwargs": {"tool_call_id": "c1"}}
+
+
+def traced(given: Any, returned: Any) -> Any:
+    """A call as OpenLLMetry records it of LangChain."""
+    attributes = {
+        "traceloop.span.kind": "tool",
+        "traceloop.entity.name": "search",
+        "traceloop.entity.input": json.dumps(given),
+        "traceloop.entity.output": json.dumps(returned),
+    }
+    [found] = read_one(span(1, attributes), scope=LANGCHAIN).calls
+    return found
+
+
+@pytest.mark.parametrize("lost", ["id", "kwargs"])
+def test_of_a_dumped_message_that_lost_a_part_nothing_is_the_output(lost: str) -> None:
+    whole, found = [traced({}, {"output": each, "kwargs": {}}) for each in (DUMPED, without(DUMPED, lost))]
+
+    assert (whole.output, found.output, found.unrecorded) == ("ok", None, {"output"})
+
+
+@pytest.mark.parametrize("lost", ["type", "content"])
+def test_of_a_message_that_lost_a_field_nothing_is_the_output(lost: str) -> None:
+    whole, found = [traced({}, {"output": each, "kwargs": {}}) for each in (FLAT, without(FLAT, lost))]
+
+    assert (whole.output, found.output, found.unrecorded) == ("ok", None, {"output"})
+
+
+def test_what_a_callback_is_given_beside_the_output_is_not_the_output() -> None:
+    assert traced({}, {"kwargs": {"tags": [], "color": "green"}}).unrecorded == {"output"}
+    assert traced({}, {"kwargs": {"a": 1}}).output == {"kwargs": {"a": 1}}
+
+
+def test_arguments_are_one_of_two_in_what_a_callback_is_given_and_never_the_rest_of_it() -> None:
+    for lost in ("input_str", "inputs", "metadata"):
+        assert traced(without(STARTED, lost), "ok").args == {"a": 1}
+    assert "args" in traced(without(STARTED, "input_str", "inputs"), "ok").unrecorded
+
+
+@pytest.mark.parametrize("lost", ["args", "kwargs"])
+def test_named_or_positional_arguments_alone_are_not_all_arguments(lost: str) -> None:
+    given = {"args": [], "kwargs": {"a": 1}}
+
+    assert traced(given, "ok").args == {"a": 1}
+    assert "args" in traced(without(given, lost), "ok").unrecorded
+
+
+@pytest.mark.parametrize("lost", ["kwargs", "id", "lc"])
+def test_a_state_whose_messages_lost_a_part_is_no_answer(lost: str) -> None:
+    answer = {**DUMPED, "id": ["AIMessage"], "kwargs": {"content": "Done.", "type": "ai"}}
+
+    def answered(message: dict[str, Any]) -> Any:
+        state = json.dumps({"outputs": {"messages": [message]}, "kwargs": {}})
+        return read_one(span(1, {"traceloop.span.kind": "workflow", "traceloop.entity.output": state}), call(2)).output
+
+    assert answered(answer) == "Done."
+    assert answered(without(answer, lost)) in (None, "Done.")
+
+
+def test_an_agent_in_the_history_of_a_later_prompt_is_that_of_the_call() -> None:
+    asked, named = asks(("c1", "search")), asks(("c1", "search"), name="planner")
+    later = [says("?"), named, gives("c1")]
+
+    whole = read_one(model(1, [says("?")], [asked]), model(2, later, []))
+
+    assert [each.agent for each in whole.calls] == ["planner"]
+    assert [each.agent for each in read_one(model(2, later, [])).calls] == ["planner"]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"span_type": "function_call_async", "output.value": '{"content": 1}'},
+        {"span_type": "tool", "input.value": "{}"},
+        {"mlflow.spanInputs": "{}"},
+        {"logfire.msg_template": "function: {name}"},
+    ],
+)
+def test_a_span_with_half_of_what_marks_a_call_may_be_one(attributes: dict[str, str]) -> None:
+    assert "'helper'" in read_one(call(1), span(2, attributes, name="helper")).not_understood
+
+
+def test_a_span_that_is_named_like_one_of_a_call_may_be_one() -> None:
+    function = {"span_type": "function_call_async", "input.value": "{}"}
+
+    assert "'search'" in read_one(call(1, name="search"), span(2, function, name="search")).not_understood
+    assert not read_one(call(1, name="search"), span(2, function, name="helper")).not_understood
+
+
+def test_of_two_spans_without_a_parent_one_that_began_during_a_call_may_be_inside_of_it() -> None:
+    agent = span(1, AGENT, **TIMES)
+    outer = call(2, "research", parent=1, endTimeUnixNano="8000")
+    inner = call(3, "lookup")
+
+    found = read_one(agent, outer, inner).calls
+
+    assert [each.unrecorded for each in found] == [frozenset(), {"parent_id"}]
+    assert [each.group for each in found] == [None, None]
+
+
+def test_what_an_agent_was_given_is_not_the_input_of_the_crew_around_it() -> None:
+    given = {"openinference.span.kind": "AGENT", "input.value": '{"role": "a", "goal": "b"}'}
+    agent = span(2, given, parent=1)
+
+    assert read_one(span(1, name="server"), agent, call(3, parent=2)).input is None
+    [alone] = read(
+        {"resourceSpans": [request(span(1))["resourceSpans"][0], *request(agent, scope="x")["resourceSpans"]]}
+    )
+    assert alone.input == {"role": "a", "goal": "b"}

@@ -71,10 +71,10 @@ def test_a_result_without_its_call_is_told_unless_it_was_withheld(strays: list[C
 
 def test_spans_that_may_be_one_call_or_several_are_told() -> None:
     notes = NotUnderstood(Warnings())
-    notes.note_twins([record("look")])
+    notes.note_twins([record("look")], [])
     assert notes.first == ""
 
-    notes.note_twins([record("look"), record("pay", is_doubtful=True)])
+    notes.note_twins([record("look"), record("pay", is_doubtful=True)], [])
     assert notes.first == "spans of several instrumentations for pay, which may be one call or several"
 
 

@@ -17,7 +17,6 @@ UNNAMED = ("haystack/", "mcp-sdk/", "raw-", "anthropic-tool-runner/", "llamainde
 
 GRAPHS = (
     "langgraph-openinference/nested",
-    "langgraph-langsmith",
     "mlflow-manual/trip",
     "uipath/",
     "autogen-dup-native+oi/trip",

@@ -26,7 +26,7 @@ from ._kinds import (
 )
 from ._span_names import (
     KIND_KEYS as KIND_KEYS,
-    has_lost_type as has_lost_type,
+    has_lost_mark as has_lost_mark,
     is_named_like_call as is_named_like_call,
     may_tell_kind as may_tell_kind,
 )

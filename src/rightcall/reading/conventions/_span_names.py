@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rightcall.reading.spans import Span
+from rightcall.reading.spans import Span, object_in
 
-from ._tool_calls import EXECUTE, MERGED, SPAN_NAMES
+from ._tool_calls import EXECUTE, MERGED, SPAN_NAMES, has_value
 
 _OPERATIONS = {
     "execute_tool ": dict([EXECUTE]),
@@ -20,6 +20,14 @@ _ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
 """Suffixes of names of OpenLLMetry's spans."""
 _OF_CALLS = frozenset({"ai.toolCall", "running tool"})
 """Names of spans of calls that do not hold the tool's name: Vercel, Pydantic AI."""
+_HALVES = (
+    ("logfire.msg_template", "function: {name}"),
+    ("openai_agents.type", "handoff"),
+    ("span_type", "tool"),
+)
+"""Marks that only calls have, of conventions that ask for one more."""
+_MLFLOW_INPUT = "mlflow.spanInputs"
+_UIPATH = "span_type"
 _LANGFUSE_INPUT = "langfuse.observation.input"
 KIND_KEYS = frozenset(
     {
@@ -55,12 +63,21 @@ def is_named_like_call(span: Span) -> bool:
     return span.name in _OF_CALLS or span.name.startswith(SPAN_NAMES) or span.name.endswith(".tool")
 
 
-def has_lost_type(span: Span) -> bool:
-    """Whether a span is a function that Langfuse observed, without the type that its SDK writes on each."""
-    keys = span.attributes.keys()
+def has_lost_mark(span: Span) -> bool:
+    """Whether a span looks like a call that lost a part of what marks it, or its type.
+
+    Langfuse and MLflow write a type on every span. A tool that UiPath traced has its output under `content`.
+    """
+    attributes, keys = span.attributes, span.attributes.keys()
+    if any([key in keys and has_value(attributes.get(key), value) for key, value in _HALVES]):
+        return True
+    if _MLFLOW_INPUT in keys:
+        return "mlflow.spanType" not in keys
+    if _UIPATH in keys and str(attributes.get(_UIPATH)).startswith("function_call"):
+        return object_in(attributes.get("output.value")).keys() == {"content"}
     if _LANGFUSE_INPUT not in keys or "langfuse.observation.type" in keys:
         return False
-    held = span.attributes.get(_LANGFUSE_INPUT)
+    held = attributes.get(_LANGFUSE_INPUT)
     return isinstance(held, str) and held.startswith('{"args"') and '"kwargs"' in held
 
 

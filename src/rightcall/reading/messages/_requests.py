@@ -268,7 +268,7 @@ class _ConversationReader:
             self._group = self._group or known.group
             requests.name_by_id(known, call.call_id if call.call_id != known.call_id else None, use)
             known.turn = turn if known.turn is None else known.turn
-            known.name = known.name or call.name
+            known.name, known.agent = known.name or call.name, known.agent or call.agent
             if known.args is NOTHING:
                 known.args = call.args
             if is_answered(call) or (known.withheld and not call.withheld):

@@ -106,6 +106,7 @@ class _Speakers:
         self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]
     ) -> None:
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
+        self._scopes = {span.span_id: span.scope for span in spans if span.span_id}
         self._roots = [span for span in spans if span.parent_id is None]
         self.roles, self._tree = roles, tree
         self._known: dict[str | None, ReadSpan] = {}
@@ -148,10 +149,21 @@ class _Speakers:
         return found[0] if all([each == found[0] for each in found]) and self._is_top(self._tops[0]) else NOTHING
 
     def _is_top(self, span: ReadSpan) -> bool:
-        """Whether a topmost span is surely that: not inside the time of another one that has no parent either."""
+        """Whether a topmost span is surely that.
+
+        Above it are spans of others at most: one of the same instrumentation may have lost its input or output. A span
+        without a parent is not inside the time of another one.
+        """
         if span.parent_id is not None:
-            return True
+            return self._tree.is_whole and span.scope not in self._scopes_around(span)
         return not any([_is_within(span, other) for other in self._roots if other is not span])
+
+    def _scopes_around(self, span: ReadSpan) -> set[str]:
+        above, seen = span.parent_id, {span.span_id}
+        while above is not None and above not in seen:
+            seen.add(above)
+            above = self._parents.get(above)
+        return {self._scopes[each] for each in seen if each in self._scopes and each != span.span_id}
 
     def messages(self, span: ReadSpan, side: Side) -> list[Any]:
         """Return the messages of one side of a span and its log records."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from rightcall.reading.messages import Exchange, Log
 from rightcall.reading.spans import CallRecord
 
+from ._span_tree import ReadSpan
+
 _MOST = 20
 
 
@@ -89,11 +91,22 @@ class NotUnderstood:
             name = made[0].name or made[0].call_id or "a tool"
             self.note(f"a result of {name[:80]}, whose call the log does not show")
 
-    def note_twins(self, records: Sequence[CallRecord]) -> None:
-        """Note spans of several instrumentations that may be one call or several."""
+    def note_twins(self, records: Sequence[CallRecord], spans: Sequence[ReadSpan]) -> None:
+        """Note spans of several instrumentations that may be one call or several, and spans that may be one more.
+
+        These have no kind and are named like the span of a call, by the same instrumentation: what marks a call may
+        have been lost of one and not of another.
+        """
         found = next((record for record in records if record.is_doubtful), None)
         if found is not None:
             self.note(f"spans of several instrumentations for {found.name[:80]}, which may be one call or several")
+        spoken = [record.span for record in records if record.span and record.name in record.span.name]
+        named = {(span.scope, span.name) for span in spoken}
+        for span in spans if named else ():
+            if not span.kind and span.call is None and (span.scope, span.name) in named:
+                self.note(
+                    f"the span {span.name[:80]!r}, which is named like that of a call and does not say what it is"
+                )
 
     def note_nameless(self, requests: Sequence[CallRecord]) -> None:
         """Note requests for calls without a name."""

@@ -77,7 +77,7 @@ class RunBuilder:
         held = [record.span for record in doubtful if record.span]
         tree = Tree(spans, roles, frozenset(map(id, [*held, *[span for span in spans if span.call and not span.kind]])))
         records = _placed(records, tree, roles)
-        self._not_understood.note_twins(records)
+        self._not_understood.note_twins(records, spans)
         # Turns come before requests: a request without an id is identified by its turn.
         conversations = Conversations(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)

@@ -231,6 +231,8 @@ class SimpleRuns:
         tells: bool,
     ) -> SimpleRun | None:
         layers = {scope or plan.shape.dialect for _, _, plan, _ in calls}
+        if not {call[0].name for call in calls}.isdisjoint([span.name for span, _, _ in others]):
+            return None  # a span that is named like a call may be one
         spans = self._read_others(others) if len(layers) == 1 and _is_one_tree(calls, others) else None
         if spans is None:
             return None

@@ -15,7 +15,7 @@ from rightcall.reading.conventions import (
     CallShape,
     Convention,
     convention_by_attributes,
-    has_lost_type,
+    has_lost_mark,
     has_value,
     is_like_call,
     is_named_like_call,
@@ -169,8 +169,8 @@ def _tool_of(span: Span) -> str | None:
     """Return the tool that a span of no convention names; empty if it only looks like a call, None otherwise."""
     named = [span.attributes.get(key) for key in tools_of(span)]
     tool = next((str(value) for value in named if value not in (None, "")), "")
-    is_call = (tool or is_like_call(span)) and convention_by_attributes(span.attributes) is None
-    return tool if is_call or has_lost_type(span) else None
+    is_call = tool or is_like_call(span) or has_lost_mark(span)
+    return tool if is_call and convention_by_attributes(span.attributes) is None else None
 
 
 def _described(span: Span, what: str) -> str:

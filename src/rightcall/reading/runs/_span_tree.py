@@ -85,7 +85,7 @@ class Tree:
         self._found: dict[str | None, CallRecord | None] = {}
         self._at_work: set[str] | None = None
         self._seen: dict[str, _Surroundings] = {}
-        self._outside: dict[str, set[str | None]] = {}
+        self._tops: dict[str, _Tops] = {}
 
     @cached_property
     def is_whole(self) -> bool:
@@ -239,17 +239,21 @@ class Tree:
         """Whether no call of this run can be around a topmost span.
 
         A missing parent is a caller in another service if the whole trace is below it. If a trace has several missing
-        parents, spans were lost, and these may be anything.
+        parents, spans were lost, and these may be anything. Then only a span without a parent that began before all
+        others is surely the root, unless it is a call. Of several spans without a parent, one that began during a call
+        may be inside of it.
         """
         if top.trace_id in self._shapeless:
             return False
-        if top.parent_id is None:
+        if not self._tops:
+            self._tops = _tops_of(self._spans, self._calls.values())
+        tops = self._tops.get(top.trace_id) or _Tops()
+        if len(tops.parents) > 1:
+            is_root = top.parent_id is None and top.start_ns is not None and top.start_ns == tops.first_ns
+            return is_root and top.span_id not in self._calls
+        if top.parent_id is not None or tops.count < 2:
             return True
-        if not self._outside:
-            for span in self._spans.values():
-                if span.parent_id not in self._spans:
-                    self._outside.setdefault(span.trace_id, set()).add(span.parent_id)
-        return len(self._outside.get(top.trace_id, ())) < 2
+        return top.start_ns is not None and not (tops.calls and tops.calls.hold(top.start_ns))
 
     def parent_of(self, record: CallRecord) -> CallRecord | None:
         """Return the call inside which a call was made."""
@@ -317,6 +321,36 @@ class _Intervals:
         """Whether a time is inside some call."""
         index = bisect_left(self._starts, time) if time is not None else 0
         return index > 0 and time is not None and self._latest[index - 1] > time
+
+
+class _Tops(msgspec.Struct):
+    """The spans of one trace whose parents are not in it."""
+
+    count: int = 0
+    parents: set[str | None] = set()
+    """The ids of their parents; None for that of a span without one."""
+    first_ns: int | None = None
+    """When the first of them began; None if that is not known of all."""
+    calls: _Intervals | None = None
+    """The times of the calls of the trace."""
+
+
+def _tops_of(spans: Mapping[str, Span], calls: Iterable[CallRecord]) -> dict[str, _Tops]:
+    by_trace: dict[str, list[Span]] = {}
+    for span in spans.values():
+        if span.parent_id not in spans:
+            by_trace.setdefault(span.trace_id, []).append(span)
+    made: dict[str, list[CallRecord]] = {}
+    for record in calls:
+        if record.span is not None:
+            made.setdefault(record.span.trace_id, []).append(record)
+    found = {}
+    for trace, tops in by_trace.items():
+        starts = [span.start_ns for span in tops if span.start_ns is not None]
+        first = min(starts) if len(starts) == len(tops) else None
+        times = _Intervals(made[trace]) if trace in made and len(tops) > 1 else None
+        found[trace] = _Tops(len(tops), {span.parent_id for span in tops}, first, times)
+    return found
 
 
 def _only_holder(span: Span, records: list[CallRecord]) -> CallRecord | None:
