@@ -48,8 +48,8 @@ def _containers() -> str:
         ),
         (
             "–",
-            "Parquet: [tables of spans](columns.md#tables-of-spans) of any exporter, Phoenix's and MLflow's among them "
-            "(extra `arrow`)",
+            "Parquet: [tables of spans](columns.md#tables-of-spans) of any exporter, Phoenix's and MLflow's among "
+            "them; [conversations](#conversations), one a row (extra `arrow`)",
             "its first bytes",
         ),
         (

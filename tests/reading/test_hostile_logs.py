@@ -18,6 +18,7 @@ from tests.reading import test_codex as codex, test_transcripts as others
 from tests.reading.test_agent_exports import EXPORTS, ONLY_ASKED
 from tests.reading.test_langfuse import ROOT, TOOL, trace
 from tests.reading.test_langsmith import RUNS
+from tests.reading.test_published_logs import TRANSCRIPTS
 from tests.reading.test_rows import row
 from tests.sampling import examples
 from tests.walls import for_each
@@ -61,6 +62,7 @@ DOCUMENTS: dict[str, Any] = {
     "LangSmith": RUNS,
     "rows": [row(1, name="agent", attributes={"gen_ai.operation.name": "invoke_agent"}), row(2)],
     **EXPORTS,
+    **TRANSCRIPTS,
     **ONLY_ASKED,
 }
 ABSENT = object()

@@ -28,7 +28,7 @@ ASKED = {"role": "user", "content": "Refund order 7."}
 ASKS = {"role": "assistant", "content": None, "tool_calls": [_function("c1", "find", order=7)]}
 GIVES = {"role": "tool", "tool_call_id": "c1", "content": "ok"}
 SAYS = {"role": "assistant", "content": "Done."}
-TALK = [ASKED, ASKS, GIVES, SAYS]
+TALK: list[dict[str, Any]] = [ASKED, ASKS, GIVES, SAYS]
 FOUND = "find(order=7) = ok"
 LINES = "\n"
 """The mark of a log that is one document a line."""
@@ -156,6 +156,133 @@ READ: dict[str, tuple[Any, list[list[str]]]] = {
     ),
 }
 
+_PLAIN = [["Refund order 7.", f"turn-1 {FOUND}", "Done."]]
+_TEXT = json.dumps(TALK)
+CONTAINERS: dict[str, Any] = {
+    "below a key": {"task_id": "7", "result": {"messages": TALK}},
+    "in a list below a key": {"model": "m", "results": [{"messages": TALK, "score": 1}]},
+    "a list of lists below a key": {"trajectories": [TALK]},
+    "below the keys of an index": {"task-7": {"messages": TALK}},
+    "a store of LlamaIndex": {"store": {"anna": TALK}, "class_name": "SimpleChatStore"},
+    "messages as text": {"id": "7", "messages": _TEXT},
+    "messages as text, one conversation a line": [LINES, {"id": "7", "messages": _TEXT}],
+    "a text in a text": _TEXT,
+    "messages as Python writes them": {"messages": repr(TALK)},
+    "beside what is expected": {"rows": [{"messages": TALK, "expected": {"messages": [ASKED, SAYS]}}]},
+    "what was given, and all that came of it": {"inputs": {"messages": [ASKED]}, "outputs": {"messages": TALK}},
+    "CSV": b'id,messages\n7,"' + _TEXT.replace('"', '""').encode() + b'"\n',
+}
+READ |= {name: (log, _PLAIN) for name, log in CONTAINERS.items()}
+
+
+def _exchange(asked: list[Any], answer: Any) -> dict[str, Any]:
+    request = {"postData": {"text": json.dumps({"messages": asked})}}
+    return {"request": request, "response": {"content": {"text": json.dumps({"choices": [{"message": answer}]})}}}
+
+
+def _rpc(number: int, **held: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, **held}
+
+
+def _item(kind: str, **held: Any) -> dict[str, Any]:
+    return {"type": kind, "item": held}
+
+
+_CALL = {"type": "function_call", "id": "i1", "call_id": "c1", "name": "find", "arguments": '{"order": 7}'}
+_ANSWER = {"type": "message", "id": "i2", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+TRANSCRIPTS: dict[str, Any] = {
+    "HAR": {"log": {"version": "1.2", "entries": [_exchange(TALK[:1], ASKS), _exchange(TALK[:3], SAYS)]}},
+    "Weave": [
+        {"op_name": "agent", "inputs": {"task": "x"}, "output": "Done."},
+        {"op_name": "create", "inputs": {"messages": TALK[:1]}, "output": {"choices": [{"message": ASKS}]}},
+        {"op_name": "find", "inputs": {"order": 7}, "output": "ok"},
+        {"op_name": "create", "inputs": {"messages": TALK[:3]}, "output": {"choices": [{"message": SAYS}]}},
+    ],
+    "Realtime": [
+        {"type": "session.created", "session": {"id": "s"}},
+        _item("conversation.item.created", id="i0", type="message", **ASKED),
+        _item("response.output_item.added", **{**_CALL, "arguments": ""}),
+        _item("response.output_item.done", **_CALL),
+        {"type": "response.done", "response": {"output": [_CALL]}},
+        _item("conversation.item.create", type="function_call_output", call_id="c1", output="ok"),
+        _item("conversation.item.created", id="i3", type="function_call_output", call_id="c1", output="ok"),
+        {"type": "response.done", "response": {"output": [_ANSWER]}},
+    ],
+    "Agno, session": {
+        "session_id": "s",
+        "runs": [
+            {"run_id": "1", "messages": TALK},
+            {"run_id": "2", "messages": [*[{**each, "from_history": True} for each in TALK], ASKED, SAYS]},
+        ],
+    },
+    "Hermes": {
+        "conversations": [
+            {"from": "human", "value": "Refund order 7."},
+            {"from": "gpt", "value": "<tool_call>\n{'arguments': {'order': 7}, 'name': 'find'}\n</tool_call>"},
+            {"from": "tool", "value": '<tool_response>\n{"name": "find", "content": "ok"}\n</tool_response>'},
+            {"from": "gpt", "value": "Done."},
+        ]
+    },
+    "Glaive": {
+        "system": "SYSTEM: You have functions.",
+        "chat": "USER: Refund order 7.\n\n\nASSISTANT: <functioncall> "
+        '{"name": "find", "arguments": \'{"order": 7}\'} <|endoftext|>\n\n\n'
+        "FUNCTION RESPONSE: ok\n\n\nASSISTANT: Done. <|endoftext|>\n",
+    },
+}
+READ |= {name: (log, _PLAIN) for name, log in TRANSCRIPTS.items()}
+TRANSCRIPTS["MCP"] = [
+    _rpc(0, method="initialize", params={}),
+    _rpc(0, result={"capabilities": {}}),
+    {"at": 1, "message": _rpc(1, method="tools/call", params={"name": "find", "arguments": {"order": 7}})},
+    {"at": 2, "message": _rpc(1, result={"content": [{"type": "text", "text": "ok"}]})},
+    _rpc(2, method="tools/call", params={"name": "refund"}),
+    _rpc(2, error={"code": -32602, "message": "Unknown tool"}),
+]
+TRANSCRIPTS["batch"] = {
+    "custom_id": "7",
+    "result": {
+        "message": {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "find", "input": {}}]}
+    },
+}
+READ |= {
+    "Agno, session": (TRANSCRIPTS["Agno, session"], [[*_PLAIN[0], "Refund order 7.", "Done."]]),
+    "MCP": ([LINES, *TRANSCRIPTS["MCP"]], [[f"turn-1 {FOUND}", "turn-2 refund() failed"]]),
+    "Hermes, two calls at once": (
+        {
+            "conversations": [
+                {"from": "human", "value": "Compare."},
+                {
+                    "from": "gpt",
+                    "value": '<tool_call>{"name": "find", "arguments": {"order": 7}}</tool_call>\n'
+                    '<tool_call>{"name": "find", "arguments": {"order": 8}}</tool_call>',
+                },
+                {"from": "tool", "value": "<tool_response>a</tool_response>\n<tool_response>b</tool_response>"},
+            ]
+        },
+        [["Compare.", "turn-1 find(order=7) = a", "turn-1 find(order=8) = b"]],
+    ),
+    "Anthropic, batch": ([LINES, TRANSCRIPTS["batch"]], [["turn-1 find() = None"]]),
+    "Gemini, a response": (
+        {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "find", "args": {}}}]}}]},
+        [["turn-1 find() = None"]],
+    ),
+    "Converse, a response": (
+        {
+            "output": {
+                "message": {
+                    "role": "assistant",
+                    "content": [{"toolUse": {"toolUseId": "c1", "name": "find", "input": {}}}],
+                }
+            },
+            "stopReason": "tool_use",
+        },
+        [["turn-1 find() = None"]],
+    ),
+    "several conversations below the keys of an index": ({"a": TALK, "b": TALK}, _PLAIN * 2),
+    "conversations, and a task that broke off": ({"results": [{"messages": TALK}, {"error": "boom"}]}, _PLAIN),
+}
+
 NOT_TOLD: dict[str, Any] = {
     "several answers, of which one asks for a call": {"choices": [{"message": ASKS}, {"message": SAYS}]},
     "several answers, which ask for other calls": {
@@ -183,6 +310,32 @@ NOT_TOLD: dict[str, Any] = {
             {"from": "gpt", "value": "THOUGHT: I look.\nACTION: go to desk 1"},
         ]
     },
+    "calls beside the conversation that an object holds": {
+        "result": {"messages": [ASKED, SAYS]},
+        "tools_called": [_function("c1", "find", order=7)],
+    },
+    "conversations below two keys, which may be one": {
+        "first": {"messages": TALK},
+        "second": {"messages": TALK},
+        "n": 1,
+    },
+    "what was given alone": {"inputs": {"messages": [ASKED, SAYS]}, "outputs": {"text": "find(7)"}},
+    "Hermes, a call that is not closed": {
+        "conversations": [
+            {"from": "human", "value": "Refund order 7."},
+            {"from": "gpt", "value": '<tool_call>{"name": "find", "arguments": {}}'},
+        ]
+    },
+    "Glaive, a call that cannot be read": {
+        "system": "x",
+        "chat": 'USER: Refund.\n\nASSISTANT: <functioncall> {"name": "find", "arguments": nothing}',
+    },
+    "Weave, a model that asks for no call, beside what it did": [
+        LINES,
+        {"op_name": "create", "inputs": {"messages": [ASKED]}, "output": {"choices": [{"message": SAYS}]}},
+        {"op_name": "find", "inputs": {"order": 7}, "output": "ok"},
+    ],
+    "Open WebUI": [ASKED, {**SAYS, "content": '<details type="tool_calls" name="find">\\n</details>\\nDone.'}],
     "ALFWorld without thoughts": [{"role": "user", "content": "Go on."}, {**SAYS, "content": "ACTION: take cup 1"}],
     "AgentBench, operating system": [ASKED, {**SAYS, "content": "I know it.\n\nAct: answer(220)"}],
     "AgentBench, knowledge graph": [ASKED, {**SAYS, "content": "Now:\nAction: get_relations(cat)"}],
@@ -212,6 +365,8 @@ def test_a_published_log_that_does_not_show_its_calls_says_so(name: str) -> None
 
 
 def _source(log: Any) -> Any:
+    if isinstance(log, bytes):
+        return log
     return b"\n".join([json.dumps(line).encode() for line in log[1:]]) if LINES in log else json.dumps(log).encode()
 
 

@@ -22,7 +22,8 @@ _ACTING_TEXT = lazy_pattern(
     r"|<execute(?:_bash|_ipython|_command)?>|<use_mcp_tool>|^<{5,9} SEARCH\b"
     r"|^<(?:read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files"
     r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"
-    r"|<functioncall>|\Aexitcode: -?\d{1,6} \(execution"
+    r'|<functioncall>|<details type="tool_calls"'
+    r"|\Aexitcode: -?\d{1,6} \(execution"
     r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
     r"|\[\[ ## next_tool_name ## \]\]"

@@ -264,3 +264,89 @@ def _invoked(asked: dict[str, Any]) -> dict[str, Any]:
     if key == "agentCollaboratorInvocationInput":
         return called(call_id, held.get("agentCollaboratorName"), {"input": plain(held.get("input")).get("text")})
     return {"tool_calls": [asked]}
+
+
+def is_rpc_line(line: Any) -> bool:
+    """Whether a line is a request of MCP to call a tool, alone or in a line that says when and where to."""
+    held = _rpc(line)
+    return held is not None and held.get("method") == "tools/call"
+
+
+def _rpc(line: Any) -> dict[str, Any] | None:
+    held = plain(line)
+    found = [
+        each for each in (held, *[held.get(key) for key in ("message", "payload", "data")]) if "jsonrpc" in plain(each)
+    ]
+    return found[0] if found else None
+
+
+def rpc_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of a session of MCP: its calls of tools. An id is free again once it was answered."""
+    messages: list[Any] = []
+    waiting: dict[Any, str] = {}
+    for number, line in enumerate(lines):
+        held = _rpc(line)
+        if held is None:
+            messages.append(line)
+            continue
+        key = repr(held.get("id"))
+        if held.get("method") == "tools/call":
+            asked = plain(held.get("params"))
+            waiting[key] = f"call-{number}"
+            messages.append(called(waiting[key], asked.get("name"), asked.get("arguments", {})))
+        elif "method" not in held and key in waiting:
+            messages.append(_rpc_result(waiting.pop(key), held))
+    return [Log(messages, id=_session(lines))]
+
+
+def _rpc_result(call_id: str, response: dict[str, Any]) -> dict[str, Any]:
+    if "error" in response:
+        return returned(call_id, plain(response["error"]).get("message", response["error"]), failed=True)
+    result = plain(response.get("result"))
+    return returned(call_id, result.get("content", response.get("result")), failed=result.get("isError") is True)
+
+
+_ITEM_EVENTS = (
+    "response.output_item.done",
+    *[f"conversation.item.{done}" for done in ("create", "created", "added", "done")],
+)
+_LAST_EVENTS = ("response.completed", "response.done", "response.incomplete", "response.failed")
+
+
+def is_response_event(line: Any) -> bool:
+    """Whether a line is an event of a stream of OpenAI's Responses, or of its Realtime API."""
+    held = plain(line)
+    has_item = word(held.get("type")) in _ITEM_EVENTS and isinstance(held.get("item"), dict)
+    return has_item or (word(held.get("type")) in _LAST_EVENTS and isinstance(held.get("response"), dict))
+
+
+def response_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of a stream: its items, each as it was last told, where it was first told."""
+    items: dict[str, Any] = {}
+    for number, line in enumerate(lines):
+        kind = word(plain(line).get("type"))
+        if kind in _ITEM_EVENTS:
+            told = [plain(line).get("item")]
+        elif kind in _LAST_EVENTS:
+            told = listed(plain(plain(line).get("response")).get("output"))
+        else:
+            told = [] if kind.startswith(_OF_STREAMS) else [line]
+        for place, item in enumerate(told):
+            held = plain(item)
+            # What a client creates has no id yet; a call and its result have another name in common.
+            key = word(held.get("call_id")) and f"{held.get('type')} {held['call_id']}"
+            items[key or word(held.get("id")) or f"{number}.{place}"] = item
+    return [Log(list(items.values()))]
+
+
+_OF_STREAMS = (
+    "response.",
+    "conversation.",
+    "session.",
+    "input_audio_buffer.",
+    "output_audio_buffer.",
+    "rate_limits.",
+    "transcription_session.",
+    "mcp_list_tools.",
+    "error",
+)

@@ -7,13 +7,16 @@ from typing import Any
 
 import msgspec
 
+from rightcall.errors import InputError
+from rightcall.values.decoding import decode_text
+
 from ._acting_text import acts_by_text
 from ._conversation_lists import identity, interrupted
 from ._log import Log, unused_in
 from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of
 from ._parts import part_of, writer_of
 from ._step_parts import is_step
-from ._transcripts import transcript_logs
+from ._transcripts import are_lines, is_transcript, transcript_logs
 from ._unknown_calls import DEFINITIONS, hidden_call, is_wanted, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
@@ -29,8 +32,28 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     """Return the conversations in the documents or lines of a source, and how many of these hold no messages.
 
     A line or list item that is, or holds, a list of messages is a conversation. Lines that are single messages or
-    events are one conversation together, which an event among them may repeat.
+    events are one conversation together, which an event among them may repeat. Where nothing is either, conversations
+    are looked for inside the documents.
     """
+    logs, left_out = _logs_of(documents)
+    is_read = any(map(_is_read, logs))
+    if is_read and not left_out:
+        return logs, 0
+    listed = documents[0] if len(documents) == 1 and isinstance(documents[0], list) else documents
+    others = [each for each in listed if not any(map(_is_read, _logs_of([each])[0]))] if is_read else documents
+    inside = [_conversations_inside(document) for document in others]
+    found = [log for held in inside for document in held for log in _logs_of([document])[0]]
+    known = [log for log in found if _is_read(log)]
+    if not known:
+        return logs, left_out
+    return [*logs, *known] if is_read else known, inside.count([]) + len(found) - len(known)
+
+
+def _is_read(log: Log) -> bool:
+    return not log.messages or bool(log.format or log.snapshots) or has_messages(log.messages)
+
+
+def _logs_of(documents: list[Any]) -> tuple[list[Log], int]:
     found, others = transcript_logs(documents)
     if not found:
         return _plain_logs(documents)
@@ -39,6 +62,79 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     known = [bool(log.snapshots) or has_messages(log.messages) for log in logs]
     left_out += sum([len(log.messages) for log, is_known in zip(logs, known, strict=True) if not is_known])
     return [*found, *[log for log, is_known in zip(logs, known, strict=True) if is_known]], left_out
+
+
+CONVERSATION_COLUMNS = frozenset([*_WHOLE, "conversations", "trajectory", "chat_history", "answers", "request"])
+"""Names of columns of which one makes a table, in CSV or Parquet, one of conversations."""
+_DEEPEST = 5
+_TRIED = 100  # items of a list; if none of them holds a conversation, none of the others is looked at
+_NOT_RUNS = frozenset(["input", "inputs", "prompt", "prompts", "request", "query", "question", "context", "config"])
+_NOT_RUNS |= {"examples", "few_shot", "demos", "demonstrations", "dataset", "eval_cases", "chosen", "rejected"}
+"""Keys of what a model is given or shown, where its answer lies elsewhere."""
+
+
+def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
+    """Return the conversations inside a document, or in the texts of its cells; none if it is unclear which are runs.
+
+    Below one of its keys an object may hold any number of them; below several keys, each has to be one of its own. What
+    lies beside a conversation stays beside it: it may be calls.
+    """
+    if depth > _DEEPEST or not isinstance(document, (dict, list, str)):
+        return []
+    held = _unpacked(document)
+    if isinstance(held, list):
+        if _is_conversation(held) or are_lines(held):
+            return [held]
+        tried = [_conversations_inside(item, depth + 1) for item in held[:_TRIED]]
+        if not any(tried):
+            return []
+        tried += [_conversations_inside(item, depth + 1) for item in held[_TRIED:]]
+        return [each for item, inside in zip(held, tried, strict=True) for each in inside or [item]]
+    if not isinstance(held, dict):
+        return []
+    if is_transcript(held) or _is_conversation(_held(held) or []):
+        return [held]
+    found = {key: inside for key in held if (inside := _below(held, key, depth))}
+    if len(found) == 1 and not _NOT_RUNS & found.keys():
+        [(key, several)] = found.items()
+        return [_beside_it(held, key, each, len(several) == 1) for each in several]
+    is_index = len(found) == len(held) and all([len(several) == 1 for several in found.values()])
+    if not is_index or not _NOT_RUNS.isdisjoint(found) or not set(_ANSWERS).isdisjoint(found):
+        return []
+    return [_beside_it({"id": key}, "", each, True) for key, [each] in found.items()]
+
+
+def _below(held: Mapping[str, Any], key: str, depth: int) -> list[Any]:
+    return [] if key in DEFINITIONS or is_wanted(key) else _conversations_inside(held[key], depth + 1)
+
+
+def _unpacked(document: Any) -> Any:
+    """Return a document, or an object's values, decoded where they are JSON or a Python literal in text."""
+    if isinstance(document, str):
+        return _of_text(document)
+    if isinstance(document, dict) and any(
+        [isinstance(held, str) and held[:1] in _TEXT_OF for held in document.values()]
+    ):
+        return {key: _of_text(held) if isinstance(held, str) else held for key, held in document.items()}
+    return document
+
+
+_TEXT_OF = ("[", "{")
+
+
+def _of_text(text: str) -> Any:
+    try:
+        return decode_text(text) if text[:1] in _TEXT_OF else text
+    except InputError:
+        return text
+
+
+def _beside_it(held: Mapping[str, Any], key: str, conversation: Any, is_only: bool) -> Any:
+    """Return a conversation together with what lies beside it."""
+    others = {other: each for other, each in held.items() if other != key and (is_only or other not in _IDS)}
+    if isinstance(conversation, list):
+        return {**others, "messages": conversation} if _is_conversation(conversation) else conversation
+    return conversation if is_transcript(conversation) else {**others, **conversation}
 
 
 def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:

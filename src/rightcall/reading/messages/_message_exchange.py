@@ -148,6 +148,9 @@ def messages_of(document: Any) -> list[Any]:
             return messages_of(document[0])
         return document
     if isinstance(document, dict) and part_of(document) is None and not is_step(document):
+        answer = _only_answer(document)
+        if answer is not None:
+            return [answer]
         for key in [key for key in _LISTS if key in document]:
             held = document[key]
             if key == "items" and "role" in document:
@@ -155,6 +158,16 @@ def messages_of(document: Any) -> list[Any]:
             if isinstance(held, list) and held and all([isinstance(item, (dict, list)) for item in held]):
                 return messages_of(held) if key != "choices" else _chosen(document, held)
     return [document]
+
+
+def _only_answer(response: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the message in a response of Gemini that has one candidate, or in one of Bedrock's Converse."""
+    candidates, output = response.get("candidates"), response.get("output")
+    if isinstance(candidates, list) and len(candidates) == 1 and isinstance(candidates[0], dict):
+        held = candidates[0].get("content")
+    else:
+        held = output.get("message") if isinstance(output, dict) and "stopReason" in response else None
+    return held if isinstance(held, dict) and ("parts" in held or "content" in held) else None
 
 
 def _chosen(response: dict[str, Any], choices: list[Any]) -> list[Any]:

@@ -21,14 +21,18 @@ _PAIRS = (
     (("request", "body"), ("response", "body")),
     (("request_body",), ("response_body",)),
     (("input", "inputBodyJson"), ("output", "outputBodyJson")),
+    (("request", "postData", "text"), ("response", "content", "text")),
+    (("inputs",), ("output",)),
+    (("input",), ("output",)),
     ((), ("response",)),
 )
-"""Where a row holds its request and the response: own logs, Portkey, Helicone, Bedrock, LiteLLM."""
+"""Where a row holds its request and the response: own logs, Portkey, Helicone, Bedrock, HAR, Weave, LiteLLM."""
 
 _ASKED = ("messages", "contents", "input")
 _ANSWERED = frozenset({"choices", "candidates", "output", "content", "error", "stopReason"})
 _ROWS = frozenset({"request", "response", "request_body", "response_body", "outputBodyJson"})
 _EVENT = "ToolCall"
+_ALIKE = 2
 _SESSIONS = ("session_id", "trace_id", "Helicone-Session-Id", "litellm_session_id", "litellm_trace_id")
 
 
@@ -108,12 +112,26 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
         if row.response_id:
             by_response[row.response_id] = talk
     others = [each for each in others if not _is_told(each, talks)]
-    if any([not _ROWS.isdisjoint(plain(each)) or plain(each).get("type") == _EVENT for each in others]):
+    keys = {key for row in rows for key in row.about}
+    if any([_may_belong(each, keys) for each in others]) or (others and not any(map(_calls_in, talks))):
         for talk in talks:
             talk.unread = talk.unread or "a row that cannot be read, which may belong to this conversation"
     others = [each for each in others if plain(each).get("type") != _EVENT]
     found = [_log(talk) for talk in _without_side_requests(sorted(talks, key=lambda talk: talk.first.place))]
-    return [*found, Log(others)] if others else found
+    return [*found, Log(others)] if has_messages(others) else found
+
+
+def _may_belong(row: Any, keys: set[str]) -> bool:
+    """Whether a row is a request that cannot be read, a call that no request has, or of another table.
+
+    Other rows of the same table (Weave's, of functions) tell what the requests tell.
+    """
+    held = plain(row)
+    return not _ROWS.isdisjoint(held) or held.get("type") == _EVENT or len(keys & held.keys()) < _ALIKE
+
+
+def _calls_in(talk: _Talk) -> list[Any]:
+    return [call for message in talk.messages if isinstance(message, dict) for call in exchange_of(message).calls]
 
 
 def _is_told(event: Any, talks: list[_Talk]) -> bool:
@@ -243,7 +261,7 @@ def _without_side_requests(talks: list[_Talk]) -> list[_Talk]:
     """
     calling: dict[str, list[_Talk]] = {}
     for talk in talks:
-        if any([exchange_of(message).calls for message in talk.messages if isinstance(message, dict)]):
+        if _calls_in(talk):
             calling.setdefault(_session(talk), []).append(talk)
     for session, several in calling.items():
         for talk in several if session and len(several) > 1 else ():

@@ -49,9 +49,13 @@ from ._codex import (
     session_logs,
 )
 from ._conversation_lists import (
+    agno_logs,
     batch_logs,
+    glaive_logs,
     graph_logs,
+    is_agno_session,
     is_batch_answer,
+    is_glaive,
     is_graph_state,
     is_graph_update,
     is_item_page,
@@ -74,8 +78,12 @@ from ._event_lines import (
     is_inspect_event,
     is_langchain_event,
     is_opencode_event,
+    is_response_event,
+    is_rpc_line,
     langchain_logs,
     opencode_logs,
+    response_logs,
+    rpc_logs,
 )
 from ._gemini_cli import (
     chat_logs,
@@ -169,12 +177,20 @@ DOCUMENTS = (
         ("data", "object", "has_more", "first_id", "last_id"),
     ),
     Transcript(
-        "OpenAI batch, output",
+        "OpenAI and Anthropic, batches",
         is_batch_answer,
         batch_logs,
-        "`custom_id` and `response.body`",
+        "`custom_id`, and `response.body` or `result.message`",
         "a line",
-        ("custom_id", "response"),
+        ("custom_id", "response", "result"),
+    ),
+    Transcript(
+        "Agno, session",
+        is_agno_session,
+        agno_logs,
+        "`session_id`, and `runs` with `messages`",
+        "a document",
+        ("session_id", "runs"),
     ),
     Transcript(
         "Azure AI evaluation",
@@ -192,6 +208,7 @@ DOCUMENTS = (
         "a document or line",
         ("conversations", "tools", "system"),
     ),
+    Transcript("Glaive", is_glaive, glaive_logs, "`system`, and a `chat` of one text", "a row", ("system", "chat")),
     Transcript(
         "LangChain, `AgentExecutor`",
         is_executor_result,
@@ -286,11 +303,19 @@ LINES = (
         "Inspect, events", is_inspect_event, inspect_event_logs, "`event` = `tool`, `function`; `event` = `model`"
     ),
     Transcript("Bedrock agents, traces", is_bedrock_trace, bedrock_logs, "`trace.orchestrationTrace`"),
+    Transcript("MCP", is_rpc_line, rpc_logs, "`jsonrpc`, `method` = `tools/call`; the same in `message`"),
+    Transcript(
+        "OpenAI Responses and Realtime, events",
+        is_response_event,
+        response_logs,
+        "`type` = `response.output_item.done` or `conversation.item.created`, `item`; `type` = `response.done`",
+    ),
     Transcript(
         "requests and responses",
         is_proxy_row,
         proxy_logs,
-        "`request` and `response`; `request_body` and `response_body`; `messages` and `response`; `inputBodyJson`",
+        "`request` and `response`; `request_body` and `response_body`; `messages` and `response`; `inputBodyJson`; "
+        "`inputs` or `input`, and `output`; `entries` of HAR",
         "requests that continue one another",
     ),
     Transcript("pages of items", is_item_page, item_page_logs, "`data` beside `has_more`, `next_page` or `object`"),
@@ -316,6 +341,16 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
         if known is not None:
             return [*found, *_checked(known.logs(lines), known)], []
     return found, others
+
+
+def is_transcript(document: Any) -> bool:
+    """Whether a document is a transcript, and holds whole conversations."""
+    return any([each.recognises(document) for each in DOCUMENTS])
+
+
+def are_lines(documents: list[Any]) -> bool:
+    """Whether documents are the lines of a transcript."""
+    return any([each.recognises(document) for document in documents[:_LOOKED_AT] for each in LINES])
 
 
 def _checked(logs: list[Log], transcript: Transcript) -> list[Log]:

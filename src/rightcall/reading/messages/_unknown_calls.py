@@ -128,7 +128,7 @@ _BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "inf
 """Keys that hold objects in messages of plain text."""
 _CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
 """Keys that are a sign whatever they hold."""
-_CHOICES = ("auto", "none", "required")
+_NO_CALLS = ("auto", "none", "required", "[]", "null", "None")  # choices of the model; no calls, in cells of tables
 _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
 """Keys of a tool's definition."""
 _CALL_DEPTH = 6
@@ -351,7 +351,7 @@ def _is_sign(plain: str, held: Any) -> bool:
     if plain in _SIGN_KEYS:
         return isinstance(held, (str, list, Mapping))
     if plain in _CALL_KEYS:
-        return held not in _CHOICES
+        return held not in _NO_CALLS
     return (
         plain.startswith(_SIGN_BEGINNINGS) and not plain.endswith(_ABOUT_A_CALL) and isinstance(held, (list, Mapping))
     )

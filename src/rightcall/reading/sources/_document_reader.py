@@ -262,13 +262,12 @@ class DocumentReader:
         except ImportError:
             problem = f"{self._name} is a Parquet file, and reading it needs pyarrow"
             raise missing_package(problem, "arrow") from None
-        from rightcall.reading.tables import known_columns, table_spans
+        from rightcall.reading.tables import table_items
 
         try:
             table = parquet.ParquetFile(io.BytesIO(data))
-            columns = known_columns(table.schema_arrow, self._name)
-            for batch in table.iter_batches(columns=columns.needed):
-                yield self._warned(table_spans(batch, columns, self._limits))
+            for items in table_items(table, self._name, self._limits):
+                yield self._warned(items)
         except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as problem:  # of names that are not UTF-8
             raise InputError(f"{self._name}: damaged parquet data: {problem}") from None
 

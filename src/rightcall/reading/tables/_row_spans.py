@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +19,33 @@ from rightcall.reading.formats import (
     span_of_cells,
     without_nulls,
 )
+from rightcall.reading.messages import CONVERSATION_COLUMNS
 from rightcall.reading.runs import Grouping, keys_of
-from rightcall.reading.spans import UNREADABLE, Span, span_id, topmost
+from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span, span_id, topmost
 from rightcall.values.decoding import decode_json
 
-from ._cells import SpanColumns, cells, column_at, table_attributes, times, values
+from ._cells import SpanColumns, cells, column_at, known_columns, span_columns, table_attributes, times, values
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def table_items(table: Any, name: str, limits: Limits) -> Iterator[Iterable[Item]]:
+    """Yield the spans of each batch of a file of Parquet; the rows, where they are conversations.
+
+    Raises:
+        InputError: the table is of neither, or a column has a type that cannot be read.
+    """
+    schema = table.schema_arrow
+    if not CONVERSATION_COLUMNS.isdisjoint(schema.names) and span_columns(schema) is None:
+        for batch in table.iter_batches():
+            # Arrow gives every object the keys of all others, so null and absent are the same there.
+            rows = [decode_json(msgspec.json.encode(row, enc_hook=str), limits) for row in batch.to_pylist()]
+            yield [OtherDocument(without_nulls(row)) for row in rows]
+        return
+    columns = known_columns(schema, name)
+    for batch in table.iter_batches(columns=columns.needed):
+        yield table_spans(batch, columns, limits)
 
 
 def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[Span]:
