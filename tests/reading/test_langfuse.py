@@ -294,7 +294,7 @@ def known(**held: Any) -> dict[str, Any]:
     ],
 )
 def test_what_an_observation_says_as_the_attributes_of_a_span(held: dict[str, Any], attributes: dict[str, Any]) -> None:
-    [found] = langfuse_spans(observation(2, kind=held.pop("type", "SPAN")) | held)
+    [found] = langfuse_spans(observation(2, "SPAN") | held)
 
     shown = {key: found.attributes.get(key) for key in found.attributes}
     assert shown == {**attributes, f"{OWN}level": "DEFAULT", f"{OWN}status_message": None}
