@@ -12,8 +12,12 @@ from tests.reading.test_langsmith import RUNS
 from tests.reading.test_rows import row
 from tests.reading.test_transcripts import STEPS, inspect_log, sample
 from tests.reading.traces import call, request, span
+from tests.walls import for_each
 
 from rightcall.reading import Reading, read
+from rightcall.reading.messages import Log
+from rightcall.reading.runs._span_tree import ReadSpan
+from rightcall.reading.runs._told import told_keys, told_of
 from rightcall.values.trajectory import Trajectory
 
 CASE = "rightcall.case.id"
@@ -132,3 +136,69 @@ def test_no_other_key_names_the_case_where_one_is_said_to() -> None:
 
     assert made.metadata["ticket"] == "T-7"
     assert CASE not in made.metadata
+
+
+def spanned(name: str = "a", parent: str | None = None, **held: Any) -> ReadSpan:
+    attributes = {key.replace("__", "."): value for key, value in held.items()}
+    return ReadSpan(name, "t", name, parent, attributes=attributes)
+
+
+@for_each(
+    ("log", "spans", "told"),
+    [
+        (Log(), [], {}),
+        (
+            Log([1], about={"task_id": 7, "trial": 0, "reward": 0.5, "success": True}),
+            [],
+            {
+                CASE: 7,
+                "repeat": 0,
+                "reward": 0.5,
+                "success": True,
+            },
+        ),
+        (Log([1], about={"task_id": True, "trial": "", "reward": "x" * 1001}), [], {}),
+        (Log([1], about={"case_id": "a", "metadata": {"case_id": "b", "epoch": 2}}), [], {CASE: "a", "repeat": 2}),
+        (Log([1], about={"metadata": "odd"}), [], {}),
+        (Log([{"task_id": "7", "reward": 1}, {"trial": 2}]), [], {CASE: "7", "repeat": 2}),
+        (Log([{}] * 999 + [{"task_id": "7"}]), [], {CASE: "7"}),
+        (Log([{}] * 1000 + [{"task_id": "7"}]), [], {}),
+        (Log(), [spanned(case_id="a", metadata__case_id="b", score=1)], {CASE: "a", "score": 1}),
+        (Log(), [spanned(langfuse__trace__metadata__case_id="b")], {CASE: "b"}),
+        (Log(), [spanned(), spanned("b", "a", case_id="b")], {}),
+        (Log([1], about={"scores": {"a": {"b": {"c": 1}}}}), [], {"scores": {"a": {"b": {"c": 1}}}}),
+        (Log([1], about={"scores": {"a": {"b": {"c": {"d": 1}}}}}), [], {}),
+        (
+            Log([1], about={"scores": {str(number): 1 for number in range(200)}}),
+            [],
+            {
+                "scores": {str(number): 1 for number in range(200)},
+            },
+        ),
+        (Log([1], about={"scores": {str(number): 1 for number in range(201)}}), [], {}),
+        (Log([1], about={"scores": {"a": "x" * 1000}}), [], {"scores": {"a": "x" * 1000}}),
+        (Log([1], about={"scores": {"a": "x" * 1001}}), [], {}),
+        (Log([1], about={"score": [1]}), [], {}),
+    ],
+)
+def test_what_is_kept_of_what_a_source_tells(log: Log, spans: list[ReadSpan], told: dict[str, Any]) -> None:
+    assert told_of(log, spans, (CASE,)) == told
+    assert told_of(log, spans, ()) == {key: held for key, held in told.items() if key != CASE}
+
+
+@for_each(
+    ("log", "spans", "held"),
+    [
+        (Log([1], about={"ticket": 7}), [spanned(ticket=8)], 7),
+        (Log([1], about={"ticket": None, "metadata": {"ticket": 7}}), [], 7),
+        (Log([1], about={"metadata": 3}), [spanned(ticket=8)], 8),
+        (Log([{"ticket": 7}, 3]), [], 7),
+        (Log([{"ticket": 7}], about={"x": 1}), [], None),
+        (Log(), [spanned(), spanned("b", "a", metadata__ticket=8)], 8),
+        (Log(), [spanned(metadata__ticket=8), spanned("b", ticket=7)], 7),
+        (Log(), [spanned(ticket_id=8)], None),
+    ],
+)
+def test_a_key_that_is_asked_for_is_kept_as_it_is(log: Log, spans: list[ReadSpan], held: Any) -> None:
+    assert told_of(log, spans, ("ticket",)).get("ticket") == held
+    assert told_keys(("ticket",)) >= {"ticket", "metadata.ticket", "case_id", "metadata.case_id"}

@@ -1,0 +1,162 @@
+"""What a span says of the call that it records: name, arguments, output, error, and whether it was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.walls import for_each
+
+from rightcall.limits import Limits
+from rightcall.reading.runs._span_calls import _message_in, _name_in, first_text, read_span
+from rightcall.reading.spans import NOTHING, CallRecord, Event, Span
+
+TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+ARGS, RESULT = "gen_ai.tool.call.arguments", "gen_ai.tool.call.result"
+OF_UIPATH = {"tool.name": "look", "output.value": "ok"}
+
+
+def record(attributes: dict[str, Any], *events: Event, name: str = "a span", **more: Any) -> CallRecord:
+    found = read_span(Span(name, "t", "s", None, 0, 9, attributes, events=events, **more), Limits(), ()).call
+    assert found is not None
+    return found
+
+
+@for_each(
+    ("attributes", "args", "bare", "unparsable"),
+    [
+        ({**TOOL}, NOTHING, NOTHING, False),
+        ({**TOOL, ARGS: "{}"}, {}, NOTHING, False),
+        ({**TOOL, ARGS: {"x": 1}}, {"x": 1}, NOTHING, False),
+        ({**TOOL, ARGS: '"{\\"x\\": 1}"'}, {"x": 1}, NOTHING, False),
+        ({**TOOL, ARGS: "{odd"}, NOTHING, NOTHING, True),
+        ({**TOOL, ARGS: "[odd"}, NOTHING, NOTHING, True),
+        ({**TOOL, ARGS: " {odd"}, NOTHING, NOTHING, True),
+        ({**TOOL, ARGS: "seven"}, NOTHING, "seven", True),
+        ({**TOOL, ARGS: "<not specified>"}, NOTHING, NOTHING, False),
+        ({**TOOL, ARGS: "[Scrubbed due to 'password']"}, NOTHING, NOTHING, False),
+        ({**OF_UIPATH, "input.value": '{"x": 1}'}, {"x": 1}, NOTHING, False),
+    ],
+)
+def test_the_arguments_of_a_call(attributes: dict[str, Any], args: Any, bare: Any, unparsable: bool) -> None:
+    found = record(attributes)
+
+    assert (found.args, found.unparsable) == (args, unparsable)
+    assert found.bare == bare or (bare is NOTHING and found.bare is NOTHING)
+
+
+def raised(**held: Any) -> Event:
+    return Event("exception", {f"exception.{key}": value for key, value in held.items()})
+
+
+@for_each(
+    ("attributes", "events", "status", "error"),
+    [
+        ({RESULT: "ok"}, (), (False, ""), None),
+        ({RESULT: "ok"}, (), (True, ""), "ok"),
+        ({}, (), (True, "no"), "no"),
+        ({}, (), (True, "ERROR"), ""),
+        ({}, (), (True, "the details are redacted"), ""),
+        ({"error.type": "KeyError"}, (), (False, ""), "KeyError"),
+        ({"error.type": "KeyError"}, (), (False, "no"), "no"),
+        ({}, (raised(message="first"), raised(message="last")), (False, ""), "last"),
+        ({}, (raised(type="KeyError"),), (False, ""), "KeyError"),
+        ({}, (raised(message="", type="KeyError"),), (True, "no"), "no"),
+        ({}, (Event("other", {"exception.message": "no"}),), (False, ""), None),
+    ],
+)
+def test_the_error_of_a_call_is_the_first_message_that_says_something(
+    attributes: dict[str, Any], events: tuple[Event, ...], status: tuple[bool, str], error: str | None
+) -> None:
+    failed, description = status
+    found = record({**TOOL, **attributes}, *events, failed=failed, description=description)
+
+    assert (found.failed, found.error) == (error is not None, error or None)
+
+
+@for_each(
+    ("held", "message"),
+    [
+        ("no", "no"),
+        ({"message": "no"}, "no"),
+        ('{"message": "no", "data": {"error": "why"}}', "why"),
+        ({"message": "no", "data": {"error": ""}}, "no"),
+        ({"message": "no", "data": "x"}, "no"),
+        ({}, None),
+    ],
+)
+def test_a_message_may_be_inside_an_object(held: Any, message: Any) -> None:
+    assert _message_in(held) == message
+
+
+@for_each(
+    ("attributes", "events", "failed", "withheld"),
+    [
+        ({}, (), False, ""),
+        ({"pydantic_ai.tool.deferral.name": "CallDeferred"}, (), False, "deferred: the tool is run elsewhere"),
+        ({"pydantic_ai.tool.deferral.name": "Odd"}, (), False, "deferred: Odd"),
+        ({"pydantic_ai.tool.deferral.name": "x" * 300}, (), False, f"deferred: {'x' * 200}"),
+        ({}, (raised(type="pydantic_ai.exceptions.CallDeferred"),), True, "deferred: the tool is run elsewhere"),
+        ({}, (raised(type="CallDeferred"),), True, ""),
+        ({}, (Event("other", {"exception.type": "pydantic_ai.exceptions.CallDeferred"}),), True, ""),
+        ({}, (), True, ""),
+    ],
+)
+def test_a_call_that_was_deferred_was_not_made(
+    attributes: dict[str, Any], events: tuple[Event, ...], failed: bool, withheld: str
+) -> None:
+    assert record({**TOOL, **attributes}, *events, failed=failed).withheld == withheld
+
+
+@for_each(
+    ("name", "tool"),
+    [
+        ("execute_tool look", "look"),
+        ("look.tool", "look"),
+        ("look", "look"),
+        ("handoff to Billing Desk", "transfer_to_billing_desk"),
+    ],
+)
+def test_the_name_of_a_tool_in_that_of_its_span(name: str, tool: str) -> None:
+    assert _name_in(name) == tool
+
+
+def test_the_first_attribute_with_a_text_counts() -> None:
+    keys = ("a", "b", "c")
+    assert first_text({"a": 3, "b": "", "c": "x"}, keys) == "x"
+    assert first_text({"a": '"x"', "b": "y"}, keys) == "x"
+    assert first_text({"a": "x", "b": "y"}, keys) == "x"
+    assert first_text({}, keys) is None
+
+
+def test_a_span_of_a_tool_without_a_name_is_not_understood() -> None:
+    unnamed = record({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": 3}, name="odd")
+    assert (unnamed.name, unnamed.unread.startswith("the span 'odd', whose tool has no name in text")) == ("", True)
+    long = record({**TOOL, "gen_ai.tool.name": "x" * (Limits().name_length + 1)})
+    assert long.unread
+    assert not record({**TOOL, "gen_ai.tool.name": "x" * Limits().name_length}).unread
+    assert record({"rightcall.unreadable": "x"}).unread == "the span 'a span': x"
+
+
+def test_a_span_keeps_what_is_needed_of_it_later_and_no_more() -> None:
+    def kept(attributes: dict[str, Any], parent: str | None = "p", keep: tuple[str, ...] = ()) -> dict[str, Any]:
+        found = read_span(Span("s", "t", "s", parent, 0, 9, attributes), Limits(), keep)
+        assert found.attribute_count == len(attributes)
+        return {key: found.attributes.get(key) for key in found.attributes}
+
+    call = {**TOOL, ARGS: "{}", "gen_ai.usage.input_tokens": 3}
+    assert kept({**TOOL, ARGS: "{}"}) == {}
+    assert kept(call) == {"gen_ai.usage.input_tokens": 3, "gen_ai.operation.name": "execute_tool"}
+    assert kept({**TOOL, ARGS: "{}"}, parent=None) == {**TOOL, ARGS: "{}"}
+    assert kept({**TOOL, "ticket": 7}, keep=("ticket",)) == {**TOOL, "ticket": 7}
+    assert kept({"http.route": "/"}) == {}
+    assert kept({"gen_ai.operation.name": "chat"}) == {"gen_ai.operation.name": "chat"}
+    assert kept({"input.value": "Go."}) == {"input.value": "Go."}
+    assert kept({"gen_ai.input.messages": "[]"}) == {"gen_ai.input.messages": "[]"}
+
+
+def test_the_fields_of_a_call_are_those_of_its_span() -> None:
+    found = record({**TOOL, "gen_ai.tool.call.id": "c", "gen_ai.agent.name": "a", RESULT: '{"x": 1}'}, scope="one")
+
+    assert (found.name, found.call_id, found.agent, found.layers) == ("look", "c", "a", ("one",))
+    assert found.output == {"x": 1}
+    assert not found.failed
