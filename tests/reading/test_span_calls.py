@@ -160,3 +160,12 @@ def test_the_fields_of_a_call_are_those_of_its_span() -> None:
     assert (found.name, found.call_id, found.agent, found.layers) == ("look", "c", "a", ("one",))
     assert found.output == {"x": 1}
     assert not found.failed
+
+
+def test_the_first_attribute_that_says_something_has_the_arguments_and_the_output() -> None:
+    given = {ARGS: '{"x": 1}', "tool_arguments": '{"x": 2}', "input.value": '{"x": 3}'}
+    returned = {RESULT: "one", "tool_response": "two"}
+
+    assert (record({**TOOL, **given}).args, record({**TOOL, **returned}).output) == ({"x": 1}, "one")
+    assert record({**TOOL, **given, ARGS: "<not specified>"}).args == {"x": 2}
+    assert record({**TOOL, **returned, RESULT: "N/A"}).output == "two"
