@@ -35,6 +35,8 @@ _LOAD_SECONDS = 60.0
 _MOST_FAILED_STARTS = 3
 _MANY_JOBS = 100
 """From this many jobs on, all processes are worth their start, however fast the agent turns out to be."""
+_ALONE_SECONDS = 0.1
+"""Seconds that the first process has for all jobs. Another one takes 0.12 s of CPU to start, and would be too late."""
 
 
 def run(plan: RunPlan, options: RunOptions, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -68,6 +70,7 @@ class _Supervisor:
         self._concurrency = 1
         self._is_async = False
         self._is_loaded = False
+        self._alone_until = 0.0
         self._failed_starts = 0
         self._number = 0
         self._events: deque[Event] = deque()
@@ -96,7 +99,7 @@ class _Supervisor:
         return bool(self._pending or self._solo_jobs or any([worker.running for worker in self._pool.workers]))
 
     def _start(self) -> None:
-        """Start the workers that are needed: only one until the agent is loaded, unless there are many jobs."""
+        """Start the workers that are needed: only one until the agent turns out to take time, unless jobs are many."""
         pool = self._pool
         if not self._is_loaded:
             while len(pool.workers) < (self._processes if self._pending >= _MANY_JOBS else 1):
@@ -105,6 +108,8 @@ class _Supervisor:
         self._stop_idle()
         while len(pool.workers) < self._processes and len(self._solo_jobs) > pool.idle_solo_workers():
             pool.start(is_solo=True)
+        if pool.workers and monotonic() < self._alone_until:
+            return
         while len(pool.workers) < self._processes and self._pending > pool.free_slots(self._concurrency):
             pool.start(is_solo=False)
 
@@ -227,6 +232,7 @@ class _Supervisor:
         self._failed_starts = 0
         if not self._is_loaded:
             self._is_loaded, self._is_async = True, reply.is_async
+            self._alone_until = monotonic() + _ALONE_SECONDS
             self._concurrency = self._options.cases_at_once(reply.is_async)
             self._events.append(RunStarted(reply.is_async, self._processes, self._concurrency, reply.inventory))
 
