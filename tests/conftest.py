@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 load_profile()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """With `pytest -n`, compile the files of a fresh checkout together, not every file in every process."""
+    if session.config.args == session.config.getini("testpaths"):
+        order.import_share(getattr(session.config, "workerinput", None))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes long."""
     items[:] = order.in_order(items)

@@ -6,7 +6,10 @@ there is one of each, however many processes there are. What takes long begins f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +57,20 @@ def scheduler(config: pytest.Config, log: object) -> object:
     scheduling = LoadScopeScheduling(config, log)
     scheduling._split_scope = group_of
     return scheduling
+
+
+def import_share(worker: Mapping[str, object] | None, root: Path = Path(__file__).parent) -> None:
+    """Import the files of tests that are this process's share. It then finds the others compiled by other processes.
+
+    To compile all files with their assertions takes 11 s, and each process has to import each of them.
+    """
+    if worker is None:
+        return
+    number, count = int(str(worker["workerid"]).removeprefix("gw")), int(str(worker["workercount"]))
+    for file in sorted(root.rglob("test_*.py"))[number::count]:
+        # What is wrong with a file, or skips it, is told when its tests are collected.
+        with suppress(Exception, pytest.skip.Exception):
+            import_module(".".join(file.relative_to(root.parent).with_suffix("").parts))
 
 
 def _place(nodeid: str, starts: Sequence[str] = FIRST) -> int:
