@@ -18,6 +18,8 @@ ODD: dict[str, Any] = {"odd": 1}
 def short(message: Any) -> Any:
     """A message in few letters: a call, a result, words, or what was passed on as it was."""
     held = message if isinstance(message, dict) else {}
+    if held.get("role") == "assistant" and isinstance(held.get("content"), list):
+        return [short(each) for each in held["content"]]
     if held.get("type") == "tool_use":
         return "call", held["id"], held["name"], held["input"]
     if held.get("type") == "tool_result":
@@ -515,8 +517,7 @@ def test_results_of_ragas_and_sharegpt_answer_the_calls_before_them_in_order() -
     ]
     assert told(lists.sharegpt_logs({"id": "7", "conversations": turns})) == [
         ("user", "Go."),
-        ("call", "1.0", "a", {}),
-        ("call", "1.1", "b", 1),
+        [("call", "1.0", "a", {}), ("call", "1.1", "b", 1)],
         ("result", "1.0", "1"),
         ("result", "1.1", "2"),
         {"role": "tool", "content": "3", "turn": turns[4]},
