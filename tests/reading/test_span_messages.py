@@ -1,0 +1,209 @@
+"""Messages in the attributes and events of spans, and in log records, in every form that instrumentations write."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.walls import for_each
+
+from rightcall.reading.messages import SpanMessages
+from rightcall.reading.messages._acting_text import acts, acts_by_text, observes_by_text
+from rightcall.reading.messages._span_messages import (
+    _find_attributes,
+    _messages_in,
+    message_attributes,
+    messages_in,
+    messages_in_event,
+)
+from rightcall.reading.spans import Event, Span
+
+USER = {"role": "user", "content": "Go."}
+MODEL = {"role": "assistant", "content": "Gone."}
+ASKS = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "look", "arguments": "{}"}}]}
+WRITTEN = json.dumps([USER])
+DETAILS = "gen_ai.client.inference.operation.details"
+
+
+def said(attributes: dict[str, Any], role: Any = "model", *events: Event) -> tuple[list[str], list[str]]:
+    """The texts, or the names of calls, that a span was given and that it returned."""
+    found = SpanMessages().in_span(Span("a", attributes=attributes, events=events), role)
+    sides = [
+        [each.text or " ".join([call.name for call in each.calls]) or each.unread for each in side]
+        for side in (found.input, found.output)
+    ]
+    return sides[0], sides[1]
+
+
+@for_each(
+    ("attributes", "role", "sides"),
+    [
+        ({}, "model", ([], [])),
+        ({"gen_ai.input.messages": WRITTEN}, "model", (["Go."], [])),
+        ({"gen_ai.input.messages": WRITTEN}, None, (["Go."], [])),
+        ({"gen_ai.input.messages": [USER]}, None, (["Go."], [])),
+        ({"gen_ai.input.messages": "{odd"}, None, ([], [])),
+        ({"gen_ai.input.messages": "3"}, None, ([], [])),
+        ({"gen_ai.output.messages": json.dumps([MODEL, ASKS])}, None, ([], ["Gone.", "look"])),
+        ({"gen_ai.prompt": WRITTEN}, "model", (["Go."], [])),
+        ({"gen_ai.prompt": WRITTEN}, "agent", ([], [])),
+        ({"gen_ai.completion": json.dumps({"choices": [{"message": ASKS}]})}, "model", ([], ["look"])),
+        ({"mlflow.spanInputs": json.dumps({"messages": [USER]})}, "model", (["Go."], [])),
+        ({"mlflow.spanInputs": json.dumps({"odd": 1})}, "model", ([""], [])),
+        # The fullest of several.
+        (
+            {"gen_ai.output.messages": json.dumps([MODEL]), "mlflow.spanOutputs": json.dumps([ASKS])},
+            "model",
+            ([], ["look"]),
+        ),
+        (
+            {"mlflow.spanOutputs": json.dumps([ASKS]), "gen_ai.output.messages": json.dumps([MODEL, MODEL])},
+            "model",
+            ([], ["look"]),
+        ),
+        # Plain values of a model count where nothing else has calls.
+        ({"output.value": json.dumps([ASKS])}, "model", ([], ["look"])),
+        ({"output.value": json.dumps([ASKS])}, "agent", ([], [])),
+        ({"output.value": json.dumps([MODEL])}, "model", ([], [])),
+        ({"gen_ai.output.messages": json.dumps([MODEL]), "output.value": json.dumps([ASKS])}, "model", ([], ["look"])),
+        # A leaf each.
+        (
+            {"llm.input_messages.0.message.role": "user", "llm.input_messages.0.message.content": "Go."},
+            None,
+            (["Go."], []),
+        ),
+        (
+            {
+                "gen_ai.prompt.10.role": "user",
+                "gen_ai.prompt.10.content": "Last.",
+                "gen_ai.prompt.2.role": "user",
+                "gen_ai.prompt.2.content": "First.",
+                "gen_ai.prompt.prompt_filter_results": "x",
+            },
+            None,
+            (["First.", "Last."], []),
+        ),
+        ({"llm.output_messages": [{"message.role": "assistant", "message.content": "Gone."}]}, None, ([], ["Gone."])),
+    ],
+)
+def test_the_messages_of_a_span(attributes: dict[str, Any], role: Any, sides: tuple[list[str], list[str]]) -> None:
+    assert said(attributes, role) == sides
+
+
+@for_each(
+    ("name", "body", "sides"),
+    [
+        ("gen_ai.user.message", {"content": "Go."}, (["Go."], [])),
+        ("gen_ai.assistant.message", {"content": "Gone."}, (["Gone."], [])),
+        ("gen_ai.choice", {"message": json.dumps(MODEL)}, ([], ["Gone."])),
+        (
+            DETAILS,
+            {"gen_ai.input.messages": WRITTEN, "gen_ai.output.messages": json.dumps([ASKS])},
+            (["Go."], ["look"]),
+        ),
+        ("odd", {"content": "Go."}, ([], [])),
+        ("odd", {"input": {"messages": [USER]}, "output": {"messages": [MODEL]}}, (["Go."], ["Gone."])),
+        ("odd", {"input": {"messages": []}, "output": [MODEL]}, ([], [])),
+    ],
+)
+def test_the_messages_of_an_event(name: str, body: dict[str, Any], sides: tuple[list[str], list[str]]) -> None:
+    assert said({}, "model", Event(name, body)) == sides
+    told = messages_in_event(name, body, body)
+    assert (len(told.get("input", [])), len(told.get("output", []))) == (len(sides[0]), len(sides[1]))
+
+
+def test_an_event_of_the_user_is_his_and_one_that_hides_a_call_is_not_understood() -> None:
+    found = SpanMessages().in_span(Span("a", events=(Event("gen_ai.user.message", {"content": "Go."}),)), "model")
+    assert [each.writer for each in found.input] == ["user"]
+    hidden = {"gen_ai.event.content": json.dumps({"x": {"type": "tool_use", "id": "1", "name": "look", "input": {}}})}
+    [sign] = said({}, "model", Event("odd", hidden))[0]
+    assert sign.startswith("an event with a call")
+
+
+@for_each(
+    ("text", "pieces"),
+    [
+        ("[1, {}]", [b"1", b"{}"]),
+        ("[[1, 2]]", [b"1", b"2"]),
+        ("[[[1]]]", None),
+        ("[[1], 2]", [b"[1]", b"2"]),
+        ("[]", []),
+        ("[odd", None),
+        ("odd", None),
+        ('{"messages": [{}]}', [b"{}"]),
+        ('{"messages": [3]}', None),
+        ('{"messages": []}', None),
+        ('{"odd": [{}]}', None),
+        ('{"contents": [{}], "model": "m"}', [b"{}"]),
+    ],
+)
+def test_messages_are_split_without_being_decoded(text: str, pieces: list[bytes] | None) -> None:
+    assert _messages_in(text) == pieces
+
+
+def test_a_message_that_prompts_repeat_is_read_once() -> None:
+    messages = SpanMessages()
+    span = Span("a", attributes={"gen_ai.input.messages": WRITTEN})
+
+    assert messages.in_span(span, None).input[0] is messages.in_span(span, None).input[0]
+
+
+def test_attributes_that_hold_messages_are_found_by_their_names() -> None:
+    names = ["gen_ai.input.messages", "gen_ai.completion", "llm.input_messages.0.message.role", "http.route"]
+    found = _find_attributes(names)
+
+    assert [(each.side, each.only_models, each.beginning) for each in found] == [
+        ("input", False, ""),
+        ("output", True, ""),
+        ("input", False, "llm.input_messages."),
+    ]
+    assert message_attributes({"http.route": "/"}) == ()
+    held = {"llm.input_messages.0.role": "user", "llm.input_messages.0.content": "Go."}
+    [leaves] = message_attributes(held)
+    assert messages_in(held, leaves) == [USER]
+    [whole] = message_attributes({"gen_ai.input.messages": WRITTEN})
+    assert messages_in({"gen_ai.input.messages": WRITTEN}, whole) == [USER]
+    assert messages_in({"gen_ai.input.messages": "{odd"}, whole) == []
+    assert messages_in({"gen_ai.input.messages": 3}, whole) == []
+
+
+@for_each(
+    ("text", "asks"),
+    [
+        ("Hello there.", False),
+        ("Use [brackets] and {braces} as you like.", False),
+        ("<tool_call>{}</tool_call>", True),
+        ("Thought: I look.\nAction: look", True),
+        ("Action: look", False),
+        ("Thought: I look. [1]", False),
+        ("THOUGHT: I look.\n```bash\nls\n```", True),
+        ("ACTION: go north", True),
+        ("[look(x=1), find()]", True),
+        ("[look(x=1), find()] and more", False),
+        ('{"name": "look", "arguments": {}}', True),
+        ('{"name": "Ann", "age": 3}', False),
+        ("Call: look(1)", True),
+    ],
+)
+def test_a_text_of_a_model_asks_for_a_call(text: str, asks: bool) -> None:
+    assert acts_by_text(text) is asks
+    assert acts({"content": text}, "assistant") is asks
+    assert acts({"parts": [{"text": "Hm."}, {"content": text}]}, "model") is asks
+    assert acts({"message": {"content": text}}, "ai") is asks
+    assert not acts({"content": text}, "system")
+
+
+@for_each(
+    ("text", "is_result"),
+    [
+        ("Hello there.", False),
+        ("Observation: 3 found", True),
+        ("  <tool_response>3</tool_response>", True),
+        ("Of course.", False),
+        ("ls\nbash-$", True),
+        ("bash-$ ls", False),
+    ],
+)
+def test_a_text_that_a_model_was_given_is_a_result(text: str, is_result: bool) -> None:
+    assert observes_by_text(text) is is_result
+    assert acts({"content": text}, "user") is is_result
