@@ -7,8 +7,23 @@ from typing import Any
 
 from tests.walls import for_each
 
-from rightcall.reading.messages import _agent_results as results, _conversation_lists as lists, _event_lines as lines
+from rightcall.reading.messages import (
+    _agent_results as results,
+    _codex as codex,
+    _conversation_lists as lists,
+    _event_lines as lines,
+)
+from rightcall.reading.messages._atif import atif_logs, is_atif
 from rightcall.reading.messages._benchmarks import inspect_logs, is_inspect_log, is_tau2_results, tau2_logs
+from rightcall.reading.messages._gemini_cli import (
+    is_chat,
+    is_chat_line,
+    is_prompt_line,
+    is_stream_event,
+    line_logs,
+    prompt_logs,
+    stream_logs,
+)
 from rightcall.reading.messages._log import Log, unused_in
 from rightcall.reading.messages._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
 
@@ -690,3 +705,282 @@ def test_keys_that_nobody_looks_at_are_named() -> None:
     assert unused_in(document, "steps") == ("odd", "x" * 40)
     assert len(unused_in({f"key {number}": 1 for number in range(30)})) == 20
     assert unused_in([1]) == ()
+
+
+def item(**held: Any) -> dict[str, Any]:
+    return {"type": "response_item", "payload": held}
+
+
+def event(**held: Any) -> dict[str, Any]:
+    return {"type": "event_msg", "payload": held}
+
+
+def done(**held: Any) -> dict[str, Any]:
+    return {"type": "item.completed", "item": {"id": "1", **held}}
+
+
+def gemini(**call: Any) -> dict[str, Any]:
+    return {"type": "gemini", "content": "Hm.", "toolCalls": [{"id": "1", "name": "look", "args": {}, **call}]}
+
+
+ASKED_FOR: tuple[Any, ...] = ("model", "Hm."), ("call", "1", "look", {})
+RAN = ("call", "1", "command_execution", {"command": "ls"})
+
+
+@for_each(
+    ("read", "line", "messages"),
+    [
+        (codex.session_logs, {"type": "turn_context", "payload": {}}, []),
+        (codex.session_logs, ODD, [ODD]),
+        (codex.session_logs, 3, [3]),
+        (codex.session_logs, item(type="compaction"), []),
+        (codex.session_logs, item(type="odd"), [{"type": "odd"}]),
+        (codex.session_logs, {"type": "response_item"}, [{"type": "response_item"}]),
+        (
+            codex.session_logs,
+            item(type="local_shell_call", call_id="1", action={"type": "exec", "command": ["ls"], "env": None}),
+            [("call", "1", "local_shell", {"command": ["ls"]})],
+        ),
+        (
+            codex.session_logs,
+            item(type="local_shell_call", id="2", action={}),
+            [("call", "2", "local_shell", {})],
+        ),
+        (
+            codex.session_logs,
+            item(type="web_search_call", id="1", call_id="2", action={"type": "search", "query": "a"}),
+            [("call", "1", "web_search", {"query": "a"})],
+        ),
+        (
+            codex.session_logs,
+            item(type="tool_search_call", call_id="2", arguments={"query": "a", "n": None}),
+            [("call", "2", "tool_search", {"query": "a"})],
+        ),
+        (
+            codex.session_logs,
+            item(type="web_search_call", id="1"),
+            [{"type": "web_search_call", "id": "1"}],
+        ),
+        (
+            codex.session_logs,
+            item(type="custom_tool_call", call_id="1", name="patch", input="x"),
+            [("call", "1", "patch", {"input": "x"})],
+        ),
+        (codex.session_logs, item(type="function_call_output", call_id="1", output="ok"), [("result", "1", "ok")]),
+        (
+            codex.session_logs,
+            item(type="custom_tool_call_output", call_id="1", output="Exit code: 2\nno"),
+            [("failed", "1", "Exit code: 2\nno")],
+        ),
+        (
+            codex.session_logs,
+            item(type="function_call_output", call_id="1", output="Process exited with code 0"),
+            [("result", "1", "Process exited with code 0")],
+        ),
+        (
+            codex.session_logs,
+            item(type="function_call_output", call_id="1", output='{"output":"no","metadata":{"exit_code":1}}'),
+            [("failed", "1", '{"output":"no","metadata":{"exit_code":1}}')],
+        ),
+        (
+            codex.session_logs,
+            item(type="function_call_output", call_id="1", output={"content": "no", "success": False}),
+            [("failed", "1", "no")],
+        ),
+        (
+            codex.session_logs,
+            item(type="function_call_output", call_id="1", output={"content": "ok", "success": True}),
+            [("result", "1", "ok")],
+        ),
+        (codex.session_logs, event(type="x"), []),
+        (codex.session_logs, event(type="x", call_id="1"), [{"type": "x", "call_id": "1"}]),
+        (codex.session_logs, event(type="x", call_id="1", source="user_shell"), []),
+        (codex.event_logs, {"type": "thread.started", "thread_id": "t"}, []),
+        (codex.event_logs, {"type": "turn.started"}, []),
+        (codex.event_logs, {"type": "error"}, []),
+        (codex.event_logs, ODD, [ODD]),
+        (codex.event_logs, done(type="agent_message", text="Gone."), [("assistant", "Gone.")]),
+        (codex.event_logs, done(item_type="assistant_message", text="Gone."), [("assistant", "Gone.")]),
+        (codex.event_logs, done(type="reasoning"), []),
+        (codex.event_logs, done(), [{"tool_calls": [{"id": "1"}]}]),
+        (codex.event_logs, done(type="odd"), [{"id": "1", "type": "odd"}]),
+        (codex.event_logs, {"type": "item.started", "item": ODD}, [{"tool_calls": [ODD]}]),
+        (
+            codex.event_logs,
+            done(type="command_execution", command="ls", aggregated_output="ok"),
+            [RAN, ("result", "1", "ok")],
+        ),
+        (
+            codex.event_logs,
+            done(type="command_execution", command="ls", aggregated_output="no", status="failed"),
+            [RAN, ("failed", "1", "no")],
+        ),
+        (
+            codex.event_logs,
+            done(type="command_execution", command="ls", error={"message": "why"}),
+            [RAN, ("failed", "1", "why")],
+        ),
+        (codex.event_logs, done(type="command_execution", command="ls", status="in_progress"), [RAN]),
+        (
+            codex.event_logs,
+            done(type="command_execution", command="ls", status="declined"),
+            [RAN, ("refused", "1", "declined")],
+        ),
+        (codex.event_logs, done(type="command_execution"), [{"id": "1", "type": "command_execution"}]),
+        (
+            codex.event_logs,
+            done(type="file_change", changes=[]),
+            [("call", "1", "file_change", {"changes": []}), ("result", "1", None)],
+        ),
+        (
+            codex.event_logs,
+            done(type="web_search", query="a"),
+            [("call", "1", "web_search", {"query": "a"}), ("result", "1", None)],
+        ),
+        (
+            codex.event_logs,
+            done(type="mcp_tool_call", tool="look", arguments={}, result={"content": "ok"}),
+            [("call", "1", "look", {}), ("result", "1", "ok")],
+        ),
+        (
+            codex.event_logs,
+            done(type="collab_tool_call", tool="spawn", prompt="Go.", agents_states={}),
+            [("call", "1", "spawn", {"prompt": "Go."}), ("result", "1", {})],
+        ),
+        (line_logs, {"type": "user", "content": "Go."}, [("user", "Go.")]),
+        (line_logs, {"type": "info", "content": "x"}, []),
+        (line_logs, {"projectHash": "p"}, []),
+        (line_logs, {"$set": {}}, []),
+        (line_logs, {"$set": {}, "x": 1}, [{"$set": {}, "x": 1}]),
+        (line_logs, ODD, [ODD]),
+        (
+            line_logs,
+            {"type": "gemini", "content": "Hm.", "toolCalls": {}},
+            [("model", "Hm."), {"tool_calls": "not a list"}],
+        ),
+        (line_logs, {"type": "gemini", "content": "Hm.", "toolCalls": [3]}, [("model", "Hm."), {"tool_calls": [3]}]),
+        (line_logs, gemini(resultDisplay="ok"), [*ASKED_FOR, ("result", "1", "ok")]),
+        (line_logs, gemini(status="Cancelled", resultDisplay="no"), [*ASKED_FOR, ("refused", "1", "no")]),
+        (line_logs, gemini(status="error", resultDisplay="no"), [*ASKED_FOR, ("failed", "1", "no")]),
+        (
+            line_logs,
+            gemini(result=[{"functionResponse": {"response": {"output": "ok"}}}]),
+            [*ASKED_FOR, ("result", "1", "ok")],
+        ),
+        (
+            line_logs,
+            gemini(result=[{"functionResponse": {"response": {"x": 1, "y": 2}}}, ODD]),
+            [*ASKED_FOR, ("result", "1", {"x": 1, "y": 2})],
+        ),
+        (
+            line_logs,
+            gemini(result=[{"functionResponse": {"response": each}} for each in (1, 2)]),
+            [*ASKED_FOR, ("result", "1", [1, 2])],
+        ),
+        (
+            stream_logs,
+            {"type": "tool_use", "tool_id": "1", "tool_name": "look", "parameters": {}},
+            [("call", "1", "look", {})],
+        ),
+        (stream_logs, {"type": "tool_result", "tool_id": "1", "output": "ok"}, [("result", "1", "ok")]),
+        (
+            stream_logs,
+            {"type": "tool_result", "tool_id": "1", "status": "error", "error": {"message": "no"}},
+            [("failed", "1", "no")],
+        ),
+        (stream_logs, {"type": "init"}, []),
+        (stream_logs, 3, [3]),
+        (prompt_logs, {"message": "Go."}, [("user", "Go.")]),
+    ],
+)
+def test_what_a_line_of_codex_or_gemini_becomes(
+    read: Callable[[list[Any]], list[Log]], line: Any, messages: list[Any]
+) -> None:
+    assert told(read([line])) == messages
+
+
+def test_pieces_of_one_message_of_gemini_follow_one_another() -> None:
+    pieces = [{"type": "message", "role": "assistant", "content": text, "delta": True} for text in ("Go", "ne.")]
+    other = {"type": "message", "role": "user", "content": "Go.", "delta": True}
+
+    assert told(stream_logs([other, *pieces])) == [other, ("assistant", "Gone.")]
+    assert told(stream_logs([pieces[0], {**pieces[1], "delta": False}])) == [pieces[0], {**pieces[1], "delta": False}]
+
+
+def test_what_codex_tells_the_model_in_the_name_of_the_user_is_not_his() -> None:
+    def message(text: str) -> dict[str, Any]:
+        return item(type="message", role="user", content=[{"type": "input_text", "text": text}])
+
+    lines_ = [message("<environment>"), message("Go."), event(type="user_message", message="Go.")]
+    meta = {"type": "session_meta", "payload": {"id": "s"}}
+    [log] = codex.session_logs([meta, *lines_])
+    assert ([each["role"] for each in log.messages], log.id) == (["developer", "user"], "s")
+    assert [each["role"] for each in codex.session_logs(lines_[:2])[0].messages] == ["user", "user"]
+
+
+def test_an_item_of_codex_is_read_as_it_was_last_reported_where_it_was_first() -> None:
+    started = {"type": "item.started", "item": {"id": "1", "type": "command_execution", "command": "ls"}}
+    words = {"type": "item.completed", "item": {"id": "2", "type": "agent_message", "text": "Hm."}}
+    ended = done(type="command_execution", command="ls", aggregated_output="ok")
+    [log] = codex.event_logs([{"type": "thread.started", "thread_id": "t"}, started, words, ended])
+
+    assert ([short(each) for each in log.messages], log.id) == ([RAN, ("result", "1", "ok"), ("assistant", "Hm.")], "t")
+
+
+def test_steps_of_atif_are_read_with_their_results() -> None:
+    def read(*steps_: Any, **more: Any) -> Log:
+        [log] = atif_logs({"schema_version": "ATIF-v1", "steps": list(steps_), **more})
+        return log
+
+    call, result = {"tool_call_id": "1", "function_name": "look"}, {"content": "ok"}
+    step = {"source": "agent", "message": "Hm.", "tool_calls": [call], "observation": {"results": [result]}}
+    assert read({"source": "user", "message": "Go."}).messages == [{"role": "user", "content": "Go."}]
+    assert read(step).messages[1] == {"content": "ok", "source_call_id": "1"}
+    assert len(read({**step, "tool_calls": [call, call]}).messages) == 1
+    assert len(read({**step, "observation": {"results": [{**result, "source_call_id": "7"}]}}).messages) == 2
+    assert read({**step, "is_copied_context": True}).messages == []
+    assert read(ODD).messages == [ODD]
+    assert read(trajectory_id="t", session_id="s").id == "t"
+    assert read(session_id="s").id == "s"
+    assert read(subagent_trajectories=[ODD]).nested == ""
+    assert read(subagent_trajectories=[{"schema_version": "ATIF", "steps": []}]).nested
+
+
+@for_each(
+    ("known", "line", "is_known"),
+    [
+        (codex.is_session_line, {"type": "session_meta", "payload": {}}, True),
+        (codex.is_session_line, {"type": "session_meta"}, False),
+        (codex.is_session_line, {"type": "odd", "payload": {}}, False),
+        (codex.is_early_line, {"record_type": "state"}, True),
+        (codex.is_early_line, {"id": 1, "timestamp": 1, "instructions": 1}, True),
+        (codex.is_early_line, {"id": 1, "timestamp": 1}, False),
+        (codex.is_early_line, {"record_type": "state", "type": "x"}, False),
+        (codex.is_early_line, {"record_type": "state", "role": "x"}, False),
+        (codex.is_early_session, {"session": {}, "items": []}, True),
+        (codex.is_early_session, {"session": {}, "items": [], "messages": []}, False),
+        (codex.is_early_session, {"session": {}}, False),
+        (codex.is_event, {"type": "thread.started"}, True),
+        (codex.is_event, {"type": "item.started", "item": {}}, True),
+        (codex.is_event, {"type": "item.started"}, False),
+        (codex.is_event, {"type": "odd", "item": {}}, False),
+        (is_chat, {"projectHash": "p", "messages": []}, True),
+        (is_chat, {"messages": []}, False),
+        (is_chat, {"projectHash": "p"}, False),
+        (is_chat_line, {"type": "gemini", "content": ""}, True),
+        (is_chat_line, {"type": "gemini"}, False),
+        (is_chat_line, {"type": "user", "content": ""}, False),
+        (is_prompt_line, {"sessionId": 1, "messageId": 1, "type": 1, "message": "Go."}, True),
+        (is_prompt_line, {"sessionId": 1, "messageId": 1, "type": 1, "message": 3}, False),
+        (is_prompt_line, {"sessionId": 1, "type": 1, "message": "Go."}, False),
+        (is_stream_event, {"type": "tool_use", "tool_id": 1}, True),
+        (is_stream_event, {"type": "tool_use"}, False),
+        (is_stream_event, {"type": "odd", "tool_id": 1}, False),
+        (is_atif, {"schema_version": "ATIF-v1", "steps": []}, True),
+        (is_atif, {"schema_version": "1", "steps": []}, False),
+        (is_atif, {"schema_version": "ATIF-v1"}, False),
+    ],
+)
+def test_what_tells_codex_gemini_and_atif(known: Callable[[Any], bool], line: Any, is_known: bool) -> None:
+    assert known(line) is is_known
+    assert not known("a text")
