@@ -1,0 +1,139 @@
+"""Requests to models and their responses, row by row, and the conversations that they are of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.walls import for_each
+
+from rightcall.reading.messages._proxy_logs import _answer, is_proxy_row, proxy_logs
+
+USER = {"role": "user", "content": "Go."}
+MODEL = {"role": "assistant", "content": "Gone."}
+AGAIN = {"role": "user", "content": "Again."}
+ASKS = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "look", "arguments": "{}"}}]}
+GIVES = {"role": "tool", "tool_call_id": "1", "content": "ok"}
+ANSWER = {"choices": [{"message": MODEL}]}
+ODD: dict[str, Any] = {"odd": 1}
+
+
+@for_each(
+    ("row", "is_known"),
+    [
+        ({"request": {"messages": [USER]}, "response": ANSWER}, True),
+        ({"request": {"messages": [USER]}, "response": ODD}, False),
+        ({"request": {"messages": []}, "response": ANSWER}, False),
+        ({"request": {"messages": [ODD]}, "response": ANSWER}, False),
+        ({"request": {"contents": [USER]}, "response": {"candidates": []}}, True),
+        ({"request": {"body": {"messages": [USER]}}, "response": {"body": ANSWER}}, True),
+        ({"request_body": {"messages": [USER]}, "response_body": ANSWER}, True),
+        ({"request_body": '{"messages": [{"role": "user"}]}', "response_body": '{"error": 1}'}, True),
+        ({"request": {"input": "Go.", "model": "m"}, "response": {"output": []}}, True),
+        ({"request": {"input": "Go."}, "response": {"output": []}}, False),
+        ({"messages": [USER], "response": ANSWER}, True),
+        ({"messages": [USER, MODEL], "response": ANSWER}, False),
+        ({"messages": [USER, MODEL], "response": ANSWER, "call_type": "x"}, True),
+        ({"request": {"messages": [USER, MODEL]}, "response": ANSWER}, True),
+        ({"messages": [USER]}, False),
+        ([USER], False),
+    ],
+)
+def test_a_row_is_a_request_with_messages_and_its_response(row: Any, is_known: bool) -> None:
+    assert is_proxy_row(row) is is_known
+
+
+SEVERAL = "a response with several answers, of which the log does not tell the one that was used"
+NO_MESSAGE = "a response that is not a message"
+
+
+@for_each(
+    ("response", "messages", "unread"),
+    [
+        (ANSWER, [MODEL], ""),
+        ({"choices": [{"message": MODEL}, {"message": ASKS}]}, [MODEL], SEVERAL),
+        ({"choices": [{"text": "Gone."}]}, [], NO_MESSAGE),
+        ({"candidates": [{"content": MODEL}]}, [MODEL], ""),
+        ({"output": {"message": MODEL}}, [MODEL], ""),
+        ({"output": {"message": {}}}, [{}], NO_MESSAGE),
+        ({"output": [ASKS]}, [ASKS], ""),
+        ({"content": "Gone."}, [{"role": "assistant", "content": "Gone."}], ""),
+        ({"error": "429"}, [], ""),
+        ({"stopReason": "end"}, [], "a response without an answer"),
+    ],
+)
+def test_the_answer_in_a_response(response: dict[str, Any], messages: list[Any], unread: str) -> None:
+    assert _answer(response) == (messages, unread)
+
+
+def row(asked: list[Any], answer: Any = MODEL, **more: Any) -> dict[str, Any]:
+    return {
+        "request": {"messages": asked, **more.pop("request", {})},
+        "response": {"choices": [{"message": answer}]},
+        **more,
+    }
+
+
+def talks(*rows: Any) -> list[tuple[list[Any], str]]:
+    return [(log.messages, log.nested) for log in proxy_logs(list(rows))]
+
+
+def test_a_request_goes_on_from_the_one_with_most_of_its_messages() -> None:
+    first, second = row([USER], ASKS), row([USER, ASKS, GIVES])
+    whole = [USER, ASKS, GIVES, MODEL]
+
+    assert talks(first, second) == talks(second, first) == [(whole, "")]
+    assert talks(first, row([AGAIN])) == [([USER, ASKS], ""), ([AGAIN, MODEL], "")]
+    assert talks(row([USER, MODEL])) == [([USER, MODEL], "")]
+    system = {"role": "system", "content": "It is 1 o'clock."}
+    assert talks(row([system, USER], ASKS), row([{**system, "content": "2"}, USER, ASKS, GIVES]))[0][0][1:] == whole
+    branches = talks(first, second, row([USER, ASKS, GIVES, AGAIN]), row([USER, ASKS, GIVES, USER]))
+    assert [bool(unread) for _, unread in branches] == [False, True, True]
+
+
+def test_a_history_that_the_server_keeps_is_taken_from_its_response_or_is_not_known() -> None:
+    def asked(text: str, own: str, previous: str = "") -> dict[str, Any]:
+        request = {"input": text, "model": "m", **({"previous_response_id": previous} if previous else {})}
+        return {"request": request, "response": {"id": own, "output": [MODEL]}}
+
+    [(messages, unread)] = talks(asked("Go.", "r1"), asked("Again.", "r2", "r1"))
+    assert (messages, unread) == ([USER, MODEL, AGAIN, MODEL], "")
+    [(_, unread)] = talks(asked("Again.", "r2", "r1"))
+    assert unread == "a history that is kept by the server, and is not in the log"
+
+
+def test_rows_that_cannot_be_read_may_belong_to_any_conversation() -> None:
+    def noted(other: Any, answer: Any = ASKS) -> list[bool]:
+        return [bool(unread) for _, unread in talks(row([USER], answer, a=1, b=2), other)]
+
+    assert noted({"a": 3, "b": 4}) == [False]
+    assert noted({"a": 3}) == [True]
+    assert noted({"a": 3, "b": 4, "request": 5}) == [True]
+    assert noted({"a": 3, "b": 4}, MODEL) == [True]
+    assert noted({"a": 3, "b": 4, "role": "user", "content": "Go."}) == [False, False]
+
+
+def test_an_event_of_a_tool_is_the_result_of_the_call_that_it_names() -> None:
+    event = {"type": "ToolCall", "tool_name": "look", "arguments": {}, "result": "ok"}
+
+    [(messages, unread)] = talks(row([USER], ASKS), event)
+    assert (len(messages), messages[-1]["content"], unread) == (3, "ok", "")
+    [(messages, unread)] = talks(row([USER], ASKS), {**event, "arguments": {"x": 1}})
+    assert (len(messages), bool(unread)) == (2, True)
+    [(messages, _)] = talks(row([USER, ASKS, GIVES]), event)
+    assert len(messages) == 4
+
+
+def test_calls_in_several_conversations_of_one_session_have_no_order() -> None:
+    one, other = row([USER], ASKS, session_id="s"), row([AGAIN], ASKS, session_id="s")
+    side = row([{"role": "user", "content": "A title?"}], session_id="s")
+    equipped = {**side, "request": {**side["request"], "tools": [1]}}
+
+    assert [bool(unread) for _, unread in talks(one, other)] == [True, True]
+    assert [bool(unread) for _, unread in talks(one, {**other, "session_id": "t"})] == [False, False]
+    assert len(talks(one, side)) == 1
+    assert len(talks(one, equipped)) == 2
+    assert len(talks(one, {**side, "session_id": ""})) == 2
+    assert [log.id for log in proxy_logs([one, {**other, "session_id": None}])] == ["s", None]
+    assert proxy_logs([{**one, "metadata": {"case_id": "7"}}])[0].about["case_id"] == "7"
+    assert len(talks({**one, "id": "r"}, {**one, "id": "r"})) == 1
+    assert len(talks({**one, "request_id": "r"}, {**one, "request_id": "q"})) == 2
