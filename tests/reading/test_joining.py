@@ -20,11 +20,11 @@ from rightcall.reading.runs._calls import (
     _compatible,
     _unseen,
     group_by_time,
-    made_and_withheld,
     ordered,
     unsettled,
     without_duplicates,
 )
+from rightcall.reading.runs._own_calls import made_and_withheld
 from rightcall.reading.runs._span_tree import Tree
 from rightcall.reading.spans import NOTHING, CallRecord, Span
 from rightcall.values.trajectory import Trajectory

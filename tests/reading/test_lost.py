@@ -599,3 +599,38 @@ def test_what_an_agent_was_given_is_not_the_input_of_the_crew_around_it() -> Non
         {"resourceSpans": [request(span(1))["resourceSpans"][0], *request(agent, scope="x")["resourceSpans"]]}
     )
     assert alone.input == {"role": "a", "goal": "b"}
+
+
+def test_an_entity_is_no_agent_where_the_name_of_its_span_got_lost() -> None:
+    entity = {"traceloop.span.kind": "workflow", "traceloop.entity.name": "Team.workflow"}
+
+    for name, agent in (("Team.workflow", None), ("", None), ("team", "Team.workflow")):
+        assert [each.agent for each in read_one(span(1, entity, name=name), call(2, parent=1)).calls] == [agent]
+
+
+def test_calls_of_one_prompt_are_read_where_another_attribute_has_lost_them() -> None:
+    told = [says("?"), asks(("c1", "search"), name="planner"), gives("c1")]
+    lost = {"llm.input_messages.0.message.role": "tool", "llm.input_messages.0.message.content": "ok"}
+
+    [found] = read_one(span(1, {**MODEL, **lost, "input.value": json.dumps({"messages": told})})).calls
+
+    assert (found.name, found.agent, found.output) == ("search", "planner", "ok")
+
+
+def test_of_equal_requests_none_is_taken_from_a_call_that_lost_its_arguments() -> None:
+    answers = [{"role": "tool", "tool_call_id": each, "content": each} for each in ("c1", "c2")]
+    asked = [says("?"), asks(("c1", "pay")), answers[0], asks(("c2", "pay")), answers[1]]
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "pay"}
+    spans = [span(1, tool), span(2, {**tool, "gen_ai.tool.call.arguments": "{}"})]
+
+    assert [each.output for each in read_one(*spans, model(3, asked, [])).calls] == ["c1", "c2"]
+
+
+def test_the_order_of_calls_at_once_is_not_known_where_one_lost_its_span() -> None:
+    asked = model(1, [says("?")], [asks(("c1", "search"), ("c2", "look"))])
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "gen_ai.tool.call.id": "c1"}
+    other = {**tool, "gen_ai.tool.name": "look", "gen_ai.tool.call.id": "c2"}
+
+    assert read_one(asked, span(3, tool), span(2, other)).unordered == ()
+    assert read_one(asked, span(3, tool)).unordered == ((0, 2),)
+    assert read_one(asked, span(3, tool), span(4, {**other, "gen_ai.tool.call.id": "c3"})).unordered == ()

@@ -186,10 +186,10 @@ def test_a_call_of_an_earlier_turn_that_its_model_did_not_make_is_not_made_up_by
     assert found.names == (() if answered else ("look",))
 
 
-RESULTS = {
+RESULTS: dict[str, tuple[list[str], list[str | None]]] = {
     "only what is new": (["two"], ["one", "two"]),
     "all from the first": (["one", "two"], ["one", "two"]),
-    "more than there are calls": (["one", "two", "three"], ["one", "two"]),
+    "more than there are calls": (["one", "two", "three"], ["one", None]),
 }
 
 
@@ -470,3 +470,50 @@ def test_log_records_of_one_span_are_one_use_of_its_model_until_it_has_answered(
     assert uses(record(user, 1), record(user, 2, "other")) == [(1, 0, 1, 1), (1, 0, 2, 2)]
     assert uses(record(user, 1), record("odd", 2)) == [(1, 0, 1, 2)]
     assert uses(record("odd", 2)) == []
+
+
+def test_results_in_order_are_nobodys_where_an_answer_of_the_model_is_missing() -> None:
+    spans = [
+        chat(1, [says("user", "Go.")], asks_for("a", {})),
+        chat(2, [gives("one")]),
+        chat(3, [gives("one"), gives("two")], asks_for("c", {})),
+        chat(4, [gives("one"), gives("two"), gives("three")], says("assistant", "Done.")),
+    ]
+    [found] = read(request(*spans))
+
+    assert [(call.name, call.output) for call in found.calls] == [("a", "one"), ("c", None)]
+
+
+def test_a_result_that_got_lost_leaves_the_others_where_they_belong() -> None:
+    asks = [chat(1, [says("user", "Go.")], asks_for("a", {})), chat(2, [gives("one")], asks_for("b", {}))]
+    more = [chat(3, [gives("one"), gives("two")], asks_for("c", {}))]
+    [found] = read(request(*asks, *more, chat(4, [gives("one"), gives("three")], says("assistant", "Done."))))
+
+    assert [(call.name, call.output) for call in found.calls] == [("a", "one"), ("b", "two"), ("c", "three")]
+
+
+@pytest.mark.parametrize("lost", [(0,), (1,), (0, 1), (2, 3), (0, 2), (1, 2)], ids=str)
+def test_results_of_calls_at_once_are_never_exchanged_where_ids_got_lost(lost: tuple[int, ...]) -> None:
+    first, second = [None if place in lost else name for place, name in enumerate(("1", "2"))]
+    later, earlier = [None if place in lost else name for place, name in enumerate(("2", "1"), 2)]
+    named = [("a", first), ("b", second)]
+    calls = [{"id": call_id, "function": {"name": name, "arguments": "{}"}} for name, call_id in named]
+    asked = {"role": "assistant", "tool_calls": calls}
+    found = read_messages([says("user", "Go."), asked, gives("two", later), gives("one", earlier)]).calls
+
+    assert [call.name for call in found] == ["a", "b"]
+    assert all([call.output in (None, output) for call, output in zip(found, ("one", "two"), strict=True)])
+
+
+@pytest.mark.parametrize("lost", ["listed", "begun", "both"])
+def test_an_event_that_begins_a_listed_call_is_no_second_call_where_its_id_got_lost(lost: str) -> None:
+    call = {"tool_name": "look", "tool_kwargs": {"a": 1}}
+    listed, begun = [call if lost in (each, "both") else {**call, "tool_id": "c"} for each in ("listed", "begun")]
+    output = {"raw_output": 7, "tool_name": "look", "is_error": False}
+    result = {"event": "ToolCallResult", **call, "tool_id": "c", "tool_output": output}
+    response = {"role": "assistant", "blocks": []}
+
+    events = [{"event": "AgentOutput", "response": response, "tool_calls": [listed]}, {"event": "ToolCall", **begun}]
+
+    assert [(each.name, each.output) for each in read_messages([*events, result]).calls] == [("look", 7)]
+    assert len(read_messages([events[1], {"event": "ToolCall", **call}, result]).calls) == 2

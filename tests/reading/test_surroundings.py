@@ -24,6 +24,10 @@ GRAPHS = (
 """Likewise: graphs and functions that are not called agents, and calls whose agent is in another file."""
 
 
+TOLD = ("langgraph-openinference/nested-0.1.29",)
+"""A graph whose prompts name the agent that wrote a message."""
+
+
 def one(*spans: dict[str, Any]) -> Trajectory:
     [trajectory] = read(request(*spans), grouping="file")
     return trajectory
@@ -41,7 +45,7 @@ def test_every_call_of_a_recording_knows_its_agent_if_the_recording_does(run: st
     inner = {"google-adk": "research", "google-adk-openinference": "research"}.get(run.split("/")[0], "researcher")
 
     for made in trajectory.calls:
-        if run.startswith((*UNNAMED, *GRAPHS)):
+        if run.startswith((*UNNAMED, *GRAPHS)) and run not in TOLD:
             assert made.agent in (None, "agent")
         elif made.parent_id and run.startswith(("langgraph-openllmetry", "langgraph-dup")):
             assert made.agent is None  # the graph inside of the tool has no name in the trace

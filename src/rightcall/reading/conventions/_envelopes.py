@@ -26,6 +26,8 @@ _CALLBACK = frozenset({"input_str", "tags", "metadata", "inputs", "kwargs"})
 """What OpenLLMetry stores of LangChain's callback for the start of a tool."""
 _CALLBACK_WORDS = frozenset({"tags", "color", "name", "observation_prefix", "llm_prefix"})
 """What the callback for its end is given beside the output, as `kwargs`."""
+_TOOL_RESULT = frozenset({"tool_kwargs", "tool_id", "tool_output", "return_direct"})
+"""Fields of LlamaIndex's ToolCallResult, which names the tool as well."""
 _DUMPED = frozenset({"lc", "type", "id", "kwargs"})
 """What LangChain writes of an object."""
 _OF_MESSAGES = frozenset({"additional_kwargs", "response_metadata", "tool_call_id", "artifact"})
@@ -93,6 +95,8 @@ def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
 
 def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangChain's ToolMessage: dumped, constructed, flat, or as Python writes it; alone or under `output`."""
+    if value == {} and call.span is not None and "langchain" in call.span.scope:
+        return NOTHING  # LangChain's tools return a message, or an object under `output`
     if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and value:
         return _callback_output(value, call, attributes)
     if isinstance(value, str):
@@ -141,13 +145,13 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
     """LlamaIndex's ToolOutput, and the ToolCallResult around it that has arguments and id as well."""
     if not isinstance(value, dict):
         return value
-    if "tool_kwargs" in value and "tool_output" in value:
+    if len(value.keys() & _TOOL_RESULT) > 1:
         call.call_id = call.call_id or _text(value.get("tool_id"))
-        if call.args is NOTHING and isinstance(value["tool_kwargs"], dict):
+        if call.args is NOTHING and isinstance(value.get("tool_kwargs"), dict):
             call.args = value["tool_kwargs"]
-        value = value["tool_output"]
+        value = value.get("tool_output", NOTHING)
     if not isinstance(value, dict) or "raw_output" not in value:
-        return value
+        return NOTHING if isinstance(value, dict) and {"raw_input", "is_error"} <= value.keys() else value
     if value.get("is_error"):
         call.failed = True
         call.error = call.error or _text(value["raw_output"]) or _text(value.get("content"))

@@ -131,7 +131,7 @@ def agent_name(span: Span) -> str | None:
         held = attributes.get("name")
         return held if isinstance(held, str) and held else None
     entity = attributes.get("traceloop.entity.name")
-    if isinstance(entity, str) and entity and entity != span.name and not _is_workflow(span):
+    if isinstance(entity, str) and entity and span.name not in ("", entity) and not _is_workflow(span):
         return entity
     return _name_in(span)
 

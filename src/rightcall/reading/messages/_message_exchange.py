@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rightcall.reading.conventions import ASKED_FOR
-from rightcall.reading.spans import CallRecord
+from rightcall.reading.spans import NOTHING, CallRecord
 
 from ._acting_text import acts
 from ._asides import (
@@ -43,6 +43,9 @@ _LISTS = (
 )
 _ANSWER = "gen_ai.choice"
 _USER = frozenset({"user", "human"})
+_EVENTS = "LlamaIndex"
+"""How the formats of LlamaIndex begin, which lists calls in an output and has an event for each."""
+_MOST_LISTED = 64
 
 
 class Exchange:
@@ -197,7 +200,36 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
         found.append(exchange_of(message) if isinstance(message, dict) else no_message(message))
         if isinstance(uuid, str):
             known[uuid] = message.get("message")
-    return found
+    return _without_repeated_events(found)
+
+
+def _without_repeated_events(said: list[Exchange]) -> list[Exchange]:
+    """Return the exchanges without events that begin a call which the model's output before them lists (LlamaIndex).
+
+    By their ids they are told as one later on; here are those that lost an id.
+    """
+    listed: list[CallRecord] = []
+    for place, exchange in enumerate(said):
+        if not exchange.calls or not exchange.calls[0].format.startswith(_EVENTS):
+            continue
+        if not exchange.item:
+            listed = [*listed, *exchange.calls][-_MOST_LISTED:]
+            continue
+        call = exchange.calls[0]
+        twin = next((each for each in listed if each.call_id and each.call_id == call.call_id), None)
+        if twin is None:
+            twin = next((each for each in listed if _may_begin(call, each)), None)
+            if twin is not None:
+                twin.call_id = twin.call_id or call.call_id
+                said[place] = Exchange()
+        listed = [each for each in listed if each is not twin]
+    return said
+
+
+def _may_begin(event: CallRecord, listed: CallRecord) -> bool:
+    if event.name != listed.name or (event.call_id and listed.call_id):
+        return False
+    return NOTHING in (event.args, listed.args) or event.args == listed.args
 
 
 def no_message(item: Any) -> Exchange:

@@ -14,7 +14,7 @@ from ._argument_keys import key_of
 from ._asides import UNCONFIRMED
 from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
-from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_pairing
+from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_order, only_pairing
 
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
@@ -46,6 +46,8 @@ class Requests:
         """Whether it is known inside which call, if any, the current conversation was held."""
         self.is_unanswered = False
         """Whether the answer of a model was not recorded, nor shown to a model later."""
+        self.gaps: set[int] = set()
+        """The contexts, by `id()`, in which the answer of a model is missing: the order of results says nothing."""
         self.refused: set[int] = set()
         """The requests, by `id()`, that were refused for good."""
         self._threads = PromptHistory()
@@ -83,10 +85,12 @@ class Requests:
         reading = _ConversationReader(self, context, start_ns, end_ns, turn)
         reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
         reading.take_all(before, turns)
-        reading.answering = of_model
+        reading.answering, reading.shown = of_model, len(self.known)
         reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
         reading.part_doubtful_groups()
+        if of_model and not any([exchange.is_of_agent for exchange in after]):
+            self.gaps.add(id(context))
         if of_model:
             self.heard.add(turn)
         if of_model and after:
@@ -184,13 +188,14 @@ class _ConversationReader:
         self._uses: dict[str, int] = {}  # how often each id was answered
         self._of_user: set[str] = set()  # ids of calls of a simulated user that wait for results
         self._stray: list[CallRecord] = []
-        self._unclear: list[CallRecord] = []  # results without an id that several requests with one may have
+        self._unclear: list[CallRecord] = []  # results that several requests may have
         self._group: str | None = None
         self._last: list[CallRecord] = []  # the requests of the messages right before
         self._last_by: str | None = None
         self._joined: list[list[CallRecord]] = []
         """Requests of consecutive messages."""
         self._has_history, self.answering, self._step = False, False, 0
+        self.shown: int | None = None  # how many requests were known before the model answered
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
 
@@ -305,10 +310,12 @@ class _ConversationReader:
         if request is not None:
             self._close(request, result)
             return
-        waiting = list(islice((record for record in self._waiting.values() if may_answer(result, record)), 2))
+        waiting = list(
+            islice((record for record in self._waiting.values() if may_answer(result, record)), MOST_WAITING)
+        )
         if not waiting:
             self._stray.append(result)
-        elif len(waiting) > 1 and not result.call_id and all([has_own_id(record) for record in waiting]):
+        elif len(waiting) > 1 and (result.call_id or any([has_own_id(record) for record in waiting])):
             self._unclear.append(result)
         else:
             self._close(waiting[0], result)
@@ -371,26 +378,17 @@ class _ConversationReader:
         return is_later or id(request) not in self._requests.refused
 
     def place_stray_results(self) -> None:
-        """Assign results without a request before them: by id to a later request, or in order to earlier ones.
-
-        A conversation with at least as many results as are known repeats them from the first; one with fewer has only
-        new ones.
-        """
+        """Assign results without a request before them: by id to a later request, or in order to earlier ones."""
         self._settle()
         strays = [result for result in self._stray if not self._answer_later_request(result)]
         if not strays:
             return
-        known = [record for record in self._requests.known if self._requests.contexts[id(record)] is self._context]
-        answered = [record for record in known if is_answered(record)]
-        repeats = len(strays) >= len(answered) and all(
-            [record.output == result.output for record, result in zip(answered, strays, strict=False)]
-        )
-        places = known if repeats else [record for record in known if not is_answered(record)]
-        for place, result in enumerate(strays):
-            if place < len(places) and may_answer(result, places[place]):
-                self._answer(places[place], result)
-            else:
-                self._requests.strays.append(result)
+        requests, context = self._requests, self._context
+        known = [record for record in requests.known[: self.shown] if requests.contexts[id(record)] is context]
+        for request, result in only_order(strays, known) if id(context) not in requests.gaps else ():
+            self._answer(request, result)
+            strays.remove(result)
+        requests.strays += strays
 
     def _answer_later_request(self, result: CallRecord) -> bool:
         waiting = self._open.get(result.call_id or "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id
@@ -38,6 +39,8 @@ def only_pairing(results: Sequence[CallRecord], requests: Sequence[CallRecord]) 
     """
     if not len(results) <= len(requests) <= MOST_WAITING:
         return []
+    if len(results) == len(requests) and _are_in_order(results, requests):
+        return list(zip(requests, results, strict=True))
     open_results, left, pairs = list(results), list(requests), []
     while open_results:
         found = [(result, [each for each in left if may_answer(result, each)]) for result in open_results]
@@ -52,6 +55,46 @@ def only_pairing(results: Sequence[CallRecord], requests: Sequence[CallRecord]) 
     if first is not None and len(open_results) == len(left) and all([_are_equal(first, each) for each in open_results]):
         pairs += zip(left, open_results, strict=True)
     return pairs
+
+
+def _are_in_order(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> bool:
+    """Whether ids say nothing, and were not lost: results share one, or have none of the kind that requests have."""
+    if not all(map(may_answer, results, requests)):
+        return False
+    ids = {result.call_id for result in results}
+    if len(ids) == 1:
+        return None not in ids and not any([request.call_id for request in requests])
+    return None not in ids and all([(request.call_id or "").startswith(ITEM) for request in requests])
+
+
+def only_order(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> list[tuple[CallRecord, CallRecord]]:
+    """Pair results with requests in their order, each with the one that it can belong to; none if one has no request.
+
+    A result may repeat that of an answered request. Results with ids that no request has come as tools end: of calls
+    asked for at once, any may be theirs.
+    """
+    first, last = _embedded(results, requests), _embedded(results[::-1], requests[::-1])
+    sure = [(one, result) for one, other, result in zip(first, last[::-1], results, strict=False) if one is other]
+    sizes = Counter([record.group for record in requests])
+    return [(request, result) for request, result in sure if not result.call_id or sizes[request.group] == 1]
+
+
+def _embedded(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> list[CallRecord]:
+    """Return the first request that each result can belong to, in order; nothing if there are not enough."""
+    found: list[CallRecord] = []
+    for request in requests:
+        result = results[len(found)] if len(found) < len(results) else None
+        if (
+            result is not None
+            and may_answer(result, request)
+            and (not is_answered(request) or _repeats(result, request))
+        ):
+            found.append(request)
+    return found if len(found) == len(results) else []
+
+
+def _repeats(result: CallRecord, request: CallRecord) -> bool:
+    return result.failed == request.failed and key_of(result.output) == key_of(request.output)
 
 
 def _are_equal(first: CallRecord, second: CallRecord) -> bool:

@@ -190,7 +190,8 @@ class SpanMessages:
     def _add_plain(self, told: dict[Side, list[list[Exchange]]], attributes: Any) -> None:
         # MLflow copies these to attributes that are read as messages. The result has to be the same without MLflow.
         for key, side in _PLAIN.items():
-            if key in attributes and not any([_tells_calls(said) for said in told.get(side, ())]):
+            # A prompt with results alone lost its calls (OpenInference 0.1.29): they may be in the other attribute.
+            if key in attributes and not any([exchange.calls for said in told.get(side, ()) for exchange in said]):
                 said = self._said(attributes.get(key))
                 if _tells_calls(said):
                     told.setdefault(side, []).append(said)

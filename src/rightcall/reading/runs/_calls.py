@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable
 from itertools import groupby
 from operator import lt
 from typing import Any
 
 from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
-from rightcall.reading.messages import Requests, key_of
+from rightcall.reading.messages import Requests
 from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids, same_but_nulls
-from rightcall.values.trajectory import WithheldCall
 
 from ._span_tree import Tree
 
@@ -152,6 +151,10 @@ def _pair(
     waiting: dict[Hashable, list[CallRecord]] = {}
     for request in reversed(requests):
         waiting.setdefault(key(request, known), []).append(request)
+    for each in _unclear_keys(records, key):
+        # Of equal requests any may be that of a call whose arguments are lost: then all are paired by their names.
+        if len(waiting.get(each, ())) > 1:
+            del waiting[each]
     left = []
     for record in records:
         queue = waiting.get(key(record, None))
@@ -162,6 +165,12 @@ def _pair(
             queue.remove(found)
             _take(record, found)
     return left, [request for request in requests if not request.joined]
+
+
+def _unclear_keys(records: list[CallRecord], key: Key) -> set[Hashable]:
+    """Return the keys of calls that have arguments, and the name of a call that has none."""
+    unknown = {record.name for record in records if record.args is NOTHING} if key is not _name_only else set()
+    return {key(record, None) for record in records if record.name in unknown and record.args is not NOTHING}
 
 
 def _context_name_args(record: CallRecord, requests: Requests | None) -> Hashable:
@@ -220,35 +229,6 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
     ]
 
 
-def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], list[CallRecord]]:
-    """Return the calls that were made and those that were withheld. A call deferred first and made later was made."""
-    made: list[CallRecord] = []
-    withheld: list[CallRecord] = []
-    for record in records:
-        (withheld if record.withheld else made).append(record)
-    if not withheld:
-        return made, []
-    ids = {record.call_id for record in made if record.call_id}
-    latest = {(record.name, key_of(record.args)): _span_start(record) for record in sorted(made, key=_span_start)}
-    return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, latest)]
-
-
-def withheld_call(record: CallRecord) -> WithheldCall:
-    """Return a call that was not made, as trajectories have it."""
-    return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)
-
-
-def _was_made(record: CallRecord, latest: Mapping[tuple[str, bytes | str], int]) -> bool:
-    """Whether a deferred call without an id was made later: a call of the same name and arguments starts after it."""
-    if record.call_id or record.span is None:
-        return False
-    return latest.get((record.name, key_of(record.args)), -1) >= _span_start(record)
-
-
-def _span_start(record: CallRecord) -> int:
-    return record.span.start_ns or 0 if record.span else 0
-
-
 def ordered(records: list[CallRecord]) -> list[CallRecord]:
     """Sort calls by start time, then as the model asked for them, then parent before child, then as recorded.
 
@@ -277,6 +257,8 @@ def ordered(records: list[CallRecord]) -> list[CallRecord]:
 def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[int, int], ...]:
     """Return ranges of calls that start together, or at an unknown time, and whose order nothing shows.
 
+    Calls asked for at once start in any order: that of those without spans is not known.
+
     With `in_log`, all of them are in one log of messages, in order.
     """
     if len(records) < 2:
@@ -289,17 +271,36 @@ def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[in
         is_one = is_one and len({record.span.trace_id for record in records if record.span}) < 2
         is_told = (is_one or in_log) and all([record.order >= 0 for record in records])
         return () if is_told else ((0, len(records)),)
-    if not _has_ties(records):
-        return ()
-    found = []
+    found = _mixed(records)
     position = 0
-    for _, tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):
+    ties = groupby(records, key=lambda record: (_start(record), id(record.parent))) if _has_ties(records) else ()
+    for _, tied in ties:
         together = list(tied)
         end = position + len(together)
         if len(together) > 1 and not all(record.order >= 0 for record in together):
             found.append((position, end))
         position = end
+    return _merged(found)
+
+
+def _merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return ranges in order, those that overlap as one."""
+    found: list[tuple[int, int]] = []
+    for first, end in sorted(ranges):
+        if found and first < found[-1][1]:
+            first, end = found[-1][0], max(end, found.pop()[1])
+        found.append((first, end))
     return tuple(found)
+
+
+def _mixed(records: list[CallRecord]) -> list[tuple[int, int]]:
+    """Return ranges that hold calls asked for at once, of which only some have spans that show when they began."""
+    places: dict[str, list[int]] = {}
+    for place, record in enumerate(records):
+        if record.group is not None:
+            places.setdefault(record.group, []).append(place)
+    found = [held for held in places.values() if len({records[place].span is None for place in held}) > 1]
+    return [(held[0], held[-1] + 1) for held in found]
 
 
 def _has_ties(records: list[CallRecord]) -> bool:

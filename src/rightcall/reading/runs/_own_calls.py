@@ -1,4 +1,4 @@
-"""Tell the framework's own calls, hand-offs and final answers, from calls of the agent's tools."""
+"""Tell the framework's own calls, and calls that were withheld, from calls of the agent's tools that were made."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import Role, agent_name
-from rightcall.reading.messages import Log
+from rightcall.reading.messages import Log, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span
+from rightcall.values.trajectory import WithheldCall
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
 _ANSWERS = frozenset({"final_answer", "final_result"})
@@ -137,3 +138,32 @@ def _authors(message: Any) -> list[str]:
         return []
     named = [form.get(key) for form in forms for key in _AUTHORS]
     return [name for name in named if isinstance(name, str)]
+
+
+def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], list[CallRecord]]:
+    """Return the calls that were made and those that were withheld. A call deferred first and made later was made."""
+    made: list[CallRecord] = []
+    withheld: list[CallRecord] = []
+    for record in records:
+        (withheld if record.withheld else made).append(record)
+    if not withheld:
+        return made, []
+    ids = {record.call_id for record in made if record.call_id}
+    latest = {(record.name, key_of(record.args)): _span_start(record) for record in sorted(made, key=_span_start)}
+    return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, latest)]
+
+
+def withheld_call(record: CallRecord) -> WithheldCall:
+    """Return a call that was not made, as trajectories have it."""
+    return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)
+
+
+def _was_made(record: CallRecord, latest: Mapping[tuple[str, bytes | str], int]) -> bool:
+    """Whether a deferred call without an id was made later: a call of the same name and arguments starts after it."""
+    if record.call_id or record.span is None:
+        return False
+    return latest.get((record.name, key_of(record.args)), -1) >= _span_start(record)
+
+
+def _span_start(record: CallRecord) -> int:
+    return record.span.start_ns or 0 if record.span else 0

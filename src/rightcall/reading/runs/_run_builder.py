@@ -12,10 +12,10 @@ from rightcall.reading.messages import IN_CODE, Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
-from ._calls import group_by_time, join, made_and_withheld, ordered, unsettled, withheld_call, without_duplicates
+from ._calls import group_by_time, join, ordered, unsettled, without_duplicates
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
-from ._own_calls import agents_in, is_internal
+from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._told import told_of
@@ -210,10 +210,13 @@ class RunBuilder:
         exchanges = exchanges_of(log.messages)
         self._not_understood.note_messages(exchanges)
         requests.add_log(exchanges, said.turn, said.asked)
+        told = len(requests.known) if log.messages else None
         for messages in log.snapshots:
             repeated = exchanges_of(messages)
             self._not_understood.note_messages(repeated)
             requests.add_log(repeated, max(requests.heard, default=None) if log.messages else said.turn, said.asked)
+        for record in requests.known[told:] if told is not None else ():
+            record.order = -1  # nothing shows when it was asked for among those of the messages
         self._not_understood.note_strays(requests.strays)
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
