@@ -163,6 +163,22 @@ def test_two_formats_in_one_file_do_not_hide_each_other(pair: tuple[str, str]) -
         assert shown >= sum(map(number_of_calls, pair)) or not all(each.calls_recorded for each in made)
 
 
+@for_each("name", list(DOCUMENTS))
+def test_a_log_in_a_container_is_the_same_or_refused(name: str) -> None:
+    document = json.loads(json.dumps(DOCUMENTS[name]))
+    alone = [(each.calls, each.output) for each in read(json.dumps(document).encode())]
+    containers = [
+        {"model": "m", "results": [document]},
+        {"task": "x", "trace": document},
+        {"log": json.dumps(document)},
+    ]
+
+    for container in containers:
+        made = read_or_refuse(json.dumps(container).encode())
+        if made is not None and all([each.calls_recorded for each in made]):
+            assert [(each.calls, each.output) for each in made] == alone
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_value_of_any_depth_is_read_or_refused(name: str) -> None:
     deep: Any = "x"

@@ -279,6 +279,23 @@ READ |= {
         },
         [["turn-1 find() = None"]],
     ),
+    "rows of cases": (
+        [
+            LINES,
+            {"question": "Refund order 7.", "tool_calls": [_function("c1", "find", order=7) | {"result": "ok"}]},
+            {"question": "Hello.", "tool_calls": [], "answer": "Hi."},
+            {"question": "Go.", "tool_calls": [{"name": "find", "arguments": {"order": 7}, "result": "ok"}]},
+        ],
+        [["Refund order 7.", f"turn-1 {FOUND}"], ["Hello.", "Hi."], ["Go.", f"turn-1 {FOUND}"]],
+    ),
+    "rows of cases below a key": (
+        {"results": [{"input": "a", "tool_calls": [{"name": each, "args": {}}]} for each in ("find", "refund")]},
+        [["a", "turn-1 find() = None"], ["a", "turn-1 refund() = None"]],
+    ),
+    "sessions of MCP below the keys of an index": (
+        {"a": TRANSCRIPTS["MCP"], "b": TRANSCRIPTS["MCP"]},
+        [[f"turn-1 {FOUND}", "turn-2 refund() failed"]] * 2,
+    ),
     "several conversations below the keys of an index": ({"a": TALK, "b": TALK}, _PLAIN * 2),
     "conversations, and a task that broke off": ({"results": [{"messages": TALK}, {"error": "boom"}]}, _PLAIN),
 }
@@ -336,6 +353,10 @@ NOT_TOLD: dict[str, Any] = {
         {"op_name": "find", "inputs": {"order": 7}, "output": "ok"},
     ],
     "Open WebUI": [ASKED, {**SAYS, "content": '<details type="tool_calls" name="find">\\n</details>\\nDone.'}],
+    "tools that a message says it used": [ASKED, {**SAYS, "tools_used": ["find"]}],
+    "steps in a message": [ASKED, {**SAYS, "steps": [{"tool": "find", "input": {"order": 7}}]}],
+    "a call for content": [ASKED, {**SAYS, "content": {"tool_name": "find", "tool_input": {"order": 7}}}],
+    "AutoGPT": [ASKED, {**SAYS, "content": '{"thoughts": {}, "command": {"name": "find", "args": {"order": 7}}}'}],
     "ALFWorld without thoughts": [{"role": "user", "content": "Go on."}, {**SAYS, "content": "ACTION: take cup 1"}],
     "AgentBench, operating system": [ASKED, {**SAYS, "content": "I know it.\n\nAct: answer(220)"}],
     "AgentBench, knowledge graph": [ASKED, {**SAYS, "content": "Now:\nAction: get_relations(cat)"}],

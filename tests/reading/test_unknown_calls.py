@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.walls import for_each
 
+from rightcall.reading.messages._step_parts import unknown_step
 from rightcall.reading.messages._unknown_calls import (
     hidden_in_event,
     is_data,
     steps_beside,
     unknown_block,
     unknown_item,
-    unknown_step,
 )
 
 CALL = {"type": "tool_use", "id": "1", "name": "look", "input": {}}

@@ -137,6 +137,34 @@ def _told_call(tool: Any, call_id: str) -> list[Any]:
     return [made] if held.get("output") is None else [made, returned(call_id, held["output"])]
 
 
+_QUESTIONS = ("input", "prompt", "question", "query", "instruction", "user_query", "user_message")
+_ANSWERS = ("output", "response", "answer", "completion", "prediction", "final_answer", "final_output")
+_CALLS = ("tool_calls", "function_calls", "toolCalls")
+_SPOKEN = frozenset({"role", "type", "messages", "content", "author", "source", "from"})
+
+
+def is_case_row(document: Any) -> bool:
+    """Whether a document is a row of a case: a question, and the calls that the agent made."""
+    held = plain(document)
+    asks = isinstance(_found(held, *_QUESTIONS), str)
+    return asks and _SPOKEN.isdisjoint(held) and isinstance(_found(held, *_CALLS), list)
+
+
+def case_logs(row: dict[str, Any]) -> list[Log]:
+    """Return the log of a case: its question, the calls, and the answer."""
+    messages: list[Any] = [said("user", _found(row, *_QUESTIONS))]
+    listed_calls = enumerate(_found(row, *_CALLS))
+    calls = [{"id": f"call-{at}", **call} if isinstance(call, dict) else call for at, call in listed_calls]
+    messages += [{"role": "assistant", "content": "", "tool_calls": calls}] if calls else []
+    for call in calls:
+        call_id = plain(call).get("id")
+        result = _found(plain(call), "result", "output", "response")
+        messages += [returned(call_id, result)] if result is not None and isinstance(call_id, str) else []
+    answer = _found(row, *_ANSWERS)
+    messages += [said("assistant", answer)] if isinstance(answer, str) else []
+    return [Log(messages, about=row)]
+
+
 def is_query_and_answers(document: Any) -> bool:
     """Whether a document is a row of xLAM's data sets: a query, the tools, and the calls that answer it."""
     held = plain(document)

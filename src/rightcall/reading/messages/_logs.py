@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from rightcall.errors import InputError
+from rightcall.reading.formats import format_of
 from rightcall.values.decoding import decode_text
 
 from ._acting_text import acts_by_text
@@ -42,7 +43,8 @@ def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
     listed = documents[0] if len(documents) == 1 and isinstance(documents[0], list) else documents
     others = [each for each in listed if not any(map(_is_read, _logs_of([each])[0]))] if is_read else documents
     inside = [_conversations_inside(document) for document in others]
-    found = [log for held in inside for document in held for log in _logs_of([document])[0]]
+    logs_inside = [[log for each in held for log in _logs_of([each])[0]] for held in inside]
+    found = [log for several in logs_inside for log in _without_earlier_states(several)]
     known = [log for log in found if _is_read(log)]
     if not known:
         return logs, left_out
@@ -90,8 +92,8 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
             return []
         tried += [_conversations_inside(item, depth + 1) for item in held[_TRIED:]]
         return [each for item, inside in zip(held, tried, strict=True) for each in inside or [item]]
-    if not isinstance(held, dict):
-        return []
+    if not isinstance(held, dict) or format_of(held):
+        return []  # the messages of a span are what its model was given
     if is_transcript(held) or _is_conversation(_held(held) or []):
         return [held]
     found = {key: inside for key in held if (inside := _below(held, key, depth))}

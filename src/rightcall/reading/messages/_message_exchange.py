@@ -23,8 +23,8 @@ from ._asides import (
 )
 from ._part_finder import FoundPart, FoundParts, find_parts
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
-from ._step_parts import IN_CODE, is_step, read_step
-from ._unknown_calls import unknown_block, unknown_item, unknown_step, unnamed_call
+from ._step_parts import IN_CODE, is_step, read_step, unknown_step
+from ._unknown_calls import unknown_block, unknown_item, unnamed_call
 
 _LISTS = (
     "messages",
@@ -353,4 +353,5 @@ def _is_message(message: Mapping[str, Any]) -> bool:
         return True
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True
-    return bool(find_parts(message).parts)
+    # An object of results without a type is a file of runs; a message that has results says what it is.
+    return "results" not in message and bool(find_parts(message).parts)

@@ -8,6 +8,7 @@ from typing import Any
 from rightcall.reading.spans import CallRecord, outcome
 
 from ._parts import part_of, read_part
+from ._unknown_calls import unknown_block
 
 _OBSERVATION = "Observation:\n"
 _INTERPRETER = "python_interpreter"
@@ -31,6 +32,15 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecor
         for call in calls:
             call.format = IN_CODE
     return calls, _results(step, calls) if calls else []
+
+
+def unknown_step(step: Mapping[str, Any]) -> str:
+    """Describe what a step without a readable call asked for; otherwise return an empty text."""
+    output = step.get("model_output_message")
+    asked = step.get("tool_calls") or (output.get("tool_calls") if isinstance(output, dict) else None)
+    items = asked if isinstance(asked, list) else [asked]
+    observed = "a step without a call, in which something was observed" if step.get("observations") else ""
+    return next((sign for item in items if item and (sign := unknown_block("tool_calls", item))), observed)
 
 
 def _calls(held: Any) -> list[CallRecord]:

@@ -15,12 +15,14 @@ from ._agent_results import (
     answer_logs,
     autogen_logs,
     bfcl_logs,
+    case_logs,
     chat_result_logs,
     deepeval_logs,
     executor_logs,
     gaia_logs,
     is_autogen_state,
     is_bfcl_result,
+    is_case_row,
     is_chat_result,
     is_deepeval,
     is_executor_result,
@@ -266,6 +268,14 @@ DOCUMENTS = (
         ("result",),
     ),
     Transcript(
+        "cases",
+        is_case_row,
+        case_logs,
+        "`input`, `question`, `prompt` or `query` in text, and `tool_calls`",
+        "a row",
+        ("input", "question", "prompt", "query", "output", "answer", "response", "tool_calls"),
+    ),
+    Transcript(
         "ragas, multi-turn",
         is_ragas_sample,
         ragas_logs,
@@ -336,10 +346,11 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
         else:
             unused = unused_in(document, *known.used)
             found += [msgspec.structs.replace(log, unused=unused) for log in _checked(known.logs(document), known)]
-    for lines in _lines_in(others):
-        known = next((each for each in LINES if any([each.recognises(line) for line in lines[:_LOOKED_AT]])), None)
-        if known is not None:
-            return [*found, *_checked(known.logs(lines), known)], []
+    lists = [(lines, known) for lines in _lines_in(others) if (known := _lines_of(lines)) is not None]
+    # Of several lists of lines in one object each may be a conversation.
+    if len(lists) == 1 or (lists and lists[0][0] is others):
+        lines, known = lists[0]
+        return [*found, *_checked(known.logs(lines), known)], []
     return found, others
 
 
@@ -350,7 +361,11 @@ def is_transcript(document: Any) -> bool:
 
 def are_lines(documents: list[Any]) -> bool:
     """Whether documents are the lines of a transcript."""
-    return any([each.recognises(document) for document in documents[:_LOOKED_AT] for each in LINES])
+    return _lines_of(documents) is not None
+
+
+def _lines_of(documents: list[Any]) -> Transcript | None:
+    return next((each for each in LINES if any([each.recognises(line) for line in documents[:_LOOKED_AT]])), None)
 
 
 def _checked(logs: list[Log], transcript: Transcript) -> list[Log]:

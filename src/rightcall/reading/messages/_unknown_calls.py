@@ -26,19 +26,19 @@ BLOCKS = _words("""
     thought reasoning_content refusal image image_url input_image image_file inline_data file input_file file_data
     document audio input_audio output_audio audio_url video video_url media blob uri url json source source_url
     source_document citation search_result cache_point guard_content container_upload step_start system_prompt
-    user_prompt retry_prompt instruction resource resource_link compaction summary error message usage
-    text_plain redacted_reasoning document_url reference binary uploaded_file
-    text_reasoning data hosted_file hosted_vector_store
-    annotation chat_message file_reference streaming_text streaming_annotation streaming_file_reference
-    cache citable step_finish snapshot patch retry
-    tool_confirmation_request summarization_requested conversation_compacted context_length_exceeded
-    system_notification action_required approval tool_approval_response
+    user_prompt retry_prompt instruction resource resource_link compaction summary error message usage text_plain
+    redacted_reasoning document_url reference binary uploaded_file text_reasoning data hosted_file
+    hosted_vector_store annotation chat_message file_reference streaming_text streaming_annotation
+    streaming_file_reference cache citable step_finish snapshot patch retry tool_confirmation_request
+    summarization_requested conversation_compacted context_length_exceeded system_notification action_required
+    approval tool_approval_response
     """)
 """Types of blocks of content, in the spelling of `redacted_thinking`."""
 
 BLOCK_KEYS = _words("""
-    text inlineData inline_data fileData file_data thought thoughtSignature thought_signature image document audio video
-    reasoningContent cachePoint guardContent citationsContent searchResult content reasoning refusal image_url file json
+    text inlineData inline_data fileData file_data thought thoughtSignature thought_signature image document audio
+    video reasoningContent cachePoint guardContent citationsContent searchResult content reasoning refusal image_url
+    file json
     """)
 """Keys of blocks without a type: parts of Gemini, blocks of Converse."""
 
@@ -50,26 +50,23 @@ BLOCK_WRAPPERS = {None: "message_content", "non_standard": "value"}
 
 ITEMS = _words("""
     user assistant system human ai model developer chat request response constructor remove aimessagechunk
-    humanmessagechunk systemmessagechunk chatmessagechunk chatmessage removemessage
-    chat_generation generation item_reference mcp_list_tools mcp_approval_response
-    init result gemini info warning
-    systemmessage humanmessage aimessage usermessage assistantmessage textmessage multimodalmessage stopmessage
-    handoffmessage structuredmessage thoughtevent memoryqueryevent modelclientstreamingchunkevent selectspeakerevent
-    selectorevent toolcallsummarymessage userinputrequestedevent taskresult task
-    user.message user.interrupt user.define_outcome user.tool_confirmation agent.message agent.thinking
-    agent.thread_context_compacted
-    user_message assistant_message system_message reasoning_message hidden_reasoning_message event_message
-    summary_message approval_response_message
-    start finish start_step finish_step abort text_start text_end reasoning_start reasoning_delta reasoning_end
-    message_metadata
+    humanmessagechunk systemmessagechunk chatmessagechunk chatmessage removemessage chat_generation generation
+    item_reference mcp_list_tools mcp_approval_response init result gemini info warning systemmessage humanmessage
+    aimessage usermessage assistantmessage textmessage multimodalmessage stopmessage handoffmessage
+    structuredmessage thoughtevent memoryqueryevent modelclientstreamingchunkevent selectspeakerevent selectorevent
+    toolcallsummarymessage userinputrequestedevent taskresult task user.message user.interrupt user.define_outcome
+    user.tool_confirmation agent.message agent.thinking agent.thread_context_compacted user_message
+    assistant_message system_message reasoning_message hidden_reasoning_message event_message summary_message
+    approval_response_message start finish start_step finish_step abort text_start text_end reasoning_start
+    reasoning_delta reasoning_end message_metadata
     """)
 """Types of messages, events and lines: of chats, Gemini CLI, AutoGen, Anthropic's managed agents."""
 
 LINES = _words("""
     system progress attachment summary queue_operation file_history_snapshot custom_title ai_title agent_name
     last_prompt permission_mode tag pr_link rate_limit_event auth_status tool_progress tool_use_summary
-    prompt_suggestion session model_change thinking_level_change branch_summary session_info label
-    mode agent_color agent_setting worktree_state attribution_snapshot task_summary
+    prompt_suggestion session model_change thinking_level_change branch_summary session_info label mode agent_color
+    agent_setting worktree_state attribution_snapshot task_summary
     """)
 """Types of lines about a session (Claude Code): its hooks, for example, run commands that the agent did not call."""
 
@@ -96,14 +93,14 @@ ADK_ACTIONS = _words("""
 """Keys of `actions` in events of ADK, which are effects of an event and not calls."""
 
 DEFINITIONS = _words("""
-    tools functions tool_definitions available_tools tool_choice toolChoice tool_config toolConfig function_declarations
-    functionDeclarations
+    tools functions tool_definitions available_tools tool_choice toolChoice tool_config toolConfig
+    function_declarations functionDeclarations
     """)
 """Keys under which a message or request describes tools to the model."""
 
 NO_CALLS_INSIDE = _words("""
-    content output result config info metadata usage usagemetadata custommetadata
-    parsed parsedoutput properties statedelta agentstate
+    content output result config info metadata usage usagemetadata custommetadata parsed parsedoutput properties
+    statedelta agentstate
     """)
 """Keys of objects with arbitrary names inside, such as a schema, an answer, a state; without separators."""
 
@@ -142,6 +139,7 @@ _RECORDED = frozenset({"result", "tool_args", "tool_call_id"})
 """Keys of a call that was made, in a list that otherwise describes tools (Agno)."""
 _RESULT_IDS = frozenset({"call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId"})
 """Keys of results; an item of no known format with one of them is a result, or a call."""
+_STEP_LISTS = frozenset({"steps", "trace", "trajectory"})
 _BARE_SIGN_KEYS = frozenset({"tool", "toolname"})
 """Keys that are a sign only in an item without a role."""
 _ABOUT_A_CALL = ("id", "ids", "index", "count", "type", "name", "result", "results", "output", "outputs", "error")
@@ -159,15 +157,6 @@ def unknown_block(key: str, item: Any) -> str:
     if key in CALL_HOLDERS:
         return f"an item of `{key}` {_keys(item)}"
     return _unknown_content(_unwrapped(item))
-
-
-def unknown_step(step: Mapping[str, Any]) -> str:
-    """Describe what a step without a readable call asked for; otherwise return an empty text."""
-    output = step.get("model_output_message")
-    asked = step.get("tool_calls") or (output.get("tool_calls") if isinstance(output, dict) else None)
-    items = asked if isinstance(asked, list) else [asked]
-    observed = "a step without a call, in which something was observed" if step.get("observations") else ""
-    return next((sign for item in items if item and (sign := unknown_block("tool_calls", item))), observed)
 
 
 def _unknown_content(block: Mapping[str, Any]) -> str:
@@ -306,6 +295,14 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
             return f"`{_short(key)}` of an unknown shape, in an item {_keys(message)}"
         if held.__class__ is str or depth >= _DEPTH:
             continue
+        if plain in _STEP_LISTS and _step_in(key, held):
+            return f"{_step_in(key, held)}, in an item {_keys(message)}"
+        if (
+            plain == "content"
+            and isinstance(held, Mapping)
+            and not _BARE_SIGN_KEYS.isdisjoint(map(_without_signs, held))
+        ):
+            return f"`content` of an unknown shape, in an item {_keys(message)}"
         if isinstance(held, Mapping) and plain not in NO_CALLS_INSIDE:
             found = _sign_in(held, depth + 1)
             if found:
@@ -352,9 +349,8 @@ def _is_sign(plain: str, held: Any) -> bool:
         return isinstance(held, (str, list, Mapping))
     if plain in _CALL_KEYS:
         return held not in _NO_CALLS
-    return (
-        plain.startswith(_SIGN_BEGINNINGS) and not plain.endswith(_ABOUT_A_CALL) and isinstance(held, (list, Mapping))
-    )
+    is_named = plain.endswith(_CALLED) or (plain.startswith(_SIGN_BEGINNINGS) and not plain.endswith(_ABOUT_A_CALL))
+    return is_named and isinstance(held, (list, Mapping))
 
 
 def _without_signs(key: str) -> str:
