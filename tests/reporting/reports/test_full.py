@@ -361,6 +361,10 @@ def test_of_many_failures_one_of_each_cause_is_explained_the_commonest_first(jud
         ("calls: [look, {pay: {id: {$from: look}}}]", [call("look"), call("pay", id=7)], "`pay` id made up"),
         ("rules: [{call: pay, only_after: look}]", [call("pay")], "`pay` breaks “pay only after look”"),
         ("outputs: [{pay: {total: 5}}]", [ToolCall("pay", {}, {"total": 9})], "`pay` returned another total"),
+        ("outputs: [{pay: 5}]", [ToolCall("pay", {}, None, "KeyError: 'a'")], "`pay` raised KeyError"),
+        ("calls: [{name: pay, status: ok}]", [ToolCall("pay", {}, None, "TimeoutError")], "`pay` raised TimeoutError"),
+        ("calls: [{name: pay, status: ok}]", [ToolCall("pay", {}, None, "late")], "`pay` failed"),
+        ("calls: [{name: pay, status: error}]", [ToolCall("pay", {}, 1)], "`pay` succeeded"),
     ],
 )
 def test_a_cause_names_what_of_the_call_is_wrong(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightcall.values.results import SIGNS, nth_text, order_phrase, ordinal_text
+from rightcall.values.results import SIGNS, failure_text, nth_text, order_phrase, ordinal_text
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,26 @@ def test_no_two_verdicts_share_a_sign_a_word_or_an_emoji() -> None:
     for field in ("symbol", "ascii", "word", "emoji"):
         assert len({getattr(sign, field) for sign in verdicts}) == 4
     assert all(sign.ascii.isascii() for sign in SIGNS.values())
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("TimeoutError: no answer\nafter 30 s", "raised TimeoutError (no answer after 30 s)"),
+        ("KeyError: 'O-404'", "raised KeyError ('O-404')"),
+        ("ValueError('no such order')", "raised ValueError ('no such order')"),
+        ("shop.errors.NotFound: O-404", "raised NotFound (O-404)"),
+        ("OSError", "raised OSError"),
+        ("Error: connection refused", "raised Error (connection refused)"),
+        ("timeout", "failed ('timeout')"),
+        ("Note: the shop is closed", "failed ('Note: the shop is closed')"),
+        ("no reply: TimeoutError", "failed ('no reply: TimeoutError')"),
+    ],
+)
+def test_a_failure_is_told_by_the_type_of_its_error_where_it_has_one(error: str, told: str) -> None:
+    assert failure_text(error) == told
+
+
+def test_an_error_of_any_length_is_told_in_a_line() -> None:
+    assert len(failure_text("TimeoutError: " + "x" * 100_000)) < 110
+    assert len(failure_text("A" * 100_000 + ": x")) < 110

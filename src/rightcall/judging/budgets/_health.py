@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from rightcall.judging.core import WHOLE, Config, Criteria, Measurement, Selection, Shorthand, Threshold
-from rightcall.values.results import Finding
+from rightcall.values.results import Finding, error_type
 from rightcall.values.trajectory import has_failed
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, told_pairs
@@ -124,6 +124,7 @@ def _failures(selection: Selection, outcomes: list[bool | None]) -> Iterator[Fin
         call = named(selection, index)
         if failed:
             error = (selection.calls[index].error or "")[:_LONGEST_ERROR]
-            yield Finding("RC114", f"`{call.text}` failed: {error}", actual=call, path="at_most")
+            verb = "raised " if error_type(error) else "failed: "
+            yield Finding("RC114", f"`{call.text}` {verb}{error}", actual=call, path="at_most")
         elif failed is None:
             yield Finding("RC301", f"`{call.text}`: whether it failed was not recorded", actual=call, path="at_most")

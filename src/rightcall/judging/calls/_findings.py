@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from rightcall.errors import shown
 from rightcall.matching.alignment import common_length
-from rightcall.values.results import Finding, nth_text, order_phrase, wrong_side
+from rightcall.values.results import Finding, failure_text, nth_text, order_phrase, wrong_side
 
 from ._comparison import Comparison, difference_text
 from ._lines import Line
@@ -88,8 +87,8 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     call = comparison.selection.calls[line.actual]
     if subject.code == "RC106" and call.error is not None:
         if call.output is None:
-            return subject.code, f"`{name}` raised {shown(call.error)} and gave no output", None
-        said += f"; it raised {shown(call.error)}"
+            return subject.code, f"`{name}` {failure_text(call.error)} and returned nothing", None
+        said += f"; it {failure_text(call.error)}"
     order = ""
     if rule.order and line.out_of_place:
         order = f"; it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from rightcall.errors import shown
 from rightcall.matching.matchers import PartName, PartsPattern, made_up_values
-from rightcall.values.results import Difference, Finding, call_text, ordinal_text
+from rightcall.values.results import Difference, Finding, call_text, failure_text, ordinal_text
 
 from ._comparison import difference_text
 from ._findings import MOST_FINDINGS, Rule, Subject
@@ -145,7 +144,7 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
         return "RC117", f"`{call.name}`: {told}{order}", None
     if "args" not in parts and "status" in parts:
         if call.error is not None:
-            return "RC120", f"`{call.name}` failed ({shown(call.error)}), expected to succeed{order}", None
+            return "RC120", f"`{call.name}` {failure_text(call.error)}, expected to succeed{order}", None
         return "RC120", f"`{call.name}` succeeded, expected to fail{order}", None
     if "args" not in parts and "output" in parts:
         said = difference_text([_of_value(each).clause("", "no") for each in parts["output"]])

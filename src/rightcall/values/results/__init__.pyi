@@ -78,6 +78,8 @@ from ._text import (
     Difference as Difference,
     call_text as call_text,
     count_text as count_text,
+    error_type as error_type,
+    failure_text as failure_text,
     figure_text as figure_text,
     nth_text as nth_text,
     order_phrase as order_phrase,

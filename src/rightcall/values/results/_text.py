@@ -9,9 +9,16 @@ from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
+from rightcall.errors import shown
+
 _WIDTH = 120
 _VALUE_WIDTH = 40
 _WINDOW = 60
+_LONGEST_TYPE = 120
+_ERROR_WIDTH = 80
+# A class of errors has two capitals, as `NotFound`, or ends as most do: `Note: …` begins with a word.
+_TYPE = lazy_pattern(r"(?:\w+\.)*(\w*(?:Error|Exception)|[A-Z]\w*[a-z][A-Z]\w*)(?=[:(]|$)")
 _encoded = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 
 
@@ -44,6 +51,22 @@ def call_text(
         return _cut(name, width)
     written = ", ".join(f"{key}={value_text(value, value_width)}" for key, value in args.items())
     return _cut(f"{name}({written})", width)
+
+
+def error_type(error: str) -> str:
+    """Return the type that the text of an error begins with: `KeyError` of `KeyError: 'O-404'`; empty for none."""
+    found = _TYPE.match(error[:_LONGEST_TYPE])
+    return found[1] if found else ""
+
+
+def failure_text(error: str) -> str:
+    """Say that a call failed: `raised TimeoutError (no answer)`, or `failed ('late')` where the type is not known."""
+    kind = error_type(error)
+    if not kind:
+        return f"failed ({shown(error)})"
+    rest = error.partition(kind)[2][:_WIDTH]
+    message = " ".join(rest.removeprefix(":").removeprefix("(").removesuffix(")").split())
+    return f"raised {kind} ({_cut(message, _ERROR_WIDTH)})" if message else f"raised {kind}"
 
 
 def order_phrase(
