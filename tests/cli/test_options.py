@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, JOINS
 from rightcall.cli import _options
+from rightcall.cli._main import COMMANDS, EXAMPLES, LazyCommands
 from rightcall.cli._numbers import Number, Whole
 from rightcall.cli._options import GroupedCommand, configurable, option
 from rightcall.judging.models import PREFIX
@@ -107,3 +108,12 @@ def test_no_help_has_the_words_of_a_program() -> None:
 
         assert "Usage:" in shown
         assert not re.search(r"RANGE|INTEGER|FLOAT|\bTEXT\b|x>|<=x", shown), name
+
+
+def test_a_command_without_its_arguments_says_what_to_write() -> None:
+    for name in COMMANDS:
+        command = LazyCommands().get_command(click.Context(LazyCommands()), name)
+        assert command is not None
+        needs = any([isinstance(each, click.Argument) and each.required for each in command.params])
+        assert needs == (name in EXAMPLES), name
+        assert f"rightcall {name} " in EXAMPLES.get(name, f"rightcall {name} ")

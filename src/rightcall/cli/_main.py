@@ -22,7 +22,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
     "score": ("score", "Check recorded traces against expectations, without running the agent."),
     "pull": ("_pull", "Save the traces of a server as a file, to test with or to work offline."),
-    "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown or JSON."),
+    "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown, JSON or HTML."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_runs:diff", "Compare runs: regressions, fixes and other paths."),
     "baseline": ("_baseline", "Pool the trials of runs into a file that a gate compares with."),
@@ -39,6 +39,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "completion": ("_completion", "Print the script that completes commands, runs and cases in your shell."),
 }
 """Each command's module, with a name if it has several, and the line that the list prints without loading it."""
+
+EXAMPLES = {
+    "show": "traces: rightcall show traces/trip.json",
+    "score": "traces, and what to expect of them: rightcall score traces/ --evalset shop.yaml",
+    "pull": "the address of a trace server: rightcall pull phoenix:support -o traces.jsonl.gz",
+    "report": "a run: rightcall report last --format html=report.html",
+    "diff": "two runs, by id or branch: rightcall diff main last",
+    "baseline": "finished runs and a file: rightcall baseline last --to evals/shop.baseline.json",
+    "paths": "a run or traces: rightcall paths last",
+    "judge-check": "a file of labels: rightcall judge-check labels.jsonl",
+    "accept": "a run, or traces and an eval set: rightcall accept last",
+    "check": "an eval set: rightcall check evals/shop.yaml",
+    "convert": "an eval set of another tool: rightcall convert evals/default.json",
+    "completion": "a shell: rightcall completion bash",
+}
+"""What a command that takes arguments has to be given, with an example."""
 
 _COMPLETING = "_RIGHTCALL_COMPLETE"
 """The variable by which the scripts of `rightcall completion` ask."""
@@ -140,7 +156,7 @@ def run_command() -> int:
         width = max(min(terminal_width(), _HELP_WIDTH) - 2, 50)
         code = _rightcall.main(prog_name="rightcall", standalone_mode=False, terminal_width=width)
     except click.ClickException as problem:
-        print_error(problem.format_message() + _where_to_look(problem))
+        print_error(_told(problem) + _where_to_look(problem))
         code = EXIT_COULD_NOT_MEASURE
     except RightcallError as problem:
         print_error(problem)
@@ -154,6 +170,15 @@ def run_command() -> int:
         _report_defect()
         code = EXIT_DEFECT
     return code if isinstance(code, int) else 0
+
+
+def _told(problem: click.ClickException) -> str:
+    """Return what is wrong; where an argument is missing, what to write."""
+    command = problem.ctx.info_name if isinstance(problem, click.MissingParameter) and problem.ctx is not None else None
+    is_argument = isinstance(problem, click.MissingParameter) and isinstance(problem.param, click.Argument)
+    if is_argument and command in EXAMPLES:
+        return f"{command} needs {EXAMPLES[command]}"
+    return problem.format_message()
 
 
 def _where_to_look(problem: click.ClickException) -> str:
