@@ -93,8 +93,6 @@ class Tile(msgspec.Struct, frozen=True):
 
     label: str
     value: str
-    kind: str = ""
-    href: str = ""
 
 
 class FilterView(msgspec.Struct, frozen=True):
@@ -153,6 +151,16 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
         return ends.get(self.exit_code)
 
     @property
+    def cases(self) -> int:
+        """The number of cases."""
+        return self.totals.passed + self.totals.failed + self.totals.error + self.totals.not_measured
+
+    @property
+    def rate(self) -> str:
+        """The share of cases that passed."""
+        return percent(self.totals.passed, self.cases)
+
+    @property
     def is_running(self) -> bool:
         """Whether the run is not over yet."""
         return self.facts.is_running
@@ -193,7 +201,7 @@ def run_page(
         trail=_trail(facts, links),
         facts=facts,
         totals=counts.totals,
-        tiles=tuple(_tiles(facts, counts, links)),
+        tiles=tuple(_tiles(facts, counts)),
         evaluators=tuple([(name[:200], totals) for name, totals in list(counts.evaluators.items())[:100]]),
         groups=groups[:MOST_GROUPS],
         more_groups=max(0, len(groups) - MOST_GROUPS),
@@ -219,17 +227,11 @@ def _trail(facts: RunFacts, links: Links) -> tuple[Crumb, ...]:
     return (here,) if links.is_one_file else (Crumb("Runs", links.runs()), here)
 
 
-def _tiles(facts: RunFacts, counts: RunCounts, links: Links) -> Iterator[Tile]:
-    totals = counts.totals
-    number = totals.passed + totals.failed + totals.error + totals.not_measured
-    yield Tile("Passed", f"{totals.passed:,}", "passed" if totals.passed else "")
-    for name, label in (("failed", "Failed"), ("error", "Errors"), ("not_measured", "Not measured")):
-        count: int = getattr(totals, name)
-        href = links.run(facts.id, verdict=name) if count and not links.is_one_file else ""
-        yield Tile(label, f"{count:,}", name if count else "", href)
-    yield Tile("Pass rate", percent(totals.passed, number))
-    yield Tile("Duration", facts.took or "–")
-    yield Tile("Calls a case", f"{counts.calls:.1f}" if counts.calls is not None else "–")
+def _tiles(facts: RunFacts, counts: RunCounts) -> Iterator[Tile]:
+    if facts.took:
+        yield Tile("Took", facts.took)
+    if counts.calls is not None:
+        yield Tile("Calls a case", f"{counts.calls:.1f}")
 
 
 def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> GroupView:
