@@ -15,7 +15,7 @@ from rightcall.values.trajectory import ToolCall
 
 from ._gate_panel import GatePanel
 from ._runs_page import MOST_IGNORED, ChangeLine, Changes, PartOfList, RunLine
-from ._templates import Links, render
+from ._templates import Links, Marked, marked_pair, render
 
 Shown = Literal["regressions", "fixes", "paths", "same"]
 ROWS_A_CHANGE = 6
@@ -75,6 +75,11 @@ class AlignedCall(msgspec.Struct, frozen=True):
     after: str = ""
     expected: str = ""
     """The expected call that it was compared with; empty where none was."""
+
+    @property
+    def marked(self) -> tuple[Marked, Marked]:
+        """Both texts, each with the part marked that differs."""
+        return marked_pair(self.before, self.after)
 
 
 class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
