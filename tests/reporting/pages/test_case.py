@@ -15,6 +15,7 @@ from tests.walls import for_each
 from rightcall import CaseResult, LlmJudgeTrajectory, ToolCall, Trajectory, judge, load_eval_set
 from rightcall.reporting.pages import (
     CALLS_A_PAGE,
+    CasePage,
     HistoryEntry,
     Links,
     Neighbours,
@@ -424,7 +425,7 @@ def test_what_a_problem_says_already_is_not_said_again() -> None:
 
     text = Seen(page_of(result("x", "error", "the agent took longer than 5 s", outcome=outcome, trajectory=None))).text
 
-    assert text.count("the agent took longer than 5 s") == 1
+    assert text.lower().count("the agent took longer than 5 s") == 1
 
 
 def said(writer: str, text: str, at: int, **more: Any) -> Message:
@@ -471,3 +472,68 @@ def test_an_input_that_was_not_recorded_is_said_and_is_not_null() -> None:
 
     assert [row.label for row in page.timeline] == ["The input was not recorded"]
     assert ">null<" not in case_html(page, Links())
+
+
+TRIP = """
+cases:
+  - id: trip
+    expect:
+      calls:
+        - plan: {city: Oslo}
+        - any_order:
+            - search_flights: {to: OSL}
+            - search_hotels: {near: opera, limit: {$gte: 1}}
+        - {name: book, args: {hotel: H-77}, status: ok}
+"""
+
+
+def trip(tmp_path: Path, *calls: ToolCall) -> CasePage:
+    (tmp_path / "trip.yaml").write_text(TRIP, encoding="utf-8")
+    [case] = load_eval_set(str(tmp_path / "trip.yaml")).cases
+    return case_page(judge(case, Trajectory(calls=calls)), "8f2c", Links())
+
+
+PLAN = made("plan", 0, 900, args={"city": "Oslo"}, span_id="p")
+FLIGHTS = made("search_flights", 100, 200, args={"to": "OSL"}, parent_id="p", agent="planner")
+HOTELS = made("search_hotels", 100, 300, args={"near": "castle", "limit": 3, "page": 1}, parent_id="p", agent="planner")
+
+
+def test_arguments_that_agree_stand_beside_those_that_differ(tmp_path: Path) -> None:
+    page = trip(tmp_path, PLAN, FLIGHTS, HOTELS, made("book", 900, 950, args={"hotel": "H-77"}))
+
+    [wrong] = [item for item in rows_of(page.timeline) if item.changes]
+    assert [change.path for change in wrong.changes] == ["near"]
+    assert [(each.name, each.expected, each.actual) for each in wrong.agreed] == [
+        ("limit", "as expected", "3"),
+        ("page", "any", "1"),
+    ]
+    text = Seen(case_html(page, Links())).text
+    assert "(near=" not in text[text.index("argumentexpectedactual") :].partition("details")[0]
+
+
+def test_calls_of_a_sub_agent_are_a_lane_also_where_they_are_a_group(tmp_path: Path) -> None:
+    page = trip(tmp_path, PLAN, FLIGHTS, HOTELS)
+
+    [lane] = [item for item in page.timeline if item.kind == "lane"]
+    assert lane.label == "planner"
+    assert [item.label for item in rows_of(lane.items) if item.call] == ["search_flights", "search_hotels"]
+
+
+def test_an_error_is_told_by_its_type_and_is_no_argument_that_differs(tmp_path: Path) -> None:
+    right = msgspec.structs.replace(HOTELS, args={"near": "opera", "limit": 3})
+    failed = made("book", 900, 950, args={"hotel": "H-77"}, error="TimeoutError: no answer after 30 s")
+
+    page = trip(tmp_path, PLAN, FLIGHTS, right, failed)
+
+    assert str(page.sentence) == "`book` raised TimeoutError (no answer after 30 s), expected to succeed"
+    [wrong] = [item for item in rows_of(page.timeline) if item.is_problem and item.call]
+    assert not wrong.changes
+
+
+def test_the_first_problem_is_not_named_again_in_the_list_of_problems(laptop: CaseResult) -> None:
+    page = case_page(laptop, "8f2c", Links())
+
+    text = Seen(case_html(page, Links())).text
+    assert f"{len(page.problems) - 1} more problems" in text
+    told = text[text.index("more problems") : text.index("Evaluators")]
+    assert "must never be" not in told

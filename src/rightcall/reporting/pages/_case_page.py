@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reporting.reports import seconds_text
+from rightcall.reporting.reports import duration_text, seconds_text
 from rightcall.values.results import CaseResult, Code, Verdict, call_text
 from rightcall.values.trajectory import Message, ToolCall, Trajectory
 
@@ -139,6 +139,8 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[RuleView, ...] = ()
     is_timed: bool = False
     """Whether it is known when calls were made."""
+    length: str = ""
+    """How long it took from the first thing to the last, which is the width of the bars."""
     acting: Acting = Acting()
     tokens: str = ""
     """The tokens of the run, in words."""
@@ -235,6 +237,7 @@ def _with_timeline(page: CasePage, result: CaseResult, number: int) -> CasePage:
         rules=rule_views(result),
         is_timed=any([call.start_ns is not None for call in calls])
         or any([each.start_ns is not None for each in said]),
+        length=duration_text(length) if (length := scale_of(calls, said).length) > 1 else "",
         tokens=_tokens(result.trajectory),
         cost=_cost(said),
         models=", ".join(dict.fromkeys([each.model for each in said if each.model]))[:_ID],

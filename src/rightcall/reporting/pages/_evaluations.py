@@ -10,6 +10,7 @@ from rightcall.reporting.reports import (
     Bracket,
     ExpectedPath,
     group_labels,
+    held_share,
     order_text,
     path_rows,
     paths_of,
@@ -107,6 +108,8 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     score: float | None
     threshold: float
+    held: str = ""
+    """How much of it holds where it did not pass: `4 of 6`; empty where that cannot be counted."""
     rule: str = ""
     """The way calls were compared, such as `IN_ORDER, arguments subset`."""
     tables: tuple[TableView, ...] = ()
@@ -190,6 +193,7 @@ def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> E
         verdict=one.verdict,
         score=one.score,
         threshold=one.threshold,
+        held=_held(result, one) if most_steps and not one.passed else "",
         rule=details.rule[:100],
         tables=tuple(_tables(result, one, most_steps)),
         checks=tuple(_checks(details.checks)[:MOST_STEPS]),
@@ -202,6 +206,11 @@ def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> E
         traceback=shown_text(one.traceback, _TEXT) if one.traceback else None,
         warnings=tuple([shown_text(warning, _TEXT) for warning in one.warnings[:10] if warning not in result.warnings]),
     )
+
+
+def _held(result: CaseResult, one: EvaluationResult) -> str:
+    right, is_counted, expected = held_share(result, one).partition("/")
+    return f"{right} of {expected}" if is_counted else ""
 
 
 def _tables(result: CaseResult, one: EvaluationResult, most_steps: int) -> Iterator[TableView]:
@@ -317,10 +326,12 @@ def headline_of(
     number = problems[0].number if problems else 0
     steps = [step for view in evaluations for table in view.tables for step in table.steps if step.number == number]
     changes = [change for step in steps if number for change in step.changes]
-    found: list[tuple[str, str]] = []
-    for piece, is_code in pieces(str(sentence)):
-        marked = None if is_code else next((made for each in changes if (made := _marked_in(piece, each))), None)
-        found += marked or [(piece, "code" if is_code else "")]
+    text = str(sentence)
+    found = [(piece, "code" if is_code else "") for piece, is_code in pieces(text[:1].upper() + text[1:])]
+    for change in changes:
+        found = [
+            each for piece, kind in found for each in ((None if kind else _marked_in(piece, change)) or [(piece, kind)])
+        ]
     return tuple(found)
 
 

@@ -20,7 +20,7 @@ _USES = 10
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """An argument whose value an earlier call gave back."""
+    """An argument whose value an earlier call returned."""
 
     argument: str
     value: str
@@ -33,7 +33,7 @@ def flows_of(
 ) -> tuple[dict[int, tuple[Flow, ...]], dict[int, tuple[int, ...]]]:
     """Return the flows into the calls with these numbers, and for each source the calls that use its values.
 
-    The source is the last call before it that gave the value back, and had ended as far as times are known.
+    The source is the last call before it that returned the value, and had ended as far as times are known.
     """
     holders: dict[Any, list[int]] = {}
     left = _MOST_VALUES
@@ -72,7 +72,7 @@ def _into(call: ToolCall, number: int, calls: Sequence[ToolCall], holders: dict[
 
 def _had_ended(source: ToolCall, call: ToolCall) -> bool:
     if source.group is not None and source.group == call.group:
-        return False  # asked for at once: neither can know what the other gives back
+        return False  # asked for at once: neither can know what the other returns
     return source.end_ns is None or call.start_ns is None or source.end_ns <= call.start_ns
 
 

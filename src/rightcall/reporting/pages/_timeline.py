@@ -12,6 +12,7 @@ from rightcall.reporting.reports import ExpectedPath, PathRow, group_labels, pat
 from rightcall.values.decoding import decode_json
 from rightcall.values.results import (
     CaseResult,
+    Finding,
     PlacedFinding,
     RulesJustification,
     Step,
@@ -24,7 +25,7 @@ from ._evaluations import EvaluationView, StepView
 from ._flows import Flow
 from ._rows import problem_view
 from ._templates import Change, Marked, ShownText, shown_text
-from ._timeline_items import TimelineItem, folded, in_lanes, message_item, with_messages
+from ._timeline_items import Agreement, TimelineItem, agreements, folded, in_lanes, message_item, with_messages
 
 _SHOWN_WHOLE = 20
 """Calls of a case without problems up to which nothing is folded."""
@@ -303,8 +304,11 @@ class _Making:
             inside = folded(inside) if len(inside) > _NAMED else inside
             label = labels.get(group.path, group.word)
             count = sum([row.step.actual is not None for row in rows[place:end]])
+            within = min([item.depth for item in inside if item.calls], default=0)
             items.append(
-                TimelineItem(kind="group", label=label, items=tuple(inside), calls=count, is_problem=is_problem)
+                TimelineItem(
+                    kind="group", label=label, items=tuple(inside), calls=count, depth=within, is_problem=is_problem
+                )
             )
             place = end
         return items
@@ -317,6 +321,8 @@ class _Making:
         view, placed = self._steps.get(number), self._by_call.get(number, [])
         bar, codes = self._material.bars.get(number), [each.finding.code for each in placed]
         allowed = view is not None and view.note == "allowed"
+        changes = [each for each in (view.changes if view else ()) if "RC120" not in codes or each.path != "status"]
+        wanted = next((each.finding for each in placed if each.finding.code in ("RC104", "RC117")), None)
         fate = "" if view is None or allowed else view.kind
         fate = "failed" if placed and fate in _QUIET else fate
         return TimelineItem(
@@ -325,7 +331,8 @@ class _Making:
             fate=fate,
             call=self._material.views.get(number),
             bar=bar,
-            changes=tuple([_plain_source(change) for change in view.changes]) if view is not None else (),
+            changes=tuple([_plain_source(change) for change in changes]),
+            agreed=self._agreed(number, changes, wanted),
             differs="output" if "RC106" in codes and "RC104" not in codes else "argument",
             note=view.note if view is not None and not allowed else "",
             problems=tuple([problem_view(each) for each in placed[:10]]),
@@ -337,6 +344,12 @@ class _Making:
             anchor=f"call-{number}",
             of=next((each.expectation for each in placed if each.finding.code == "RC104"), "")[:200],
         )
+
+    def _agreed(self, number: int, changes: Sequence[Change], finding: Finding | None) -> tuple[Agreement, ...]:
+        trajectory = self._material.result.trajectory
+        if trajectory is None or finding is None or finding.expected is None:
+            return ()
+        return agreements(trajectory.calls[number - 1].args, changes, finding.expected.text)
 
     def _not_called(self, row: PathRow) -> TimelineItem:
         step = row.step

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
 from rightcall.reporting.reports import duration_text
+from rightcall.values.results import value_text
 from rightcall.values.trajectory import Message
 
 from ._case_calls import BarView, CallView
@@ -22,6 +24,17 @@ SAID = ("user", "model", "system")
 _FEWEST = 2
 _NAMED = 6
 _TEXT = 1_000
+_MOST_AGREED = 12
+_VALUE_WIDTH = 40
+"""The most characters of a value in the text of an expected call."""
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """An argument that is as expected, and what was expected of it in words."""
+
+    name: str
+    expected: str
+    actual: str
 
 
 class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +52,8 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...] = ()
     differs: str = "argument"
     """What the changes are about, the head of their column: `argument` or `output`."""
+    agreed: tuple[Agreement, ...] = ()
+    """The arguments that are as expected where others differ."""
     note: str = ""
     problems: tuple[ProblemView, ...] = ()
     flows: tuple[Flow, ...] = ()
@@ -48,13 +63,34 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
     calls: int = 0
     """How many calls are in a group, a lane or a fold."""
     meta: str = ""
-    """What is known of the call of a model: its name, tokens, cost, and how many calls it asked for."""
+    """What is known of the call of a model: its name, tokens, cost, and how many calls it asked for.
+
+    Of a fold, how many messages are in it.
+    """
     depth: int = 0
     """How many calls it was made or said in."""
     is_problem: bool = False
     anchor: str = ""
     of: str = ""
     """The key of the expectation that its arguments differ from, if one does."""
+
+
+def agreements(args: Mapping[str, Any] | None, changes: Sequence[Change], expected: str) -> tuple[Agreement, ...]:
+    """Return the arguments of a call that do not differ, given the expected call as text.
+
+    That text may be cut, and have matchers: then it is only known that they are as expected.
+    """
+    differ = {re.split(r"[.\[]", change.path, maxsplit=1)[0] for change in changes}
+    is_whole = expected.endswith(")") and "…" not in expected and "args=" not in expected
+    found = []
+    for name, value in list((args or {}).items())[:_MOST_AGREED]:
+        if name in differ:
+            continue
+        word = "as expected" if f"{name}=" in expected or not is_whole else "any"
+        written = value_text(value, _VALUE_WIDTH)
+        same = f"{name}={written}" in expected
+        found.append(Agreement(str(name)[:80], written if same else word, value_text(value, 80)))
+    return tuple(found)
 
 
 def message_item(message: Message, bar: BarView | None, depth: int) -> TimelineItem:
@@ -194,13 +230,14 @@ def _fold(items: Sequence[TimelineItem]) -> list[TimelineItem]:
         return list(items)
     said = sum([each.kind in SAID for each in _all(items)])
     names = list(dict.fromkeys([each.label for each in _all(items) if each.kind == "call"]))
-    told = [f"{said} message{'' if said == 1 else 's'}"] if said else []
-    text = ", ".join([*told, *names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
+    told = f"{said} message{'' if said == 1 else 's'}" if said else ""
+    text = ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
     return [
         TimelineItem(
             kind="fold",
             label=f"{count:,} as expected",
             text=shown_text(text, 200),
+            meta=told,
             items=tuple(items),
             calls=count,
         )

@@ -13,6 +13,7 @@ from ._concise import (
     detail_lines as detail_lines,
     ending as ending,
     headline as headline,
+    held_share as held_share,
     overall_line as overall_line,
     repeat_lines as repeat_lines,
 )
