@@ -105,7 +105,6 @@ def test_j_and_k_move_in_the_list_and_the_case_beside_it_follows(run_page: Page)
     expect(run_page.locator("#case .case-top")).to_contain_text(first)
 
     run_page.keyboard.press("j")
-    run_page.keyboard.press("j")
 
     second = rows(run_page)[1]
     expect(run_page.locator("#case .case-top")).to_contain_text(second)

@@ -8,8 +8,9 @@ if ("running" in document.documentElement.dataset) {
 }
 
 // Where j and k, n and p go in a list: from one element with `data-stop` to the next, or the next that did not pass.
+// They begin at the case that is shown beside the list.
 const step = (by, failing) => {
-  const here = document.activeElement.closest("[data-stop]");
+  const here = document.activeElement.closest("[data-stop]") ?? (isBeside() ? find(".case-row[aria-current]") : null);
   const side = by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
   const stops = [...document.querySelectorAll("[data-stop]")].filter(
     (each) => !each.hidden && !(failing && each.dataset.stop === "passed") && (!here || here.compareDocumentPosition(each) & side),
