@@ -43,7 +43,7 @@ def _containers() -> str:
     rows += [
         (
             "–",
-            "OTLP protobuf, one request or several with their lengths before them (extra `otlp`)",
+            "OTLP protobuf, one request or several with their lengths before them",
             "its first byte",
         ),
         (
