@@ -188,6 +188,10 @@ def _item(kind: str, **held: Any) -> dict[str, Any]:
     return {"type": kind, "item": held}
 
 
+def _claude(parent: str | None, block: dict[str, Any], role: str = "assistant") -> dict[str, Any]:
+    return {"type": role, "message": {"role": role, "content": [block]}, "parent_tool_use_id": parent}
+
+
 _CALL = {"type": "function_call", "id": "i1", "call_id": "c1", "name": "find", "arguments": '{"order": 7}'}
 _ANSWER = {"type": "message", "id": "i2", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
 TRANSCRIPTS: dict[str, Any] = {
@@ -278,6 +282,47 @@ READ |= {
             "stopReason": "tool_use",
         },
         [["turn-1 find() = None"]],
+    ),
+    "Claude, a sub-agent whose prompt is the only one": (
+        [
+            LINES,
+            _claude(None, {"type": "tool_use", "id": "c1", "name": "find", "input": {"order": 7}}),
+            _claude("c1", {"type": "text", "text": "Look for it."}, "user"),
+            _claude("c1", {"type": "text", "text": "It is here."}),
+            _claude(None, {"type": "tool_result", "tool_use_id": "c1", "content": "ok"}, "user"),
+            _claude(None, {"type": "text", "text": "Done."}),
+        ],
+        [[f"turn-1 {FOUND}", "Done."]],
+    ),
+    "Claude Code, the file of a sub-agent": (
+        [
+            LINES,
+            {"isSidechain": True, **_claude(None, {"type": "text", "text": "Refund order 7."}, "user")},
+            {"isSidechain": True, **_claude(None, {"type": "text", "text": "Done."})},
+        ],
+        [["Refund order 7.", "Done."]],
+    ),
+    "OpenAI assistants, calls of one step": (
+        {
+            "object": "list",
+            "data": [
+                {
+                    "object": "thread.run.step",
+                    "step_details": {
+                        "type": "tool_calls",
+                        "tool_calls": [
+                            {
+                                "id": each,
+                                "type": "function",
+                                "function": {"name": each, "arguments": "{}", "output": "ok"},
+                            }
+                            for each in ("find", "refund")
+                        ],
+                    },
+                }
+            ],
+        },
+        [["turn-1 find() = ok", "turn-1 refund() = ok"]],
     ),
     "rows of cases": (
         [

@@ -32,7 +32,9 @@ def run_step_logs(page: dict[str, Any]) -> list[Log]:
         if details.get("type") == "message_creation":
             continue
         calls = details.get("tool_calls")
-        messages += [each for call in calls for each in _step_call(call)] if isinstance(calls, list) else [step]
+        pairs = [_step_call(call) for call in calls] if isinstance(calls, list) else [[step]]
+        messages += [pair[0] for pair in pairs]  # the model asks for all calls of a step at once
+        messages += [each for pair in pairs for each in pair[1:]]
     return [Log(messages, id=word(plain(steps[0]).get("run_id")) or None)]
 
 

@@ -69,7 +69,7 @@ def _logs_of(documents: list[Any]) -> tuple[list[Log], int]:
 CONVERSATION_COLUMNS = frozenset([*_WHOLE, "conversations", "trajectory", "chat_history", "answers", "request"])
 """Names of columns of which one makes a table, in CSV or Parquet, one of conversations."""
 _DEEPEST = 5
-_TRIED = 100  # items of a list; if none of them holds a conversation, none of the others is looked at
+_TRIED = 100  # items or keys; if none of them holds a conversation, none of the others is looked at
 _NOT_RUNS = frozenset(["input", "inputs", "prompt", "prompts", "request", "query", "question", "context", "config"])
 _NOT_RUNS |= {"examples", "few_shot", "demos", "demonstrations", "dataset", "eval_cases", "chosen", "rejected"}
 """Keys of what a model is given or shown, where its answer lies elsewhere."""
@@ -96,7 +96,7 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
         return []  # the messages of a span are what its model was given
     if is_transcript(held) or _is_conversation(_held(held) or []):
         return [held]
-    found = {key: inside for key in held if (inside := _below(held, key, depth))}
+    found = _below(held, depth)
     if len(found) == 1 and not _NOT_RUNS & found.keys():
         [(key, several)] = found.items()
         return [_beside_it(held, key, each, len(several) == 1) for each in several]
@@ -106,8 +106,16 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
     return [_beside_it({"id": key}, "", each, True) for key, [each] in found.items()]
 
 
-def _below(held: Mapping[str, Any], key: str, depth: int) -> list[Any]:
-    return [] if key in DEFINITIONS or is_wanted(key) else _conversations_inside(held[key], depth + 1)
+def _below(held: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
+    """Return the conversations below each key of an object."""
+    found: dict[str, list[Any]] = {}
+    keys = [key for key, each in held.items() if isinstance(each, (dict, list)) and key not in DEFINITIONS]
+    for number, key in enumerate(keys):
+        if number == _TRIED and not found:
+            break
+        inside = [] if is_wanted(key) else _conversations_inside(held[key], depth + 1)
+        found.update({key: inside} if inside else {})
+    return found
 
 
 def _unpacked(document: Any) -> Any:

@@ -313,6 +313,9 @@ def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
     """Return the question and the answer of each turn of a log; at least one pair."""
     said = exchanges_of(messages)
     told = [(turn or 0, each) for turn, each in zip(turns_in_log(said), zip(messages, said, strict=True), strict=True)]
+    # A file may hold nothing but what a sub-agent wrote.
+    if any([exchange.parent_id is None and exchange.is_of_agent for exchange in said]):
+        told = [pair for pair in told if pair[1][1].parent_id is None] or told
     parts = [[each for _, each in part] for _, part in groupby(told, key=lambda pair: pair[0])]
     return [
         (
