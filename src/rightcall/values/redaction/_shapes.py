@@ -194,8 +194,12 @@ def shapes_in(text: str, words: set[bytes]) -> tuple[list[Shape], list[str]]:
 
 
 def words_in(text: str) -> set[bytes]:
-    """Return the distinct words of a text. The mark of a token, and the name of a secret, is a part of one word."""
-    return set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
+    """Return the distinct words of a text. The mark of a token, and the name of a secret, is a part of one word.
+
+    Numbers are left out: no mark is made of digits alone, and most distinct words of a trace are times.
+    """
+    words = set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
+    return {word for word in words if not word.isdigit()}
 
 
 @cache
