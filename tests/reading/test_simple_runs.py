@@ -15,6 +15,8 @@ from tests.reading.corpus import recordings
 from tests.reading.differential import counted, differing, plain_run, read_by_spans, read_directly
 
 from rightcall import read, read_spans
+from rightcall.limits import KEEPING_MESSAGES
+from rightcall.reading import Turn, read_turns
 from rightcall.reading.runs._simple_runs import SimpleRuns
 from rightcall.values.trajectory import Trajectory
 
@@ -253,7 +255,14 @@ def _live(place: int, **more: Any) -> ReadableSpan:
     return ReadableSpan(**given)
 
 
-def _both(given: list[Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Trajectory, Trajectory, int]:
+def _as_recorded(given: list[Any]) -> Trajectory:
+    """One recording, its messages kept, as the runner has it of a case."""
+    return read_turns([Turn(spans=given, asked="x")], is_conversation=False, limits=KEEPING_MESSAGES)
+
+
+def _both(
+    given: list[Any], monkeypatch: pytest.MonkeyPatch, reading: Callable[[list[Any]], Trajectory] = read_spans
+) -> tuple[Trajectory, Trajectory, int]:
     direct: list[Trajectory] = []
     trajectory_of = SimpleRuns.trajectory_of
 
@@ -263,13 +272,16 @@ def _both(given: list[Any], monkeypatch: pytest.MonkeyPatch) -> tuple[Trajectory
         return found
 
     monkeypatch.setattr(SimpleRuns, "trajectory_of", counting)
-    first = read_spans(given)
+    first = reading(given)
     monkeypatch.setattr(SimpleRuns, "trajectory_of", lambda self, read: None)
-    return first, read_spans(given), len(direct)
+    return first, reading(given), len(direct)
 
 
-def test_spans_of_the_sdk_that_are_all_calls_are_read_directly(monkeypatch: pytest.MonkeyPatch) -> None:
-    direct, built, count = _both([_live(place) for place in range(5)], monkeypatch)
+@pytest.mark.parametrize("reading", [read_spans, _as_recorded])
+def test_spans_of_the_sdk_that_are_all_calls_are_read_directly(
+    reading: Callable[[list[Any]], Trajectory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    direct, built, count = _both([_live(place) for place in range(5)], monkeypatch, reading)
 
     assert count == 1
     assert repr(direct) == repr(built)

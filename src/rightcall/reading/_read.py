@@ -153,16 +153,26 @@ def read_spans(
     """
     if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
         raise InputError(f"spans are a list of spans, not {shown(spans)}")
+    if messages is None:
+        return _read_alone(spans, metadata_attributes, limits)
+    run = RunBuilder(limits, metadata_attributes)
+    _add_spans(run, spans, limits)
+    run.log = _checked_log(messages, limits)
+    return run.trajectory()
+
+
+def _read_alone(
+    spans: Iterable[Any], keep: tuple[str, ...], limits: Limits, tools_are_seen: bool = False
+) -> Trajectory:
+    """Read spans that nothing else was recorded beside: those of the SDK that are all calls without the builder."""
     given = list(spans)
-    if messages is None and all([formats.is_live_span(span) for span in given]):
+    if all([formats.is_live_span(span) for span in given]):
         given = [formats.live_span(span) for span in given]
-        simple = simple_runs(limits, metadata_attributes).trajectory_of(given)
+        simple = simple_runs(limits, keep).trajectory_of(given)
         if simple is not None:
             return simple
-    run = RunBuilder(limits, metadata_attributes)
+    run = RunBuilder(limits, keep, tools_are_seen)
     _add_spans(run, given, limits)
-    if messages is not None:
-        run.log = _checked_log(messages, limits)
     return run.trajectory()
 
 
@@ -200,6 +210,8 @@ def read_turns(
     Raises:
         InputError: an item is not a span, or messages or documents are of an unknown format.
     """
+    if len(turns) == 1 and not (is_conversation or turns[0].messages is not None or turns[0].documents):
+        return _read_alone(turns[0].spans, METADATA, limits, tools_are_seen)
     run = RunBuilder(limits, METADATA, tools_are_seen)
     warnings = Warnings()
     for number, turn in enumerate(turns):
