@@ -32,6 +32,9 @@ _DUMPED = frozenset({"lc", "type", "id", "kwargs"})
 """What LangChain writes of an object."""
 _OF_MESSAGES = frozenset({"additional_kwargs", "response_metadata", "tool_call_id", "artifact"})
 """Fields of LangChain's messages, of which every message has some."""
+_SIGNS_OF_INPUT = frozenset({"args", "input_str"})
+_SIGNS_OF_OUTPUT = frozenset({"output", "response", "raw_output", "lc", "type", "data", *_OF_MESSAGES})
+"""Keys without which an object is no wrapping of another convention."""
 
 
 def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -219,7 +222,7 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
     A span that lost the mark of its convention is read by another one, which would take the wrapping for arguments.
     """
-    if not isinstance(value, dict) or not _may_be_wrapped(call):
+    if not isinstance(value, dict) or _SIGNS_OF_INPUT.isdisjoint(value) or not _may_be_wrapped(call):
         return value
     is_call = isinstance(value.get("args"), list) and isinstance(value.get("kwargs"), dict)
     return NOTHING if is_call or {"input_str", "tags"} <= value.keys() else value
@@ -227,7 +230,8 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Drop outputs in such a wrapping."""
-    if not _may_be_wrapped(call):
+    # Most outputs are objects without these keys, and none of what follows would find anything in them.
+    if (value.__class__ is dict and _SIGNS_OF_OUTPUT.isdisjoint(value)) or not _may_be_wrapped(call):
         return value
     inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
     if isinstance(inner, str):

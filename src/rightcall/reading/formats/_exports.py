@@ -72,11 +72,12 @@ def live_span(span: Any) -> Span:
 
 
 _PLAIN = frozenset({str, int, float, bool})
+_TEXT = frozenset({str})
 
 
 def _plain_attributes(held: dict[str, Any]) -> dict[str, Any]:
     """Convert attributes to plain types: the SDK also accepts subclasses of str and numbers (numpy, enums)."""
-    if all([value.__class__ in _PLAIN for value in held.values()]) and all([key.__class__ is str for key in held]):
+    if _PLAIN.issuperset(map(type, held.values())) and _TEXT.issuperset(map(type, held)):
         return held
     return {str.__str__(key): value if value.__class__ in _PLAIN else _plain(value) for key, value in held.items()}
 
