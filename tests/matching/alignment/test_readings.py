@@ -26,6 +26,7 @@ from tests.sampling import examples, randomness
 
 from rightcall.errors import LimitError
 from rightcall.matching.alignment import AnyOrder, Occurrence, Perhaps, Reader, SearchBudget, StepNode, StepReading
+from rightcall.matching.alignment._blocks import Segments
 
 VECTORS = Path(__file__).parents[2] / "data" / "path_vectors.jsonl.gz"
 BUDGET = 2_000_000
@@ -278,3 +279,31 @@ def test_no_reading_of_nested_expectations_is_better() -> None:
 @pytest.mark.corpus
 def test_no_reading_is_better_in_any_order_of_calls_without_one() -> None:
     compare_with_trying("free calls", 1_500, 3, loose=True)
+
+
+def test_calls_next_to_each_other_without_an_order_are_one_segment() -> None:
+    segments = Segments(6, [(1, 3), (3, 5)], {0, 1, 2, 4})
+
+    assert segments.of_call == [0, 1, 1, 2, 2, 3]
+    assert segments.members == [[0], [1, 2], [4], []]
+    assert segments.bits == [1, 1, 2, 0, 1, 0]
+    assert segments.starts() == [0, 1, 3, 5]
+    assert segments.are_free
+    assert not Segments(6, [(1, 3), (3, 5)], {1, 4}).are_free
+    assert not Segments(3, [], {0, 1, 2}).are_free
+    assert segments.after((0, 0), 0) == (1, 0)
+    assert segments.after((0, 0), 1) == (1, 1)
+    assert segments.after((1, 1), 2) == (2, 0)
+    assert segments.after((1, 2), 1) == (2, 0)
+
+
+def test_a_row_goes_on_in_the_first_segment_that_has_a_call_which_is_not_used() -> None:
+    segments = Segments(6, [(1, 3), (3, 5)], {0, 1, 2, 3, 4, 5})
+    starts = segments.starts()
+
+    assert list(segments.first_of([0, 1, 2, 3], (0, 0), starts)) == [0]
+    assert list(segments.first_of([0, 1, 2, 3], (1, 0), starts)) == [1, 2]
+    assert list(segments.first_of([0, 1, 2, 3], (1, 1), starts)) == [2]
+    assert list(segments.first_of([1, 3, 5], (1, 1), starts)) == [3]
+    assert list(segments.first_of([0, 1], (2, 0), starts)) == []
+    assert list(segments.first_of([0, 5], (4, 0), starts)) == []
