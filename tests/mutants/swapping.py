@@ -13,12 +13,22 @@ Names = tuple[str, int]
 """The qualified name of a code object, and its place among those of the same name."""
 
 
+def every_object() -> list[object]:
+    """All objects that the garbage collector knows, also those that tests/conftest.py keeps from it."""
+    frozen = gc.get_freeze_count()
+    gc.unfreeze()
+    found = gc.get_objects()
+    if frozen:
+        gc.freeze()
+    return found
+
+
 class Functions:
     """All functions that are loaded, by the file that their code is from."""
 
     def __init__(self) -> None:
         self._of: dict[str, list[FunctionType]] = defaultdict(list)
-        for each in gc.get_objects():
+        for each in every_object():
             if isinstance(each, FunctionType):
                 self._of[each.__code__.co_filename].append(each)
 
@@ -26,12 +36,12 @@ class Functions:
         """Give the functions of a file the code that they have in another text of it.
 
         Returns:
-            Whether that is all of the change: no, where it is in a default, a constant or the body of a class, or
-            where a function uses other names of those around it.
+            Whether that is all of the change: no, where it is in a default, a constant or the body of a class, where
+            a function uses other names of those around it, or where none of the file is loaded.
         """
         before = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
         after = compile(source, str(path), "exec", dont_inherit=True)
-        if not _same_bodies(before, after):
+        if str(path) not in self._of or not _same_bodies(before, after):
             return False
         known, wanted = dict(_named(before)), dict(_named(after))
         places = {(code.co_qualname, code.co_firstlineno): name for name, code in known.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import shutil
 import subprocess
@@ -283,6 +284,23 @@ def test_what_has_run_when_the_module_was_loaded_needs_a_new_process(
     path, _ = shapes
 
     assert not Functions().swap(path, SHAPES.replace(before, after))
+
+
+def test_functions_that_are_kept_from_the_garbage_collector_take_the_mistake_over(
+    shapes: tuple[Path, dict[str, Any]],
+) -> None:
+    path, names = shapes
+    gc.freeze()
+
+    assert Functions().swap(path, SHAPES.replace("number < LIMIT", "number <= LIMIT"))
+    assert names["small"](2) is True
+
+
+def test_a_mistake_in_a_file_that_is_not_loaded_needs_a_new_process(tmp_path: Path) -> None:
+    path = tmp_path / "not_loaded.py"
+    path.write_text(SHAPES, encoding="utf-8")
+
+    assert not Functions().swap(path, SHAPES.replace("number < LIMIT", "number <= LIMIT"))
 
 
 def test_what_a_test_goes_through_is_kept_until_the_test_or_the_source_changes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import pickle
 import sys
@@ -14,6 +13,8 @@ from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, TypeVar
+
+from tests.mutants.swapping import every_object
 
 ValueT = TypeVar("ValueT")
 Function = tuple[str, str]
@@ -72,7 +73,7 @@ def traced(tracer: Tracer, run: Callable[[], ValueT]) -> tuple[ValueT, Trace]:
 
 def _caches() -> list[_lru_cache_wrapper[Any]]:
     if not _found:
-        every = [each for each in gc.get_objects() if isinstance(each, _lru_cache_wrapper)]
+        every = [each for each in every_object() if isinstance(each, _lru_cache_wrapper)]
         _found.extend([each for each in every if str(getattr(each, "__module__", "")).startswith("rightcall")])
     return _found
 
