@@ -984,3 +984,18 @@ def test_steps_of_atif_are_read_with_their_results() -> None:
 def test_what_tells_codex_gemini_and_atif(known: Callable[[Any], bool], line: Any, is_known: bool) -> None:
     assert known(line) is is_known
     assert not known("a text")
+
+
+def test_texts_that_inspect_keeps_apart_are_put_in_place_twenty_levels_deep() -> None:
+    def nested(held: Any, depth: int, as_list: bool) -> Any:
+        for _ in range(depth):
+            held = [held] if as_list else {"x": held}
+        return held
+
+    for as_list in (True, False):
+        for depth, text in ((0, "long"), (19, "long"), (20, "attachment://a")):
+            sample = {"messages": [nested("attachment://a", depth, as_list)], "attachments": {"a": "long"}}
+            [log] = inspect_logs({"samples": [sample]})
+            assert log.messages == [nested(text, depth, as_list)]
+    kept = {"messages": ["attachment://b", "a", 3], "attachments": {"a": "long", "b": 3}}
+    assert inspect_logs({"samples": [kept]})[0].messages == ["attachment://b", "a", 3]
