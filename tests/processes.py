@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.forking import Command, fork_server, starts_alike
 from tests.waiting import PATIENCE
 
-_LOADED = ("rightcall", "yaml", "jinja2")
+_LOADED = ("rightcall", "yaml", str(Path(__file__).with_name("preload.py")))
 
 Done = subprocess.CompletedProcess[str]
 
