@@ -1,4 +1,4 @@
-"""What commands need besides imports, made once by the fork server: a page's templates take 0.17 s of CPU to compile."""
+"""What commands need besides imports, made once by the fork server: templates of pages take 0.17 s of CPU."""
 
 from rightcall.reporting.pages._templates import environment
 

@@ -4,11 +4,12 @@ import json
 import re
 import subprocess
 import sys
+from collections import deque
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 from msgspec.structs import replace
@@ -50,20 +51,29 @@ class Links(HTMLParser):
 
 
 def walked(browser: Browser, most: int = 400) -> Iterator[tuple[str, Links]]:
-    """Every page that can be reached from the first one."""
-    waiting = ["/", *[f"/search?q={quote(text, safe='')}" for text in ("a", SHORT[0])]]
-    seen = set(waiting)
-    while waiting:
-        address = waiting.pop()
+    """Every page that can be reached from the first one, then each choice on each kind of page; not all of both."""
+    waiting = deque(["/", *[f"/search?q={quote(text, safe='')}" for text in ("a", SHORT[0])]])
+    seen = {choice for address in waiting for choice in _choices(address)}
+    for _ in range(most):
+        if not waiting:
+            break
+        address = waiting.popleft()
         answer = browser.get(address)
         assert answer.status == 200, (address, answer.status, answer.text[-300:])
         page = Links(answer.text)
         yield address, page
         for found in page.addresses:
             plain = found.partition("#")[0]
-            if plain and plain not in seen and len(seen) < most:
-                seen.add(plain)
-                waiting.append(plain)
+            if plain and not _choices(plain) <= seen:
+                seen |= _choices(plain)
+                (waiting.append if "?" in plain else waiting.appendleft)(plain)
+
+
+def _choices(address: str) -> set[tuple[str, ...]]:
+    """A page, and each value that is chosen on a page of its kind."""
+    parts = urlsplit(address)
+    kind = "/".join(parts.path.split("/")[1::2])
+    return {(parts.path,), *[(kind, *each) for each in parse_qsl(parts.query, keep_blank_values=True)]}
 
 
 def test_every_page_of_a_hostile_run_shows_text_and_leads_to_pages_of_its_own(tmp_path: Path) -> None:
@@ -75,7 +85,7 @@ def test_every_page_of_a_hostile_run_shows_text_and_leads_to_pages_of_its_own(tm
     for _ in range(2):
         new_run(tmp_path, *results.values(), agent=texts[3], branch=texts[5], commit=texts[1], evalset=SHORT[0])
     browser = Browser(tmp_path, desk=Desk(ProjectEditor(tmp_path)))
-    pages = dict(walked(browser))
+    pages = dict(walked(browser, most=280))
     [where, _] = [f"/runs/{name}" for name in browser.library.names()]
     for key in map(case_key, results):
         for query in ("accept", "accept?scope=cause", f"ignore?of=calls&call=1&argument={quote(key)}"):
