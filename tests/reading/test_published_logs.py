@@ -324,6 +324,30 @@ READ |= {
         },
         [["turn-1 find() = ok", "turn-1 refund() = ok"]],
     ),
+    "messages of two conversations in turn, which they name": (
+        [LINES, *[{"conversation_id": name, **each} for each in TALK for name in ("a", "b")]],
+        _PLAIN * 2,
+    ),
+    "a list of messages of two conversations": (
+        [{"thread_id": name, **each} for name in (1, 2) for each in TALK],
+        _PLAIN * 2,
+    ),
+    "messages given and returned": ({"input": TALK[:3], "output": [SAYS]}, _PLAIN),
+    "responses that say what they answer": (
+        [
+            LINES,
+            {"object": "response", "model": "m", "id": "r1", "input": "Refund order 7.", "output": [_CALL]},
+            {
+                "object": "response",
+                "model": "m",
+                "id": "r2",
+                "previous_response_id": "r1",
+                "input": [{"type": "function_call_output", "call_id": "c1", "output": "ok"}],
+                "output": [_ANSWER],
+            },
+        ],
+        _PLAIN,
+    ),
     "rows of cases": (
         [
             LINES,
@@ -397,11 +421,16 @@ NOT_TOLD: dict[str, Any] = {
         {"op_name": "create", "inputs": {"messages": [ASKED]}, "output": {"choices": [{"message": SAYS}]}},
         {"op_name": "find", "inputs": {"order": 7}, "output": "ok"},
     ],
-    "Open WebUI": [ASKED, {**SAYS, "content": '<details type="tool_calls" name="find">\\n</details>\\nDone.'}],
+    "Open WebUI": [ASKED, {**SAYS, "content": '<details type="tool_calls" name="find">\n</details>\nDone.'}],
     "tools that a message says it used": [ASKED, {**SAYS, "tools_used": ["find"]}],
     "steps in a message": [ASKED, {**SAYS, "steps": [{"tool": "find", "input": {"order": 7}}]}],
     "a call for content": [ASKED, {**SAYS, "content": {"tool_name": "find", "tool_input": {"order": 7}}}],
     "AutoGPT": [ASKED, {**SAYS, "content": '{"thoughts": {}, "command": {"name": "find", "args": {"order": 7}}}'}],
+    "DSPy, steps beside the messages": {
+        "messages": [ASKED, SAYS],
+        "trajectory": {"thought_0": "…", "tool_name_0": "find", "tool_args_0": {"order": 7}, "observation_0": "ok"},
+    },
+    "LangChain, a message as it is printed": [ASKED, {**SAYS, "content": "Tool Calls:\n  find (c1)\n Call ID: c1"}],
     "ALFWorld without thoughts": [{"role": "user", "content": "Go on."}, {**SAYS, "content": "ACTION: take cup 1"}],
     "AgentBench, operating system": [ASKED, {**SAYS, "content": "I know it.\n\nAct: answer(220)"}],
     "AgentBench, knowledge graph": [ASKED, {**SAYS, "content": "Now:\nAction: get_relations(cat)"}],

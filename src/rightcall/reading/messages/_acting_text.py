@@ -22,7 +22,7 @@ _ACTING_TEXT = lazy_pattern(
     r"|<execute(?:_bash|_ipython|_command)?>|<use_mcp_tool>|^<{5,9} SEARCH\b"
     r"|^<(?:read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files"
     r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"
-    r'|<functioncall>|<details type="tool_calls"'
+    r'|<functioncall>|<details type="tool_calls"|^Tool Calls:[ \t]{0,4}\n[ \t]{1,8}\S{1,80} \('
     r"|\Aexitcode: -?\d{1,6} \(execution"
     r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
@@ -59,7 +59,7 @@ _OBSERVATION = lazy_pattern(
 """How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
 
 
-_ACTING_MARKS = ("<", "[", "{", "`", "Act", "ACTION", "Call: ", ">>>", "exitcode: ", "to=functions.", '"action"')
+_ACTING_MARKS = ("<", "[", "{", "`", "Act", "ACTION", "Call", ">>>", "exitcode: ", "to=functions.", '"action"')
 """A text without any of these matches no pattern for texts of models."""
 _OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
 _PROMPT = "bash-$"

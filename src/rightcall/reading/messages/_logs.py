@@ -151,12 +151,31 @@ def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
     if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
         documents = documents[0]
     if len(documents) == 1:
-        return [_log(documents[0])], 0
+        parted = _by_conversation(documents[0]) if isinstance(documents[0], list) else []
+        return parted or [_log(documents[0])], 0
     whole = [document for document in documents if _is_whole(document)]
     others = [message for document in documents if not _is_whole(document) for message in messages_of(document)]
     if not whole or has_messages(others):
-        return [Log(others, tuple([messages_of(document) for document in whole]))], 0
+        parted = _by_conversation(others) if not whole else []
+        return parted or [Log(others, tuple([messages_of(document) for document in whole]))], 0
     return _without_earlier_states([_log(document) for document in whole]), len(others)
+
+
+_CONVERSATION_IDS = ("conversation_id", "session_id", "thread_id", "chat_id", "conversationId", "threadId", "chatId")
+
+
+def _by_conversation(messages: list[Any]) -> list[Log]:
+    """Return the conversations of messages that each name theirs; none if they do not, or all name the same."""
+    for key in _CONVERSATION_IDS:
+        named = [message.get(key) for message in messages if isinstance(message, dict) and "role" in message]
+        if len(named) < len(messages) or not all([isinstance(name, (str, int)) for name in named]):
+            continue
+        parts: dict[Any, list[Any]] = {}
+        for name, message in zip(named, messages, strict=True):
+            parts.setdefault(name, []).append(message)
+        if len(parts) > 1:
+            return [Log(part, id=str(name)) for name, part in parts.items()]
+    return []
 
 
 _UNIQUE = 16

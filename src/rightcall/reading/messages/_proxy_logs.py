@@ -73,7 +73,15 @@ def _bodies(document: Any) -> tuple[dict[str, Any], Any] | None:
         # Messages that end with one of the model are a conversation, not a request, unless LiteLLM says so.
         if asked and (to_request or "call_type" in held or writer_of(plain(asked[-1])) != "model"):
             return request, response
-    return None
+    return (held, held) if _is_response(held) else None
+
+
+def _is_response(held: Mapping[str, Any]) -> bool:
+    """Whether a row is a response of OpenAI's Responses that says what it answers, or messages given and returned."""
+    asked, answers = held.get("input"), held.get("output")
+    is_asked = isinstance(asked, list) and has_messages(asked)
+    is_text = isinstance(asked, str) and held.get("object") == "response" and "model" in held
+    return (is_asked or is_text) and isinstance(answers, list) and has_messages(answers)
 
 
 def _at(held: Any, path: tuple[str, ...]) -> Any:

@@ -325,7 +325,7 @@ LINES = (
         is_proxy_row,
         proxy_logs,
         "`request` and `response`; `request_body` and `response_body`; `messages` and `response`; `inputBodyJson`; "
-        "`inputs` or `input`, and `output`; `entries` of HAR",
+        "`inputs` or `input`, and `output`; `entries` of HAR; messages in `input` and `output`",
         "requests that continue one another",
     ),
     Transcript("pages of items", is_item_page, item_page_logs, "`data` beside `has_more`, `next_page` or `object`"),

@@ -271,7 +271,7 @@ def _call_in(key: str, held: Any) -> str:
     if key in DEFINITIONS or not isinstance(held, (list, dict)):
         return ""
     plain = _without_signs(key)
-    if plain.endswith(_CALLED):
+    if plain.endswith(_CALLED) or "tool_name_0" in held:  # the latter are steps of DSPy
         return f"`{_short(key)}`"
     if plain not in NO_CALLS_INSIDE:
         return hidden_call({key: held})
