@@ -123,3 +123,14 @@ def test_calls_that_are_the_expected_ones_are_counted_where_there_is_no_room_to_
     assert listed(64_000) == (40, 0)
     assert listed(16_000) == (0, 40)
     assert listed(9_000) == (0, 40)
+
+
+def test_a_missing_call_is_named_with_the_arguments_that_were_expected() -> None:
+    wanted = [{"name": "pay", "args": {"x": 1}}, {"name": "pay", "args": {"x": 2}}, {"name": "pay"}]
+
+    found = judge("tool-trajectory", calls(call("pay", x=3)), {"expected": wanted}).findings
+
+    assert [(each.message.partition(" ")[0], each.expected and each.expected.text) for each in found] == [
+        ("`pay(x=1)`", "pay(x=1)"),
+        ("`pay(x=2)`", "pay(x=2)"),
+    ]

@@ -999,3 +999,11 @@ def test_texts_that_inspect_keeps_apart_are_put_in_place_twenty_levels_deep() ->
             assert log.messages == [nested(text, depth, as_list)]
     kept = {"messages": ["attachment://b", "a", 3], "attachments": {"a": "long", "b": 3}}
     assert inspect_logs({"samples": [kept]})[0].messages == ["attachment://b", "a", 3]
+
+
+def test_an_early_session_of_codex_is_named_by_its_header_and_not_by_an_item() -> None:
+    header, reply = {"id": "s", "timestamp": "", "instructions": None}, {"type": "message", "id": "m"}
+    [log] = codex.early_logs([{"record_type": "state"}, reply, header])
+
+    assert (log.id, log.messages, log.about) == ("s", [reply], header)
+    assert codex.early_logs([reply, {"record_type": "state"}])[0].id is None
