@@ -197,6 +197,21 @@ LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
         ),
         [("call", "1", "billing", {"input": "a"})],
     ),
+    (
+        lines.bedrock_logs,
+        asked("ACTION_GROUP", actionGroupInvocationInput={"verb": "get"}),
+        [
+            {
+                "tool_calls": [
+                    {
+                        "invocationType": "ACTION_GROUP",
+                        "traceId": "1",
+                        "actionGroupInvocationInput": {"verb": "get"},
+                    }
+                ]
+            }
+        ],
+    ),
     (lines.bedrock_logs, asked("ODD"), [{"tool_calls": [{"invocationType": "ODD", "traceId": "1"}]}]),
     (
         lines.bedrock_logs,
@@ -363,6 +378,9 @@ def test_lines_name_their_session(held: list[Any], session: str | None) -> None:
         (results.is_bfcl_result, {"id": "1", "result": [{"look": 3}]}, False),
         (results.is_bfcl_result, {"id": "1", "result": [{"look": "{}"}], "jsonrpc": "2.0"}, False),
         (results.is_bfcl_result, {"id": "1", "latency": 1}, False),
+        (results.is_chat_result, {"chat_history": [], "summary": "", "cost": {}}, True),
+        (results.is_chat_result, {"chat_history": [], "summary": ""}, False),
+        (results.is_chat_result, {"chat_history": {}, "summary": "", "cost": {}}, False),
         (results.is_ragas_sample, {"user_input": [ODD, {"type": "human"}]}, True),
         (results.is_ragas_sample, {"user_input": [{"type": "odd"}]}, False),
         (results.is_ragas_sample, {"user_input": "Go."}, False),

@@ -13,6 +13,7 @@ from tests.walls import for_each
 from rightcall.reading import read, read_messages
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.messages import Requests, SpanMessages, exchanges_of, logs_in, turns_in_log, words_shared
+from rightcall.reading.messages._logs import _conversations_inside
 from rightcall.reading.messages._prompt_history import doubtful_places
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord
 
@@ -517,3 +518,15 @@ def test_an_event_that_begins_a_listed_call_is_no_second_call_where_its_id_got_l
 
     assert [(each.name, each.output) for each in read_messages([*events, result]).calls] == [("look", 7)]
     assert len(read_messages([events[1], {"event": "ToolCall", **call}, result]).calls) == 2
+
+
+def test_conversations_are_found_five_lists_deep() -> None:
+    talk = [says("user", "Go."), MODEL_WORDS]
+
+    def nested(depth: int) -> Any:
+        return talk if depth == 0 else [nested(depth - 1)]
+
+    assert [_conversations_inside(nested(depth)) for depth in (0, 5, 6)] == [[talk], [talk], []]
+    assert _conversations_inside([1] * 99 + [talk]) == [*[1] * 99, talk]
+    assert _conversations_inside([1] * 100 + [talk]) == []
+    assert _conversations_inside([talk, *[1] * 100, talk]) == [talk, *[1] * 100, talk]
