@@ -634,3 +634,55 @@ def test_the_order_of_calls_at_once_is_not_known_where_one_lost_its_span() -> No
     assert read_one(asked, span(3, tool), span(2, other)).unordered == ()
     assert read_one(asked, span(3, tool)).unordered == ((0, 2),)
     assert read_one(asked, span(3, tool), span(4, {**other, "gen_ai.tool.call.id": "c3"})).unordered == ()
+
+
+PROMPT: dict[str, Any] = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Go."}]}
+CALLED = {
+    "kind": "response",
+    "finish_reason": "stop",
+    "parts": [{"part_kind": "tool-call", "tool_name": "look", "args": {}, "tool_call_id": "c"}],
+}
+ANSWERED = {"kind": "response", "parts": [{"part_kind": "text", "content": "Done."}]}
+
+
+@pytest.mark.parametrize(
+    ("part", "turn"),
+    [
+        ({"part_kind": "retry-prompt", "content": "no", "tool_call_id": "c"}, 0),
+        ({"content": "ok", "tool_name": "look", "tool_call_id": "c"}, None),
+        ({"part_kind": "user-prompt", "content": "And?"}, 0),
+    ],
+    ids=["a retry", "no kind", "the user"],
+)
+def test_a_request_begins_a_turn_if_it_has_words_of_the_user(part: dict[str, str], turn: int | None) -> None:
+    found = read_messages([PROMPT, CALLED, {"kind": "request", "parts": [part]}, ANSWERED])
+
+    assert [each.turn for each in found.calls] == [turn]
+    assert bool(found.turn_outputs) == (part.get("part_kind") == "user-prompt")
+
+
+def test_a_response_without_its_parts_may_have_asked_for_calls() -> None:
+    assert read_messages([PROMPT, CALLED, ANSWERED]).calls_recorded
+    assert not read_messages([PROMPT, without(CALLED, "parts"), ANSWERED]).calls_recorded
+
+
+def test_a_prompt_whose_messages_lost_their_parts_does_not_show_what_was_answered() -> None:
+    answer = {"role": "assistant", "finish_reason": "tool_call"}
+
+    assert not read_one(
+        model(1, [says("?")], [answer]), model(2, [says("?"), answer, {"role": "tool"}], [])
+    ).calls_recorded
+    shown = [says("?"), asks(("c1", "look")), gives("c1")]
+    assert read_one(
+        model(1, [says("?")], [answer]), model(2, shown, [{"role": "assistant", "content": "Done."}])
+    ).calls_recorded
+
+
+def test_the_call_of_smolagents_that_lost_a_word_is_still_a_call_of_a_function() -> None:
+    given = {"args": [], "kwargs": {"a": 1}}
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "look", "input.value": json.dumps(given)}
+
+    [found] = read_one(span(1, attributes), scope="openinference.instrumentation.smolagents").calls
+    [other] = read_one(span(1, attributes), scope="openinference.instrumentation.other").calls
+
+    assert (found.args, other.args) == ({"a": 1}, given)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.walls import for_each
 
+from rightcall.reading import read_messages
 from rightcall.reading.messages._step_parts import unknown_step
 from rightcall.reading.messages._unknown_calls import (
     hidden_in_event,
@@ -61,6 +62,9 @@ def test_an_item_of_a_list_may_be_a_call_unless_its_type_or_keys_are_known(key: 
     assert unknown_block(key, item) == sign
 
 
+LOST = "a step without its calls, in which something was done"
+
+
 @for_each(
     ("step", "sign"),
     [
@@ -71,10 +75,14 @@ def test_an_item_of_a_list_may_be_a_call_unless_its_type_or_keys_are_known(key: 
         ({"tool_calls": [], "observations": ""}, ""),
         ({"model_output_message": {"tool_calls": [{"x": 1}]}}, "an item of `tool_calls` with the keys x"),
         ({"model_output_message": "x"}, ""),
+        ({"error": {}, "action_output": None}, ""),
+        ({"error": {"message": "no"}, "tool_calls": None}, ""),
+        ({"error": {"message": "no"}, "tool_calls": None, "model_output_message": {}}, LOST),
+        ({"action_output": 0}, LOST),
     ],
 )
 def test_a_step_without_a_call_may_have_asked_for_one(step: dict[str, Any], sign: str) -> None:
-    assert unknown_step(step) == sign
+    assert unknown_step(step, 0) == sign
 
 
 def of_shape(key: str, *keys: str) -> str:
@@ -211,3 +219,18 @@ def test_an_event_holds_a_call_in_its_body_or_in_its_content() -> None:
     assert hidden_in_event(written, written) == f"an event with a call or result below `body` {FOUND}"
     attributes = {"x": CALL}
     assert hidden_in_event(attributes, attributes) == ""
+
+
+def test_a_call_of_a_step_that_cannot_be_read_leaves_the_observations_to_nobody() -> None:
+    calls: list[Any] = [
+        {"id": name, "type": "function", "function": {"name": name, "arguments": {}}} for name in ("a", "b")
+    ]
+    step = {"step_number": 1, "tool_calls": calls, "observations": "one", "model_output_message": None}
+    whole = {**step, "tool_calls": calls[:1]}
+    lost = {**step, "tool_calls": [calls[0], {"id": "b", "type": "function", "function": {"name": "b"}}]}
+
+    [one], [other] = read_messages([whole]).calls, read_messages([lost]).calls
+
+    assert (one.output, other.output) == ("one", None)
+    assert read_messages([whole]).calls_recorded
+    assert not read_messages([lost]).calls_recorded

@@ -40,12 +40,16 @@ _EXPECTED = dict(
         strict=True,
     )
 )
-_VALUES = frozenset({"value", "result", "response", "json", "text", "error", "is_error", "isError", "status", "usage"})
+_VALUES = frozenset(
+    {"value", "result", "response", "json", "text", "error", "is_error", "isError", "status", "outcome", "usage"}
+)
 """Keys of values, of which any is possible, and of flags whose absence says that there was no error."""
+_NULLABLE = frozenset({"args", "arguments", "content", "input", "output", "raw_output", "tool_kwargs", "tool_output"})
+"""Keys of arguments and outputs: null in their place is a value, that of a tool that takes or returns nothing."""
 
 
 def sources() -> dict[str, bytes]:
-    """The recordings by their names: runs of the corpus as spans and as logs, and conversations of three turns."""
+    """The recordings by their names: runs of the corpus as spans and as logs, conversations, and two runs at once."""
     runs = {
         f"{run}/{name}": files[name]
         for run, files in sorted(corpus.recordings().items())
@@ -53,7 +57,18 @@ def sources() -> dict[str, bytes]:
         if name in files
     }
     talks = sorted([*_CONVERSATIONS.glob("*/turns.json"), *_CONVERSATIONS.glob("*/whole.json")])
-    return runs | {f"{path.parent.name}/{path.name}": path.read_bytes() for path in talks}
+    spans = [name for name in runs if name.endswith("otlp.json")]
+    pairs = list(zip(spans[::5], spans[2::5], strict=False))
+    return (
+        runs
+        | {f"{path.parent.name}/{path.name}": path.read_bytes() for path in talks}
+        | {f"{first} and {second}": _together(runs[first], runs[second]) for first, second in pairs}
+    )
+
+
+def _together(*runs: bytes) -> bytes:
+    held = [resource for run in runs for resource in json.loads(run)["resourceSpans"]]
+    return json.dumps({"resourceSpans": held}).encode()
 
 
 def broken(name: str, data: bytes, random: Random, rules: int, changes: int) -> list[tuple[str, str, Rule]]:
@@ -61,17 +76,25 @@ def broken(name: str, data: bytes, random: Random, rules: int, changes: int) -> 
     document = json.loads(data)
     read = read_document(document) or []
     found = []
-    if len(read) == 1:
-        asked = rules_of(read[0], random, rules)
-        before = verdicts_of(read[0], asked)
-        possible = list(changes_of(document, read[0], random))
+    if read:
+        place = random.randrange(len(read))
+        asked = rules_of(read[place], random, rules)
+        before = verdicts_of(read[place], asked)
+        possible = list(changes_of(document, read, random))
         for change, changed in random.sample(possible, min(changes, len(possible))):
-            again = read_document(changed())
-            # Where a change takes a run apart, there is no trajectory of the run to be judged.
-            after = verdicts_of(again[0], asked) if again and len(again) == 1 else before
+            again = _same_run(read, place, read_document(changed()) or [])
+            after = before if again is None else verdicts_of(again, asked)
             pairs = zip(before, after, asked, strict=True)
             found += [(f"{name}: {change}", f"{old} to {new}", rule) for old, new, rule in pairs if _is_wrong(old, new)]
     return found
+
+
+def _same_run(before: Sequence[Trajectory], place: int, after: Sequence[Trajectory]) -> Trajectory | None:
+    """The run of a file after a change; none where the change takes runs apart, or several of them together."""
+    if len(before) != len(after):
+        return None
+    same = [each for each in after if len(after) == 1 or each.trace_id == before[place].trace_id]
+    return same[0] if len(same) == 1 else None
 
 
 def _is_wrong(old: str, new: str) -> bool:
@@ -177,10 +200,10 @@ def _of_answers(made: Trajectory) -> Iterator[Criteria]:
     yield "contains", {"search_text": "never given back"}, {"negated": True}
 
 
-def changes_of(document: Any, made: Trajectory, random: Random) -> Iterator[Change]:
+def changes_of(document: Any, read: Sequence[Trajectory], random: Random) -> Iterator[Change]:
     """What can be taken out of a recording: a name for each change, and a function that makes it."""
-    held: set[str] = set(_VALUES)
-    _keys_in([made.output, *[[call.args, call.output] for call in made.calls]], held)
+    held: set[str] = {*_VALUES, *_scrubbed(document)}
+    _keys_in([[made.output, *[[call.args, call.output] for call in made.calls]] for made in read], held)
     names = {*_VALUES} | {key for key in held if key not in ("type", "content", "name")}
     return _of_spans(document, names, random) if "resourceSpans" in document else _of_log(document, names, random)
 
@@ -189,7 +212,7 @@ def _of_log(document: Any, values: set[str], random: Random) -> Iterator[Change]
     keys: set[str] = set()
     _keys_in(document, keys)
     for key in sorted(keys - values):
-        for left in ("", None):
+        for left in ("",) if key in _NULLABLE else ("", None):
             for share in (1.0, 0.5, 0.2):
                 yield f"{key} {left!r} {share}", partial(_without, document, key, left, share, random)
 
@@ -228,6 +251,15 @@ def _keys_in(value: Any, found: set[str]) -> None:
             _keys_in(held, found)
     elif (inner := _decoded(value)) is not None:
         _keys_in(inner, found)
+
+
+def _scrubbed(value: Any) -> set[str]:
+    """The keys inside of outputs that Logfire wrote over: whatever else is removed there changes a value."""
+    found: set[str] = set()
+    for text in _texts(value) if "resourceSpans" in value else ():
+        if "[Scrubbed due to " in text:
+            _keys_in(text, found)
+    return found
 
 
 def _decoded(value: Any) -> Any:

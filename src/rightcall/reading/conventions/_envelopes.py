@@ -84,7 +84,8 @@ def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
 
 def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Smolagents' call of a tool: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
-    if isinstance(value, dict) and "sanitize_inputs_outputs" in value:
+    is_of_smolagents = call.span is not None and call.span.scope.endswith("smolagents")
+    if isinstance(value, dict) and ("sanitize_inputs_outputs" in value or is_of_smolagents):
         return python_call(value, call, attributes)
     return value
 

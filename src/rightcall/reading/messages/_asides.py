@@ -33,7 +33,7 @@ _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's
 _SAID = ("content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents")
 """Keys of a message that hold its content."""
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
-_TO_CALL = frozenset({"tool_calls", "tool_use", "function_call", "toolUse"})
+_TO_CALL = frozenset({"tool_call", "tool_calls", "tool_use", "function_call", "toolUse"})
 _ABOUT_END = ("turnComplete", "turn_complete", "interrupted", "errorCode", "error_code")
 _SAID_OTHERWISE = ("refusal", "audio", "reasoning", "reasoning_content", "thinking")
 _SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS, *_ABOUT_END])
@@ -131,6 +131,8 @@ def is_blank(message: Mapping[str, Any]) -> bool:
 def is_open(message: Mapping[str, Any]) -> bool:
     """Whether a message without content says nothing of calls either."""
     held = unwrapped(message)
+    if message.get("kind") == "response" and message.get("parts") is None:
+        return True  # Pydantic AI always writes a list of parts
     if any([held.get(key) in _TO_CALL for key in _REASONS if isinstance(held.get(key), str)]):
         return True
     actions = message.get("actions")  # an event of ADK may be about its effects alone
@@ -140,3 +142,10 @@ def is_open(message: Mapping[str, Any]) -> bool:
 
 def _is_nothing(held: Any) -> bool:
     return held is None or (held.__class__ is list and bool(held) and not any(held))
+
+
+def kinds_of_parts(message: Mapping[str, Any]) -> frozenset[Any]:
+    """Return the kinds of the parts of a request of Pydantic AI, None for a part without one; empty for others."""
+    parts = message.get("parts") if message.get("kind") == "request" else None
+    held = [part.get("part_kind") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return frozenset([kind if isinstance(kind, str) else None for kind in held])

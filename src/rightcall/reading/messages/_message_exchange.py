@@ -18,6 +18,7 @@ from ._asides import (
     is_no_question,
     is_open,
     is_refused,
+    kinds_of_parts,
     role_of,
     unconfirmed,
 )
@@ -43,6 +44,7 @@ _LISTS = (
 )
 _ANSWER = "gen_ai.choice"
 _USER = frozenset({"user", "human"})
+_PROMPT = "user-prompt"
 _EVENTS = "LlamaIndex"
 """How the formats of LlamaIndex begin, which lists calls in an output and has an event for each."""
 _MOST_LISTED = 64
@@ -94,8 +96,14 @@ class Exchange:
         if self._of_user is None:
             is_other = self.calls or self.results or self.parent_id is not None or self.writer != "user"
             is_act = bool(self.of_user) and not self.text  # a simulated user that uses a tool says nothing
-            self._of_user = not is_other and not is_act and not self.is_note
+            self._of_user = not (is_other or is_act or self.is_note or self._is_of_framework)
         return self._of_user
+
+    @property
+    def _is_of_framework(self) -> bool:
+        """Whether the message is a request of Pydantic AI without words of the user: instructions, or a retry."""
+        kinds = kinds_of_parts(self.message)
+        return bool(kinds) and kinds.isdisjoint({_PROMPT, None})
 
     @property
     def is_note(self) -> bool:
@@ -105,7 +113,10 @@ class Exchange:
     @property
     def is_silent(self) -> bool:
         """Whether the message is the user's, and its content was not recorded or not understood."""
-        return self.is_of_user and (self.is_blank or bool(self.unread))
+        if not self.is_of_user:
+            return False
+        kinds = kinds_of_parts(self.message)
+        return self.is_blank or bool(self.unread) or (None in kinds and _PROMPT not in kinds)
 
     @property
     def is_anonymous(self) -> bool:
@@ -256,7 +267,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
     if is_step(message):
         exchange.calls, exchange.results = read_step(message)
-        exchange.unread = "" if exchange.calls else unknown_step(message)
+        exchange.unread = unknown_step(message, len(exchange.calls))
         exchange.acts = any([call.format == IN_CODE for call in exchange.calls])
         return exchange
     found = find_parts(message)

@@ -31,16 +31,31 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecor
     if isinstance(step.get("code_action"), str) or [call.name for call in calls] == [_INTERPRETER]:
         for call in calls:
             call.format = IN_CODE
-    return calls, _results(step, calls) if calls else []
+    return calls, _results(step, calls) if calls and len(_asked(step)) <= len(calls) else []
 
 
-def unknown_step(step: Mapping[str, Any]) -> str:
-    """Describe what a step without a readable call asked for; otherwise return an empty text."""
+def unknown_step(step: Mapping[str, Any], count: int) -> str:
+    """Describe what a step asked for beside as many readable calls; otherwise return an empty text."""
+    items, output = _asked(step), step.get("model_output_message")
+    if count and len(items) <= count:
+        return ""
+    told = next((sign for item in items if (sign := unknown_block("tool_calls", item))), "")
+    if told or count:
+        return told or "a call of a step that cannot be read"
+    if step.get("observations"):
+        return "a step without a call, in which something was observed"
+    # A step and the message in it always have a list of calls, or null.
+    holders = [step, output] if isinstance(output, dict) and step.get("tool_calls") is None else [step]
+    is_lost = not all(["tool_calls" in holder for holder in holders])
+    is_done = bool(step.get("error")) or step.get("action_output") is not None
+    return "a step without its calls, in which something was done" if is_lost and is_done else ""
+
+
+def _asked(step: Mapping[str, Any]) -> list[Any]:
+    """Return the calls that a step lists, or the message that asked for them."""
     output = step.get("model_output_message")
     asked = step.get("tool_calls") or (output.get("tool_calls") if isinstance(output, dict) else None)
-    items = asked if isinstance(asked, list) else [asked]
-    observed = "a step without a call, in which something was observed" if step.get("observations") else ""
-    return next((sign for item in items if item and (sign := unknown_block("tool_calls", item))), observed)
+    return [item for item in (asked if isinstance(asked, list) else [asked]) if item]
 
 
 def _calls(held: Any) -> list[CallRecord]:

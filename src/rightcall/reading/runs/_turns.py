@@ -364,21 +364,21 @@ class Conversations:
 
 
 def _is_unanswered(conversations: Iterable[Conversation], silent: Collection[int]) -> bool:
-    """Whether a model was given something, its answer is not recorded, and no model was given more later."""
-    given = sorted(
-        [said for said in conversations if said.of_model and said.input], key=lambda said: said.start_ns or 0
-    )
+    """Whether a model was given something, its answer is not recorded, and no model was shown more later."""
+    given = [said for said in conversations if said.of_model and said.input]
+    given.sort(key=lambda said: said.start_ns or 0)
     longest = 0
     for said in reversed(given):
         is_open = all([_is_blank(each) for each in said.output]) and said.input[-1].writer != "model"
         if is_open and id(said) in silent and len(said.input) >= longest:
             return True
-        longest = max(longest, len(said.input))
+        longest = longest if any([each.is_mute for each in said.input]) else max(longest, len(said.input))
     return False
 
 
 def _is_blank(answer: Exchange) -> bool:
-    return not (answer.calls or answer.results or answer.message.get("finish_reason")) and answer.is_blank
+    is_told = answer.calls or answer.results or answer.message.get("finish_reason") or not answer.is_blank
+    return answer.is_mute or not is_told
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:
