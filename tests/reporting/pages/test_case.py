@@ -331,6 +331,19 @@ def test_very_many_calls_are_paged_and_links_lead_to_the_right_page() -> None:
     assert case_page(many, "8f2c", Links(), calls_page=999).calls_page == 100
 
 
+def test_a_page_of_very_many_calls_stays_small_whatever_they_and_the_model_say() -> None:
+    calls = [
+        made(f"tool_{place}", place, place + 1, args={"note": "x" * 5_000}, output={"text": "y" * 5_000})
+        for place in range(1_000)
+    ]
+    messages = [said("model", "I go on. " * 500, place, start_ns=place, end_ns=place + 1) for place in range(1_000)]
+    trajectory = Trajectory(calls=tuple(calls), messages=tuple(messages))
+
+    page = case_html(case_page(result("a", trajectory=trajectory), "8f2c", Links()), Links())
+
+    assert len(page.encode()) < 300_000
+
+
 def test_an_agent_that_broke_has_its_error_traceback_and_what_it_printed() -> None:
     outcome = Outcome(seconds=1.0, cause="raised", error="KeyError: 'x'", traceback="Traceback\n  line", stdout="hello")
 

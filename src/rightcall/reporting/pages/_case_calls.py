@@ -161,19 +161,28 @@ class BarView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """When the first thing began, and how long everything took, in nanoseconds."""
+    """When the first thing began, how long everything took, in nanoseconds, and whether bars are drawn."""
 
     begin: int = 0
     length: int = 1
+    is_drawn: bool = True
+
+    @property
+    def text(self) -> str:
+        """How long everything took, in words; empty where nothing is drawn."""
+        return duration_text(self.length) if self.is_drawn and self.length > 1 else ""
 
 
-def scale_of(calls: Sequence[ToolCall], messages: Sequence[Message] = ()) -> Scale:
-    """Return the scale on which all calls and messages are drawn. Clocks may run backwards."""
+def scale_of(calls: Sequence[ToolCall], messages: Sequence[Message] = (), most: int = 0) -> Scale:
+    """Return the scale on which all calls and messages are drawn. Clocks may run backwards.
+
+    Of more calls than `most`, if that is given, each bar would be a dot: none is drawn.
+    """
     timed: list[ToolCall | Message] = [*calls, *messages]
     starts = [each.start_ns for each in timed if each.start_ns is not None]
     ends = [each.end_ns for each in timed if each.end_ns is not None]
     begin, end = min(starts, default=0), max([*ends, *starts], default=0)
-    return Scale(begin, max(1, end - begin))
+    return Scale(begin, max(1, end - begin), not most or len(calls) <= most)
 
 
 def bars_of(calls: Sequence[ToolCall], numbers: range, scale: Scale) -> dict[int, BarView]:
@@ -197,9 +206,9 @@ def _extent(start_ns: int, end_ns: int | None, scale: Scale) -> tuple[float, flo
     """Return where a bar begins, how wide it is, and how long that took, in words."""
     left = min(WIDTH - _NARROWEST, WIDTH * (start_ns - scale.begin) / scale.length)
     if end_ns is None:
-        return left, float(_NARROWEST), ""
+        return left, float(_NARROWEST) if scale.is_drawn else 0.0, ""
     width = min(WIDTH - left, max(float(_NARROWEST), WIDTH * (end_ns - start_ns) / scale.length))
-    return left, width, duration_text(end_ns - start_ns)
+    return left, width if scale.is_drawn else 0.0, duration_text(end_ns - start_ns)
 
 
 def _facts(call: ToolCall, begin: int | None) -> tuple[tuple[str, str], ...]:

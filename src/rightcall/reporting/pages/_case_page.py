@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rightcall.reporting.reports import duration_text, seconds_text
+from rightcall.reporting.reports import seconds_text
 from rightcall.values.results import CaseResult, Code, Verdict, call_text
 from rightcall.values.trajectory import Message, ToolCall, Trajectory
 
@@ -29,7 +29,7 @@ from ._templates import Crumb, Links, ShownText, case_key, render, shown_text
 from ._timeline import Material, RuleView, first_problem_page, rule_views, timeline_of
 from ._timeline_items import TimelineItem, money
 
-# 10,000 calls of 300 characters make pages of 250 kB with it.
+# Calls and messages of any length make pages of less than 300 kB with it.
 CALLS_A_PAGE = 100
 _BRIEF_CALLS = 40
 _BRIEF_STEPS = 60
@@ -38,8 +38,9 @@ _ID = 400
 _LONG = 20_000
 _DEEPEST = 12
 _TEXT = 2_000
-_TEXT_OF_MANY = 600
+_TEXT_OF_MANY = 300
 """Characters of a value where a case has more calls than a page: the page stays small whatever they hold."""
+_MESSAGE_OF_MANY = 200
 
 
 class Neighbours(msgspec.Struct, frozen=True):
@@ -237,7 +238,7 @@ def _with_timeline(page: CasePage, result: CaseResult, number: int) -> CasePage:
         rules=rule_views(result),
         is_timed=any([call.start_ns is not None for call in calls])
         or any([each.start_ns is not None for each in said]),
-        length=duration_text(length) if (length := scale_of(calls, said).length) > 1 else "",
+        length=scale_of(calls, said, CALLS_A_PAGE).text,
         tokens=_tokens(result.trajectory),
         cost=_cost(said),
         models=", ".join(dict.fromkeys([each.model for each in said if each.model]))[:_ID],
@@ -250,7 +251,7 @@ def _material(
     calls = result.trajectory.calls if result.trajectory is not None else ()
     said = result.trajectory.messages if result.trajectory is not None else ()
     flows, uses = flows_of(calls, numbers)
-    scale = scale_of(calls, said)
+    scale = scale_of(calls, said, CALLS_A_PAGE)
     here = [each for each in said if numbers.start - 1 <= each.at <= max(numbers.stop, 1)]
     parents = {call.span_id: call.parent_id for call in calls if call.span_id is not None}
     return Material(
@@ -258,6 +259,7 @@ def _material(
         views={view.number: view for view in made},
         bars=bars_of(calls, numbers, scale),
         said=[(each, message_bar(each, scale), _depth(each.parent_id, parents)) for each in here],
+        message_text=_MESSAGE_OF_MANY if len(calls) > CALLS_A_PAGE else None,
         evaluations=evaluations,
         flows=flows,
         uses=uses,

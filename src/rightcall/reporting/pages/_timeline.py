@@ -54,6 +54,8 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     bars: Mapping[int, BarView]
     said: Sequence[tuple[Message, BarView | None, int]]
     """The messages, each with its bar, and how many calls it was said in."""
+    message_text: int | None
+    """How many characters of a message are shown, without all of them below; `None` where there are few."""
     evaluations: Sequence[EvaluationView]
     flows: Mapping[int, tuple[Flow, ...]]
     uses: Mapping[int, tuple[int, ...]]
@@ -117,7 +119,7 @@ def _said_in(
         known = message.turn if message.turn is not None else of_call.get(message.at, last)
         is_here = material.first - 1 <= message.at < material.end - 1 or (message.at >= size < material.end)
         if min(known, last) == turn.number and is_here and len(found) < _MOST_SAID:
-            found.append((message.at, message_item(message, bar, depth)))
+            found.append((message.at, message_item(message, bar, depth, material.message_text)))
     return found
 
 

@@ -93,11 +93,11 @@ def agreements(args: Mapping[str, Any] | None, changes: Sequence[Change], expect
     return tuple(found)
 
 
-def message_item(message: Message, bar: BarView | None, depth: int) -> TimelineItem:
-    """Return the row of a message."""
+def message_item(message: Message, bar: BarView | None, depth: int, most: int | None = None) -> TimelineItem:
+    """Return the row of a message, with at most so many of its characters if a number is given."""
     text = None
     if message.text:
-        text = shown_text(message.text, _TEXT, whole=True)
+        text = shown_text(message.text, most or _TEXT, whole=most is None)
         if message.left_out:
             text = msgspec.structs.replace(text, tail=f"{text.tail} … {message.left_out:,} characters were not kept")
     return TimelineItem(
