@@ -35,8 +35,10 @@ _LOAD_SECONDS = 60.0
 _MOST_FAILED_STARTS = 3
 _MANY_JOBS = 100
 """From this many jobs on, all processes are worth their start, however fast the agent turns out to be."""
-_ALONE_SECONDS = 0.1
-"""Seconds that the first process has for all jobs. Another one takes 0.12 s of CPU to start, and would be too late."""
+_ALONE_SECONDS = 0.25
+_QUICK_SECONDS = 0.05
+"""So long the first process works alone, as long as no job takes longer than this: another process takes 0.12 s of CPU
+to start, and a few quick jobs are done before it is ready."""
 
 
 def run(plan: RunPlan, options: RunOptions, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -108,10 +110,16 @@ class _Supervisor:
         self._stop_idle()
         while len(pool.workers) < self._processes and len(self._solo_jobs) > pool.idle_solo_workers():
             pool.start(is_solo=True)
-        if pool.workers and monotonic() < self._alone_until:
+        if pool.workers and self._is_quick():
             return
         while len(pool.workers) < self._processes and self._pending > pool.free_slots(self._concurrency):
             pool.start(is_solo=False)
+
+    def _is_quick(self) -> bool:
+        """Whether the first process may have done all jobs before another one is ready."""
+        now = monotonic()
+        jobs = [job for worker in self._pool.workers for job in worker.running.values()]
+        return now < self._alone_until and all([now - job.started < _QUICK_SECONDS for job in jobs])
 
     def _stop_idle(self) -> None:
         """Stop workers that have had their job, were altered, or have nothing left to do."""
