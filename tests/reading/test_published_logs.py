@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -357,6 +358,10 @@ READ |= {
         ],
         [["Refund order 7.", f"turn-1 {FOUND}"], ["Hello.", "Hi."], ["Go.", f"turn-1 {FOUND}"]],
     ),
+    "rows of the steps of one run": (
+        [LINES, *[{"step": at, "prompt": "a", "tool_calls": [_function(str(at), "find")]} for at in (1, 2)]],
+        [["None find() = None", "None find() = None"]],
+    ),
     "rows of cases below a key": (
         {"results": [{"input": "a", "tool_calls": [{"name": each, "args": {}}]} for each in ("find", "refund")]},
         [["a", "turn-1 find() = None"], ["a", "turn-1 refund() = None"]],
@@ -457,6 +462,20 @@ def test_a_published_log_that_does_not_show_its_calls_says_so(name: str) -> None
         return
 
     assert [each.calls_recorded for each in trajectories] == [False] * len(trajectories)
+
+
+def test_conversations_in_parquet_are_read_without_the_nulls_that_arrow_adds() -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    asked = {**ASKS, "tool_calls": [{"id": "c1", "name": "find", "arguments": {"order": 7}}]}
+    other = {**ASKS, "tool_calls": [{"id": "c1", "name": "refund", "arguments": {"amount": 20}}]}
+    file = io.BytesIO()
+    rows = [{"id": 1, "messages": [ASKED, asked, GIVES, SAYS]}, {"id": 2, "messages": [ASKED, other, GIVES, SAYS]}]
+    parquet.write_table(pa.Table.from_pylist(rows), file)
+
+    refunded = ["Refund order 7.", "turn-1 refund(amount=20) = ok", "Done."]
+    assert [_told(each) for each in read(file.getvalue())] == [*_PLAIN, refunded]
 
 
 def _source(log: Any) -> Any:

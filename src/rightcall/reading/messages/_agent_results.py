@@ -141,13 +141,15 @@ _QUESTIONS = ("input", "prompt", "question", "query", "instruction", "user_query
 _ANSWERS = ("output", "response", "answer", "completion", "prediction", "final_answer", "final_output")
 _CALLS = ("tool_calls", "function_calls", "toolCalls")
 _SPOKEN = frozenset({"role", "type", "messages", "content", "author", "source", "from"})
+_STEPS_OF = frozenset({"step", "step_number", "turn", "run_id", "session_id", "conversation_id", "thread_id"})
+"""Keys of a row that is one step among others of a run."""
 
 
 def is_case_row(document: Any) -> bool:
     """Whether a document is a row of a case: a question, and the calls that the agent made."""
     held = plain(document)
     asks = isinstance(_found(held, *_QUESTIONS), str)
-    return asks and _SPOKEN.isdisjoint(held) and isinstance(_found(held, *_CALLS), list)
+    return asks and (_SPOKEN | _STEPS_OF).isdisjoint(held) and isinstance(_found(held, *_CALLS), list)
 
 
 def case_logs(row: dict[str, Any]) -> list[Log]:
