@@ -19,13 +19,14 @@ from rightcall.reading.runs._grouping import (
     _around_others,
     _has,
     _holds,
+    _is_known,
     _leaf_calls,
     is_at_work,
     whole_runs,
 )
 from rightcall.reading.runs._span_calls import read_span
 from rightcall.reading.runs._span_tree import ReadSpan
-from rightcall.reading.spans import Span
+from rightcall.reading.spans import NOTHING, Span
 from rightcall.values.trajectory import Trajectory
 
 ELSEWHERE = "00f067aa0ba902b7"
@@ -385,3 +386,9 @@ def test_traces_of_one_conversation_are_one_run_in_the_order_of_their_begin() ->
     assert runs("file", *spans) == [["a", "b", "c"]]
     assert runs("auto", said("a", "1", 1, key, ""), said("b", "2", 2, key, "")) == [["a"], ["b"]]
     assert runs("auto", said("a", "1", 1, key, 3), said("b", "2", 2, key, 3)) == [["a"], ["b"]]
+
+
+def test_a_question_is_compared_with_a_call_where_both_are_known() -> None:
+    pairs = [("a", "b"), (NOTHING, "b"), (None, "b"), ("a", None), (NOTHING, None)]
+
+    assert [_is_known(held, said) for held, said in pairs] == [True, False, False, False, False]

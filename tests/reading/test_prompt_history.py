@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rightcall.reading import read, read_messages
-from rightcall.reading.messages._prompt_history import _KnownPrompt, _remember
+from rightcall.reading.messages import exchanges_of
+from rightcall.reading.messages._prompt_history import PromptHistory, _KnownPrompt, _remember
 from rightcall.values.trajectory import Trajectory
 
 from .talks import ANSWERED, ASKED, MADE, asks_for, chat, gives, of_turn, says, spans_of_turn
@@ -109,3 +110,12 @@ def test_as_many_prompts_are_remembered_as_are_compared() -> None:
     assert [prompt.texts for prompt in known[-2:]] == [("68",), ("69", "70")]
     _remember(_KnownPrompt(("68", "69"), (1, 1)), known)
     assert known[-3].texts == ("68",)
+
+
+def test_a_context_is_known_once_a_prompt_of_it_was_seen_with_or_without_words() -> None:
+    history = PromptHistory()
+    for context, message in ((None, says("user", "Go.")), ("inner", says("assistant", "Gone."))):
+        assert history.is_known(context) is False
+        history.turns_of(exchanges_of([message]), 0, context, answer=[])
+        assert history.is_known(context) is True
+    assert history.is_known("another") is False

@@ -205,3 +205,7 @@ def test_how_much_branches_differ() -> None:
 def test_repeats_that_notice_a_drop() -> None:
     assert [repeats_needed(20, drop, 0.09) for drop in (0.20, 0.10, 0.05, 0.02)] == [2, 6, 23, 140]
     assert [repeats_needed_against(20, drop, 20, 0.09) for drop in (0.20, 0.10, 0.05, 0.02)] == [1, 4, 26, None]
+
+
+def test_two_cases_are_enough_for_an_interval_of_their_mean() -> None:
+    assert all_of_k_interval([Trials(4, 5), Trials(5, 5)], 1, 0.5) == near(0.8, 1.0)
