@@ -6,10 +6,8 @@ from .connected import PULL
 
 _CHAINS = "spans that say nothing are chains by what MLflow adds, so the run begins with them"
 _LOGFIRE = "MLflow repeats Logfire's messages in attributes of its own; with them ids, groups and turns are known"
-_AGENTS = "the prompts that MLflow repeats in attributes of its own name the agents of calls"
 _MLFLOW_FORMS = (PULL, "traces/batchGet", "traces/get", "Trace.to_json()")
 _MLFLOW = {
-    "langgraph-openinference/nested-0.1.29": _AGENTS,
     "mlflow-langgraph/nested-semconv": _CHAINS,
     "openai-agents-logfire/trip-chat": _LOGFIRE,
 }

@@ -253,19 +253,10 @@ def read_error(record: CallRecord, convention: Convention, span: Span, events: I
     if not (span.failed or exceptions or kind or flagged or record.failed):
         return
     record.failed = True
-    candidates = [_exception_text(exception) for exception in reversed(exceptions)]
+    candidates = [exception.get("exception.message") for exception in reversed(exceptions)]
     candidates += [record.error, *(_message_in(attributes.get(key)) for key in convention.message), span.description]
     candidates += [record.output, kind, *(exception.get("exception.type") for exception in exceptions)]
     record.error = next((text for text in candidates if _is_message(text)), None)
-
-
-def _exception_text(exception: Mapping[str, Any]) -> Any:
-    """Return the message of an exception after its type: that of a `KeyError` is only the key."""
-    message, kind = exception.get("exception.message"), exception.get("exception.type")
-    name = kind.rpartition(".")[2] if isinstance(kind, str) else ""
-    if not name or not isinstance(message, str) or not _is_message(message) or message.startswith((name, str(kind))):
-        return message
-    return f"{name}: {message}"
 
 
 def _message_in(held: Any) -> Any:
