@@ -44,9 +44,9 @@ def unknown_step(step: Mapping[str, Any], count: int) -> str:
         return told or "a call of a step that cannot be read"
     if step.get("observations"):
         return "a step without a call, in which something was observed"
-    # A step and the message in it always have a list of calls, or null.
+    # A step and the message in it always have a list of calls, or null. Of a step that raised, the message has them.
     holders = [step, output] if isinstance(output, dict) and step.get("tool_calls") is None else [step]
-    is_lost = not all(["tool_calls" in holder for holder in holders])
+    is_lost = "model_output_message" not in step or not all(["tool_calls" in holder for holder in holders])
     is_done = bool(step.get("error")) or step.get("action_output") is not None
     return "a step without its calls, in which something was done" if is_lost and is_done else ""
 
