@@ -41,13 +41,9 @@ _SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS
 
 
 def is_aside(message: Mapping[str, Any]) -> bool:
-    """Whether a message is no part of the run, or of another one.
-
-    It shows the model how to work (SWE-agent), is from a run before (Agno), or a fragment of what follows (ADK).
-    """
+    """Whether a message shows the model how to work (SWE-agent), or is a fragment of the one that follows (ADK)."""
     is_fragment = message.get("partial") is True and "author" in message
-    is_other = message.get("is_demo") is True or message.get("from_history") is True
-    return is_other or is_fragment or message.get("type") in _FRAGMENTS
+    return message.get("is_demo") is True or is_fragment or message.get("type") in _FRAGMENTS
 
 
 def is_refused(message: Mapping[str, Any], result: CallRecord) -> bool:
