@@ -113,7 +113,7 @@ def test_json_has_everything_on_one_line_for_each_trajectory(tmp_path: Path) -> 
         "charge_card",
         "charge_card",
     ]
-    assert second["calls"][4]["error"] == "ToolRetryError: card declined"
+    assert second["calls"][4]["error"] == "card declined"
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
