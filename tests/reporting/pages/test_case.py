@@ -508,7 +508,8 @@ def trip(tmp_path: Path, *calls: ToolCall) -> CasePage:
 
 PLAN = made("plan", 0, 900, args={"city": "Oslo"}, span_id="p")
 FLIGHTS = made("search_flights", 100, 200, args={"to": "OSL"}, parent_id="p", agent="planner")
-HOTELS = made("search_hotels", 100, 300, args={"near": "castle", "limit": 3, "page": 1}, parent_id="p", agent="planner")
+ASKED = {"near": "castle", "limit": 3, "page": 1, "it": 3}
+HOTELS = made("search_hotels", 100, 300, args=ASKED, parent_id="p", agent="planner")
 
 
 def test_arguments_that_agree_stand_beside_those_that_differ(tmp_path: Path) -> None:
@@ -519,6 +520,7 @@ def test_arguments_that_agree_stand_beside_those_that_differ(tmp_path: Path) -> 
     assert [(each.name, each.expected, each.actual) for each in wrong.agreed] == [
         ("limit", "as expected", "3"),
         ("page", "any", "1"),
+        ("it", "any", "3"),  # not the end of `limit`
     ]
     text = Seen(case_html(page, Links())).text
     assert "(near=" not in text[text.index("argumentexpectedactual") :].partition("details")[0]

@@ -86,15 +86,16 @@ def agreements(args: Mapping[str, Any] | None, changes: Sequence[Change], expect
     for name, value in list((args or {}).items())[:_MOST_AGREED]:
         if name in differ:
             continue
-        word = "as expected" if f"{name}=" in expected or not is_whole else "any"
-        written = value_text(value, _VALUE_WIDTH)
-        same = f"{name}={written}" in expected
-        found.append(Agreement(str(name)[:80], written if same else word, value_text(value, 80)))
+        # Whole arguments only: `id=1` is also in `uid=12`.
+        starts, written = (f"({name}=", f", {name}="), value_text(value, _VALUE_WIDTH)
+        is_same = any([f"{start}{written}{end}" in expected for start in starts for end in (",", ")")])
+        word = "as expected" if not is_whole or any([start in expected for start in starts]) else "any"
+        found.append(Agreement(str(name)[:80], written if is_same else word, value_text(value, 80)))
     return tuple(found)
 
 
 def message_item(message: Message, bar: BarView | None, depth: int, most: int | None = None) -> TimelineItem:
-    """Return the row of a message, with at most so many of its characters if a number is given."""
+    """Return the row of a message, cut to `most` characters unless that is None."""
     text = None
     if message.text:
         text = shown_text(message.text, most or _TEXT, whole=most is None)
