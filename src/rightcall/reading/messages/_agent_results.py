@@ -260,7 +260,7 @@ def _turned(message: Any) -> Any:
 
 
 def _asks(message: Any) -> bool:
-    """Whether a message asks for calls: it has the role of the assistant, whoever wrote it."""
+    """Whether a message asks for tool calls. Its role is then `assistant`, whichever agent wrote it."""
     return bool(message.get("tool_calls") or message.get("function_call"))
 
 
