@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tests.builders import call, judge
 from tests.sampling import examples
+from tests.walls import for_each
 
 from rightcall import EvaluationResult, ToolCall, ToolTrajectoryEvaluator, Trajectory
 from rightcall.errors import CriteriaError, shown
@@ -177,6 +178,114 @@ def test_turns_take_groups() -> None:
     assert judge("tool-trajectory", made, criteria).score == 2 / 3
 
 
+TURNS = {"expected_turns": [[{"any_order": ["a", "b"]}], [{"one_of": ["c", "d"]}]]}
+
+
+@for_each(
+    ("made", "turns", "verdict", "bounds"),
+    [
+        ("abc", (0, None, 1), "not_measured", "between 0.5 and 1"),
+        ("abx", (0, None, 1), "failed", "between 0.1667 and 0.5"),
+        ("abc" * 4, (None,) * 12, "not_measured", "between 0 and 1"),
+        ("abz" * 4, (None,) * 12, "failed", "between 0 and 0.5"),
+        ("abcxxxxxxx", (0, 0, 1, *[None] * 7), "not_measured", "between 0.03858 and 1"),
+    ],
+)
+def test_calls_of_unknown_turns_leave_open_what_their_turns_take(
+    made: str, turns: tuple[int | None, ...], verdict: str, bounds: str
+) -> None:
+    calls = [ToolCall(name, {}, None, turn=turn) for name, turn in zip(made, turns, strict=True)]
+
+    result = judge("tool-trajectory", calls, TURNS, partial_credit=True)
+
+    assert (result.verdict, [finding.code for finding in result.findings]) == (verdict, ["RC301"])
+    assert bounds in " ".join(result.warnings)
+
+
+LONG = "abcdefghi"  # so many calls in an unknown order are not tried in each of them
+
+
+@for_each(
+    ("made", "steps", "config", "verdict", "bounds"),
+    [
+        (LONG, [{"any_order": [*LONG]}], {}, "not_measured", "between 0 and 1"),
+        (LONG, [{"any_order": [*LONG]}], {"partial_credit": True}, "not_measured", "between 0.05882 and 1"),
+        (LONG, [{"any_order": [*LONG]}], {"partial_credit": "f1"}, "not_measured", "between 0.1111 and 1"),
+        (
+            LONG,
+            ["a", {"any_order": [*LONG[1:]]}],
+            {"match": "in_order", "partial_credit": True},
+            "not_measured",
+            "between 0.1111 and 1",
+        ),
+        (
+            LONG,
+            ["a", {"repeat": "b"}, *LONG[2:]],
+            {"match": "in_order", "partial_credit": True},
+            "not_measured",
+            "between 0.1111 and 1",
+        ),
+        (LONG[:-1] + "x", [{"any_order": [*LONG]}], {"partial_credit": True}, "failed", "between 0.05882 and 0.8889"),
+        (LONG, [{"any_order": ["x", "y"]}], {"match": "in_order"}, "failed", ""),
+        (LONG, [{"optional": "x"}, {"repeat": "a"}], {"match": "in_order"}, "passed", ""),
+        (
+            LONG,
+            [{"a": {"n": {"$bind": "n"}}}, {"b": {"n": {"$ref": "n"}}}],
+            {"match": "in_order", "partial_credit": True},
+            "not_measured",
+            "between 0 and 1",
+        ),
+    ],
+)
+def test_calls_in_an_unknown_order_that_are_too_many_to_try_have_bounds_that_hold(
+    made: str, steps: list[Any], config: dict[str, Any], verdict: str, bounds: str
+) -> None:
+    result = path(
+        Trajectory(calls=tuple([call(name, n=1) for name in made]), unordered=((0, len(made)),)), steps, **config
+    )
+
+    assert result.verdict == verdict
+    assert bounds in " ".join(result.warnings)
+
+
+@for_each(
+    ("agents", "steps", "config", "verdict"),
+    [
+        ("1" * 9, [{"any_order": ["a", "b"]}], {"match": "in_order"}, "passed"),
+        ("1?" + "1" * 7, [{"any_order": ["a", "b"]}], {"match": "in_order"}, "not_measured"),
+        ("11" + "?" * 12, [{"any_order": ["a", "b"]}], {"match": "in_order"}, "passed"),
+        ("11" + "?" * 12, [{"any_order": ["a", "b"]}], {}, "not_measured"),
+        ("12" + "?" * 12, [{"any_order": ["a", "b"]}], {"match": "in_order"}, "failed"),
+        ("?" * 14, [{"any_order": ["a", "b"]}], {"match": "in_order"}, "not_measured"),
+    ],
+)
+def test_calls_of_unknown_agents_count_for_a_group_as_far_as_they_may(
+    agents: str, steps: list[Any], config: dict[str, Any], verdict: str
+) -> None:
+    made = [
+        ToolCall(name, {}, None, agent=None if agent == "?" else agent)
+        for name, agent in zip("ab" + "x" * 12, agents, strict=False)
+    ]
+    criteria = {"expected": steps, "agent": "1"}
+
+    assert judge("tool-trajectory", made, criteria, match_type=config.get("match", "exact")).verdict == verdict
+
+
+@for_each(
+    ("match", "made", "verdict"),
+    [
+        ("exact", "ab", "not_measured"),
+        ("exact", "a", "not_measured"),
+        ("in_order", "ab", "passed"),
+        ("in_order", "a", "not_measured"),
+    ],
+)
+def test_calls_that_may_be_missing_may_be_those_of_a_group(match: str, made: str, verdict: str) -> None:
+    trajectory = Trajectory(calls=tuple(map(call, made)), calls_recorded=False)
+
+    assert path(trajectory, [{"any_order": ["a", "b"]}], match).verdict == verdict
+
+
 def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
     evaluator = ToolTrajectoryEvaluator(limits=Limits(alignment_steps=500))
     steps = [{"any_order": [["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"]]}]
@@ -320,6 +429,14 @@ def test_a_name_stands_for_one_value_and_the_best_one_counts() -> None:
     )
 
 
+def test_a_name_whose_one_value_fails_for_sure_may_have_another_that_is_open() -> None:
+    steps = [{"hold": {"seat": {"$bind": "s"}}}, {"name": "pay", "args": {"seat": {"$ref": "s"}}, "agent": "till"}]
+    made = [call("hold", seat="1A"), call("hold", seat="2B"), call("pay", seat="2B")]
+
+    assert path(made, steps, "in_order").verdict == "not_measured"
+    assert path(made[:2], steps, "in_order").verdict == "failed"
+
+
 def test_a_value_that_no_output_has_is_made_up() -> None:
     made = [ToolCall("search", {}, {"flights": [{"id": "TP2"}]}), ToolCall("book", {"id": "TP9"}, None)]
     steps = ["search", {"book": {"id": {"$from": {"call": "search", "output": "$.flights[*].id"}}}}]
@@ -379,6 +496,12 @@ def nested(depth: int) -> Any:
     [
         ({"any_ordr": ["a"]}, "unknown word 'any_ordr'; did you mean 'any_order'?", (0, "any_ordr")),
         ({"any_order": ["a"], "optional": "b"}, "put one into the other: {any_order: {optional: …}}", (0,)),
+        (
+            {"any_order": ["a"], "optional": "b", "repeat": "c"},
+            "'any_order' and 'optional' in one step; put one into the other: {any_order: {optional: …}}",
+            (0,),
+        ),
+        ({"hold": {"seat": {"$bind": "s"}}}, "expected[0].args: $bind 's' is never used", ()),
         ({"any_order": []}, "expected[0].any_order is empty", (0, "any_order")),
         ({"any_order": "a"}, "any_order takes a list of steps, not 'a'", (0, "any_order")),
         ({"one_of": ["a", []]}, "expected[0].one_of[1] is empty", (0, "one_of", 1)),

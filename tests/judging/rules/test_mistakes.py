@@ -81,6 +81,13 @@ MISTAKES: list[tuple[str, Any, tuple[str | int, ...], str]] = [
         ("rules", 0, "call"),
         "a list of calls means any of them",
     ),
+    (
+        "an object for a name",
+        [{"call": {"name": {"a": 1}, "status": "ok"}, "at_most": 1}],
+        ("rules", 0, "call"),
+        "'name' is the name of a tool, a text",
+    ),
+    ("a matcher for a call", [{"call": {"$in": ["a"]}, "at_most": 1}], ("rules", 0, "call"), "'$in' is a matcher"),
     ("a word of calls", [{"call": {"one_of": ["a"]}, "at_most": 1}], ("rules", 0, "call"), "means any of them: [a, b]"),
     ("arguments that are none", [{"call": {"pay": 3}, "at_most": 1}], ("rules", 0, "call", "pay"), "are an object"),
     (
@@ -123,6 +130,14 @@ def test_keys_may_be_written_in_camel_case() -> None:
     criteria = CallRules().criteria({"rules": [{"call": "pay", "onlyAfter": "confirm", "mustApply": True}]})
 
     assert criteria.rules[0].must_apply
+
+
+def test_a_tool_may_be_called_like_a_part_of_a_call_or_a_word_of_calls() -> None:
+    rules = [{"call": {"name": {"first": "Ann"}}, "at_most": 0}, {"call": {"repeat": {"times": 2}}, "at_most": 0}]
+
+    read = CallRules().criteria({"rules": rules}).rules
+
+    assert [call.name for rule in read for call in rule.call or ()] == ["name", "repeat"]
 
 
 def test_a_tool_that_is_expected_cannot_be_ignored() -> None:

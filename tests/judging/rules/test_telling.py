@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from tests.builders import judge
+from tests.walls import for_each
 
 from rightcall import ToolCall
 from rightcall.values.results import RulesJustification
@@ -133,6 +134,25 @@ def test_of_many_calls_the_first_are_named() -> None:
 
     assert isinstance(result.details, RulesJustification)
     assert result.details.rules[0].rule == "`tool_0`, `tool_1`, `tool_2` or 6 more never"
+
+
+@for_each(
+    ("rule", "status", "note"),
+    [
+        (PAY, "holds", ""),
+        ({"call": "pay", "never_after": "confirm"}, "broken", ""),
+        ({"call": "pay", "never_after": "x"}, "never_applied", "no `x` was called"),
+        ({"call": "a", "never_with": "b"}, "never_applied", "neither `a` nor `b` was called"),
+        ({"call": "a", "followed_by": "b"}, "never_applied", "no `a` was called"),
+        ({"call": "a", "at_most": 1, "after": "b"}, "never_applied", "no `b` was called"),
+        ({"call": "a", "followed_by": "b", "must_apply": True}, "broken", "no `a` was called"),
+    ],
+)
+def test_a_rule_that_never_applied_says_which_call_was_not_made(rule: dict[str, Any], status: str, note: str) -> None:
+    result = judge("call-rules", ["confirm", "pay"], {"rules": [rule]})
+
+    assert isinstance(result.details, RulesJustification)
+    assert [(check.status, check.note) for check in result.details.rules] == [(status, note)]
 
 
 UNKNOWN: list[tuple[dict[str, Any], list[Any], str]] = [

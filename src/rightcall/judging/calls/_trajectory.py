@@ -359,8 +359,7 @@ class TrajectoryAccount(msgspec.Struct):
 
     def _limits(self) -> Limits:
         """The limits of one turn: all turns together have the room of one result."""
-        room = self.limits.explanation_bytes // len(self.turns)
-        return self.limits if len(self.turns) == 1 else replace(self.limits, explanation_bytes=room)
+        return replace(self.limits, explanation_bytes=self.limits.explanation_bytes // len(self.turns))
 
     def justify(self) -> Justification:
         """The rule that was applied, and the result of each turn."""

@@ -61,7 +61,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
         reasons = Reasons(self.stage, rule)
         told = [
             Finding("RC116", reasons.sentence(breach, place), actual=self._named([breach]), path=path, why=why)
-            for place, breach in enumerate(ruling.breaches[: _MOST_FINDINGS + 1])
+            for place, breach in enumerate(ruling.breaches[:_MOST_FINDINGS])
         ]
         # Every breach is counted, though only the first ones are told.
         return told + told[-1:] * (len(ruling.breaches) - len(told))
