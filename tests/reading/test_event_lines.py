@@ -38,7 +38,8 @@ def short(message: Any) -> Any:
     if held.get("type") == "tool_use":
         return "call", held["id"], held["name"], held["input"]
     if held.get("type") == "tool_result":
-        return ("failed" if held["is_error"] else "result"), held["tool_use_id"], held["content"]
+        told = "error" if "error" in held else "failed" if held["is_error"] else "result"
+        return told, held["tool_use_id"], held.get("error", held["content"])
     if held.get("type") == "user.tool_confirmation":
         return "refused", held["tool_use_id"], held["deny_message"]
     return (held["role"], held["content"]) if held.keys() == {"role", "content"} else message
@@ -99,7 +100,7 @@ LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
     (
         lines.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", error={"message": "no"}, success=False),
-        [("failed", "1", "no")],
+        [("error", "1", "no")],
     ),
     (lines.copilot_logs, copilot("hook.start"), []),
     (lines.copilot_logs, copilot("odd"), [copilot("odd")]),
@@ -143,7 +144,7 @@ LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
         langchain("on_tool_end", output={"content": "no", "status": "error"}),
         [("failed", "1", "no")],
     ),
-    (lines.langchain_logs, langchain("on_tool_error", error="no"), [("failed", "1", "no")]),
+    (lines.langchain_logs, langchain("on_tool_error", error="no"), [("error", "1", "no")]),
     (lines.langchain_logs, langchain("on_chat_model_end", output={"content": "Gone."}), [{"content": "Gone."}]),
     (lines.langchain_logs, langchain("on_chat_model_end"), [langchain("on_chat_model_end")]),
     (lines.langchain_logs, langchain("on_chain_end"), []),
@@ -156,7 +157,7 @@ LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
     (
         lines.inspect_event_logs,
         {"event": "tool", "id": "1", "function": "look", "arguments": {}, "error": {"message": "no"}},
-        [("call", "1", "look", {}), ("failed", "1", "no")],
+        [("call", "1", "look", {}), ("error", "1", "no")],
     ),
     (lines.inspect_event_logs, {"event": "tool", "id": "1", "function": "look", "pending": True}, []),
     (lines.inspect_event_logs, {"event": "odd"}, []),
@@ -674,7 +675,7 @@ def test_events_of_openhands_are_read_message_by_message() -> None:
     assert sdk("ObservationEvent", observation={"kind": "k", "x": 1, "is_error": 1}) == [
         ("result", "1", {"x": 1, "is_error": 1})
     ]
-    assert sdk("AgentErrorEvent", error="no") == [("failed", "1", "no")]
+    assert sdk("AgentErrorEvent", error="no") == [("error", "1", "no")]
     assert sdk("UserRejectObservation", rejection_reason="no") == [("refused", "1", "no")]
     assert sdk("PauseEvent") == []
     assert len(sdk("OddEvent")) == 1
@@ -705,7 +706,7 @@ def test_samples_of_inspect_and_simulations_of_tau2_tell_their_case_and_score() 
         ("call", "1", "look", {}),
         ("result", "1", "ok"),
         ("call", "1", "look", {}),
-        ("failed", "1", "no"),
+        ("error", "1", "no"),
         ODD,
     ]
     [failed] = inspect_logs({"samples": [{"messages": [{"role": "tool", "tool_error": "no"}]}]})
@@ -836,7 +837,7 @@ RAN = ("call", "1", "command_execution", {"command": "ls"})
         (
             codex.event_logs,
             done(type="command_execution", command="ls", error={"message": "why"}),
-            [RAN, ("failed", "1", "why")],
+            [RAN, ("error", "1", "why")],
         ),
         (codex.event_logs, done(type="command_execution", command="ls", status="in_progress"), [RAN]),
         (
@@ -904,7 +905,7 @@ RAN = ("call", "1", "command_execution", {"command": "ls"})
         (
             stream_logs,
             {"type": "tool_result", "tool_id": "1", "status": "error", "error": {"message": "no"}},
-            [("failed", "1", "no")],
+            [("error", "1", "no")],
         ),
         (stream_logs, {"type": "init"}, []),
         (stream_logs, 3, [3]),

@@ -686,3 +686,76 @@ def test_the_call_of_smolagents_that_lost_a_word_is_still_a_call_of_a_function()
     [other] = read_one(span(1, attributes), scope="openinference.instrumentation.other").calls
 
     assert (found.args, other.args) == ({"a": 1}, given)
+
+
+RPC = {"jsonrpc": "2.0", "id": 1}
+USES = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "pay", "input": {}}]}
+VERCEL = {"toolCallId": "c1", "toolName": "pay", "input": {}}
+TOOL = {"event": "on_tool_start", "name": "pay", "run_id": "c1", "data": {"input": {}}}
+SDK = {"source": "agent", "tool_name": "pay", "tool_call_id": "c1"}
+ERRORS: dict[str, list[Any]] = {
+    "MCP": [
+        {**RPC, "method": "tools/call", "params": {"name": "pay"}},
+        {**RPC, "error": {"code": -32602, "message": "no"}},
+    ],
+    "Responses, by MCP": [
+        says("?"),
+        {"type": "mcp_call", "id": "c1", "name": "pay", "arguments": "{}", "output": None, "error": "no"},
+    ],
+    "Amp": [
+        USES,
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "toolUseID": "c1", "run": {"status": "error", "error": {"message": "no"}}}
+            ],
+        },
+    ],
+    "Goose": [
+        {
+            "role": "assistant",
+            "content": [{"type": "toolRequest", "id": "c1", "toolCall": {"value": {"name": "pay", "arguments": {}}}}],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "toolResponse", "id": "c1", "toolResult": {"status": "error", "error": "no"}}],
+        },
+    ],
+    "Vercel": [
+        {
+            "role": "assistant",
+            "content": [{"type": "tool-call", **VERCEL}, {"type": "tool-error", "error": "no", **VERCEL}],
+        }
+    ],
+    "OpenCode": [
+        says("?"),
+        {
+            "role": "assistant",
+            "parts": [
+                {
+                    "type": "tool",
+                    "callID": "c1",
+                    "tool": "pay",
+                    "state": {"status": "error", "input": {}, "error": "no"},
+                }
+            ],
+        },
+    ],
+    "LangChain, events": [TOOL, {**TOOL, "event": "on_tool_error", "data": {"error": "no"}}],
+    "OpenHands": [
+        {**SDK, "kind": "ActionEvent", "tool_call": {"arguments": "{}"}},
+        {**SDK, "kind": "AgentErrorEvent", "error": "no"},
+    ],
+    "Inspect": [
+        {"event": "tool", "id": "c1", "function": "pay", "arguments": {}, "result": "", "error": {"message": "no"}}
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_in_a_field_of_its_own_is_not_an_output(name: str) -> None:
+    [made] = read("\n".join([json.dumps(each) for each in ERRORS[name]]).encode())
+
+    assert [(each.name, each.output, each.error, each.unrecorded) for each in made.calls] == [
+        ("pay", None, "no", frozenset())
+    ]

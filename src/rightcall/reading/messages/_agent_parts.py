@@ -145,8 +145,9 @@ AGENT_PARTS = (
         {"type": "tool-output-error", "toolCallId": str},
         "",
         "toolCallId",
-        "errorText",
+        "",
         failure=(("type", None),),
+        message="errorText",
     ),
     call_row(
         "OpenCode",
@@ -157,7 +158,7 @@ AGENT_PARTS = (
         failure=(("state.status", "error"),),
         message="state.error",
         refusal=(("state.status", "pending", UNFINISHED),),
-        output="state.output|state.error",
+        output="state.output",
     ),
     call_row(
         "Goose",
@@ -171,7 +172,7 @@ AGENT_PARTS = (
         {"type": "toolResponse", "toolResult": dict},
         "",
         "id",
-        "toolResult.value.content|toolResult.value|toolResult.error",
+        "toolResult.value.content|toolResult.value",
         failure=(("toolResult.status", "error"), ("toolResult.value.isError", True)),
         message="toolResult.error",
         unwrap=(content_blocks,),
@@ -236,7 +237,7 @@ AGENT_PARTS = (
         {"type": "tool_result", "toolUseID": str, "run": dict},
         "",
         "toolUseID",
-        "run.result|run.error",
+        "run.result",
         failure=(("run.status", "error"),),
         message="run.error.message|run.error",
         refusal=(

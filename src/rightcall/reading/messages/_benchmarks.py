@@ -62,7 +62,7 @@ def _server_call(block: Any) -> list[Any]:
         return [block]
     error = word(block.get("error"))
     made = called(block.get("id"), block.get("name"), block["arguments"])
-    return [made, returned(block.get("id"), error or block.get("result"), bool(error))]
+    return [made, returned(block.get("id"), None if error else block.get("result"), bool(error), error)]
 
 
 def _tool_events(events: list[Any]) -> list[Any]:
@@ -72,7 +72,8 @@ def _tool_events(events: list[Any]) -> list[Any]:
         if isinstance(event, dict) and event.get("event") == "tool":
             error = plain(event.get("error")).get("message")
             found.append(called(event.get("id"), event.get("function"), event.get("arguments")))
-            found.append(returned(event.get("id"), error or event.get("result"), error is not None))
+            output = event.get("result") if error is None else None
+            found.append(returned(event.get("id"), output, error is not None, error))
     return found
 
 

@@ -194,7 +194,7 @@ def _of_thread_item(item: dict[str, Any]) -> list[Any]:
         return [made]
     error = plain(item.get("error")).get("message")
     failed = status in _FAILED or error is not None
-    return [made, returned(call_id, error if failed and error else output, failed)]
+    return [made, returned(call_id, None if failed and error else output, failed, error)]
 
 
 def _parts_of(kind: str, item: dict[str, Any]) -> tuple[Any, Any, Any]:

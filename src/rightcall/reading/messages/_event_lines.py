@@ -76,7 +76,7 @@ def _of_copilot(event: dict[str, Any]) -> list[Any]:
         result = plain(data.get("result"))
         error = plain(data.get("error")).get("message")
         output = result.get("content", result.get("detailedContent"))
-        return [returned(data.get("toolCallId"), error if output is None else output, data.get("success") is False)]
+        return [returned(data.get("toolCallId"), output, data.get("success") is False, error)]
     return [] if kind.startswith(_OF_COPILOT) else [event]
 
 
@@ -168,11 +168,12 @@ def _of_langchain(event: dict[str, Any], has_tools: bool) -> list[Any]:
     kind, data, run = event["event"], event["data"], event["run_id"]
     if kind == "on_tool_start":
         return [called(run, event.get("name"), data.get("input"))]
-    if kind in ("on_tool_end", "on_tool_error"):
-        output = data.get("output", data.get("error"))
+    if kind == "on_tool_error":
+        return [returned(run, None, True, data.get("error"))]
+    if kind == "on_tool_end":
+        output = data.get("output")
         message = plain(plain(output).get("kwargs") or output)
-        failed = kind == "on_tool_error" or message.get("status") == "error"
-        return [returned(run, message.get("content", output), failed)]
+        return [returned(run, message.get("content", output), message.get("status") == "error")]
     if kind == "on_chat_model_end":
         answer = plain(data.get("output"))
         if not has_tools:
@@ -201,7 +202,8 @@ def inspect_event_logs(events: list[Any]) -> list[Log]:
             error = plain(event.get("error")).get("message")
             if word(event.get("id")) not in asked:
                 messages.append(called(event.get("id"), event.get("function"), event.get("arguments")))
-            messages.append(returned(event.get("id"), error or event.get("result"), error is not None))
+            output = event.get("result") if error is None else None
+            messages.append(returned(event.get("id"), output, error is not None, error))
         elif not isinstance(kind, str):
             messages.append(event)
     return [Log(messages)]
@@ -301,7 +303,8 @@ def rpc_logs(lines: list[Any]) -> list[Log]:
 
 def _rpc_result(call_id: str, response: dict[str, Any]) -> dict[str, Any]:
     if "error" in response:
-        return returned(call_id, plain(response["error"]).get("message", response["error"]), failed=True)
+        error = plain(response["error"]).get("message", response["error"])
+        return returned(call_id, None, True, error)
     result = plain(response.get("result"))
     return returned(call_id, result.get("content", response.get("result")), failed=result.get("isError") is True)
 

@@ -104,7 +104,7 @@ def stream_logs(events: list[Any]) -> list[Log]:
         elif kind == "tool_result":
             failed = event.get("status") == "error"
             error = plain(event.get("error")).get("message")
-            found.append(returned(event.get("tool_id"), event.get("output", error), failed))
+            found.append(returned(event.get("tool_id"), event.get("output"), failed, error))
         elif kind == "message" and event.get("delta") and _goes_on(found, event):
             found[-1] = said(word(event.get("role")), f"{found[-1].get('content')}{event.get('content')}")
         elif kind not in ("init", "result", "error"):

@@ -44,9 +44,10 @@ def called(call_id: Any, name: Any, args: Any) -> dict[str, Any]:
     return {"type": "tool_use", "id": call_id, "name": name, "input": args}
 
 
-def returned(call_id: Any, output: Any, failed: bool = False) -> dict[str, Any]:
-    """The result of a call."""
-    return {"type": "tool_result", "tool_use_id": call_id, "content": output, "is_error": failed}
+def returned(call_id: Any, output: Any, failed: bool = False, error: Any = None) -> dict[str, Any]:
+    """The result of a call. An error that lies apart from the output is not one: the call gave nothing back."""
+    result = {"type": "tool_result", "tool_use_id": call_id, "content": output, "is_error": failed}
+    return {**result, "error": error} if isinstance(error, str) and error else result
 
 
 def refused(call_id: Any, reason: Any) -> dict[str, Any]:

@@ -152,7 +152,7 @@ def _of_sdk(event: dict[str, Any], kind: str) -> Iterator[Any]:
         output = held.get("content", held.get("output", {key: each for key, each in held.items() if key != "kind"}))
         yield returned(call_id, output, held.get("is_error") is True)
     elif kind == "AgentErrorEvent":
-        yield returned(call_id, event.get("error"), True)
+        yield returned(call_id, None, True, event.get("error"))
     elif kind == "UserRejectObservation":
         yield refused(call_id, event.get("rejection_reason"))
     elif not kind.startswith(_OTHER_EVENTS):

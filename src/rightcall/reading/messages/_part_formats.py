@@ -129,7 +129,7 @@ PARTS = (
         "content",
         # Content of a tool on the server is one object: its result, or an error with a code.
         failure=(("is_error", True), ("content.error_code", None)),
-        message="content.error_code",
+        message="content.error_code|error",
         unwrap=(content_blocks,),
     ),
     result_row(
@@ -181,7 +181,15 @@ PARTS = (
         refusal=(("output.type", "execution-denied", "approval was refused"),),
         unwrap=(lost_type, typed_value),
     ),
-    result_row("Vercel", {"type": "tool-error"}, "toolName", "toolCallId", "error", failure=(("error", None),)),
+    result_row(
+        "Vercel",
+        {"type": "tool-error"},
+        "toolName",
+        "toolCallId",
+        "",
+        failure=(("error", None),),
+        message="error.message|error",
+    ),
     result_row(
         "Pi",
         {"role": "toolResult", "toolCallId": str},

@@ -68,7 +68,7 @@ SERVICE_PARTS = (
         "arguments",
         failure=(("error", None),),
         message="error.message|error",
-        output="output|error",
+        output="output",
     ),
     call_row(
         "OpenAI Responses, by MCP",
