@@ -759,3 +759,12 @@ def test_an_error_in_a_field_of_its_own_is_not_an_output(name: str) -> None:
     assert [(each.name, each.output, each.error, each.unrecorded) for each in made.calls] == [
         ("pay", None, "no", frozenset())
     ]
+
+
+def test_a_result_that_lost_its_type_ends_the_step_before_it() -> None:
+    def used(call_id: str) -> list[dict[str, Any]]:
+        named = {"toolCallId": call_id, "toolName": "pay"}
+        asked = {"role": "assistant", "content": [{"type": "tool-call", "args": {}, **named}]}
+        return [asked, {"role": "tool", "content": [{"result": "ok", **named}]}]
+
+    assert groups(read_messages([says("?"), *used("c1"), *used("c2")])) == ["turn-1", "turn-2"]

@@ -185,6 +185,11 @@ def _rpc(number: int, **held: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, **held}
 
 
+def _chat_call(call_id: str) -> dict[str, Any]:
+    held = {"id": call_id, "name": "find", "args": '{"order": 7}', "output": "ok", "progress": 1}
+    return {"type": "tool_call", "tool_call": held}
+
+
 def _item(kind: str, **held: Any) -> dict[str, Any]:
     return {"type": kind, "item": held}
 
@@ -253,6 +258,39 @@ TRANSCRIPTS["batch"] = {
 READ |= {
     "Agno, session": (TRANSCRIPTS["Agno, session"], [[*_PLAIN[0], "Refund order 7.", "Done."]]),
     "MCP": ([LINES, *TRANSCRIPTS["MCP"]], [[f"turn-1 {FOUND}", "turn-2 refund() failed"]]),
+    "LibreChat, calls that may have been made one after the other": (
+        [
+            ASKED,
+            {"role": "assistant", "content": [_chat_call("c1"), _chat_call("c2"), {"type": "text", "text": "Done."}]},
+        ],
+        [["Refund order 7.", "None find(order=7) = ok", "None find(order=7) = ok", "Done."]],
+    ),
+    "LibreChat, one call": (
+        [ASKED, {"role": "assistant", "content": [_chat_call("c1"), {"type": "text", "text": "Done."}]}],
+        _PLAIN,
+    ),
+    "Responses, calls of the server beside those of functions": (
+        [
+            ASKED,
+            {"type": "web_search_call", "id": "w1", "action": {"query": "a"}, "status": "completed"},
+            {"type": "mcp_call", "id": "m1", "name": "find", "arguments": '{"order": 7}', "output": "ok"},
+            {"type": "function_call", "call_id": "c1", "name": "refund", "arguments": "{}"},
+            {"type": "function_call", "call_id": "c2", "name": "mail", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+            {"type": "function_call_output", "call_id": "c2", "output": "ok"},
+            _ANSWER,
+        ],
+        [
+            [
+                "Refund order 7.",
+                "None web_search(query=a) = None",
+                "None find(order=7) = ok",
+                "turn-1 refund() = ok",
+                "turn-1 mail() = ok",
+                "Done.",
+            ]
+        ],
+    ),
     "Hermes, two calls at once": (
         {
             "conversations": [

@@ -14,7 +14,8 @@ from ._argument_keys import key_of
 from ._asides import UNCONFIRMED
 from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
-from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_order, only_pairing
+from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_order, only_pairing, ungroup
+from ._service_parts import RUN_BY_SERVICE
 
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
@@ -225,6 +226,8 @@ class _ConversationReader:
         if self._last and (not exchange.item or exchange.message.get("type") == _WRITTEN):
             self._joined.append([*self._last, *made])
         self._last = [*self._last, *made]
+        beside = self._last[-len(made) - 1 :]  # what a service ran, it may have run one after the other
+        ungroup([each for each in beside if each.format in RUN_BY_SERVICE] if len(beside) > 1 else ())
         self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
         for result in exchange.results:
             if result.call_id in self._of_user:
@@ -235,7 +238,7 @@ class _ConversationReader:
     def _goes_on(self, exchange: Exchange) -> bool:
         """Whether a message asks for more calls while those of the message before it are all unanswered."""
         is_same = bool(self._last) and exchange.parent_id == self._last_by
-        return is_same and all([id(record) in self._waiting for record in self._last])
+        return is_same and all([id(record) in self._waiting and not is_answered(record) for record in self._last])
 
     def _is_summed_up(self, call: CallRecord, exchange: Exchange) -> bool:
         """Whether a message repeats a call together with its result (AutoGen's summary)."""
@@ -252,9 +255,7 @@ class _ConversationReader:
     def part_doubtful_groups(self) -> None:
         """Ungroup calls of several messages unless all were answered: results between them may be missing."""
         for records in self._joined:
-            if not all([is_answered(record) for record in records]):
-                for record in records:
-                    record.group = None
+            ungroup(records if not all(map(is_answered, records)) else ())
 
     def _call(self, call: CallRecord, context: Any, turn: int | None) -> CallRecord:
         requests = self._requests
@@ -310,9 +311,8 @@ class _ConversationReader:
         if request is not None:
             self._close(request, result)
             return
-        waiting = list(
-            islice((record for record in self._waiting.values() if may_answer(result, record)), MOST_WAITING)
-        )
+        possible = (record for record in self._waiting.values() if may_answer(result, record))
+        waiting = list(islice(possible, MOST_WAITING))
         if not waiting:
             self._stray.append(result)
         elif len(waiting) > 1 and (result.call_id or any([has_own_id(record) for record in waiting])):

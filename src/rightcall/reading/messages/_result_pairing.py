@@ -15,6 +15,12 @@ MOST_WAITING = 64
 """Calls that wait for results at once and are compared with them: more only in hostile logs."""
 
 
+def ungroup(records: Sequence[CallRecord]) -> None:
+    """Take calls out of their groups: nothing tells whether they were asked for at once."""
+    for record in records:
+        record.group = None
+
+
 def may_answer(result: CallRecord, request: CallRecord) -> bool:
     """Whether a result can belong to a request, by name and id."""
     if result.name and result.name != request.name:
