@@ -190,6 +190,15 @@ def _chat_call(call_id: str) -> dict[str, Any]:
     return {"type": "tool_call", "tool_call": held}
 
 
+_RUN = [{"id": f"{place:0>36}", "from_history": False, **each} for place, each in enumerate(TALK)]
+_TAKEN_OVER = [{**each, "from_history": True} for each in _RUN]
+_HELP = {"id": f"{8:0>36}", "role": "system", "content": "Help."}
+_MORE = [
+    {"id": f"{9:0>36}", "role": "user", "content": "Thanks."},
+    {"id": f"{10:0>36}", "role": "assistant", "content": "Bye."},
+]
+
+
 def _item(kind: str, **held: Any) -> dict[str, Any]:
     return {"type": kind, "item": held}
 
@@ -258,6 +267,10 @@ TRANSCRIPTS["batch"] = {
 READ |= {
     "Agno, session": (TRANSCRIPTS["Agno, session"], [[*_PLAIN[0], "Refund order 7.", "Done."]]),
     "MCP": ([LINES, *TRANSCRIPTS["MCP"]], [[f"turn-1 {FOUND}", "turn-2 refund() failed"]]),
+    "Agno, runs that take the messages of those before over": (
+        [{"run_id": "1", "messages": _RUN}, {"run_id": "2", "messages": [_HELP, *_TAKEN_OVER, *_MORE]}],
+        [[*_PLAIN[0], "Thanks.", "Bye."]],
+    ),
     "LibreChat, calls that may have been made one after the other": (
         [
             ASKED,

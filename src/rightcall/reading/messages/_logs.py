@@ -202,10 +202,25 @@ _CHANGED = "states of one conversation that do not follow from one another"
 
 def _goes_on(before: list[Any], after: list[Any]) -> bool:
     """Whether a conversation is another one that went on. Repeats of a case may begin alike, with ids of their own."""
+    before, after = _without_marks(before), _without_marks(after)
     if len(after) < len(before) or not all([identity(message) for message in before]):
         return False
     is_longer = len(after) > len(before) or len(_unique_ids(before)) == len(before)
     return is_longer and after[: len(before)] == before
+
+
+_HISTORY = "from_history"
+
+
+def _without_marks(messages: list[Any]) -> list[Any]:
+    """Return messages of a run of Agno without the mark of history and without instructions, which each run writes."""
+    if not any([isinstance(message, dict) and _HISTORY in message for message in messages]):
+        return messages
+    return [
+        {key: held for key, held in message.items() if key != _HISTORY} if isinstance(message, dict) else message
+        for message in messages
+        if not (isinstance(message, dict) and message.get("role") in ("system", "developer"))
+    ]
 
 
 def _unique_ids(messages: list[Any]) -> set[str]:
