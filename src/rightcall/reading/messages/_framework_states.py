@@ -52,6 +52,8 @@ _TASKS = frozenset({"stream", "reset", "cancellation_token"})
 
 def question_in(messages: list[Any]) -> str | None:
     """Return the last text of the user: earlier ones belong to earlier turns."""
+    if len(messages) == 1 and isinstance(messages[0], list) and not is_pair(messages[0]):
+        return question_in(messages[0])  # LangChain's prompts: a list of messages for each
     for message in reversed(messages):
         text = _written_text(message) if isinstance(message, str) else _said_by_user(message)
         if text:
