@@ -768,3 +768,26 @@ def test_a_result_that_lost_its_type_ends_the_step_before_it() -> None:
         return [asked, {"role": "tool", "content": [{"result": "ok", **named}]}]
 
     assert groups(read_messages([says("?"), *used("c1"), *used("c2")])) == ["turn-1", "turn-2"]
+
+
+@pytest.mark.parametrize("kind", [{}, {"openinference.span.kind": "TOOL"}], ids=["plain", "OpenInference"])
+@pytest.mark.parametrize(
+    ("scope", "told", "output"),
+    [
+        ("gcp.vertex.agent", "", "90 days"),
+        ("", "AgentTool", "90 days"),
+        ("", "function", {"result": "90 days"}),
+        ("my_agent", "", {"result": "90 days"}),
+    ],
+)
+def test_the_wrapping_of_adk_is_known_by_what_is_left_of_its_span(
+    kind: dict[str, str], scope: str, told: str, output: Any
+) -> None:
+    attributes = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "research",
+        "gen_ai.tool.type": told,
+        "gen_ai.tool.call.result": '{"result": "90 days"}',
+    }
+
+    assert [each.output for each in read_one(span(1, attributes | kind), scope=scope).calls] == [output]

@@ -181,6 +181,16 @@ def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
     return value
 
 
+def adk_unmarked(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Google ADK's output in a span that lost ADK's marks: its scope, or a class as the tool's type, still tells."""
+    if not isinstance(value, dict):
+        return value
+    kind = attributes.get("gen_ai.tool.type")  # of OpenTelemetry: `function`, `extension`, `datastore`
+    is_class = isinstance(kind, str) and kind.endswith("Tool")
+    is_scope = call.span is not None and call.span.scope.endswith(("gcp.vertex.agent", ".google_adk"))
+    return adk_output(value, call, attributes) if is_class or is_scope else value
+
+
 def mcp_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """OpenLLMetry's MCP client: `{"result": …, "is_error": true}` around the text the server returned."""
     if not isinstance(value, dict) or "result" not in value or not value.keys() <= {"result", "is_error"}:

@@ -16,6 +16,7 @@ from rightcall.reading.spans import Span
 from ._envelopes import (
     Envelope,
     adk_output,
+    adk_unmarked,
     callback_input,
     content_blocks,
     converse_blocks,
@@ -97,7 +98,7 @@ GEN_AI = Convention(
     args=("gen_ai.tool.call.arguments", "tool_arguments", "gen_ai.tool.arguments", "input.value"),
     output=("gen_ai.tool.call.result", "tool_response", "gen_ai.tool.result", "output.value"),
     failure=_STATUS,
-    unwrap_output=(tool_message, content_blocks, foreign_output),
+    unwrap_output=(adk_unmarked, tool_message, content_blocks, foreign_output),
     setting=f"{_CAPTURE}=true, or the framework's own switch for sensitive data",
     dialect="gen_ai",
 )
@@ -135,7 +136,7 @@ OPENINFERENCE = Convention(
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
     unwrap_args=(smolagents_call, llamaindex_call),
-    unwrap_output=(tool_message, llamaindex_output, content_blocks),
+    unwrap_output=(adk_unmarked, tool_message, llamaindex_output, content_blocks),
     setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
     dialect="openinference",
 )
