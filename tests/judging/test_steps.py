@@ -363,6 +363,30 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             id="a round with rounds inside",
         ),
         pytest.param(
+            [*"abcabcbbc"],
+            [{"repeat": ["a", {"repeat": ["b", "c"]}]}],
+            [("RC101", "`c` is missing in the 2nd of 3 rounds", "expected[0].repeat[1].repeat[1]")],
+            id="a round inside of a round",
+        ),
+        pytest.param(
+            [*"ababc"],
+            [{"repeat": ["a", {"repeat": ["b", "c"]}]}],
+            [
+                (
+                    "RC101",
+                    "`c` is missing: its calls are paired with other expectations",
+                    "expected[0].repeat[1].repeat[1]",
+                )
+            ],
+            id="the only round inside of a round",
+        ),
+        pytest.param(
+            [*"abacdcd"],
+            [{"repeat": ["a", "b"]}, {"repeat": ["c", "d"]}],
+            [("RC101", "`b` is missing in the 2nd of 2 rounds", "expected[0].repeat[1]")],
+            id="a round beside other rounds",
+        ),
+        pytest.param(
             ["poll", "poll", "poll"],
             [{"repeat": "poll", "at_most": 2}],
             [("RC102", "`poll` was called a 3rd time, at most 2 are expected here", None)],

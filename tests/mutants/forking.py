@@ -36,6 +36,8 @@ MIRRORED, PACKAGE, WIDER = range(3)
 FATE = "fate "
 """What a line of the output begins with that tells a fate."""
 _MEMORY = 4 << 30
+_NEAREST = 20
+"""How many tests are tried first, by how few functions they go through."""
 
 
 @dataclass(frozen=True)
@@ -176,16 +178,23 @@ class Trial:
         return job
 
     def _chosen(self, mutation: Mutation) -> list[pytest.Item]:
-        """The tests for a mistake: of each stage the quickest of each file, then the next of each file, and so on."""
-        items = sorted(self._items[mutation.file, mutation.function], key=self._cpu)
-        last, ranks = PACKAGE if self._task.narrow else WIDER, Counter[Path]()
-        ranked: list[tuple[int, int, pytest.Item]] = []
-        for item in items:
-            ranked.append((self._stage(mutation, item.nodeid), ranks[item.path], item))
+        """The tests for a mistake: the nearest, then of each stage the quickest of each file, the next, and so on.
+
+        The nearest go through the fewest functions: such as those that call the changed one directly.
+        """
+        last = PACKAGE if self._task.narrow else WIDER
+        going = [item for item in self._items[mutation.file, mutation.function] if self._place(mutation, item) <= last]
+        nearest = sorted(going, key=lambda item: (len(self._traces[item.nodeid].functions), self._cpu(item)))[:_NEAREST]
+        ranks, ranked = Counter[Path](), list[tuple[int, int, pytest.Item]]()
+        for item in sorted([each for each in going if each not in nearest], key=self._cpu):
+            ranked.append((self._place(mutation, item), ranks[item.path], item))
             ranks[item.path] += 1
-        chosen = [item for stage, _, item in sorted(ranked, key=lambda each: each[:2]) if stage <= last]
+        chosen = [*nearest, *[item for _, _, item in sorted(ranked, key=lambda each: each[:2])]]
         taken = accumulate([self._cpu(item) for item in chosen])
         return [item for item, seconds in zip(chosen, taken, strict=True) if seconds <= self._task.most]
+
+    def _place(self, mutation: Mutation, item: pytest.Item) -> int:
+        return self._stage(mutation, item.nodeid)
 
     def _cpu(self, item: pytest.Item) -> float:
         return self._traces[item.nodeid].cpu

@@ -139,6 +139,7 @@ def test_a_run_that_only_happened_meanwhile_is_a_run_of_its_own() -> None:
     assert names(together(outer, inner("Where is my order?", "At home."))) == [("lookup",), ("research",)]
     assert names(together(outer, inner("visa", "It is 90 days."))) == [("research", "lookup")]
     assert names(together(outer, inner("Tell me.", "90 days"))) == [("research", "lookup")]
+    assert names(together(inner("Tell me.", "90 days"), outer)) == [("research", "lookup")]
 
 
 @pytest.mark.parametrize("args", [{"topic": "visa"}, {"topics": ["rail", "visa"]}, {"about": {"topic": "visa"}}])

@@ -75,6 +75,14 @@ def test_an_agent_that_writes_messages_was_handed_over_to(author: str) -> None:
     assert said("transfer_to_billing", {}, "ok", **{author: "savings"}).calls[1].internal is None
 
 
+def test_what_is_no_message_and_what_the_user_wrote_name_no_agent_that_was_handed_over_to() -> None:
+    handing = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "transfer_to_billing"}}]}
+    done = {"role": "tool", "tool_call_id": "1", "content": "ok"}
+
+    for odd in ("billing", {"role": "user", "name": "billing", "content": "Hello"}):
+        assert [call.internal for call in read_messages([odd, handing, done]).calls] == [None]
+
+
 @pytest.mark.parametrize(
     ("others", "expected"),
     [

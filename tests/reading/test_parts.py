@@ -22,7 +22,7 @@ from rightcall.reading.messages._asides import (
 from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
 from rightcall.reading.messages._part_finder import find_parts
 from rightcall.reading.messages._parts import is_plain, text_of, writer_of
-from rightcall.reading.messages._result_pairing import may_answer, only_pairing
+from rightcall.reading.messages._result_pairing import may_answer, only_order, only_pairing
 from rightcall.reading.messages._step_parts import is_step, read_step
 from rightcall.reading.spans import NOTHING, CallRecord
 
@@ -365,6 +365,24 @@ def test_results_without_ids_are_paired_where_there_is_one_possibility() -> None
 
 
 @for_each(
+    ("groups", "call_id", "outputs"),
+    [
+        ("xy", None, {"a": 1, "b": 2}),
+        ("xx", None, {"a": 1, "b": 2}),
+        ("xy", "lost", {"a": 1, "b": 2}),
+        ("xx", "lost", {}),
+    ],
+)
+def test_results_with_unknown_ids_are_in_the_order_of_calls_that_were_not_asked_for_at_once(
+    groups: str, call_id: str | None, outputs: dict[str, int]
+) -> None:
+    requests = [CallRecord(name, group=group) for name, group in zip("ab", groups, strict=True)]
+    results = [CallRecord("", call_id=call_id, output=output) for output in (1, 2)]
+
+    assert {request.name: result.output for request, result in only_order(results, requests)} == outputs
+
+
+@for_each(
     ("document", "messages"),
     [
         ([{"a": 1}, {"b": 2}], [{"a": 1}, {"b": 2}]),
@@ -379,6 +397,7 @@ def test_results_without_ids_are_paired_where_there_is_one_possibility() -> None
         ({"items": [{"a": 1}], "role": "user"}, [{"items": [{"a": 1}], "role": "user"}]),
         ({"role": "user"}, [{"role": "user"}]),
         ("a", ["a"]),
+        ({"messages": ["Go.", {"role": "user"}]}, [{"messages": ["Go.", {"role": "user"}]}]),
     ],
 )
 def test_a_document_is_a_list_of_messages_holds_one_or_is_a_message(document: Any, messages: list[Any]) -> None:

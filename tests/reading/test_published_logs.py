@@ -106,6 +106,21 @@ READ: dict[str, tuple[Any, list[list[str]]]] = {
         },
         [["Refund order 7.", f"turn-1 {FOUND}", "Done."]],
     ),
+    "AutoGen 0.2, the result of a chat, told by the one who answered": (
+        {"chat_history": TALK, "summary": "Done.", "cost": {}},
+        [["Refund order 7.", f"turn-1 {FOUND}", "Done."]],
+    ),
+    "a row of a case, with numbers for ids or none": (
+        {
+            "question": "Refund order 7.",
+            "tool_calls": [
+                {"id": 1, "name": "find", "arguments": {"order": 7}, "result": "ok"},
+                {"name": "find", "arguments": {"order": 8}, "result": "no"},
+            ],
+            "answer": "Done.",
+        },
+        [["Refund order 7.", f"turn-1 {FOUND}", "turn-1 find(order=8) = no", "Done."]],
+    ),
     "AutoGen, events of models and tools": (
         [
             LINES,

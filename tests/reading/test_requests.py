@@ -422,6 +422,7 @@ def test_calls_before_the_run_are_doubtful_where_no_answer_followed_them() -> No
         ([[says("user", "Go.")], [says("user", "Back."), MODEL_WORDS]], [1, 2], 0),
         ([[[says("user", "Go.")], [MODEL_WORDS, MODEL_WORDS]]], [1, 2], 0),
         ([[says("user", "Go.")], {"odd": 1}], [1], 1),
+        ([[says("user", "Go.")], ["odd", MODEL_WORDS, MODEL_WORDS]], [1, 3], 0),
         ([says("user", "Go."), {"messages": [MODEL_WORDS]}], [1], 0),
         ([{"messages": []}, {"messages": [MODEL_WORDS]}], [0, 1], 0),
         ([{"chat": [says("user", "Go."), MODEL_WORDS]}, {"chat": [says("user", "Go."), MODEL_WORDS]}], [2, 2], 0),
@@ -431,6 +432,12 @@ def test_documents_are_conversations_or_messages_of_one(documents: list[Any], lo
     found, unread = logs_in(documents)
 
     assert ([len(log.messages) for log in found], unread) == (logs, left_out)
+
+
+def test_conversations_below_keys_are_named_by_them() -> None:
+    found, _ = logs_in([{"one": [says("user", "Go."), MODEL_WORDS], "two": [says("user", "Back."), MODEL_WORDS]}])
+
+    assert [log.id for log in found] == ["one", "two"]
 
 
 def test_a_state_that_goes_on_from_another_takes_its_place() -> None:

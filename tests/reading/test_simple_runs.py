@@ -71,6 +71,13 @@ def _put_server_around(held: list[dict[str, Any]]) -> None:
     )
 
 
+def _move_output(made: dict[str, Any]) -> None:
+    """A failed call of the Vercel SDK whose output has the name of a later version."""
+    marks = {"ai.toolCall.name": "search", "ai.toolCall.args": "{}", "ai.toolCall.output": '"none"'}
+    attributes = [{"key": key, "value": {"stringValue": held}} for key, held in marks.items()]
+    made.update(attributes=attributes, status={"code": 2, "message": "boom"})
+
+
 SIMPLE: dict[str, Edit] = {
     "as it is": lambda held: None,
     "out of order": lambda held: held.reverse(),
@@ -108,6 +115,7 @@ OTHER: dict[str, Edit] = {
     "arguments that are not an object": lambda held: _set(held[1], "gen_ai.tool.call.arguments", "[1]"),
     "arguments that are not JSON": lambda held: _set(held[1], "gen_ai.tool.call.arguments", "{'a"),
     "no output": lambda held: _set(held[1], "gen_ai.tool.call.result", None),
+    "a failure beside an output under another key": lambda held: _move_output(held[1]),
     "a made-up output": lambda held: _set(held[1], "gen_ai.tool.call.result", "<not specified>"),
     "a name in quotes": lambda held: _set(held[1], "gen_ai.tool.name", '"search"'),
     "a name that is a number": lambda held: _set(held[1], "gen_ai.tool.name", {"intValue": "3"}),

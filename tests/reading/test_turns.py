@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.walls import for_each
 
 from rightcall import read, read_messages
 from rightcall.reading import Turn, read_turns
@@ -14,10 +15,12 @@ from rightcall.reading.runs._run_builder import _by_turn
 from rightcall.reading.runs._span_tree import ReadSpan, Tree
 from rightcall.reading.runs._turns import (
     Turns,
+    UserRequest,
     UserRequests,
     _are_all_known,
     _begins_of_traces,
     _follows_work,
+    _is_asked_anew,
     _is_unanswered,
     _note_copies,
     end_of,
@@ -636,6 +639,50 @@ def test_an_agent_works_no_longer_than_the_agents_around_it_and_a_model_to_its_e
     requests = UserRequests(spans, roles, Tree(spans, roles))
 
     assert [requests.end_of_work(span) for span in (model, inner, top, endless)] == [40, 20, 20, 2]
+
+
+def test_a_request_is_over_when_the_last_of_its_models_is() -> None:
+    agent = ReadSpan("agent", "t", "agent", None, 0, 20, {"gen_ai.agent.name": "shop"})
+    early, late = timed("early", 1, 5, "agent"), timed("late", 6, 40, "agent")
+    roles: Any = {id(agent): "agent", id(early): "model", id(late): "model"}
+    spans = [agent, early, late]
+
+    [found] = UserRequests(spans, roles, Tree(spans, roles)).of(spans)
+
+    assert (found.end, found.models) == (40, [early, late])
+
+
+@for_each(
+    ("before", "now", "agents", "is_new"),
+    [
+        ("a", "a", "xx", False),
+        ("a", "a. b", "xx", True),
+        ("a", "ab", "xx", False),
+        ("ab", "a. b", "xx", False),
+        ("a. b", "b. c", "xx", True),
+        ("a. b", "b", "xx", False),
+        ("a. b", "b.", "xx", False),
+        ("a", "b", "xx", True),
+        ("a", "b", "xy", None),
+        ("", "a", "xx", True),
+        ("a", "", "xy", None),
+        ("a", "r", "xx", False),
+        ("a", "a. br", "xx", False),
+    ],
+)
+def test_a_request_is_new_where_the_user_wrote_more_after_the_agent_was_at_work(
+    before: str, now: str, agents: str, is_new: bool | None
+) -> None:
+    """Letters are words of the user, a dot an answer of the model, `r` a result."""
+    kinds = {".": says("assistant", "Done."), "r": gives("ok", "1"), " ": None}
+    spans = [timed(name, start, start + 5) for start, name in enumerate(("last", "next"))]
+    said = {
+        id(span): given(1, [message for letter in text if (message := kinds.get(letter, says("user", letter)))], [])
+        for span, text in zip(spans, (before, now), strict=True)
+    }
+    last, request = [UserRequest(span, name, (), 0, 9, [span]) for span, name in zip(spans, agents, strict=True)]
+
+    assert _is_asked_anew(last, request, lambda span: said[id(span)]) is is_new
 
 
 def test_calls_are_sorted_by_turn_if_all_have_one_and_lose_turns_that_are_not_known() -> None:

@@ -156,12 +156,14 @@ def case_logs(row: dict[str, Any]) -> list[Log]:
     """Return the log of a case: its question, the calls, and the answer."""
     messages: list[Any] = [said("user", _found(row, *_QUESTIONS))]
     listed_calls = enumerate(_found(row, *_CALLS))
-    calls = [{"id": f"call-{at}", **call} if isinstance(call, dict) else call for at, call in listed_calls]
+    calls = [
+        {**call, "id": word(call.get("id")) or f"call-{at}"} if isinstance(call, dict) else call
+        for at, call in listed_calls
+    ]
     messages += [{"role": "assistant", "content": "", "tool_calls": calls}] if calls else []
     for call in calls:
-        call_id = plain(call).get("id")
         result = _found(plain(call), "result", "output", "response")
-        messages += [returned(call_id, result)] if result is not None and isinstance(call_id, str) else []
+        messages += [returned(call["id"], result)] if result is not None else []
     answer = _found(row, *_ANSWERS)
     messages += [said("assistant", answer)] if isinstance(answer, str) else []
     return [Log(messages, about=row)]

@@ -230,7 +230,7 @@ def _unique_ids(messages: list[Any]) -> set[str]:
 def _is_whole(item: Any) -> bool:
     """Whether an item is a whole conversation, not a message or an event of one."""
     if isinstance(item, list):
-        return not item or (all([isinstance(each, dict) for each in item]) and has_messages(item))
+        return not item or has_messages(item)
     if not isinstance(item, dict) or "role" in item or part_of(item) is not None or is_step(item):
         return False
     return _held(item) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from math import inf
+from operator import itemgetter
 from typing import Any, Literal
 
 from rightcall.reading.conventions import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, Role, groups_of
@@ -187,15 +188,15 @@ def _around_others(runs: list[Run]) -> list[bool]:
 
 def _held(runs: list[Run]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
     """Yield the runs that ran inside calls of others, with these calls."""
-    starts: list[tuple[float, int, int, ReadSpan | None]] = []
+    starts: list[tuple[float, int, ReadSpan | None]] = []
     # A call can hold another run only if its own run does: the calls of most runs need not be looked at.
     around = _around_others(runs)
     for index, run in enumerate(runs):
-        starts.append((begin_of(run), 1, index, None))
+        starts.append((begin_of(run), index, None))
         if around[index]:
-            starts += [(span.start_ns or 0, 0, index, span) for span in _leaf_calls(spans_of(run))]
+            starts += [(span.start_ns or 0, index, span) for span in _leaf_calls(spans_of(run))]
     open_calls: list[tuple[int, ReadSpan]] = []
-    for start, _, index, call in sorted(starts, key=lambda entry: entry[:3]):
+    for start, index, call in sorted(starts, key=itemgetter(0)):
         open_calls = [entry for entry in open_calls if (entry[1].end_ns or 0) > start][-_MOST_OPEN:]
         if call is not None:
             open_calls.append((index, call))

@@ -166,7 +166,6 @@ class _Sayings:
         starts = [call.span.start_ns for call in run.calls if call.span is not None]
         self._starts = [start for start in starts if start is not None]
         self._is_timed = len(self._starts) == len(run.calls) and self._starts == sorted(self._starts)
-        self._cursor = 0
         self._told: list[_Told] = []
         self.has_text = False
         """Whether some message has a text."""
@@ -202,10 +201,10 @@ class _Sayings:
     def add_log(self, exchanges: Sequence[Exchange], turns: Sequence[int | None]) -> None:
         """Add a log of messages, without what a log before it has."""
         seen: Counter[object] = Counter()
-        self._cursor = 0
+        cursor = 0
         for exchange, turn in zip(exchanges, turns, strict=True):
             writer = _writer_of(exchange)
-            at = self._asked_at(exchange.calls, self._cursor)
+            at = self._asked_at(exchange.calls, cursor)
             key = (writer, exchange.text, tuple([call.call_id or call.name for call in exchange.calls]))
             seen[key] += 1
             if writer and (exchange.text or exchange.calls) and seen[key] > self._said[key]:
@@ -214,7 +213,7 @@ class _Sayings:
                     writer, exchange.text, at=at, asks=len(exchange.calls), turn=turn, **_told_by(exchange.message)
                 )
             places = [self._places[call.call_id] + 1 for call in exchange.calls if call.call_id in self._places]
-            self._cursor = min(max([at + len(exchange.calls), *places]), len(self._run.calls))
+            cursor = min(max([at + len(exchange.calls), *places]), len(self._run.calls))
 
     def _add_new(self, exchanges: Iterable[Exchange], known: Mapping[str, Any], at: int) -> None:
         """Add the messages of users and instructions in a prompt that no prompt before it has."""
