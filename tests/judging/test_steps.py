@@ -202,6 +202,16 @@ def test_calls_of_unknown_turns_leave_open_what_their_turns_take(
     assert bounds in " ".join(result.warnings)
 
 
+@for_each(("unknown", "bounds"), [(4, "between 0 and 0.3333"), (5, "between 0 and 0.6667")])
+def test_each_choice_of_turns_is_judged_up_to_256_of_them(unknown: int, bounds: str) -> None:
+    made = [ToolCall(name, {}, None) for name in "a" + "x" * (unknown - 1)]
+    turns = {"expected_turns": [["a"], ["a"], ["b"]]}
+
+    result = judge("tool-trajectory", made, turns, match_type="in_order", partial_credit=True)
+
+    assert bounds in " ".join(result.warnings)
+
+
 LONG = "abcdefghi"  # so many calls in an unknown order are not tried in each of them
 
 
@@ -363,6 +373,40 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             id="a round with rounds inside",
         ),
         pytest.param(
+            [call("a"), call("b"), call("pay", n=3), call("c")],
+            [{"optional": "z"}, "a", {"pay": {"n": 1}}, "b", "c"],
+            [
+                (
+                    "RC104",
+                    "`pay` was called with n 3, expected 1; it was called after `b`, expected before it",
+                    "expected[2]",
+                )
+            ],
+            id="after the next of two steps that follow",
+        ),
+        pytest.param(
+            [call("a"), call("pay", n=3), call("b"), call("c")],
+            [{"optional": "z"}, "a", "b", {"pay": {"n": 1}}, "c"],
+            [
+                (
+                    "RC104",
+                    "`pay` was called with n 3, expected 1; it was called before `b`, expected after it",
+                    "expected[3]",
+                )
+            ],
+            id="before the last of two steps that precede",
+        ),
+        pytest.param(
+            [call("pay", n=4), call("a"), call("pay", n=2), call("b"), call("pay", n=3)],
+            [{"optional": "z"}, "a", {"pay": {"n": 1}}, "b"],
+            [
+                ("RC102", "`pay(n=4)` was called, but not expected", None),
+                ("RC104", "`pay` was called with n 2, expected 1", "expected[2]"),
+                ("RC102", "`pay(n=3)` was called, but not expected", None),
+            ],
+            id="the call at its place among others of its name",
+        ),
+        pytest.param(
             [*"abcabcbbc"],
             [{"repeat": ["a", {"repeat": ["b", "c"]}]}],
             [("RC101", "`c` is missing in the 2nd of 3 rounds", "expected[0].repeat[1].repeat[1]")],
@@ -440,6 +484,20 @@ def test_each_way_to_go_wrong_has_its_sentence(
     made: Any, steps: list[Any], expected: list[tuple[str, str, str | None]]
 ) -> None:
     assert told(path(made, steps)) == expected
+
+
+@for_each(
+    ("made", "rounds"),
+    [
+        ("acbadb", [(0,), (1,), (0,), (1,), (), ()]),
+        ("acbadbab", [(0,), (1,), (0,), (1,), (), (), (), ()]),
+        ("abcd", [(0,), (0,), (), ()]),
+    ],
+)
+def test_rounds_in_a_branch_are_counted_while_other_branches_go_on(made: str, rounds: list[tuple[int, ...]]) -> None:
+    [turn] = aligned(path([*made], [{"any_order": [{"repeat": ["a", "b"], "at_most": 2}, ["c", "d"]]}])).turns
+
+    assert [step.rounds for step in turn.alignment.steps] == rounds
 
 
 def test_a_name_stands_for_one_value_and_the_best_one_counts() -> None:

@@ -33,6 +33,8 @@ _SIGNS: dict[type[ast.AST], tuple[str, tuple[str, ...]]] = {
 }
 _TWINS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _NOTHING = {"None", "True", "False"}
+_EMPTY = {"''": '"-"', "b''": 'b"-"', "[]": "[None]", "()": "(None,)", "{}": "{None: None}", "0": "", "0.0": ""}
+"""What is returned for something empty, which most callers take for nothing; numbers are changed as constants."""
 _TYPING = {"TypeVar", "ParamSpec", "NewType", "cast"}
 
 
@@ -57,6 +59,7 @@ class Mutation:
 def mutations(file: str, source: str) -> list[Mutation]:
     """Every mistake that is tried in a module, in the order of its text."""
     tree = ast.parse(source)
+    _note_estimates(tree)
     found: dict[tuple[str, str, str, str], Mutation] = {}
     for function, change in _Finder().of(tree):
         mutation = _replaced(file, source, function, change)
@@ -146,7 +149,27 @@ def _inside(node: ast.AST) -> Iterable[ast.AST]:
         return []
     if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom, ast.Raise)):
         return []
-    return ast.iter_child_nodes(node)
+    return [each for each in ast.iter_child_nodes(node) if not _is_estimate(each)]
+
+
+def _is_estimate(node: ast.AST) -> bool:
+    """Whether a value is one of the numbers in what is spent of a budget.
+
+    How many steps a piece of work is worth is an estimate, and one more changes neither a verdict nor a trajectory.
+    That steps are spent, and by the size of what, is no estimate: those mistakes are made.
+    """
+    return getattr(node, "is_estimate", False)
+
+
+def _note_estimates(tree: ast.Module) -> None:
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "attr", getattr(node.func, "id", "")).strip("_") == "spend"
+        ):
+            for each in [each for given in node.args for each in ast.walk(given)]:
+                if isinstance(each, ast.Constant):
+                    each.is_estimate = True  # type: ignore[attr-defined]
 
 
 def _is_idle(name: str) -> bool:
@@ -195,7 +218,8 @@ def _conditions(node: ast.If | ast.IfExp | ast.While | ast.comprehension) -> Ite
 def _statements(node: ast.stmt) -> Iterator[_Change]:
     # Of a boolean, nothing is as good as no; it is turned round as a constant.
     if isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) not in _NOTHING:
-        yield _Change.of(node, "return None")
+        returned = _EMPTY.get(ast.unparse(node.value), "None")
+        yield from [_Change.of(node, f"return {returned}")] if returned else []
     elif _is_effect(node):
         yield _Change.of(node, "pass")
 

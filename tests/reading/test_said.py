@@ -97,6 +97,22 @@ def test_the_same_words_said_again_are_another_message() -> None:
     assert [each.writer for each in run.messages] == ["user", "model", "user", "model"]
 
 
+@for_each(
+    ("messages", "said"),
+    [
+        ([USER], [(0, "user", "Where is my order?"), (0, "model", "I look it up.")]),
+        ([SYSTEM], [(0, "system", "Be kind."), (0, "user", "Where is it?"), (0, "model", "I look it up.")]),
+        ([], [(0, "user", "Where is it?"), (0, "model", "I look it up.")]),
+    ],
+)
+def test_the_plain_input_of_a_model_is_what_the_user_said_where_no_message_is_his(
+    messages: list[Any], said: list[tuple[int, str, str]]
+) -> None:
+    spans = [model(number, messages, [TOLD], attributes={"input.value": "Where is it?"}) for number in (2,)]
+
+    assert told(kept(request(agent(1), *spans)).messages) == said
+
+
 def test_a_cost_is_what_the_trace_says() -> None:
     stated = model(2, [USER], [TOLD], attributes={"gen_ai.usage.cost": {"doubleValue": 0.25}})
 

@@ -105,6 +105,13 @@ def test_one_part_that_differs_settles_it_whatever_is_unknown() -> None:
     assert call_pattern("pay", {"amount": 5}, status="ok").accepts(ToolCall("pay", error="broke")) is False
 
 
+def test_a_call_is_shown_with_all_of_its_parts() -> None:
+    pattern = call_pattern("pay", {"amount": 5}, status="error", output=3, agent="till", turn=1, nth=2)
+
+    assert isinstance(pattern, PartsPattern)
+    assert pattern.shown == {"amount": 5, "status": "error", "output": 3, "agent": "till", "turn": 1, "nth": 2}
+
+
 def test_an_expected_null_output_is_a_part() -> None:
     assert call_pattern("pay", output=None).accepts(ToolCall("pay", {}, None)) is True
     assert call_pattern("pay", output=None).accepts(PAID) is False

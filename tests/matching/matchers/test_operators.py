@@ -157,6 +157,10 @@ def test_an_object_decides_in_a_literal_too_also_of_a_list_without_order(held: A
         ({"$schema": {"pattern": "(?=a)"}}, "look-around"),
         ({"$schema": {"patternProperties": {"(?=a)": {}}}}, "look-around"),
         ({"$subset": 5}, "an object or a list"),
+        ({"$sameWords": "–!"}, r"\$sameWords takes a text with a letter or a digit in it, not '–!'"),
+        ({"$approx": 10**400}, "takes a number that a float can hold"),
+        ({"$approx": True}, "takes a number"),
+        ({"$length": True}, "a whole number or a matcher"),
         ({1: 2}, "is not text"),
     ],
 )

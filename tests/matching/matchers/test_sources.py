@@ -95,6 +95,13 @@ def test_a_source_whose_order_is_not_known_is_unknown() -> None:
     assert pattern.accepts_at(calls[0], CallMoment(run, 0)) is None
 
 
+def test_a_source_among_calls_in_an_unknown_order_is_known_to_those_after_all_of_them() -> None:
+    calls = (search(), ToolCall("other"), ToolCall("book", {"id": "LH1"}))
+    pattern = call_pattern("book", {"id": {"$from": "search"}})
+
+    assert pattern.accepts_at(calls[2], CallMoment(Trajectory(calls=calls, unordered=((0, 2),)), 2)) is True
+
+
 def test_a_failed_call_is_a_source_if_it_left_an_output() -> None:
     assert asked("search", "LH1", search(error="late")) is True
     assert asked("search", "LH1", ToolCall("search", error="late")) is False

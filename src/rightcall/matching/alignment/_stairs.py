@@ -82,8 +82,7 @@ class Stairs(State):
         end = index + 1
         while end < len(places) and values[end] <= value:
             end += 1
-        if end > index + 1:
-            del places[index + 1 : end], values[index + 1 : end], self.links[index + 1 : end]
+        del places[index + 1 : end], values[index + 1 : end], self.links[index + 1 : end]
 
     def raise_by(self, other: Stairs) -> Stairs | None:
         self.budget.spend(len(other.places))
