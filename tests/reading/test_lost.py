@@ -68,6 +68,19 @@ def test_calls_at_once_are_no_group_where_one_may_be_inside_of_the_other() -> No
     assert groups(read_one(*[{**each, "parentSpanId": "0" * 15 + "1"} for each in spans])) == ["overlap-1"] * 2
 
 
+def test_calls_at_once_in_a_span_that_was_lost_are_a_group_though_other_spans_lie_between() -> None:
+    def grouped(*more: dict[str, Any]) -> list[str | None]:
+        return groups(read_one(span(1, AGENT, **TIMES), call(2, parent=9, **TIMES), *more))
+
+    def between(number: int, parent: int) -> dict[str, Any]:
+        return span(number, {}, name="POST", parent=parent, **TIMES)
+
+    assert grouped(call(3, parent=9, **TIMES)) == ["overlap-1"] * 2
+    assert grouped(between(4, parent=9), call(3, parent=4, **TIMES)) == ["overlap-1"] * 2
+    assert grouped(between(5, parent=9), between(4, parent=5), call(3, parent=4, **TIMES)) == ["overlap-1"] * 2
+    assert grouped(between(4, parent=8), call(3, parent=4, **TIMES)) == [None, None]
+
+
 @pytest.mark.parametrize(("own", "found"), [("planner", "planner"), ("OpenAI Agent", None)])
 def test_an_agent_that_a_call_names_itself_is_one_of_the_run(own: str, found: str | None) -> None:
     made = call(2)

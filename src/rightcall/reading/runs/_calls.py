@@ -358,8 +358,7 @@ def _may_be_asked_together(first: CallRecord, second: CallRecord) -> bool:
         return False
     # What ran inside the time of another call may have been made by it, unless both are in the same span.
     if not (first.is_parent_known and second.is_parent_known) and _ends(second) <= _ends(first):
-        parents = [record.span.parent_id for record in (first, second) if record.span]
-        return parents[0] is not None and parents[0] == parents[-1]
+        return first.within is not None and first.within == second.within
     return first.under == second.under or first.under is None or second.under is None
 
 

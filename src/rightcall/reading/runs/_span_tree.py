@@ -55,6 +55,8 @@ class _Surroundings(msgspec.Struct, frozen=True):
 
     known: str | None = None
     """The id of the nearest span of a call, an agent or a model."""
+    within: str | None = None
+    """The same, or where there is none that of the outermost span, which may be missing from the file."""
     agent: str | None = None
     """The name of the nearest agent that has one."""
     top: Span | None = None
@@ -157,7 +159,7 @@ class Tree:
         if span is None:
             return
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
-        record.under = around.known
+        record.under, record.within = around.known, around.within
         record.agent = around.agent or self._own_agent(record.agent)
         record.is_placed = not self.is_shapeless(span)
         record.is_parent_known = found is not None or self._is_known_in(around, span)
@@ -215,7 +217,8 @@ class Tree:
             above = self._parents.get(above)
         for span_id in reversed(path):
             span = self._spans.get(span_id)
-            found = self._seen[span_id] = found if span is None else self._inside(span, span_id, found)
+            found = _Surroundings(within=span_id) if span is None else self._inside(span, span_id, found)
+            self._seen[span_id] = found
         return found
 
     def _inside(self, span: Span, span_id: str, outer: _Surroundings) -> _Surroundings:
@@ -225,7 +228,10 @@ class Tree:
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
         agent = (agent_name(span) if named else None) or (None if is_call and span_id in self._busy() else outer.agent)
         is_doubtful = outer.is_doubtful or id(span) in self._doubtful
-        return _Surroundings(span_id if role or is_call else outer.known, agent, outer.top or span, is_doubtful)
+        known = span_id if role or is_call else outer.known
+        # A span that may be a call may have made what is below it: it is not one to look through.
+        within = span_id if role or is_call or id(span) in self._doubtful else outer.within or span_id
+        return _Surroundings(known, within, agent, outer.top or span, is_doubtful)
 
     def _busy(self) -> set[str]:
         """The calls with an agent or a model inside."""

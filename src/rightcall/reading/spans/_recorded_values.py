@@ -241,6 +241,8 @@ class CallRecord(msgspec.Struct, eq=False):
     parent: CallRecord | None = None
     under: str | None = None
     """The nearest enclosing span of a call, an agent or a model."""
+    within: str | None = None
+    """The same, or where there is none the outermost enclosing span, which may be missing from the file."""
     is_parent_known: bool = True
     """Whether it is known which call made this one, or that none did."""
     is_placed: bool = True
