@@ -65,7 +65,7 @@ def test_a_summary_says_what_all_rows_come_to(tmp_path: Path) -> None:
     assert told[told.index("in error, for example") + 1].endswith(": call 1: turn is 'x'; it should be int64")
     assert "ghp_" not in done.stdout
     assert told[-2] == "4 rows in scores"
-    assert told[-1].startswith("1 passed, 1 failed, 1 in error (33.3% passed) in ")
+    assert told[-1].startswith("1 passed, 1 failed, 1 in error (50 % of 2 measured) in ")
 
 
 def test_the_summary_is_a_file_and_a_document_too(tmp_path: Path) -> None:

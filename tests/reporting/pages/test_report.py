@@ -35,7 +35,7 @@ def test_it_has_the_page_of_the_run_with_what_is_known_of_it() -> None:
     seen = Seen(page_of(report(result("book"), result("gift", "error", "boom"), facts=(("branch", "main"),))))
 
     assert seen.count("h1") == 1
-    for said in ("evals/shop.yaml", "agent.py:answer", "branch", "main", "50 %", "What the codes mean"):
+    for said in ("evals/shop.yaml", "agent.py:answer", "branch", "main", "100 % of 1 measured", "What the codes mean"):
         assert said in seen.text
 
 

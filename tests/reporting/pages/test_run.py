@@ -93,7 +93,7 @@ def listed(
 def test_tiles_tell_what_the_run_comes_to() -> None:
     page = page_of(ROWS)
 
-    assert (page.totals.passed, page.cases, page.rate) == (1, 5, "20 %")
+    assert (page.totals.passed, page.cases, page.rate) == (1, 5, "25 % of 4 measured")
     assert {tile.label: tile.value for tile in page.tiles} == {"Took": "2.30s", "Calls a case": "1.4"}
 
 

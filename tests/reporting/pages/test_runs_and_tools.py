@@ -53,6 +53,7 @@ def line(text: str = "x", passed: int = 1, failed: int = 0) -> RunLine:
         agent=text,
         evalset=text,
         totals=Totals(passed, failed),
+        share=Totals(passed, failed).rate,
         took="1s",
     )
 
@@ -108,6 +109,17 @@ def test_a_share_of_the_calls_took_no_longer_than_is_said(times: list[int]) -> N
     assert quantile([], 0.5) == ""
     for share in (0.0, 0.5, 0.95, 1.0):
         assert quantile(times, share) in {quantile([time], 0) for time in times}
+
+
+def test_neighbours_that_are_the_same_in_both_runs_are_one_folded_row() -> None:
+    names = "abcde"
+    before = [ToolCall(name, {"n": 1}) for name in names]
+    after = [ToolCall(name, {"n": 2 if name == "c" else 1}) for name in names]
+    lined, _ = aligned(before, after)
+    case = ComparedCase(case_id="x", before="passed", after="failed", sentence="", calls=lined)
+
+    assert [[call.kind for call in row] for row in case.rows] == [["same"] * 2, ["changed"], ["same"] * 2]
+    assert [call for row in case.rows for call in row] == list(lined)
 
 
 def pages(text: str) -> list[str]:

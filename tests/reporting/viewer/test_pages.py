@@ -576,3 +576,33 @@ def test_a_case_says_how_many_have_the_same_cause(tmp_path: Path, runs: Path) ->
     assert "with this cause" not in browser.get(f"/runs/{name}").text
     listed = browser.get(unescape(cause)).text
     assert [each for each in "abc" if f">{each}<" in listed] == ["a", "c"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "told"),
+    [
+        ({"a": ["passed"], "b": ["failed"], "c": ["error"], "d": ["not_measured"], "e": ["passed"]}, "67 %"),
+        ({"a": ["passed", "failed"], "b": ["passed", "error"], "c": ["error", "error"]}, "75 %"),
+    ],
+    ids=["some cases without an answer", "some trials without an answer"],
+)
+@pytest.mark.parametrize("is_older", [False, True], ids=["", "header without a rate"])
+def test_a_run_has_one_rate_on_every_page(
+    tmp_path: Path, runs: Path, verdicts: dict[str, list[Any]], told: str, is_older: bool
+) -> None:
+    [made] = results_of(tmp_path, laptop_search=WRONG)
+    results = [
+        replace(made, case_id=case_id, repeat=repeat, verdict=verdict)
+        for case_id, found in verdicts.items()
+        for repeat, verdict in enumerate(found)
+    ]
+    name = new_run(runs, *results).folder.name
+    header = json.loads((runs / name / "run.json").read_text())
+    (runs / name / "run.json").write_text(json.dumps({**header, "rate": None} if is_older else header))
+    browser = Browser(runs)
+
+    listed, run, trends = (browser.get(address).text for address in ("/", f"/runs/{name}", "/trends"))
+
+    assert re.findall(r'<td class="rate">(.*?)</td>', listed) == [told]
+    assert re.findall(r"<h1>.*?<small>(\d+ %)", run) == [told]
+    assert re.findall(r'class="card-foot"><strong>(.*?)</strong>', trends) == [told]

@@ -62,7 +62,7 @@ def new_run(runs: Path, *results: CaseResult, is_complete: bool = True, **known:
     for each in results:
         tally.add(each)
         aggregates.add(measures_of(each.results))
-    return run.finish(tally.totals(), aggregates.by_evaluator(), 1.5, is_complete=True)
+    return run.finish(tally.totals(), aggregates.by_evaluator(), 1.5, is_complete=True, rate=tally.rate())
 
 
 def append(run: RunFolder, *results: CaseResult) -> None:

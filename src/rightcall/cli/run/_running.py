@@ -184,6 +184,7 @@ class Running:
             self._counts.aggregates.by_evaluator(),
             seconds,
             is_complete=self._is_complete,
+            rate=self._counts.tally.rate(),
             overall=tuple(map(redacted_overall, self._overall)) if self._options.redact else self._overall,
             gate=self._gating.record if self._is_complete else None,
             journal=plan.journal,

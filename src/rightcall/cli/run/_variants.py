@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import click
 import msgspec
 
-from rightcall.reporting.reports import Report
+from rightcall.reporting.reports import Report, share_text
 from rightcall.running import runner
 from rightcall.values.results import CaseResult
 
@@ -140,10 +140,8 @@ def _print(reports: Mapping[str, Report], *, is_gated: bool) -> None:
 
 def _row(name: str, report: Report) -> tuple[str, ...]:
     totals = report.totals
-    count = totals.passed + totals.failed + totals.error + totals.not_measured
-    rate = f"{totals.passed / count:.0%}" if count else "-"
-    numbers = (str(totals.passed), rate, str(totals.failed), str(totals.error), str(totals.not_measured))
-    return (name, *numbers, *_means(report), report.run_id)
+    others = [str(count) for count in (totals.failed, totals.error, totals.not_measured)]
+    return (name, str(totals.passed), share_text(report.rate), *others, *_means(report), report.run_id)
 
 
 def _means(report: Report) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rightcall.cases.evalsets import quarantined_cases
 from rightcall.errors import RightcallError
 from rightcall.reporting.paths import PathCounts
-from rightcall.reporting.reports import Line, Paper, escape_commands, printable, seconds_text
+from rightcall.reporting.reports import Line, Paper, escape_commands, printable, seconds_text, share_text
 from rightcall.reporting.store import Sample
 from rightcall.scale.columns import Plan
 from rightcall.scale.lake import (
@@ -188,7 +188,8 @@ class LakeScoring:
         finally:
             saved.close()
         sample = Sample(summary.rows - summary.no_case - summary.quarantined, groups, summary.more_groups)
-        saved.finish(summary.totals, summary.evaluators, seconds, is_complete=True, sample=sample)
+        rate = summary.pass_rate
+        saved.finish(summary.totals, summary.evaluators, seconds, is_complete=True, rate=rate, sample=sample)
         return saved.run.short_id
 
     def _write(self, summary: Summary, folder: str) -> None:
@@ -345,6 +346,8 @@ def _ending(summary: Summary, out: str, before: int, seconds: float, run_id: str
         )
     already = f", {before:,} of them scored before" if before else ""
     yield (f"{summary.rows:,} rows in {out}{already}{f'; run {run_id}' if run_id else ''}",)
-    rate = f" ({summary.pass_rate:.1%} passed)" if summary.pass_rate is not None else ""
+    totals, measured = summary.totals, summary.totals.measured.measured
+    of = f"of {measured:,} measured" if totals.error or totals.not_measured else "passed"
+    rate = f" ({share_text(summary.pass_rate, measured)} {of})" if measured else ""
     rate += f", {summary.quarantined:,} in quarantine" if summary.quarantined else ""
-    yield (f"{summary.totals}{rate} in {seconds_text(seconds)}",)
+    yield (f"{totals}{rate} in {seconds_text(seconds)}",)

@@ -144,6 +144,7 @@ class LocalScoring:
                     self._aggregates.by_evaluator(),
                     seconds,
                     is_complete=self._is_complete,
+                    rate=self._tally.rate(),
                     overall=self._overall,
                     gate=self._said,
                 )
@@ -315,6 +316,7 @@ class SavedRun:
         seconds: float,
         *,
         is_complete: bool,
+        rate: float | None,
         overall: tuple[OverallResult, ...] = (),
         gate: GateRecord | None = None,
         sample: Sample | None = None,
@@ -326,6 +328,7 @@ class SavedRun:
             evaluators,
             seconds,
             is_complete=is_complete,
+            rate=rate,
             overall=kept,
             gate=gate,
             sample=sample,

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rightcall.matching.matchers import equal
-from rightcall.reporting.changes import compared_call
+from rightcall.reporting.changes import CaseChange, CaseSide, Comparison, compared_call
+from rightcall.reporting.reports import change_words, score_words, totals_words
 from rightcall.values.results import Verdict, call_text
 from rightcall.values.trajectory import ToolCall
 
 from ._gate_panel import GatePanel
-from ._runs_page import MOST_IGNORED, ChangeLine, Changes, PartOfList, RunLine
-from ._templates import Links, Marked, marked_pair, render
+from ._runs_page import PartOfList, RunLine
+from ._templates import Links, Marked, case_key, marked_pair, render
 
 Shown = Literal["regressions", "fixes", "paths", "same"]
 ROWS_A_CHANGE = 6
@@ -29,6 +32,54 @@ _TABS: tuple[tuple[Shown, str], ...] = (
     ("paths", "Other paths or scores"),
     ("same", "Unchanged"),
 )
+
+
+_ON_BOTH = {
+    "passed": "passes on both",
+    "failed": "fails on both",
+    "error": "in error on both",
+    "not_measured": "not measured on both",
+}
+_LONGEST_ID = 400
+LONGEST_IGNORED = 200
+MOST_IGNORED = 20
+"""How many arguments an address can name that are not compared."""
+
+
+class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """The change of one case, in words."""
+
+    case_id: str
+    key: str
+    before: Verdict | None
+    after: Verdict | None
+    summary: str = ""
+    """Where the verdict is the same: which it is, and whether the path is another."""
+    scores: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    """Where the verdict is the same: the arguments that alone make the path another, such as `search.key`."""
+    change: tuple[str, ...] = ()
+    """What it is grouped by, if not by `path`."""
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs, compared: their totals, and their cases by kind of change."""
+
+    totals: tuple[tuple[str, str], ...]
+    flips: tuple[ChangeLine, ...]
+    drifted: tuple[ChangeLine, ...]
+    only_before: tuple[ChangeLine, ...]
+    only_after: tuple[ChangeLine, ...]
+    same: tuple[ChangeLine, ...]
+    weight: int = 0
+    gate: GatePanel | None = None
+    """What the gate says; none where no case can be compared."""
+
+    @property
+    def changed(self) -> tuple[ChangeLine, ...]:
+        """Cases that both have and that are not as they were, flips first."""
+        return self.flips + self.drifted
 
 
 class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +146,15 @@ class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
     after_href: str = ""
     scores: tuple[str, ...] = ()
 
+    @property
+    def rows(self) -> tuple[tuple[AlignedCall, ...], ...]:
+        """The calls as rows: neighbours that are the same in both runs are one row, which is folded."""
+        found: list[tuple[AlignedCall, ...]] = []
+        for is_same, run in groupby(self.calls, lambda call: call.kind == "same"):
+            calls = tuple(run)
+            found += [calls] if is_same else [(call,) for call in calls]
+        return tuple(found)
+
 
 class ComparePage(PartOfList, frozen=True, kw_only=True):
     """The page that compares two runs."""
@@ -121,6 +181,68 @@ class ComparePage(PartOfList, frozen=True, kw_only=True):
 def compare_html(page: ComparePage, links: Links) -> str:
     """Render the comparison of two runs. Raises `MissingExtraError`."""
     return render("compare.html", page, links)
+
+
+def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Changes:
+    """Return a comparison in words, without the paths it was computed from."""
+    kinds: dict[str, list[ChangeLine]] = {"flip": [], "drifted": [], "only_before": [], "only_after": []}
+    for change in comparison.cases:
+        kinds["flip" if change.is_flip else change.kind].append(_change_line(change))
+    changed = {change.case_id for change in comparison.cases}
+    same = [
+        _same_line(case_id, side) for case_id, side in after.items() if case_id in before and case_id not in changed
+    ]
+    return Changes(
+        totals=tuple(totals_words(comparison)),
+        flips=tuple(kinds["flip"]),
+        drifted=_by_argument(kinds["drifted"]),
+        only_before=tuple(kinds["only_before"]),
+        only_after=tuple(kinds["only_after"]),
+        same=tuple(same),
+        weight=1 + len(changed) + len(same),
+    )
+
+
+def _by_argument(lines: Sequence[ChangeLine]) -> tuple[ChangeLine, ...]:
+    """Return lines so that those whose same arguments have other values each time, as generated ids, are a group."""
+    paths: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for line in lines:
+        paths.setdefault(line.arguments, set()).add(line.path)
+    return tuple(
+        [
+            replace(line, change=tuple([f"{name} differs" for name in line.arguments]))
+            if line.arguments and len(paths[line.arguments]) > 1
+            else line
+            for line in lines
+        ]
+    )
+
+
+def _change_line(change: CaseChange) -> ChangeLine:
+    before, after = [side.verdict if side is not None else None for side in (change.before, change.after)]
+    path = tuple(change_words(change)) if before is not None and after is not None else ()
+    summary = ""
+    if before == after and after is not None:
+        summary = f"{_ON_BOTH[after]}, path differs" if path else f"{_ON_BOTH[after]}, same path"
+    return ChangeLine(
+        case_id=change.case_id[:_LONGEST_ID],
+        key=case_key(change.case_id),
+        before=before,
+        after=after,
+        summary=summary,
+        scores=tuple(score_words(change)),
+        path=path,
+        arguments=_ignorable(change.other_arguments) if before == after else (),
+    )
+
+
+def _ignorable(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return arguments if an address can hold them all."""
+    return names if len(names) <= MOST_IGNORED and all([len(name) <= LONGEST_IGNORED for name in names]) else ()
+
+
+def _same_line(case_id: str, side: CaseSide) -> ChangeLine:
+    return ChangeLine(case_id=case_id[:_LONGEST_ID], key=case_key(case_id), before=side.verdict, after=side.verdict)
 
 
 def lines_of(changes: Changes, shown: Shown) -> tuple[ChangeLine, ...]:

@@ -55,10 +55,16 @@ def html_report(report: Report) -> Iterator[str]:
     for result in report.results():
         articles.add(result)
     counts = articles.grouping.counts(report.totals, report.evaluators)
+    counts = msgspec.structs.replace(counts, rate=report.rate if report.repeats else None)
     gate = report.gate.told if report.gate is not None else ()
     notes = [*gate, *map(overall_line, report.overall), *report.notes][:100]
     page = run_page(
-        report_facts(report), counts, _LINKS, notes=notes, matched=articles.number, exit_code=report.exit_code
+        report_facts(report),
+        counts,
+        _LINKS,
+        notes=notes,
+        matched=articles.number,
+        exit_code=report.exit_code,
     )
     stream = template.stream(page=page, links=_LINKS, articles=articles, most=MOST_CASES)
     stream.enable_buffering(100)

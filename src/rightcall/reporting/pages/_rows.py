@@ -123,6 +123,8 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
 
     totals: Totals
     """Cases, each once however often it was run."""
+    rate: float | None = None
+    """The pass rate where cases were repeated; else that of the totals counts."""
     results: Totals
     """Results: each repeat of a case is one."""
     groups: tuple[Group, ...] = ()

@@ -14,7 +14,7 @@ from rightcall.values.statistics import Interval
 
 from ._rows import CaseRow, ToolTotal
 from ._runs_page import RunFacts
-from ._templates import Crumb, Links, key_of, percent, render
+from ._templates import Crumb, Links, key_of, rate_text, render
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -182,7 +182,6 @@ def run_head(
     interval, words = steady.like_these, "for cases like these"
     if interval is None:
         interval, words = steady.again, "if these cases run again"
-    rate = steady.rate if is_repeated else (totals.passed / cases if cases else None)
     tries = [each for each in _TRIES if each <= steady.most_trials] if is_repeated else []
     parts, begin = [], 0.0
     for name, count in counts.items():
@@ -193,7 +192,7 @@ def run_head(
     return RunHead(
         passed=totals.passed,
         cases=cases,
-        rate=share_text(rate) if is_repeated else percent(totals.passed, cases),
+        rate=rate_text(totals, steady.rate if is_repeated else None),
         interval=interval_text(interval) if interval is not None else "",
         interval_of=words,
         parts=tuple(parts),

@@ -16,7 +16,7 @@ from ._rows import CaseRow, Group, RunCounts, ToolTotal
 from ._run_list import ListedCase, cause_key
 from ._runs_page import PartOfList, RunFacts, RunLine
 from ._sorting import Head
-from ._templates import Crumb, Links, ShownText, key_of, percent, render, shown_text
+from ._templates import Crumb, Links, ShownText, key_of, rate_text, render, shown_text
 
 # 180 rows of a list make a page of less than 100 kB.
 ROWS_A_PAGE = 180
@@ -141,6 +141,8 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[ToolTotal, ...] = ()
     mutants: str = ""
     """The share of faults that the eval set notices, where `rightcall mutate` was asked."""
+    rate: str = ""
+    """The pass rate."""
     exit_code: int | None = None
     """That of the command; `None` for a run that is not complete."""
 
@@ -154,11 +156,6 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     def cases(self) -> int:
         """The number of cases."""
         return self.totals.passed + self.totals.failed + self.totals.error + self.totals.not_measured
-
-    @property
-    def rate(self) -> str:
-        """The share of cases that passed."""
-        return percent(self.totals.passed, self.cases)
 
     @property
     def is_running(self) -> bool:
@@ -214,6 +211,7 @@ def run_page(
         after=_paged(facts, choice, choice.page + 1, links) if choice.page < _pages(matched) else "",
         notes=tuple(notes),
         tools=counts.tools,
+        rate=rate_text(counts.totals, counts.rate),
         exit_code=exit_code,
     )
 

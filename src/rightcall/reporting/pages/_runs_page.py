@@ -9,14 +9,12 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from rightcall.reporting.changes import CaseChange, CaseSide, Comparison
-from rightcall.reporting.reports import Report, change_words, score_words, seconds_text, totals_words
+from rightcall.reporting.reports import Report, seconds_text, share_text
 from rightcall.reporting.store import Header
 from rightcall.values.results import Totals, Verdict
 
-from ._gate_panel import GatePanel
 from ._sorting import NEWEST_FIRST, RUN_COLUMNS, Head, Sorting, heads_of
-from ._templates import Crumb, Links, case_key, percent, render
+from ._templates import Crumb, Links, case_key, render
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
 _TOP, _HEIGHT = 8.0, 48.0
@@ -25,16 +23,7 @@ _FEWEST = 2
 _SHORT_ID = 4
 _TEXT = 200
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
-_ON_BOTH = {
-    "passed": "passes on both",
-    "failed": "fails on both",
-    "error": "in error on both",
-    "not_measured": "not measured on both",
-}
 _LONGEST_ID = 400
-LONGEST_IGNORED = 200
-MOST_IGNORED = 20
-"""How many arguments an address can name that are not compared."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -59,6 +48,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     agent: str = ""
     evalset: str = ""
     totals: Totals | None = None
+    share: float | None = None
+    """Its pass rate."""
     took: str = ""
 
     @property
@@ -68,8 +59,8 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> str:
-        """The share of its cases that passed, in percent."""
-        return percent(self.totals.passed, self.cases) if self.totals is not None else "–"
+        """Its pass rate in percent."""
+        return share_text(self.share) if self.share is not None else "–"
 
 
 class Dot(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +122,7 @@ def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:
     """Return a picture of each eval set that has several finished runs, given the runs newest first."""
     by_set: dict[str, list[RunLine]] = {}
     for line in lines:
-        if line.state == "finished" and line.cases:
+        if line.state == "finished" and line.share is not None:
             by_set.setdefault(line.evalset, []).append(line)
     return tuple(
         [
@@ -150,16 +141,16 @@ def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:
 
 def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
     """Return the pass rate of each finished run by time, given the runs newest first. One dot is not a chart."""
-    shown = [line for line in reversed(lines) if line.state == "finished" and line.cases]
+    shown = [(line, line.share) for line in reversed(lines) if line.state == "finished" and line.share is not None]
     if len(shown) < _FEWEST:
         return ()
     dots: list[Dot] = []
-    for line, share in zip(shown, _shares([line.started.iso for line in shown]), strict=True):
+    for (line, rate), at in zip(shown, _shares([line.started.iso for line, _ in shown]), strict=True):
         totals = line.totals or Totals()
         dots.append(
             Dot(
-                x=round(2 + 96 * share, 3),
-                y=round(_TOP + _HEIGHT * (1 - totals.passed / line.cases), 2),
+                x=round(2 + 96 * at, 3),
+                y=round(_TOP + _HEIGHT * (1 - rate), 2),
                 name=line.name,
                 says=f"run {line.short_id}, {line.started.absolute}: {line.rate} passed ({totals})",
                 is_whole=totals.passed == line.cases,
@@ -266,42 +257,6 @@ class PartOfList(msgspec.Struct, frozen=True, kw_only=True):
     is_running: bool = False
 
 
-class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
-    """The change of one case, in words."""
-
-    case_id: str
-    key: str
-    before: Verdict | None
-    after: Verdict | None
-    summary: str = ""
-    """Where the verdict is the same: which it is, and whether the path is another."""
-    scores: tuple[str, ...] = ()
-    path: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
-    """Where the verdict is the same: the arguments that alone make the path another, such as `search.key`."""
-    change: tuple[str, ...] = ()
-    """What it is grouped by, if not by `path`."""
-
-
-class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """Two runs, compared: their totals, and their cases by kind of change."""
-
-    totals: tuple[tuple[str, str], ...]
-    flips: tuple[ChangeLine, ...]
-    drifted: tuple[ChangeLine, ...]
-    only_before: tuple[ChangeLine, ...]
-    only_after: tuple[ChangeLine, ...]
-    same: tuple[ChangeLine, ...]
-    weight: int = 0
-    gate: GatePanel | None = None
-    """What the gate says; none where no case can be compared."""
-
-    @property
-    def changed(self) -> tuple[ChangeLine, ...]:
-        """Cases that both have and that are not as they were, flips first."""
-        return self.flips + self.drifted
-
-
 class VerdictRow(msgspec.Struct, frozen=True):
     """The verdicts of one case, run by run; none where a run does not have it."""
 
@@ -322,41 +277,6 @@ class VerdictsPage(PartOfList, frozen=True, kw_only=True):
     title: str = "Compare"
 
 
-def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Changes:
-    """Return a comparison in words, without the paths it was computed from."""
-    kinds: dict[str, list[ChangeLine]] = {"flip": [], "drifted": [], "only_before": [], "only_after": []}
-    for change in comparison.cases:
-        kinds["flip" if change.is_flip else change.kind].append(_change_line(change))
-    changed = {change.case_id for change in comparison.cases}
-    same = [
-        _same_line(case_id, side) for case_id, side in after.items() if case_id in before and case_id not in changed
-    ]
-    return Changes(
-        totals=tuple(totals_words(comparison)),
-        flips=tuple(kinds["flip"]),
-        drifted=_by_argument(kinds["drifted"]),
-        only_before=tuple(kinds["only_before"]),
-        only_after=tuple(kinds["only_after"]),
-        same=tuple(same),
-        weight=1 + len(changed) + len(same),
-    )
-
-
-def _by_argument(lines: Sequence[ChangeLine]) -> tuple[ChangeLine, ...]:
-    """Return lines so that those whose same arguments have other values each time, as generated ids, are a group."""
-    paths: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    for line in lines:
-        paths.setdefault(line.arguments, set()).add(line.path)
-    return tuple(
-        [
-            replace(line, change=tuple([f"{name} differs" for name in line.arguments]))
-            if line.arguments and len(paths[line.arguments]) > 1
-            else line
-            for line in lines
-        ]
-    )
-
-
 def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
     """Return the cases whose verdicts differ between runs, by id: parallel cases end in another order in each run."""
     rows = []
@@ -370,30 +290,3 @@ def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
 def verdicts_html(page: VerdictsPage, links: Links) -> str:
     """Render the comparison of more than two runs. Raises `MissingExtraError`."""
     return render("verdicts.html", page, links)
-
-
-def _change_line(change: CaseChange) -> ChangeLine:
-    before, after = [side.verdict if side is not None else None for side in (change.before, change.after)]
-    path = tuple(change_words(change)) if before is not None and after is not None else ()
-    summary = ""
-    if before == after and after is not None:
-        summary = f"{_ON_BOTH[after]}, path differs" if path else f"{_ON_BOTH[after]}, same path"
-    return ChangeLine(
-        case_id=change.case_id[:_LONGEST_ID],
-        key=case_key(change.case_id),
-        before=before,
-        after=after,
-        summary=summary,
-        scores=tuple(score_words(change)),
-        path=path,
-        arguments=_ignorable(change.other_arguments) if before == after else (),
-    )
-
-
-def _ignorable(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return arguments if an address can hold them all."""
-    return names if len(names) <= MOST_IGNORED and all([len(name) <= LONGEST_IGNORED for name in names]) else ()
-
-
-def _same_line(case_id: str, side: CaseSide) -> ChangeLine:
-    return ChangeLine(case_id=case_id[:_LONGEST_ID], key=case_key(case_id), before=side.verdict, after=side.verdict)

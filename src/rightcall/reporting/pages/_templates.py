@@ -15,8 +15,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from rightcall.errors import missing_package
-from rightcall.reporting.reports import printable, seconds_text as told_seconds
-from rightcall.values.results import SIGNS, Difference
+from rightcall.reporting.reports import printable, seconds_text as told_seconds, share_text
+from rightcall.values.results import SIGNS, Difference, Totals
 from rightcall.version import __version__
 
 if TYPE_CHECKING:
@@ -310,13 +310,17 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def percent(part: float, of: float) -> str:
-    """Return a share in percent: never 100 % if something is missing, never 0 % if something is there."""
-    if not of:
-        return "–"
-    share = 100 * part / of
-    if 0 < share < 1:
-        return "<1 %"
-    return ">99 %" if 99 < share < 100 else f"{share:.0f} %"
+    """Return a share in percent."""
+    return share_text(part / of) if of else "–"
+
+
+def rate_text(totals: Totals, rate: float | None = None) -> str:
+    """Return the pass rate of repeated cases, or else that of the totals, and of how many it is if not of all."""
+    if rate is not None or totals.rate is None:
+        return share_text(rate) if rate is not None else "–"
+    measured = totals.measured.measured
+    of = f" of {measured:,} measured" if measured < sum(msgspec.structs.astuple(totals)) else ""
+    return f"{share_text(totals.rate)}{of}"
 
 
 class Marked(msgspec.Struct, frozen=True):

@@ -46,15 +46,12 @@ class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
     started: float
     """Seconds since the epoch."""
     when: str
+    rate: float | None
+    """The mean rate of its cases."""
     figures: RunFigures
     gate: GateRecord | None = None
     is_part: bool = False
     """Whether only some cases of the eval set were chosen: such a run has gates, and is not drawn beside whole ones."""
-
-    @property
-    def rate(self) -> float | None:
-        """The mean rate of its cases."""
-        return self.figures.rate
 
     @property
     def interval(self) -> Interval | None:

@@ -84,13 +84,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         totals = self.totals
         if self.gate is not None or self.min_pass is None or not totals.failed or totals.error or totals.not_measured:
             return False
-        return totals.passed / (totals.passed + totals.failed) >= self.min_pass
+        return (totals.rate or 0.0) >= self.min_pass
 
     @property
     def summary(self) -> str:
         """The number of cases by verdict, and of those in quarantine: `2 passed, 1 in quarantine`."""
         apart = f", {len(self.quarantined):,} in quarantine" if self.quarantined else ""
         return f"{self.totals}{apart}"
+
+    @property
+    def rate(self) -> float | None:
+        """The pass rate: the mean of the cases' rates; `None` where nothing was measured."""
+        return self.steadiness.rate if self.repeats else self.totals.rate
 
     @property
     def steadiness(self) -> Steadiness:

@@ -28,10 +28,17 @@ _FEW = 100
 
 
 def share_text(share: float | None, trials: int = 0) -> str:
-    """A share as people read it: `68 %`, with a decimal from a hundred trials on."""
+    """A share as people read it: `68 %`, with a decimal from a hundred trials on.
+
+    It is never 100 % if something is missing, and never 0 % if something is there.
+    """
     if share is None:
         return "-"
-    return f"{share * 100:.0f} %" if trials < _FEW else f"{share * 100:.1f} %"
+    percent, places = share * 100, 0 if trials < _FEW else 1
+    least = 10.0**-places
+    if 0 < percent < least:
+        return f"<{least:g} %"
+    return f">{100 - least:g} %" if 100 - least < percent < 100 else f"{percent:.{places}f} %"
 
 
 def interval_text(interval: Interval | None) -> str:

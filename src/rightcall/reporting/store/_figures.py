@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from rightcall.values.results import Totals, Verdict
-from rightcall.values.statistics import Interval, Trials, cases_like_these, run_rate, these_cases_again
+from rightcall.values.statistics import Interval, cases_like_these, these_cases_again
 
 from ._journal import damage_reported_last, sealed_lines
 from ._summaries import JOURNAL_FILE
@@ -20,10 +20,8 @@ class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
     """The figures of a run: the trials of each case, and figures by trial. `None` is not recorded."""
 
     trials: Mapping[str, Totals]
-    rate: float | None = None
-    """The mean rate of its cases."""
     interval: Interval | None = None
-    """The interval of the rate for cases like these, or for these cases where there is only one."""
+    """The interval of the pass rate for cases like these, or for these cases where there is only one."""
     failing: tuple[str, ...] = ()
     """The cases that failed in some trial."""
     calls: float | None = None
@@ -114,10 +112,9 @@ def _figures(trials: list[_Line]) -> RunFigures:
     seconds = sorted([each for each in [trial.seconds for trial in trials] if each is not None])
     tokens = [each for each in [trial.tokens for trial in trials] if each is not None]
     counts = {case_id: Totals.of(found) for case_id, found in verdicts.items()}
-    measured = [Trials(each.passed, each.passed + each.failed) for each in counts.values()]
+    measured = [each.measured for each in counts.values()]
     return RunFigures(
         trials=counts,
-        rate=run_rate(measured),
         interval=cases_like_these(measured) or these_cases_again(measured),
         failing=tuple([case_id for case_id, each in counts.items() if each.failed]),
         calls=calls / len(paths) if paths else None,

@@ -90,6 +90,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """When the run finished; `None` if it is running or was interrupted."""
     seconds: float | None = None
     totals: Totals | None = None
+    rate: float | None = None
+    """The pass rate: the mean of the cases' rates; `None` where nothing was measured, and in runs of older versions."""
     evaluators: dict[str, EvaluatorTotals] = {}
     """The totals of each evaluator over all results, by its id."""
     overall: tuple[OverallResult, ...] = ()

@@ -86,7 +86,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     def totals(self) -> Totals:
         """Return the number of cases by verdict, without those in quarantine. Raises `StoreError`."""
-        return self._tally().totals()
+        return self.tally().totals()
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case over all its repeats, without reading its results.
@@ -94,7 +94,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         Raises:
             StoreError: the journal cannot be read.
         """
-        return self._tally().verdicts()
+        return self.tally().verdicts()
 
     def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
         """Return all repeats of each case; nothing where no case has more than one, unless `always`.
@@ -102,9 +102,10 @@ class RunFolder(msgspec.Struct, frozen=True):
         Raises:
             StoreError: the journal cannot be read.
         """
-        return self._tally().repeats(always=always)
+        return self.tally().repeats(always=always)
 
-    def _tally(self) -> Tally:
+    def tally(self) -> Tally:
+        """Count its trials, without reading their results. Raises `StoreError`."""
         tally = Tally(self.needed, self.needed_of, self.quarantined)
         for trial in self.trials():
             tally.count(trial.case_id, trial.verdict, trial.repeat)
@@ -175,6 +176,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         seconds: float,
         *,
         is_complete: bool,
+        rate: float | None = None,
         overall: tuple[OverallResult, ...] = (),
         gate: GateRecord | None = None,
         sample: Sample | None = None,
@@ -185,6 +187,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         header = msgspec.structs.replace(
             self.header,
             totals=totals,
+            rate=rate,
             evaluators=evaluators,
             seconds=seconds,
             finished=finished,

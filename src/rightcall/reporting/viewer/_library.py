@@ -49,6 +49,7 @@ class _Header(msgspec.Struct, frozen=True):
 
 class _Verdicts(msgspec.Struct, frozen=True):
     verdicts: Mapping[str, Verdict]
+    rate: float | None
     stamp: tuple[int, ...]
 
     @property
@@ -148,13 +149,25 @@ class Library:
 
     def verdicts(self, name: str, run: RunFolder) -> Mapping[str, Verdict]:
         """Return the verdict of each case of a run so far. Raises `StoreError`."""
+        return self._counted(name, run).verdicts
+
+    def rate(self, name: str, run: RunFolder) -> float | None:
+        """Return the pass rate of a run so far; of a finished one as its header says it. Raises `StoreError`."""
+        header = run.header
+        if header.sample is not None and header.totals is not None:
+            return header.totals.rate
+        is_known = header.finished is not None and header.rate is not None
+        return header.rate if is_known else self._counted(name, run).rate
+
+    def _counted(self, name: str, run: RunFolder) -> _Verdicts:
         is_growing = run.header.finished is None and run.is_being_written
         stamp = (*_stamps(run.folder), is_growing)
         kept = self._verdicts.get(name)
         if kept is None or kept.stamp != stamp:
-            kept = _Verdicts(run.verdicts(), stamp)
+            tally = run.tally()
+            kept = _Verdicts(tally.verdicts(), tally.rate(), stamp)
             self._verdicts.put(name, kept)
-        return kept.verdicts
+        return kept
 
     def figures(self, name: str, run: RunFolder) -> RunFigures:
         """Return the figures of a finished run, without its cases in quarantine. Raises `StoreError`."""

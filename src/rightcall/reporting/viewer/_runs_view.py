@@ -105,11 +105,12 @@ def _sorted_names(library: Library, names: list[str], sorting: Sorting) -> list[
     """Return the names of runs, given newest first. Runs that cannot be read, and very old ones, are last."""
     if sorting.column == "started":
         return names if sorting.is_descending else names[::-1]
-    values = {name: _sort_value(run, sorting.column) for name, run in library.readable(names[:_SEARCHED])}
+    searched = library.readable(names[:_SEARCHED])
+    values = {name: _sort_value(library, name, run, sorting.column) for name, run in searched}
     return sorted_rows(names, sorting, values.get)
 
 
-def _sort_value(run: RunFolder, column: str) -> float | str | None:
+def _sort_value(library: Library, name: str, run: RunFolder, column: str) -> float | str | None:
     """Return the value of a run in a column; None where it has none, as before it is finished."""
     header = run.header
     if column == "branch":
@@ -121,7 +122,10 @@ def _sort_value(run: RunFolder, column: str) -> float | str | None:
     cases = sum(astuple(header.totals)) if header.totals is not None else 0
     if header.totals is None or not cases:
         return None
-    return header.totals.passed / cases if column == "passed" else cases
+    try:
+        return library.rate(name, run) if column == "passed" else cases
+    except StoreError:
+        return None  # its line says what is wrong with it
 
 
 def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
@@ -151,6 +155,7 @@ def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLi
         agent=(header.variant_of or "recorded traces")[:_LONGEST],
         evalset=header.evalset[:_LONGEST],
         totals=totals,
+        share=library.rate(name, run),
         took=_took(header.started, now) if is_running else _seconds(header.seconds),
     )
 

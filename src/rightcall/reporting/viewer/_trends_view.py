@@ -41,7 +41,7 @@ def _trend_run(library: Library, name: str, run: RunFolder) -> TrendRun | None:
     header = run.header
     try:
         started = datetime.fromisoformat(header.started).astimezone(UTC)
-        figures = library.figures(name, run)
+        figures, rate = library.figures(name, run), library.rate(name, run)
     except (ValueError, OverflowError, StoreError):
         return None  # the page of the run says what is wrong with it
     return TrendRun(
@@ -52,6 +52,7 @@ def _trend_run(library: Library, name: str, run: RunFolder) -> TrendRun | None:
         commit=(header.commit or "")[:9],
         started=started.timestamp(),
         when=moment(header.started).absolute,
+        rate=rate,
         figures=figures,
         gate=header.gate,
         is_part=bool(header.options.get("cases") or header.options.get("tags") or header.options.get("failed")),

@@ -105,9 +105,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of rows that passed; none where no row belongs to a case."""
-        judged = self.rows - self.no_case - self.quarantined
-        return self.totals.passed / judged if judged else None
+        """The share of measured rows that passed; none where nothing was measured."""
+        return self.totals.rate
 
     @property
     def exit_code(self) -> int:

@@ -271,8 +271,15 @@ class _Evaluation:
             journal.append(result, case_digest(self._cases[result.case_id], self._agent, digest, None))
             aggregates.add(() if result.case_id in self._quarantined else measures_of(result.results))
         journal.close()
-        totals, evaluators = tally.totals(), aggregates.by_evaluator()
-        kept.finish(totals, evaluators, seconds, is_complete=True, gate=self._said(), journal=journal)
+        kept.finish(
+            tally.totals(),
+            aggregates.by_evaluator(),
+            seconds,
+            is_complete=True,
+            rate=tally.rate(),
+            gate=self._said(),
+            journal=journal,
+        )
 
 
 def _rounds(repeat: Any, *, is_gated: bool) -> tuple[Any, Any]:

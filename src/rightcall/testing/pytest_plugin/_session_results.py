@@ -156,8 +156,8 @@ def _finished(run: RunFolder, journal: Journal, seconds: float, is_complete: boo
     for result in journal.results():
         tally.add(result)
         aggregates.add(() if result.case_id in run.quarantined else measures_of(result.results))
-    totals = tally.totals()
-    finished = run.finish(totals, aggregates.by_evaluator(), seconds, is_complete=is_complete, journal=journal)
+    totals, evaluators = tally.totals(), aggregates.by_evaluator()
+    finished = run.finish(totals, evaluators, seconds, is_complete=is_complete, rate=tally.rate(), journal=journal)
     return finished, totals
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from rightcall.errors import InputError
 from rightcall.values.decoding import dump_json, load_json
+from rightcall.values.statistics import Trials, rate
 from rightcall.values.trajectory import NOT_UNDERSTOOD_NOTE, Trajectory
 
 from ._result import EvaluationResult, Finding, SavedResult, Verdict, plain_result, restored_result
@@ -186,6 +187,16 @@ class Totals(msgspec.Struct, frozen=True):
         if self.failed:
             return 1
         return 2 if self.error or self.not_measured or not self.passed else 0
+
+    @property
+    def measured(self) -> Trials:
+        """Those that passed, of those with an answer: an error is no failure, and neither is what was not measured."""
+        return Trials(self.passed, self.passed + self.failed)
+
+    @property
+    def rate(self) -> float | None:
+        """The share of those with an answer that passed; `None` where there is none."""
+        return rate(self.measured)
 
     def __str__(self) -> str:
         counts = [(getattr(self, verdict), SIGNS[verdict].word) for verdict in _SHOWN_ORDER]

@@ -7,6 +7,8 @@ from time import gmtime, strftime
 
 import msgspec
 
+from rightcall.values.statistics import run_rate
+
 from ._case_results import CaseResult, Totals, worst
 from ._result import Verdict
 
@@ -109,6 +111,11 @@ class Tally:
     def totals(self) -> Totals:
         """Return the number of cases by verdict; those in quarantine are not among them."""
         return Totals.of([self.verdict(case_id) for case_id in self._verdicts if case_id not in self._quarantined])
+
+    def rate(self) -> float | None:
+        """Return the pass rate of the run: the mean of its cases' rates, without those in quarantine."""
+        counted = [verdicts for case_id, verdicts in self._verdicts.items() if case_id not in self._quarantined]
+        return run_rate([Totals.of([verdict for _, verdict in each]).measured for each in counted])
 
     def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
         """Return all repeats of each case; nothing where no case has more than one, unless `always`."""
