@@ -114,7 +114,7 @@ def test_a_case_that_changed_is_judged_by_itself(shop: Path) -> None:
     done = rightcall("run", "agent.py:answer", "shop.yaml", "--gate", "base.json", "--repeat", "5", cwd=shop)
 
     assert done.returncode == 1
-    assert "not compared, changed since: sure" in done.stdout
+    assert "not compared, edited since: sure" in done.stdout
     assert "gate  judged by themselves, failed: sure" in done.stdout
 
 

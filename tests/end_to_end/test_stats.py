@@ -116,7 +116,7 @@ def test_a_case_that_changed_is_set_aside_by_name(project: Path) -> None:
     shown = rightcall("diff", before, "last", "--gate", cwd=project)
 
     assert shown.returncode == 2
-    assert "not compared, changed since: two" in shown.stdout
+    assert "not compared, edited since: two" in shown.stdout
 
 
 def logs(folder: Path, rewards: dict[str, list[float]]) -> str:

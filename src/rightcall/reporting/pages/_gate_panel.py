@@ -10,7 +10,7 @@ import msgspec
 
 from rightcall.reporting.changes import Gate, GatedCase, GateSide
 from rightcall.reporting.reports import counts_text, gate_notes, points_text, share_text
-from rightcall.values.results import Verdict
+from rightcall.values.results import Verdict, count_text
 
 _WIDTH = 520.0
 """The width of the scale, in units of its drawing."""
@@ -65,9 +65,11 @@ def gate_panel(said: Gate) -> GatePanel | None:
         return round((share / reach + 1.0) * _WIDTH / 2, 1)
 
     words = Counter([_WORDS.get(case.told, case.told) for case in said.cases if _differs(case)])
-    left = said.left_out
-    without = (
-        f"{said.open_trials:,} trials" + (", they decide" if said.open_decides else "") if said.open_trials else "none"
+    left, without = said.left_out, count_text(said.open_trials, "trial") if said.open_trials else ""
+    facts = (
+        ("Compared", count_text(len(said.cases), "case")),
+        ("Edited since, not compared", count_text(len(left.changed), "case") if left.changed else ""),
+        ("Without an answer", f"{without}, which decide" if said.open_decides else without),
     )
     return GatePanel(
         word=said.verdict,
@@ -84,11 +86,7 @@ def gate_panel(said: Gate) -> GatePanel | None:
         rule_out=place(-said.rule.rule_out),
         rule_out_points=f"−{said.rule.rule_out * 100:g}",
         counts=tuple([(word, words[word]) for word in _ORDER if words[word]]),
-        facts=(
-            ("Compared", f"{len(said.cases):,} {'case' if len(said.cases) == 1 else 'cases'}"),
-            ("Changed", f"{len(left.changed):,}"),
-            ("Without an answer", without),
-        ),
+        facts=tuple([(name, text) for name, text in facts if text]),
         told={case.case_id: (counts_text(case), _WORDS.get(case.told, case.told)) for case in said.cases},
         notes=tuple(gate_notes(said)),
     )

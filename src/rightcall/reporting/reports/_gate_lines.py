@@ -63,7 +63,7 @@ def gate_notes(gate: Gate) -> Iterator[str]:
     """Yield what was not compared, and what makes the comparison weaker than it looks."""
     left = gate.left_out
     reasons = (
-        (left.changed, "changed since"),
+        (left.changed, "edited since"),
         (left.only_before, "only before"),
         (left.only_after, "only after"),
         (left.open, "without any answer on one side"),
