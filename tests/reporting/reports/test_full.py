@@ -376,6 +376,23 @@ def test_a_cause_names_what_of_the_call_is_wrong(
     assert f"2 cases: {said}" in screen(result, named(result, "b"), max_detail=1)
 
 
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (ToolCall("pay", {}, None, "KeyError: 'a'"), "raised KeyError"),
+        (ToolCall("pay", {}, None, "late"), "failed"),
+        (ToolCall("pay", {}, 9), "returned something else"),
+    ],
+    ids=["raised", "failed", "returned"],
+)
+def test_the_mark_below_an_output_says_what_happened(judged: Judging, made: ToolCall, said: str) -> None:
+    written = "cases:\n  - id: a\n    input: b\n    expect:\n      outputs:\n        - pay: 5\n"
+
+    lines = screen(judged(written, calls(made)))
+
+    assert f"  |     ^^^ {said}" in lines
+
+
 def test_as_many_failures_as_are_explained_are_explained_one_by_one(judged: Judging) -> None:
     results = [named(judged(SHOP, MADE), f"case_{number}") for number in range(3)]
 

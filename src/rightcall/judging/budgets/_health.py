@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from rightcall.judging.core import WHOLE, Config, Criteria, Measurement, Selection, Shorthand, Threshold
-from rightcall.values.results import Finding, error_type
+from rightcall.values.results import Finding, end_text, error_type
 from rightcall.values.trajectory import has_failed
 
 from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, told_pairs
@@ -125,6 +125,7 @@ def _failures(selection: Selection, outcomes: list[bool | None]) -> Iterator[Fin
         if failed:
             error = (selection.calls[index].error or "")[:_LONGEST_ERROR]
             verb = "raised " if error_type(error) else "failed: "
-            yield Finding("RC114", f"`{call.text}` {verb}{error}", actual=call, path="at_most")
+            said, how = f"`{call.text}` {verb}{error}", end_text(error)
+            yield Finding("RC114", said, actual=call, path="at_most", ended=how)
         elif failed is None:
             yield Finding("RC301", f"`{call.text}`: whether it failed was not recorded", actual=call, path="at_most")

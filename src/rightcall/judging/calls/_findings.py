@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from rightcall.matching.alignment import common_length
-from rightcall.values.results import Finding, failure_text, nth_text, order_phrase, wrong_side
+from rightcall.values.results import Finding, end_text, failure_text, nth_text, order_phrase, wrong_side
+from rightcall.values.trajectory import ToolCall
 
 from ._comparison import Comparison, difference_text
 from ._lines import Line
@@ -62,7 +63,14 @@ def _finding(comparison: Comparison, line: Line, rule: Rule, subject: Subject) -
         comparison.actual_call(line.actual) if line.actual >= 0 else None,
         f"{subject.path}[{line.expected}]" if line.expected >= 0 else None,
         advice,
+        ended=ended(code, comparison.selection.calls[line.actual]) if line.actual >= 0 else None,
     )
+
+
+def ended(code: str, call: ToolCall) -> str | None:
+    """Return how a call ended, if a finding with this code is about that."""
+    is_about_end = code == "RC120" or (code == "RC106" and call.error is not None and call.output is None)
+    return end_text(call.error) if is_about_end else None
 
 
 def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) -> tuple[str, str, str | None]:

@@ -10,7 +10,7 @@ from rightcall.matching.matchers import PartName, PartsPattern, made_up_values
 from rightcall.values.results import Difference, Finding, call_text, failure_text, ordinal_text
 
 from ._comparison import difference_text
-from ._findings import MOST_FINDINGS, Rule, Subject
+from ._findings import MOST_FINDINGS, Rule, Subject, ended
 from ._group_comparison import GroupedComparison
 from ._groups import GroupPlace
 from ._lines import Line
@@ -47,6 +47,7 @@ def _finding(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
         comparison.actual_call(line.actual) if line.actual >= 0 else None,
         comparison.read.expected.paths[comparison.entries[line.expected].leaf] if is_expected else None,
         advice,
+        ended=ended(code, comparison.selection.calls[line.actual]) if line.actual >= 0 else None,
     )
 
 

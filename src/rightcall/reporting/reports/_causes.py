@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from rightcall._lazy import lazy_pattern
 from rightcall.values.results import (
     Alignment,
     CaseResult,
@@ -38,8 +37,6 @@ _BOUNDS = {
     ">": "called {} or less",
     "!=": "called {}",
 }
-_FAILURES = ("RC106", "RC114", "RC120")
-_FAILED = lazy_pattern(r"` (raised \w+|failed|succeeded)(?=[ :,;]|$)")
 _GRAVEST = (
     "RC107",
     "RC101",
@@ -143,8 +140,8 @@ def _words(finding: Finding, one: EvaluationResult | None) -> str:
         return general
     if code == "RC101":
         return "not called often enough" if " is missing" in finding.message else "never called"
-    if code in _FAILURES and (failed := _FAILED.search(finding.message)):
-        return failed[1]
+    if finding.ended is not None:
+        return finding.ended
     details = one.details if one is not None else None
     if isinstance(details, ToolCallCountEvaluatorJustification):
         checks = [check for check in details.checks if check.tool == finding.tool and not check.holds]

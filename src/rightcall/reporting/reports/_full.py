@@ -202,7 +202,7 @@ def _block(result: CaseResult, placed: PlacedFinding, one: EvaluationResult | No
     if traceback:
         yield from _tail(traceback, _LINES_OF_A_TRACEBACK, gutter, paper)
     else:
-        yield from gutter.single(placed.source, placed.finding.code)
+        yield from gutter.single(placed.source, placed.finding)
     if outcome is not None and outcome.error is not None and outcome.stdout.strip():
         yield gutter.bar((" printed:", "dim"))
         yield from _tail(outcome.stdout, _LINES_PRINTED, gutter, paper)
@@ -235,7 +235,7 @@ def _unexplained(result: CaseResult, paper: Paper) -> Iterator[Line]:
     gutter = Gutter((result.source,), paper)
     yield (("error", "bold red"), (f": {result.verdict.replace('_', ' ')}, score {result.score}", "bold"))
     yield gutter.arrow(result.source, case_name(result))
-    yield from gutter.single(result.source, "")
+    yield from gutter.single(result.source)
 
 
 def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:

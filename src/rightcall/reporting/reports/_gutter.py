@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.values.results import SIGNS, CaseResult, Source, Step, call_text
+from rightcall.values.results import SIGNS, CaseResult, Finding, Source, Step, call_text
 from rightcall.values.trajectory import ToolCall
 
 from ._expected_paths import (
@@ -71,12 +71,12 @@ class Gutter:
         yield ((f"{'':>{self._margin}} = ", "cyan"), (f"{word}: ", "bold"), pieces[0])
         yield from ((" " * len(lead), piece) for piece in pieces[1:])
 
-    def single(self, source: Source, code: str) -> Iterator[Line]:
+    def single(self, source: Source, finding: Finding | None = None) -> Iterator[Line]:
         """Yield one line of the file, with a mark below the part in question."""
         yield self.bar()
         if source.excerpt.strip():
             yield self._numbered(source, excerpt(source, self._indent, self._room, self._paper).text)
-            yield from self._caret(source, code, self._room)
+            yield from self._caret(source, finding, self._room)
 
     def path(self, path: ExpectedPath, calls: Sequence[ToolCall]) -> Iterator[Line]:
         """Yield the lines that list expected calls, each with its verdict, and a mark below the worst problem."""
@@ -117,7 +117,7 @@ class Gutter:
         marked = head.source if head.source.line == source.line else source
         yield self._numbered(marked, excerpt(marked, self._indent, self._room, self._paper).text)
         if marked is head.source:
-            yield from self._caret(marked, head.finding.code, self._room)
+            yield from self._caret(marked, head.finding, self._room)
 
     def _row(
         self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], column: int, below: Source | None
@@ -134,7 +134,7 @@ class Gutter:
             yield (*self._numbered(source, text), " " * (column - cell_count(text) + 2), *first)
             yield from rest
             if source == head.source:
-                yield from self._caret(source, head.finding.code, column, inside)
+                yield from self._caret(source, head.finding, column, inside)
             return
         if source is not None and (below is None or below.line != source.line):
             yield from self._line_of(source, path)
@@ -203,13 +203,13 @@ class Gutter:
     def _numbered(self, source: Source, text: str) -> Line:
         return ((f"{source.line:>{self._margin}} | ", "cyan"), _INDENT, text)
 
-    def _caret(self, source: Source | None, code: str, room: int, inside: str = "") -> Iterator[Line]:
-        """Yield a mark below a line; `inside` are the brackets before it."""
+    def _caret(self, source: Source | None, finding: Finding | None, room: int, inside: str = "") -> Iterator[Line]:
+        """Yield a mark below a line, and what is wrong there; `inside` are the brackets before it."""
         if source is None:
             return
         shown = excerpt(source, self._indent, room - len(inside), self._paper)
         if shown.length:
-            label = _LABELS.get(code, "")
+            label = (finding.ended or _LABELS.get(finding.code, "")) if finding is not None else ""
             start = shown.start
             if inside:
                 start -= len(shown.text) - len(shown.text.lstrip(" -"))

@@ -78,6 +78,7 @@ from ._text import (
     Difference as Difference,
     call_text as call_text,
     count_text as count_text,
+    end_text as end_text,
     error_type as error_type,
     failure_text as failure_text,
     figure_text as figure_text,

@@ -34,6 +34,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A specific remedy, if there is one."""
     why: str | None = None
     """The reason for what is expected, where the expectation gives one."""
+    ended: str | None = None
+    """How the tool's call ended, where that is what is wrong: `raised KeyError`, `failed` or `succeeded`."""
 
     @property
     def tool(self) -> str:

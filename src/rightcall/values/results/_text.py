@@ -59,6 +59,14 @@ def error_type(error: str) -> str:
     return found[1] if found else ""
 
 
+def end_text(error: str | None) -> str:
+    """Say how a call ended, without its message: `raised TimeoutError`, `failed` or `succeeded`."""
+    if error is None:
+        return "succeeded"
+    kind = error_type(error)
+    return f"raised {kind}" if kind else "failed"
+
+
 def failure_text(error: str) -> str:
     """Say that a call failed: `raised TimeoutError (no answer)`, or `failed ('late')` where the type is not known."""
     kind = error_type(error)
