@@ -243,7 +243,7 @@ def create_run(runs: Path, **known: Any) -> RunFolder:
         started=now.isoformat(),
         rightcall=__version__,
         python=platform.python_version(),
-        platform=platform.platform(),
+        platform=_platform(),
         journal=Seal(),
         **known,
     )
@@ -305,6 +305,16 @@ def _id(folder: Path) -> str:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+def _platform() -> str:
+    """Return the system, its release and the machine.
+
+    `platform.platform()` says little more, but starts `uname -p` for it and searches the interpreter's file for the
+    version of its C library, 1 ms in every run.
+    """
+    known = platform.uname()
+    return f"{known.system}-{known.release}-{known.machine}"
 
 
 def _make_parents(runs: Path) -> None:
