@@ -214,9 +214,14 @@ def _main(first: str, second: str) -> None:
         return
     descriptors = int(first), int(second)
     keeper = keep(descriptors)
+    import gc
     from importlib import import_module
 
-    import_module("rightcall.running.runner._worker").main(keeper, *descriptors)
+    # What modules consist of stays. To look for garbage in it took 5 % of the instructions of these imports.
+    gc.disable()
+    worker = import_module("rightcall.running.runner._worker")
+    gc.enable()
+    worker.main(keeper, *descriptors)
 
 
 if __name__ == "__main__":
