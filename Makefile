@@ -20,8 +20,9 @@ help: ## List the targets
 demo: $(VENV)/.installed ## Run the built-in example
 	@$(BIN)/rightcall demo
 
-# Tests often wait for processes that they start: with half as many more workers than there are cores, none is idle.
-TESTERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
+# Tests often wait: for processes that they start, for a browser, for Spark and Ray, which one worker each is busy with.
+# With half as many more workers than cores, a fifth of two cores was idle.
+TESTERS = $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 2 )))
 
 test: $(VENV)/.tested browser java ## Run the tests
 	$(BIN)/python -m pytest -n $(TESTERS) --dist loadfile
@@ -69,7 +70,7 @@ package: $(VENV)/.packaged ## Build the wheel and the source archive into dist/,
 screenshots: $(VENV)/.tested browser ## Retake the pictures of the documentation, into docs/images/
 	$(BIN)/python -m tests.browser.screenshots docs/images
 
-browser: $(VENV)/.tested
+browser: | $(BIN)/pip
 	@sh tests/browser/provide.sh $(VENV)/axe
 
 java:
@@ -83,9 +84,9 @@ $(BIN)/pip:
 	$(BIN)/pip install --quiet --upgrade 'pip>=25.1'
 
 # One resolution instead of four, for those who run all targets.
-everything: | $(BIN)/pip
-	$(BIN)/pip install --quiet --editable '.[all]' --group check --group docs --group package
-	@touch $(VENV)/.installed $(VENV)/.tested $(VENV)/.checked $(VENV)/.documented $(VENV)/.packaged
+everything: $(VENV)/.installed
+	$(BIN)/pip install --quiet --group check --group docs --group package
+	@touch $(VENV)/.tested $(VENV)/.checked $(VENV)/.documented $(VENV)/.packaged
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/pip
 	$(BIN)/pip install --quiet --editable '.[all]'
