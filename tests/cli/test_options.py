@@ -43,8 +43,8 @@ def test_answers_of_judges_are_ignored_by_the_variable_that_judges_read(monkeypa
 def test_every_field_of_a_reading_comes_from_an_option() -> None:
     given = {"input_format": "otlp", "grouping": "trace", "case_attribute": "case", "max_size": 9}
 
-    # What a request looks at is kept, and messages where a page will show them.
-    assert {*given, "kept", "keeps_messages"} == set(Reading.__struct_fields__)
+    # What a request looks at is kept, and messages where a page will show them. The command knows if that is all.
+    assert {*given, "kept", "keeps_messages", "calls_alone"} == set(Reading.__struct_fields__)
     assert _options.reading_of({**given, "other": 1}) == Reading(**given)  # type: ignore[arg-type]
 
 

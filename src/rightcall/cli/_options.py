@@ -197,7 +197,7 @@ def _checked_join(value: str) -> str:
     return value
 
 
-def reading_of(options: dict[str, Any], request: Request | None = None) -> Reading:
+def reading_of(options: dict[str, Any], request: Request | None = None, **more: Any) -> Reading:
     """Return how files are read, from the options of a command. What a request looks at is kept in the metadata."""
     from rightcall.reading import Reading
 
@@ -209,7 +209,7 @@ def reading_of(options: dict[str, Any], request: Request | None = None) -> Readi
         known["kept"] = request.kept
     if options.get("keep"):
         known["keeps_messages"] = True
-    return Reading(**known)
+    return Reading(**known, **more)
 
 
 def request_of(options: dict[str, Any], **more: Any) -> Request:
@@ -240,8 +240,11 @@ def runs_folder(given: str | None) -> Path:
     return RUNS if given is None else Path(given)
 
 
-def sources_of(options: dict[str, Any], request: Request | None = None) -> Sources:
-    """Return the files to read: those given, those in folders, of trace servers, and standard input."""
+def sources_of(options: dict[str, Any], request: Request | None = None, **more: Any) -> Sources:
+    """Return the files to read: those given, those in folders, of trace servers, and standard input.
+
+    `more` says how they are read, beside the options.
+    """
     from rightcall.scale.local import Sources
 
     given, names = local_traces(options["traces"])
@@ -254,7 +257,7 @@ def sources_of(options: dict[str, Any], request: Request | None = None) -> Sourc
         files[files.index(STANDARD_INPUT)] = path
         names[path] = "<stdin>"
     return Sources(
-        reading_of(options, request),
+        reading_of(options, request, **more),
         files,
         together=options.get("together", False),
         complain=print_error,

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.errors import InputError, UnknownNameError, nearest, shown
-from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES, Limits
+from rightcall.limits import CALLS_ALONE, DEFAULT_LIMITS, KEEPING_MESSAGES, Limits
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
 
@@ -105,6 +105,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The most bytes to read of a file, unpacked."""
     keeps_messages: bool = False
     """Whether messages of users and models are read to be looked at."""
+    calls_alone: bool = False
+    """Whether what runs were given, returned and took is left out, because nothing asks for it."""
 
     @property
     def metadata_attributes(self) -> tuple[str, ...]:
@@ -133,7 +135,9 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _limits(self) -> Limits:
-        return KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
+        if self.keeps_messages:
+            return KEEPING_MESSAGES
+        return CALLS_ALONE if self.calls_alone else DEFAULT_LIMITS
 
 
 def read_spans(

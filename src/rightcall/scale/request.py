@@ -22,6 +22,9 @@ from rightcall.cases.verdicts import Join
 from rightcall.errors import InputError
 from rightcall.running.project import TrustedProject
 
+_MOST_ASKED = 1_000
+"""How many cases are asked what they look at: that compiles them, and of more than these a command may judge a few."""
+
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
     """Which cases of an eval set are meant, how traces are joined to them, and which code is trusted."""
@@ -67,6 +70,14 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     def rules(self) -> tuple[Case, ...]:
         """Everything that is expected of a single trace."""
         return (*self.cases, *[case for case in (self.for_all, self.every) if case is not None])
+
+    @property
+    def is_about_calls(self) -> bool:
+        """Whether every verdict and finding follows from calls alone, whatever runs were given, returned and took."""
+        rules = self.rules
+        if self.overall or len(rules) > _MOST_ASKED or any([case.when is not None for case in rules]):
+            return False
+        return all([check.scope is not None for case in rules for check in case.checks])
 
     @property
     def keys(self) -> tuple[str, ...]:

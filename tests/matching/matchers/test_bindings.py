@@ -29,7 +29,7 @@ def step(name: str, args: Any, **parts: Any) -> Any:
     return call_pattern(name, args, names=True, **parts), names_in(args)
 
 
-def chosen(calls: list[ToolCall], *steps: Any, **limits: int) -> list[Any]:
+def chosen(calls: list[ToolCall], *steps: Any, **limits: Any) -> list[Any]:
     return [dict(each) for each in assignments(steps, calls, Limits(**limits))]
 
 

@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from tests.reading.corpus import inputs, names
 from tests.reading.traces import call, line, span
+from tests.sampling import sample
+from tests.walls import for_each
 
 from rightcall.errors import InputError
 from rightcall.reading import Reading
@@ -196,3 +200,50 @@ def test_a_request_for_fewer_cases_does_not_load_the_eval_set_again(tmp_path: Pa
     evalset.unlink()
 
     assert request.only(frozenset(["one"])).expected.cases == (one,)
+
+
+@for_each(
+    ("expectation", "is_about_calls"),
+    [
+        ("calls: [search]", True),
+        ("{calls: [{search: {n: 1}}], never: [delete]}", True),
+        ("order: [search, book]", True),
+        ("calls: [{search: {n: {$from: input}}}]", False),
+        ("never: [{search: {n: {$from: input}}}]", False),
+        ("output: x", False),
+        ("{calls: [search], tokens: 10}", False),
+        ("{calls: [search], seconds: 10}", False),
+    ],
+)
+def test_what_runs_returned_and_took_is_asked_for_if_a_verdict_may_depend_on_it(
+    expectation: str, is_about_calls: bool
+) -> None:
+    assert Request(expectation=(expectation.encode(), "x")).expected.is_about_calls is is_about_calls
+
+
+@for_each(
+    "document",
+    [
+        {"when": {"input": "x"}, "expect": {"calls": ["search"]}},
+        {"expect": {"calls": [["search"], ["book"]]}},
+        {"expect": {"output": "x"}},
+    ],
+)
+def test_one_case_that_looks_at_more_than_calls_is_enough(tmp_path: Path, document: dict[str, Any]) -> None:
+    evalset = tmp_path / "set.json"
+    plain = {"id": "one", "expect": {"calls": ["search"]}}
+    evalset.write_text(json.dumps({"cases": [plain, {"id": "two", **document}]}))
+
+    assert not Request(evalset=str(evalset)).expected.is_about_calls
+    assert Request(evalset=str(evalset), case_ids=frozenset(["one"])).expected.is_about_calls
+
+
+@pytest.mark.corpus
+def test_calls_are_the_same_if_nothing_else_is_asked_for() -> None:
+    for run in sample(names(), "calls alone", 40):
+        for name, data in inputs(run).items():
+            whole = list(Reading().read(data))
+            bare = list(Reading(calls_alone=True).read(data))
+            rest = {"input": None, "output": None, "turn_inputs": (), "turn_outputs": (), "usage": None}
+
+            assert bare == [msgspec.structs.replace(each, **rest) for each in whole], f"{run}/{name}"

@@ -14,7 +14,7 @@ from rightcall.judging import Criteria, Evaluator
 from rightcall.values.results import Quarantine, Source
 
 if TYPE_CHECKING:
-    from rightcall.judging import OverallEvaluator
+    from rightcall.judging import OverallEvaluator, Scope
 
     from ._when import When
 
@@ -38,6 +38,17 @@ class Check(msgspec.Struct, frozen=True):
     source: Callable[[str | None], Source]
     """Returns where a part of the criteria is written, given the path in a finding."""
     weight: float = 1.0
+
+    @property
+    def scope(self) -> Scope | None:
+        """What of the calls of a run it looks at; `None` where that may be anything of the run."""
+        # Criteria that choose calls by agent or level read more of a call than any scope says, and UiPath's names of
+        # tools are compared after they were changed.
+        criteria = self.criteria
+        if self.evaluator.renames or not isinstance(criteria, Criteria) or not criteria.takes_all:
+            return None
+        found: Scope | None = self.evaluator.scope(criteria)
+        return found
 
     def lists(self) -> Iterable[tuple[str, Sequence[Any]]]:
         """Return the lists of calls in the criteria that are not empty, each with its path."""

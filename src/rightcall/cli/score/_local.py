@@ -110,13 +110,14 @@ class LocalScoring:
         self._tally = Tally(by_case=self._needed, quarantined=self._quarantined)
         self._aggregates = Aggregates()
         self._warnings: Counter[str] = Counter()
-        self._sources = sources_of(options, request)
-        evidence = "all" if options["keep"] or self._senders else self._output.wants_results
-        self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
-        self._saved: SavedRun | None = None
         self._gate = _gate(request, options)
         self._is_decided_at_once = self._gate is None and not self._needed and not self._quarantined
         """Whether each trace adds to the exit code by itself, so that it can be shown before the others are read."""
+        evidence = "all" if options["keep"] or self._senders else self._output.wants_results
+        calls_alone = not evidence and self._is_decided_at_once and request.expected.is_about_calls
+        self._sources = sources_of(options, request, calls_alone=calls_alone)
+        self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
+        self._saved: SavedRun | None = None
         self._comparison = None if request.compare_with is None else Comparison(request.compare_with)
         self._said: GateRecord | None = None
         self._is_complete = True

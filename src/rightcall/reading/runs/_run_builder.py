@@ -109,7 +109,7 @@ class RunBuilder:
             turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 and are_turns_known else (),
             calls_recorded=is_recorded and not self._not_understood.first,
             withheld=tuple([withheld_call(record) for record in withheld]),
-            usage=usage_of(spans, roles),
+            usage=usage_of(spans, roles) if self._limits.about_runs else None,
             messages=self._said(spans, roles, tree, turns, conversations, calls) if self._limits.messages_text else (),
         )
 
@@ -193,6 +193,8 @@ class RunBuilder:
         conversations: Conversations,
     ) -> list[tuple[Any, Any]]:
         """Return the question and the answer of each turn."""
+        if not self._limits.about_runs:
+            return [(None, None)]
         said = self._all_logs()
         if not spans and len(said) == 1:
             return asked_and_answered_in(said[0].log.messages)

@@ -245,7 +245,8 @@ class SimpleRuns:
         metadata = told_of(_NO_LOG, spans, self._keep) if tells else {}
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
-        asked, answered = asked_and_answered(spans, roles, tree) if tells or "model" in roles.values() else (None, None)
+        speaks = self._limits.about_runs and (tells or "model" in roles.values())
+        asked, answered = asked_and_answered(spans, roles, tree) if speaks else (None, None)
         begin = min([span.start_time_unix_nano or 0 for span, _ in request.held])
         end = max([span.end_time_unix_nano or 0 for span, _ in request.held])
         trajectory = Trajectory(
@@ -254,7 +255,7 @@ class SimpleRuns:
             output=answered,
             trace_id=spans[0].trace_id,
             metadata=metadata,
-            usage=usage_beside(spans, roles, made, end - begin),
+            usage=usage_beside(spans, roles, made, end - begin) if self._limits.about_runs else None,
         )
         conventions = [plan.shape.convention.name for _, _, plan, _ in calls]
         return SimpleRun(request, self._limits, self._keep, spans, trajectory, (begin, end), conventions)

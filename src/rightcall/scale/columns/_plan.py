@@ -39,7 +39,7 @@ class CaseScope(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, case: Case) -> CaseScope:
         """What is looked at for a case."""
-        found = [_scope(check) for check in case.checks]
+        found = [check.scope for check in case.checks]
         parts = tuple([part for part in found if part is not None])
         own = any([check.evaluator.fingerprint for check in case.checks])
         is_repeatable = not own and not has_async_evaluators(case)
@@ -59,16 +59,6 @@ class CaseScope(msgspec.Struct, frozen=True):
         read = {field for part in self.parts if (field := part.reads) is not None}
         beside = (*(("error",) if "output" in read else ()), *(("group",) if self.reads_groups else ()))
         return frozenset({"name", "internal", "unrecorded", *read, *beside})
-
-
-def _scope(check: Check) -> Scope | None:
-    """What a check looks at; `None` where that may be anything, so that each run is judged by itself."""
-    # Criteria that choose calls by agent or level read more of a call than any scope says, and UiPath's names of tools
-    # are compared after they were changed.
-    criteria = check.criteria
-    if check.evaluator.renames or not isinstance(criteria, Criteria) or not criteria.takes_all:
-        return None
-    return check.evaluator.scope(criteria)
 
 
 def _reads_groups(check: Check) -> bool:
