@@ -35,6 +35,8 @@ _OF_MESSAGES = frozenset({"additional_kwargs", "response_metadata", "tool_call_i
 _SIGNS_OF_INPUT = frozenset({"args", "input_str"})
 _SIGNS_OF_OUTPUT = frozenset({"output", "response", "raw_output", "lc", "type", "data", *_OF_MESSAGES})
 """Keys without which an object is no wrapping of another convention."""
+_SIGNS_OF_MESSAGE = frozenset({"output", "kwargs", "lc", "type", "data", *_OF_MESSAGES})
+"""Keys without which an object is neither a message of LangChain nor what is left of one."""
 
 
 def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -99,6 +101,8 @@ def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
 
 def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """LangChain's ToolMessage: dumped, constructed, flat, or as Python writes it; alone or under `output`."""
+    if value.__class__ is dict and value and _SIGNS_OF_MESSAGE.isdisjoint(value):
+        return value
     if value == {} and call.span is not None and "langchain" in call.span.scope:
         return NOTHING  # LangChain's tools return a message, or an object under `output`
     if isinstance(value, dict) and value.keys() <= {"output", "kwargs"} and value:
