@@ -54,12 +54,13 @@ class Exchange:
     """The calls and results of one message."""
 
     __slots__ = (
+        "_acts",
         "_of_user",
         "_text",
         "_writer",
-        "acts",
         "answers",
         "calls",
+        "is_text",
         "item",
         "message",
         "of_user",
@@ -74,6 +75,7 @@ class Exchange:
         self._writer: Writer | None = None
         self._text: str | None = None
         self._of_user: bool | None = None
+        self._acts: bool | None = None
         self.calls: list[CallRecord] = []
         self.results: list[CallRecord] = []
         self.of_user: list[CallRecord] = []
@@ -87,8 +89,16 @@ class Exchange:
         """Whether the message is the model's answer, though it is listed in the input (Pydantic AI)."""
         self.unread = ""
         """A description of what may be a call and was not understood."""
-        self.acts = False
-        """Whether the text asks for a call, or holds the result of such a call (ReAct and the like)."""
+        self.is_text = False
+        """Whether nothing but its text can ask for a call."""
+
+    @property
+    def acts(self) -> bool:
+        """Whether code or text asks for a call, or holds the result of such a call (ReAct and the like)."""
+        if self._acts is None:
+            by_text = self.is_text and acts(self.message, self.role)
+            self._acts = by_text or any([call.format == IN_CODE for call in self.calls])
+        return self._acts
 
     @property
     def is_of_user(self) -> bool:
@@ -261,21 +271,20 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     exchange = Exchange(message)
     exchange.role = role_of(message)
     if is_plain(message):
-        exchange.acts = acts(message, exchange.role)
+        exchange.is_text = True
         return exchange
     exchange.parent_id = calling_id(message)
     exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
     if is_step(message):
         exchange.calls, exchange.results = read_step(message)
         exchange.unread = unknown_step(message, len(exchange.calls))
-        exchange.acts = any([call.format == IN_CODE for call in exchange.calls])
         return exchange
     found = find_parts(message)
     exchange.item = bool(found.parts) and found.parts[0].document is message
     _read_parts(exchange, found)
     if not found.parts and not found.unread:
         found.unread = unknown_item(message)
-        exchange.acts = acts(message, exchange.role)
+        exchange.is_text = True
     exchange.unread = found.unread
     _part_with_calls_of_user(exchange)
     for call in exchange.calls if exchange.parent_id == "" else ():

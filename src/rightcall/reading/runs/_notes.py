@@ -61,8 +61,8 @@ class NotUnderstood:
         self.first = ""
         self._is_silent = False
         """Whether a log has lines, and none of them is of a user or a model."""
-        self._acts = ""
-        """A description of a message that asks for a call in its text."""
+        self._messages: list[tuple[Sequence[Exchange], str]] = []
+        """The messages that may ask for calls in their text: each may be long, and few runs are asked about it."""
         self._warnings = warnings
 
     def note(self, what: str) -> None:
@@ -81,8 +81,7 @@ class NotUnderstood:
                     call.unread = f"message {place}{where}: {call.unread}"
             if exchange.unread:
                 self.note(f"message {place}{where}: {exchange.unread}")
-            if exchange.acts and not self._acts:
-                self._acts = f"message {place}{where} asks for a call in its text, or has the result of one"
+        self._messages.append((exchanges, where))
 
     def note_strays(self, strays: list[CallRecord]) -> None:
         """Note results of calls that a log does not show."""
@@ -123,8 +122,18 @@ class NotUnderstood:
 
     def note_silence(self, logs: Sequence[Log]) -> None:
         """Note signs of steps in text or beside the messages, in a run without any other call."""
-        self.note(next((held for held in (self._acts, *[log.steps for log in logs]) if held), ""))
+        self.note(next((held for held in (self._acting(), *[log.steps for log in logs]) if held), ""))
         self.note("a log without a message of a user or a model" if self._is_silent else "")
+
+    def _acting(self) -> str:
+        """Return a description of the first message that asks for a call in its text; empty if there is none."""
+        told = (
+            f"message {place}{where} asks for a call in its text, or has the result of one"
+            for exchanges, where in self._messages
+            for place, exchange in enumerate(exchanges, 1)
+            if exchange.acts
+        )
+        return next(told, "")
 
 
 _ABOUT = frozenset({"result", "system", "init", "summary"})

@@ -369,16 +369,16 @@ def _is_unanswered(conversations: Iterable[Conversation], silent: Collection[int
     given.sort(key=lambda said: said.start_ns or 0)
     longest = 0
     for said in reversed(given):
-        is_open = all([_is_blank(each) for each in said.output]) and said.input[-1].writer != "model"
-        if is_open and id(said) in silent and len(said.input) >= longest:
+        count, is_open = len(said.input), id(said) in silent and said.input[-1].writer != "model"
+        if is_open and count >= longest and all(map(_is_blank, said.output)):
             return True
-        longest = longest if any([each.is_mute for each in said.input]) else max(longest, len(said.input))
+        longest = count if count > longest and not any([each.is_mute for each in said.input]) else longest
     return False
 
 
 def _is_blank(answer: Exchange) -> bool:
-    is_told = answer.calls or answer.results or answer.message.get("finish_reason") or not answer.is_blank
-    return answer.is_mute or not is_told
+    told = answer.calls or answer.results or answer.message.get("finish_reason")
+    return answer.is_mute or (not told and answer.is_blank)
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:
