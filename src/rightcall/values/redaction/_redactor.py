@@ -99,7 +99,7 @@ def _names_in(document: Any) -> set[str]:
             names.update([item for item in value if isinstance(item, str) and (len(value) == 2 or item[:2] == "--")])
         names.update(*objects)
         if "value" in names or "path" in names:
-            names.update(*map(_told_in, objects))
+            names.update(*[_told_in(value) for value in objects if "value" in value or "path" in value])
         held: Iterator[Iterable[Any]] = chain(lists, [value.values() for value in objects])
         level = [item for items in held for item in items if item.__class__ not in _SCALARS]
     return {name for name in names if isinstance(name, str)}

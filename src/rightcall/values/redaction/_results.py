@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightcall._lazy import lazy_pattern
+from rightcall.limits import Limits
 from rightcall.values import results
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import Trajectory
@@ -38,6 +39,8 @@ _MOST_KNOWN = 1_000
 _WINDOW = 130
 """No more than this is left of a value on either side of a cut."""
 _CUT = "…"
+_AS_WRITTEN = Limits(text_bytes=2**62, depth=2**62)
+"""For what we wrote: its values were within the limits when they came."""
 _PATH_END = lazy_pattern(r"[\w-]+(?=[\"'\]]*$)")
 
 
@@ -54,7 +57,7 @@ def redacted(result: CaseResult) -> CaseResult:
 
 def redacted_document(document: str) -> str:
     """Return the same for a result as `to_json` writes it."""
-    plain = load_json(document)
+    plain = load_json(document, _AS_WRITTEN)
     look = Look(plain)
     return document if look.is_clear else dump_json(_redacted_plain(plain, look))
 
