@@ -407,6 +407,18 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             id="the call at its place among others of its name",
         ),
         pytest.param(
+            [call("a"), call("pay", n=2), call("b"), call("a"), call("pay", n=1), call("b")],
+            [{"repeat": ["a", {"pay": {"n": 1}}, "b"]}],
+            [("RC104", "`pay` was called with n 2, expected 1", "expected[0].repeat[1]")],
+            id="other arguments in the first round",
+        ),
+        pytest.param(
+            [call("a"), call("pay", n=1), call("b"), call("a"), call("pay", n=2), call("b")],
+            [{"repeat": ["a", {"pay": {"n": 1}}, "b"]}],
+            [("RC104", "`pay` was called with n 2, expected 1", "expected[0].repeat[1]")],
+            id="other arguments in the second round",
+        ),
+        pytest.param(
             [*"abcabcbbc"],
             [{"repeat": ["a", {"repeat": ["b", "c"]}]}],
             [("RC101", "`c` is missing in the 2nd of 3 rounds", "expected[0].repeat[1].repeat[1]")],

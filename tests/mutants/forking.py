@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -190,8 +190,12 @@ class Trial:
             ranked.append((self._place(mutation, item), ranks[item.path], item))
             ranks[item.path] += 1
         chosen = [*nearest, *[item for _, _, item in sorted(ranked, key=lambda each: each[:2])]]
-        taken = accumulate([self._cpu(item) for item in chosen])
-        return [item for item, seconds in zip(chosen, taken, strict=True) if seconds <= self._task.most]
+        left, fitting = self._task.most, list[pytest.Item]()
+        for item in chosen:
+            if self._cpu(item) <= left:
+                left -= self._cpu(item)
+                fitting.append(item)
+        return fitting
 
     def _place(self, mutation: Mutation, item: pytest.Item) -> int:
         return self._stage(mutation, item.nodeid)

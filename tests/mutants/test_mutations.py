@@ -71,6 +71,7 @@ def test_each_kind_of_mistake_is_made(source: str, expected: list[str]) -> None:
         "x = f'{a + 1}'",
         "x = zip(a, b, strict=True)",
         "def f():\n    return None",
+        "def f():\n    raise AssertionError('this cannot be')",
         "from a import b",
     ],
 )

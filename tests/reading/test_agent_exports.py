@@ -624,6 +624,15 @@ def test_a_result_that_does_not_tell_its_calls_says_so(name: str) -> None:
     assert not made.calls_recorded
 
 
+@pytest.mark.parametrize(("name", "recorded"), [("x", True), ("x/team", True), ("z/x", False)])
+def test_an_agent_of_autogen_is_named_before_the_id_of_its_team(name: str, recorded: bool) -> None:
+    thread = [_THREAD[0], _THREAD[3]]
+    agents = {name: {"agent_state": _agent_state(_CONTEXT[:1])}, "manager": {"message_thread": thread}}
+    [found] = read(json.dumps({"type": "TeamState", "agent_states": agents}).encode())
+
+    assert (found.calls, found.calls_recorded) == ((), recorded)
+
+
 def test_an_answer_that_langchain_could_not_parse_is_not_a_call() -> None:
     [made] = read(json.dumps(_executed([{**_ACTION, "tool": "_Exception"}, "Invalid"], [_ACTION, "ok"])).encode())
 

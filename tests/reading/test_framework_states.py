@@ -13,6 +13,7 @@ from rightcall.reading.spans import NOTHING
 USER = {"role": "user", "content": "Go."}
 MODEL = {"role": "assistant", "content": "Gone."}
 CALL = {"type": "tool_call", "id": "1", "name": "look", "arguments": {}}
+DUMPED = {"lc": 1, "type": "constructor"}
 SAME = object()
 """What is returned as it was recorded."""
 
@@ -69,6 +70,8 @@ def written(text: str, more: str = "") -> str:
         ([CALL, 3], SAME),
         ("StopEvent(result=1)", NOTHING),
         ("<x.Y object at 0x1>", NOTHING),
+        ({"a": [[[[DUMPED]]]], "b": 1}, NOTHING),
+        ({"a": [[[[[DUMPED]]]]], "b": 1}, SAME),
         ({"q": {"a": ["StopEvent(result=1)"]}}, NOTHING),
         ({"q": {"a": [{"b": "StopEvent(result=1)"}]}}, SAME),
     ],

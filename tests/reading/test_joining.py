@@ -160,8 +160,10 @@ def test_identical_calls_at_once_seen_by_two_instrumentations_are_two() -> None:
 def test_spans_of_mcp_inside_a_call_are_the_same_call() -> None:
     mcp = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "t"}
     trajectory = read_one(executed(1, endTimeUnixNano="9000"), span(2, mcp, parent=1), span(3, mcp, parent=2))
+    [by_one] = read(request(executed(1, endTimeUnixNano="9000"), span(2, mcp, parent=1), scope="agents"))
 
     assert len(trajectory.calls) == 1
+    assert len(by_one.calls) == 1
 
 
 def test_calls_that_only_messages_show_are_calls() -> None:

@@ -298,6 +298,15 @@ def test_a_result_without_an_id_is_of_the_only_call_that_can_have_it(results: li
     assert [each.output for each in found.made] == outputs
 
 
+@pytest.mark.parametrize("after", [(), (MODEL_WORDS,)], ids=["the end", "an answer"])
+def test_results_without_ids_are_of_the_calls_that_they_name_whatever_follows_them(after: tuple[Any, ...]) -> None:
+    calls = [{"id": name, "function": {"name": name, "arguments": "{}"}} for name in "ab"]
+    results = [{"role": "tool", "name": name, "content": f"of {name}"} for name in "ba"]
+    found = read_messages([says("user", "Go."), {"role": "assistant", "tool_calls": calls}, *results, *after])
+
+    assert [(call.name, call.output) for call in found.calls] == [("a", "of a"), ("b", "of b")]
+
+
 def test_calls_without_ids_are_answered_in_order() -> None:
     asking = [asks_for("look", {"x": place}) for place in range(2)]
     found = logged(says("user", "Go."), *asking, gives("a"), gives("b"))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.reading.traces import request, span
 from tests.walls import for_each
 
+from rightcall.reading import read
 from rightcall.reading.messages import SpanMessages
 from rightcall.reading.messages._acting_text import acts, acts_by_text, observes_by_text
 from rightcall.reading.messages._span_messages import (
@@ -207,3 +209,22 @@ def test_a_text_of_a_model_asks_for_a_call(text: str, asks: bool) -> None:
 def test_a_text_that_a_model_was_given_is_a_result(text: str, is_result: bool) -> None:
     assert observes_by_text(text) is is_result
     assert acts({"content": text}, "user") is is_result
+
+
+@for_each(
+    ("held", "is_understood"),
+    [
+        ({"odd": 1}, True),
+        ({"type": "x", "payload": {"a": 1}}, True),
+        ({"tool": "x", "input": {}}, False),
+        ([{"odd": 1}], False),
+        ([{"odd": 1}, {"even": 2}], False),
+        ([MODEL, {"odd": 1}], False),
+        ([MODEL], True),
+    ],
+)
+def test_one_object_that_is_no_message_hides_a_call_only_if_it_looks_like_one(held: Any, is_understood: bool) -> None:
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(held)}
+    [found] = read(request(span(1, attributes)), grouping="file")
+
+    assert ("not_understood" not in found.metadata) is is_understood

@@ -23,6 +23,7 @@ from tests.matching.alignment.trees import (
     tree_of,
 )
 from tests.sampling import examples, randomness
+from tests.walls import for_each
 
 from rightcall.errors import LimitError
 from rightcall.matching.alignment import AnyOrder, Occurrence, Perhaps, Reader, SearchBudget, StepNode, StepReading
@@ -307,3 +308,23 @@ def test_a_row_goes_on_in_the_first_segment_that_has_a_call_which_is_not_used() 
     assert list(segments.first_of([1, 3, 5], (1, 1), starts)) == [3]
     assert list(segments.first_of([0, 1], (2, 0), starts)) == []
     assert list(segments.first_of([0, 5], (4, 0), starts)) == []
+
+
+@for_each(
+    ("steps", "made", "more", "taken"),
+    [
+        ([{"any_order": [["a", "b", "c"], ["c", "a"], ["b", "b"]]}], "abcabcb" * 4, {}, 1694),
+        (["a", "b"] * 20, "ab" * 20, {}, 501),
+        ([{"repeat": ["a", "b"]}], "ab" * 40, {}, 569),
+        ([{"repeat": {"any_order": ["a", "b"]}}], "abba" * 20, {}, 486),
+        ([{"at_once": ["a", "b"]}], "ab" * 16, {"batches": [(0, 2), (2, 4)]}, 64),
+        ([{"any_order": [["a", "b"], ["b", "c"]]}, "d"], "abcbd" * 4, {"free": [(0, 4), (5, 9)]}, 576),
+        (["a", "b", "c"], "cba" * 4, {"free": [(0, 6)]}, 69),
+    ],
+)
+def test_a_search_spends_steps_for_all_that_it_tries(steps: Any, made: str, more: dict[str, Any], taken: int) -> None:
+    """A change of how the search goes, or of what a step of it is worth, changes these figures, too."""
+    read(steps, made, budget=round(1.02 * taken), **more)
+
+    with pytest.raises(LimitError, match="takes too long"):
+        read(steps, made, budget=round(0.98 * taken) - 1, **more)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from tests.matching.matchers.test_schema import VALUES
 from tests.sampling import examples
+from tests.walls import for_each
 
 from rightcall import Trajectory
 from rightcall.errors import LimitError
@@ -83,6 +84,64 @@ def test_a_nasty_value_takes_a_bounded_time(name: str) -> None:
         result.error
     )
     assert result.passed or findings
+
+
+def keyed(size: int, value: Any = 1) -> dict[str, Any]:
+    return {str(number): value for number in range(size)}
+
+
+SIZE = 400
+STEPS: dict[str, tuple[Any, Any, float]] = {
+    "$sameWords": ({"$sameWords": "x"}, "ab " * SIZE, 0.19 * SIZE),
+    "$contains in a list": ({"$contains": {"$gt": 5}}, [1] * SIZE, 0.5 * SIZE),
+    "$contains in a text": ({"$contains": "x"}, "ab" * 1_000 * SIZE, SIZE / 2),
+    "$unordered without a pair": ({"$unordered": [{"$gt": 5}] * SIZE}, [1] * SIZE, SIZE**2 / 2),
+    "$unordered, values": ({"$unordered": [*range(SIZE)]}, [*range(SIZE)][::-1], 3 * SIZE),
+    "$regex": ({"$regex": "[ab]*a[ab]{90}c"}, "ab " * SIZE, 4.27 * SIZE),
+    "a list": ([{"$gt": 0}] * SIZE, [1] * SIZE, SIZE),
+    "an object": (keyed(SIZE, {"$gt": 0}), keyed(SIZE), SIZE),
+    "$anyOf": ({"$anyOf": [{"$gt": 1}] * SIZE}, 0, SIZE),
+    "$in": ({"$in": [f"x{number}" for number in range(SIZE)]}, "y", SIZE),
+    "required": ({"$schema": {"required": [*keyed(SIZE)]}}, keyed(SIZE), SIZE / 8),
+    "dependentRequired, one": ({"$schema": {"dependentRequired": {"0": [*keyed(SIZE)]}}}, keyed(SIZE), SIZE / 8),
+    "dependentRequired, many": ({"$schema": {"dependentRequired": keyed(SIZE, [])}}, {}, SIZE),
+    "properties": ({"$schema": {"properties": keyed(SIZE, {})}}, {}, SIZE / 4),
+    "patternProperties": ({"$schema": {"patternProperties": {"x": {}, "y": {}}}}, keyed(SIZE), 2 * SIZE),
+    "additionalProperties": (
+        {"$schema": {"patternProperties": {"x": {}}, "additionalProperties": {"type": "integer"}}},
+        keyed(SIZE),
+        5 * SIZE,
+    ),
+    "dependentSchemas": ({"$schema": {"dependentSchemas": keyed(SIZE, {})}}, {}, SIZE / 4),
+    "propertyNames": ({"$schema": {"propertyNames": {"minLength": 1}}}, keyed(SIZE), 2 * SIZE),
+    "items": ({"$schema": {"items": {"type": "integer"}}}, [1] * SIZE, 2 * SIZE),
+    "contains": ({"$schema": {"contains": {"type": "string"}}}, [1] * SIZE, 2 * SIZE),
+    "unevaluatedItems": ({"$schema": {"unevaluatedItems": {"type": "integer"}}}, [1] * SIZE, 3 * SIZE),
+    "unevaluatedProperties": ({"$schema": {"unevaluatedProperties": {"type": "integer"}}}, keyed(SIZE), 3 * SIZE),
+    "unevaluatedProperties, of a choice": (
+        {"$schema": {"anyOf": [{"properties": keyed(SIZE, {})}], "unevaluatedProperties": False}},
+        keyed(SIZE),
+        3.25 * SIZE,
+    ),
+    "unevaluatedProperties, of a reference": (
+        {"$schema": {"$ref": "#/$defs/a", "$defs": {"a": {"properties": keyed(SIZE, {})}}}},
+        keyed(SIZE),
+        1.25 * SIZE,
+    ),
+    "uniqueItems": ({"$schema": {"uniqueItems": True}}, rows(SIZE), 5 * SIZE),
+}
+"""What is compared, and how many steps that takes: a change of an estimate changes them here, too."""
+
+
+@for_each("name", list(STEPS))
+def test_steps_are_spent_by_the_size_of_what_is_compared(name: str) -> None:
+    expected, actual, steps = STEPS[name]
+    expectation = compile_value(expected)
+
+    with Budget(10**9) as budget:
+        expectation.matches(actual)
+
+    assert budget.most - budget.left == pytest.approx(steps, rel=0.05, abs=5)
 
 
 SCHEMAS: dict[str, tuple[Any, Any, str]] = {

@@ -1,6 +1,7 @@
 """Values that scipy, statsmodels or enumeration gave for the same counts."""
 
 import pytest
+from tests.walls import for_each
 
 from rightcall.values.statistics import (
     Interval,
@@ -23,6 +24,7 @@ from rightcall.values.statistics import (
     repeats_needed_against,
     run_rate,
     these_cases_again,
+    trial_variance,
     wilson,
 )
 
@@ -74,6 +76,9 @@ def test_wilson_touches_the_ends_exactly() -> None:
 
 def test_five_of_five_says_little_about_all_of_five() -> None:
     assert all_of_k_interval([Trials(5, 5)], 5) == near(0.057840, 1.0)
+    # Of several cases, too, where only one ran so often.
+    assert all_of_k_interval([Trials(5, 5), Trials(1, 2)], 5) == near(0.057840, 1.0)
+    assert all_of_k_interval([Trials(1, 2), Trials(4, 4)], 5) is None
 
 
 @pytest.mark.parametrize(
@@ -196,6 +201,33 @@ def test_many_questions_and_shares() -> None:
     assert difference_of_shares(300, 1000, 350, 1000) == near(2.387050, 0.016984)
 
 
+@for_each(
+    ("shares", "z", "chance"),
+    [
+        ((0, 10, 3, 10), 1.878673, 0.210526),
+        ((1, 10, 4, 12), 1.300377, 0.323308),
+        ((9, 10, 3, 10), -2.738613, 0.019767),
+        ((5, 6, 0, 20), -4.542568, 0.000091),
+        ((2, 3, 1, 40), -4.207690, 0.009805),
+        ((0, 5, 0, 5), 0.0, 1.0),
+        ((10, 10, 10, 10), 0.0, 1.0),
+        ((10, 20, 10, 20), 0.0, 1.0),
+        ((5, 20, 5, 20), 0.0, 1.0),
+        ((5, 20, 9, 20), 1.325987, 0.184844),
+        ((4, 20, 6, 20), 0.730297, 0.465209),
+    ],
+)
+def test_few_hits_are_compared_by_fishers_test(shares: tuple[int, int, int, int], z: float, chance: float) -> None:
+    assert difference_of_shares(*shares) == near(z, chance)
+
+
+def test_the_variance_of_trials_is_that_of_cases_with_two_or_more() -> None:
+    assert trial_variance([Trials(1, 2)]) == near(0.5)
+    assert trial_variance([Trials(1, 2), Trials(0, 3), Trials(1, 1)]) == near(0.25)
+    assert trial_variance([Trials(2, 4)]) == near(1 / 3)
+    assert trial_variance([Trials(1, 1), Trials(0, 0)]) is None
+
+
 def test_how_much_branches_differ() -> None:
     assert association([(3, 1), (6, 2)]) == near(0.0)
     assert association([(15, 0), (0, 2)]) == near(12.315159)
@@ -204,6 +236,8 @@ def test_how_much_branches_differ() -> None:
 
 def test_repeats_that_notice_a_drop() -> None:
     assert [repeats_needed(20, drop, 0.09) for drop in (0.20, 0.10, 0.05, 0.02)] == [2, 6, 23, 140]
+    assert repeats_needed(100, 0.5, 0.09) == 1
+    assert repeats_needed_against(100, 0.5, 20, 0.09) == 1
     assert [repeats_needed_against(20, drop, 20, 0.09) for drop in (0.20, 0.10, 0.05, 0.02)] == [1, 4, 26, None]
 
 

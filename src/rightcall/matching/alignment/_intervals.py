@@ -100,14 +100,11 @@ class Counts:
         self._pool = pool
         self._held: list[list[int]] = [[] for _ in pool.rows]
 
-    def take(self, index: int) -> bool | None:
-        """Have the next call take room; true if a step required it, false if not, none if there is no room."""
+    def take(self, index: int) -> None:
+        """Have the next call take room, if there is some."""
         [kind] = self._pool.kinds[index]
-        held = self._held[kind]
-        if len(held) >= self._pool.most[kind]:
-            return None
-        held.append(self._pool.calls[index])
-        return len(held) <= self._pool.required[kind]
+        if len(self._held[kind]) < self._pool.most[kind]:
+            self._held[kind].append(self._pool.calls[index])
 
     def taken(self) -> list[list[int]]:
         """The calls in each kind of room."""

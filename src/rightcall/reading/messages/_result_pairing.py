@@ -50,10 +50,11 @@ def only_pairing(results: Sequence[CallRecord], requests: Sequence[CallRecord]) 
     open_results, left, pairs = list(results), list(requests), []
     while open_results:
         found = [(result, [each for each in left if may_answer(result, each)]) for result in open_results]
-        result, request = next(((result, each[0]) for result, each in found if len(each) == 1), (None, None))
-        if result is None or request is None:
+        only = next(((each[0], result) for result, each in found if len(each) == 1), None)
+        if only is None:
             break
-        pairs.append((request, result))
+        request, result = only
+        pairs.append(only)
         open_results.remove(result)
         left.remove(request)
     # Which of several equal results belongs to which request makes no difference.

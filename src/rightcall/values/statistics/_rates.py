@@ -37,10 +37,7 @@ def these_cases_again(cases: Sequence[Trials], confidence: float = 0.95) -> Inte
     p(1 - p) over cases is at most P(1 - P).
     """
     measured = [case for case in cases if case.measured]
-    if not measured:
-        return None
-    worth = len(measured) ** 2 / fsum(1.0 / case.measured for case in measured)
-    return _wilson(_mean_rate(measured), worth, _both_sides(confidence))
+    return _again(measured, confidence) if measured else None
 
 
 def cases_like_these(cases: Sequence[Trials], confidence: float = 0.95) -> Interval | None:
@@ -54,7 +51,6 @@ def cases_like_these(cases: Sequence[Trials], confidence: float = 0.95) -> Inter
         return None
     total = sum(case.measured for case in measured)
     worth = total / (1.0 + (_typical_size(measured) - 1.0) * intraclass_correlation(measured))
-    worth = min(max(worth, len(measured)), total)
     return _wilson(_mean_rate(measured), worth, t_quantile((1.0 + confidence) / 2.0, len(measured) - 1))
 
 
@@ -68,13 +64,13 @@ def all_of_k_interval(cases: Sequence[Trials], k: int, confidence: float = 0.95)
     if not enough:
         return None
     if len(cases) == 1:
-        low, high = wilson(enough[0], confidence) or Interval(0.0, 1.0)
+        low, high = _again(enough, confidence)
         return Interval(low**k, high**k)
     chances = [pass_all_k(case, k) or 0.0 for case in enough]
     count, mean = len(chances), fsum(chances) / len(chances)
     spread = sqrt(fsum((chance - mean) ** 2 for chance in chances) / (count - 1)) if count > 1 else 0.0
     if spread == 0.0:
-        low, high = these_cases_again(enough, confidence) or Interval(0.0, 1.0)
+        low, high = _again(enough, confidence)
         return Interval(low**k, high)
     half = t_quantile((1.0 + confidence) / 2.0, count - 1) * spread / sqrt(count)
     return Interval(max(0.0, mean - half), min(1.0, mean + half))
@@ -90,7 +86,12 @@ def intraclass_correlation(cases: Sequence[Trials]) -> float:
     within = fsum(case.passed * (case.measured - case.passed) / case.measured for case in cases) / (total - count)
     if between == within == 0.0:
         return 1.0
-    return min(1.0, max(0.0, (between - within) / (between + (_typical_size(cases) - 1.0) * within)))
+    return max(0.0, (between - within) / (between + (_typical_size(cases) - 1.0) * within))
+
+
+def _again(measured: Sequence[Trials], confidence: float) -> Interval:
+    worth = len(measured) ** 2 / fsum(1.0 / case.measured for case in measured)
+    return _wilson(_mean_rate(measured), worth, _both_sides(confidence))
 
 
 def _typical_size(cases: Sequence[Trials]) -> float:
