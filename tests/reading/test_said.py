@@ -12,6 +12,7 @@ from tests.walls import for_each
 
 from rightcall import read, read_messages
 from rightcall.limits import KEEPING_MESSAGES, Limits
+from rightcall.reading import Turn, read_turns
 from rightcall.reading.messages import exchanges_of
 from rightcall.reading.runs._said import Recorded, _figures, _timed, _Told, _told_by, _uses, _writer_of
 from rightcall.reading.runs._span_tree import ReadSpan, Tree
@@ -366,3 +367,6 @@ def test_what_a_log_repeats_of_one_before_it_is_said_once() -> None:
         (2, "user", "Go."),
     ]
     assert [each.turn for each in run.messages] == [0, 0, 0, 0, 1, 1, 2]
+
+    turns = [Turn(messages=log[:6]), Turn(messages=log[:8])]
+    assert told(read_turns(turns, limits=KEEPING_MESSAGES).messages) == told(run.messages)[:6]

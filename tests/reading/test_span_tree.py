@@ -38,6 +38,17 @@ def test_a_call_inside_another_knows_it_though_no_agent_was_recorded() -> None:
     }
 
 
+def test_no_call_is_inside_itself_whatever_its_parents_claim() -> None:
+    own = ReadSpan("own", "t", "own", "own", 1, 2)
+    first, second = ReadSpan("a", "t", "a", "b", 1, 9), ReadSpan("b", "t", "b", "a", 2, 8)
+    tree = Tree([own, first, second], {})
+    outer = CallRecord("a", first)
+    tree.place([CallRecord("own", own), outer])
+
+    assert tree.enclosing(own) is None
+    assert tree.enclosing(second) is outer
+
+
 def test_an_agent_that_ran_while_one_call_did_was_started_by_it() -> None:
     agent = span(3, AGENT, **until(8))
     found = one(call(2, "research", **until(9)), agent, call(4, "lookup", parent=3), call(10, "save"))

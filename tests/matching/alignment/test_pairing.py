@@ -143,6 +143,15 @@ def test_many_long_rows_are_paired_as_well(shape: str, marked: bool) -> None:
     assert all(choice[row] >= 0 and column in taken for row, column in seed)
 
 
+def test_of_many_long_rows_one_goes_without_though_positions_are_left_that_it_cannot_take() -> None:
+    rounds = list[int]()
+    rows = [list(range(100)) for _ in range(101)] + [list(range(102))]
+
+    choice = maximum_pairing(rows, each_round=lambda: rounds.append(1))
+
+    assert (choice.count(-1), len(rounds)) == (1, 0)
+
+
 def test_a_row_made_of_flags_has_the_positions_and_their_bits() -> None:
     row = MarkedRow([True, False, True, True, False])
 

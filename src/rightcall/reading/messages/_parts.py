@@ -80,12 +80,10 @@ def content_of(message: Any) -> Any:
     return next((message[key] for key in _CONTENTS if message.get(key)), None) if isinstance(message, Mapping) else None
 
 
-def asks_for_calls(message: Any) -> bool:
+def asks_for_calls(message: Mapping[str, Any]) -> bool:
     """Whether a message has a list of calls, of any format."""
-    message = unwrapped(message)
-    if not isinstance(message, Mapping):
-        return False
-    return bool(message.get("tool_calls") or message.get("function_call"))
+    held = unwrapped(message)
+    return bool(held.get("tool_calls") or held.get("function_call"))
 
 
 def is_plain(message: Mapping[str, Any]) -> bool:

@@ -273,8 +273,7 @@ def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[in
         return () if is_told else ((0, len(records)),)
     found = _mixed(records)
     position = 0
-    ties = groupby(records, key=lambda record: (_start(record), id(record.parent))) if _has_ties(records) else ()
-    for _, tied in ties:
+    for _, tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):
         together = list(tied)
         end = position + len(together)
         if len(together) > 1 and not all(record.order >= 0 for record in together):
@@ -301,12 +300,6 @@ def _mixed(records: list[CallRecord]) -> list[tuple[int, int]]:
             places.setdefault(record.group, []).append(place)
     found = [held for held in places.values() if len({records[place].span is None for place in held}) > 1]
     return [(held[0], held[-1] + 1) for held in found]
-
-
-def _has_ties(records: list[CallRecord]) -> bool:
-    """Whether calls start at the same time."""
-    starts = [record.span.start_ns for record in records if record.span and record.span.start_ns is not None]
-    return len(set(starts)) < len(starts)
 
 
 def group_by_time(records: list[CallRecord]) -> None:
