@@ -498,6 +498,17 @@ def test_each_way_to_go_wrong_has_its_sentence(
     assert told(path(made, steps)) == expected
 
 
+def test_only_a_call_that_differs_has_differences_in_the_alignment() -> None:
+    made = [call("a", n=1), call("pay", n=2)]
+    [turn] = aligned(path(made, [{"optional": "z"}, {"a": {"n": 1}}, {"pay": {"n": 1}}])).turns
+
+    assert [(step.kind, len(step.differences)) for step in turn.alignment.steps] == [
+        ("skipped", 0),
+        ("match", 0),
+        ("mismatch", 1),
+    ]
+
+
 @for_each(
     ("made", "rounds"),
     [

@@ -137,6 +137,17 @@ def test_of_many_calls_the_first_are_named() -> None:
 
 
 @for_each(
+    ("calls", "text"),
+    [("a", "`a`"), ("ab", "`a` or `b`"), ("abc", "`a`, `b` or `c`"), ("abcd", "`a`, `b`, `c` or 1 more")],
+)
+def test_up_to_three_calls_of_a_rule_are_all_named(calls: str, text: str) -> None:
+    result = judge("call-rules", [], {"rules": [{"call": [*calls], "at_most": 0}]})
+
+    assert isinstance(result.details, RulesJustification)
+    assert result.details.rules[0].rule == f"{text} never"
+
+
+@for_each(
     ("rule", "status", "note"),
     [
         (PAY, "holds", ""),
@@ -168,6 +179,12 @@ UNKNOWN: list[tuple[dict[str, Any], list[Any], str]] = [
         "whether it failed",
     ),
     (
+        SAME,
+        [made("confirm", args={"id": 7}), made("log"), ToolCall("confirm"), made("pay", args={"id": 8})],
+        "`pay` only after `confirm` with the same id: whether it holds depends on `confirm` (call 3), whose arguments "
+        "were not recorded",
+    ),
+    (
         {"call": "pay", "at_most": 1, "per": "agent"},
         [made("pay")],
         "`pay` at most once by each agent: which agent `pay` belongs to was not recorded",
@@ -175,7 +192,7 @@ UNKNOWN: list[tuple[dict[str, Any], list[Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "calls", "sentence"), UNKNOWN, ids=["arguments", "outcome", "agent"])
+@pytest.mark.parametrize(("rule", "calls", "sentence"), UNKNOWN, ids=["arguments", "outcome", "same", "agent"])
 def test_a_rule_that_is_open_says_on_what_it_depends(rule: dict[str, Any], calls: list[Any], sentence: str) -> None:
     result = judge("call-rules", calls, {"rules": [rule]})
 

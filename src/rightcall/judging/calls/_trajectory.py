@@ -236,7 +236,7 @@ class ToolTrajectoryEvaluator(
             for turn in plan.turns
             if isinstance(turn, GroupedCalls)
             for group in turn.groups
-            if group.word == "repeat" and group.at_most is not None
+            if group.at_most is not None
         ]
 
     def scope(self, criteria: ToolTrajectoryEvaluationCriteria) -> Scope | None:

@@ -209,7 +209,6 @@ def not_later(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
     # What is strictly so here is that a call is not even possibly before the other.
     begin, end = scene.far.begin, scene.far.end
     ordered = sorted(ys, key=lambda y: begin[y])
-    selves = set(ys)
     found = {}
     for x in xs:
         for y in ordered:
@@ -218,9 +217,6 @@ def not_later(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
             if x not in scene.timeline.makers(y):
                 found[x] = y
                 break
-        else:
-            if x in selves:
-                found[x] = x
     return found
 
 
