@@ -8,6 +8,7 @@ from tests.reporting.reports.reporting import result
 
 from rightcall.errors import StoreError
 from rightcall.reporting.store import Baseline, RunFolder, create_run, pooled, read_baseline
+from rightcall.running.project import eval_sets_in
 from rightcall.values.results import Totals, Verdict
 
 Trials = dict[str, tuple[str, list[Verdict]]]
@@ -54,6 +55,15 @@ def test_a_file_has_a_line_for_each_case_sorted_and_is_read_again(tmp_path: Path
     assert lines[7].startswith('    "b": ')
     assert read_baseline(path) == made
     assert set(json.loads(path.read_text())) == {"schema", "evalset", "commit", "runs", "cases"}
+
+
+def test_a_baseline_beside_an_eval_set_is_not_an_eval_set(tmp_path: Path) -> None:
+    evals = tmp_path / "evals"
+    evals.mkdir()
+    (evals / "shop.json").write_text('{"cases": []}')
+    (evals / "any.json").write_text(pooled([kept(tmp_path / "runs", {"a": ("q", ["passed"])})]).text())
+
+    assert eval_sets_in(tmp_path) == ["evals/shop.json"]
 
 
 def test_a_run_that_is_not_complete_is_refused(tmp_path: Path) -> None:

@@ -27,6 +27,9 @@ _EVAL_SETS = {
 }
 """Patterns of eval sets, by the folder of the project that they are in; `*` is any folder at its top."""
 _SKIPPED = {"node_modules", "site-packages", "venv", "env", "build", "dist", "__pycache__"}
+_BASELINE = b'{"schema":1,"evalset":'
+"""The beginning of a baseline file, without its blanks."""
+_BEGINNING = 100
 _COMMAND = "cmd:"
 _EXTERNAL = (_COMMAND, "http://", "https://")
 
@@ -104,7 +107,18 @@ def eval_sets_in(folder: Path) -> list[str]:
         for inside in folders if place == "*" else [place]:
             names = [name for name, is_folder in _entries(folder / inside, budget) if not is_folder]
             found += [f"{inside}/{name}" for name in names if _fits(name, patterns)]
-    return sorted(set(found))
+    return sorted([name for name in set(found) if not _is_baseline(folder / name)])
+
+
+def _is_baseline(path: Path) -> bool:
+    """Whether a file is a baseline, which `rightcall baseline` and the pages write beside the eval set."""
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return b"".join(file.read(_BEGINNING).split()).startswith(_BASELINE)
+    except OSError:
+        return False  # whoever opens it says what is wrong with it
 
 
 def _fits(name: str, patterns: tuple[str, ...]) -> bool:
