@@ -183,7 +183,7 @@ def test_pages_lead_to_one_another_with_the_filter_kept() -> None:
 
     page = run_page(FACTS, counts, Links(), choice=Choice(verdict="passed", page=2), rows=ROWS, matched=10_000)
 
-    assert page.pages == 56
+    assert page.pages == 84
     assert page.before == "/runs/8f2c11?verdict=passed&page=1"
     assert page.after == "/runs/8f2c11?verdict=passed&page=3"
 

@@ -23,7 +23,7 @@ from tests.reporting.viewer.viewing import (
 )
 
 from rightcall import CaseResult
-from rightcall.reporting.pages import case_key, key_of
+from rightcall.reporting.pages import case_key, ends_text, key_of
 from rightcall.reporting.store import RunFolder, Sample, keep_mutation
 from rightcall.reporting.viewer import Hosts, Index, Library, make_app
 from rightcall.values.results import EvaluatorTotals, MutatedCase, MutationReport, Survivor, Totals
@@ -606,3 +606,23 @@ def test_a_run_has_one_rate_on_every_page(
     assert re.findall(r'<td class="rate">(.*?)</td>', listed) == [told]
     assert re.findall(r"<h1>.*?<small>(\d+ %)", run) == [told]
     assert re.findall(r'class="card-foot"><strong>(.*?)</strong>', trends) == [told]
+
+
+def test_a_part_of_many_cases_says_how_many_there_are(tmp_path: Path, runs: Path) -> None:
+    [right] = results_of(tmp_path, laptop_search=RIGHT)
+    results = [replace(right, case_id=f"case_{number:03}") for number in range(250)]
+    first, second = (new_run(runs, *results).folder.name for _ in range(2))
+    browser = Browser(runs)
+
+    passed = browser.get(f"/runs/{second}?verdict=passed").text
+    same = browser.get(f"/compare?a={first}&b={second}&show=same&page=2").text
+
+    assert [page.count('class="case-row"') for page in (passed, same)] == [120, 100]
+    assert "Passed 250" in text_of(passed)
+    assert "250 cases the same calls" in text_of(same)
+    assert "could be chance" not in same
+
+
+def test_a_chart_of_one_day_has_times_at_its_ends() -> None:
+    assert ends_text("2026-01-02 03:04:05 UTC", "2026-01-02 17:18:19 UTC") == ("03:04", "17:18")
+    assert ends_text("2026-01-02 03:04:05 UTC", "2026-02-02 03:04:05 UTC") == ("2026-01-02", "2026-02-02")

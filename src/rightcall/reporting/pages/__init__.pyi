@@ -92,6 +92,7 @@ from ._runs_page import (
     RunLine as RunLine,
     RunsPage as RunsPage,
     VerdictsPage as VerdictsPage,
+    ends_text as ends_text,
     facts_of as facts_of,
     moment as moment,
     picture as picture,

@@ -82,7 +82,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
         return self.flips + self.drifted
 
 
-class ChangeRow(msgspec.Struct, frozen=True, kw_only=True):
+class ChangeRow(msgspec.Struct, frozen=True):
     """One case in the list of changes."""
 
     line: ChangeLine
@@ -280,11 +280,15 @@ def groups_of(
     told: Mapping[str, tuple[str, str]],
     address: Mapping[str, str],
     links: Links,
-    *,
     only: str = "",
     ignored: Sequence[str] = (),
+    *,
+    matched: Mapping[tuple[str, ...], int] | None = None,
 ) -> tuple[ChangeGroup, ...]:
-    """Return cases by change, the commonest first. `only` is the change whose cases are all listed."""
+    """Return cases by change, the commonest first. `only` is the change whose cases are all listed.
+
+    Where `lines` are one page of them, `matched` has how many each change has, and all on the page are listed.
+    """
     found: dict[tuple[str, ...], list[ChangeLine]] = {}
     for line in lines:
         found.setdefault(words_of(line), []).append(line)
@@ -293,24 +297,19 @@ def groups_of(
     compared, show = (address["a"], address["b"]), address.get("show", "")
     for place, (words, cases) in enumerate(ordered[:_MOST_GROUPS]):
         key = " ".join(words)
-        shown = cases if key == only else cases[:ROWS_A_CHANGE]
+        shown = cases if key == only or matched is not None else cases[:ROWS_A_CHANGE]
         shown = [*shown, *[line for line in cases[len(shown) :] if line.key == chosen]]
+        hrefs = [links.compare(*compared, ignored, **{**_rest(address), "case": line.key}) for line in shown[:500]]
         rows = [
-            ChangeRow(
-                line=line,
-                href=f"{links.compare(*compared, ignored, **{**_rest(address), 'case': line.key})}#case",
-                trials=told.get(line.case_id, ("", ""))[0],
-                told=told.get(line.case_id, ("", ""))[1],
-                is_chosen=line.key == chosen,
-            )
-            for line in shown[:500]
+            ChangeRow(line, f"{href}#case", *told.get(line.case_id, ("", "")), is_chosen=line.key == chosen)
+            for line, href in zip(shown[:500], hrefs, strict=True)
         ]
         arguments = cases[0].arguments if len({line.arguments for line in cases}) == 1 else ()
         arguments = arguments if len(ignored) + len(arguments) <= MOST_IGNORED else ()
         groups.append(
             ChangeGroup(
                 words=words,
-                count=len(cases),
+                count=(matched or {}).get(words, len(cases)),
                 rows=tuple(rows),
                 more=len(cases) - len(rows),
                 href=links.compare(*compared, ignored, show=show, change=key[:300]),

@@ -50,7 +50,7 @@ class GatePanel(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[tuple[str, str], ...] = ()
     zero: float = _WIDTH / 2
     told: Mapping[str, tuple[str, str]] = {}
-    """For each case its trials before and after, and what they say."""
+    """For each case its trials before and after, and what they say, if they differ."""
     notes: tuple[str, ...] = ()
 
 
@@ -85,14 +85,22 @@ def gate_panel(said: Gate) -> GatePanel | None:
         at=place(said.difference),
         rule_out=place(-said.rule.rule_out),
         rule_out_points=f"−{said.rule.rule_out * 100:g}",
-        counts=tuple([(word, words[word]) for word in _ORDER if words[word]]),
+        counts=tuple([(_alone(word, words[word]), words[word]) for word in _ORDER if words[word]]),
         facts=tuple([(name, text) for name, text in facts if text]),
-        told={case.case_id: (counts_text(case), _WORDS.get(case.told, case.told)) for case in said.cases},
+        told={
+            case.case_id: (counts_text(case), _WORDS.get(case.told, case.told) if _differs(case) else "")
+            for case in said.cases
+        },
         notes=tuple(gate_notes(said)),
     )
 
 
 _ORDER = ("worse", "likely worse", "could be chance", "likely better", "better")
+
+
+def _alone(word: str, count: int) -> str:
+    """Return what is said of so many cases, each by itself: together they may well show a change."""
+    return "could each be chance" if word == "could be chance" and count > 1 else word
 
 
 def _differs(case: GatedCase) -> bool:

@@ -220,13 +220,14 @@ def cause_views(
     *,
     opens: int = 1,
     counted: Mapping[Problem, int] | None = None,
+    matched: Mapping[tuple[str, Problem], int] | None = None,
     page: int = 1,
 ) -> tuple[CauseView, ...]:
     """Return cases by cause: what failed before what is in error or was not measured, the commonest cause first.
 
     `chosen` is the key of the chosen case, and `query` what its rows keep of the address. The first `opens` groups are
-    open, and the one with the chosen case. `counted` has the numbers of causes where only examples are kept. Of very
-    many causes, a `page` has some.
+    open, and the one with the chosen case. `counted` has the numbers of causes where only examples are kept, `matched`
+    those where `cases` are only some of a cause. Of very many causes, a `page` has some.
     """
     groups: dict[tuple[str, Problem], list[ListedCase]] = {}
     for case in cases:
@@ -245,7 +246,7 @@ def cause_views(
             CauseView(
                 verdict=verdict,
                 problem=problem,
-                count=(counted or {}).get(problem, len(found)),
+                count=(counted or {}).get(problem, (matched or {}).get((verdict, problem), len(found))),
                 rows=tuple(rows),
                 more=len(found) - len(rows),
                 href=links.run(run_id, **asked, q=query.get("q", "")),

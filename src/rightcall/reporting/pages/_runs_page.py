@@ -130,13 +130,20 @@ def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:
                 evalset=evalset,
                 dots=picture(found),
                 rate=found[0].rate,
-                first=found[-1].started.absolute[:10],
-                last=found[0].started.absolute[:10],
+                first=ends[0],
+                last=ends[1],
             )
             for evalset, found in list(by_set.items())[:_MOST_PICTURES]
             if len(found) >= _FEWEST
+            for ends in [ends_text(found[-1].started.absolute, found[0].started.absolute)]
         ]
     )
+
+
+def ends_text(first: str, last: str) -> tuple[str, str]:
+    """Return the two ends of a time, as days, or as times of the day where it is the same."""
+    part = slice(11, 16) if first[:10] == last[:10] and first[11:16] != last[11:16] else slice(10)
+    return first[part], last[part]
 
 
 def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:

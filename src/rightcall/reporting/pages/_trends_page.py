@@ -12,6 +12,7 @@ from rightcall.reporting.store import GateRecord, RunFigures
 from rightcall.values.results import Verdict, worst
 from rightcall.values.statistics import Interval, Trials, wilson
 
+from ._runs_page import ends_text
 from ._sorting import Column, Head, sorted_table
 from ._templates import Crumb, Links, case_key, render, seconds_text
 
@@ -164,11 +165,10 @@ def trends_page(
     evalset: str,
     branch: str,
     links: Links,
-    days: Sequence[str],
     sort: str = "",
     gates_sort: str = "",
 ) -> TrendsPage:
-    """Return the page of runs, given the oldest first; `days` are the dates of the first and the last one shown.
+    """Return the page of runs, given the oldest first.
 
     `sort` is the order of flaky cases, as the address says it; without one those nearest to a coin are first.
     `gates_sort` is that of the gates; without one the newest commit is first.
@@ -194,7 +194,7 @@ def trends_page(
         points=points,
         lines=lines,
         scale=scale,
-        days=((0.0, days[0]), (_WIDTH, days[1])) if len(shown) > 1 and len(days) == 2 else (),
+        days=tuple(zip((0.0, _WIDTH), ends_text(shown[0].when, shown[-1].when), strict=True)) if shown[1:] else (),
         table=tuple([_table_row(run, links) for run in reversed(shown)]),
         figures=tuple(_figures(shown)),
         flaky=tuple(flaky[:_MOST_FLAKY]),

@@ -8,7 +8,7 @@ from typing import Any
 from rightcall.reporting.changes import Decision, Floor, Gate, GatedCase, GateSide
 from rightcall.reporting.store import FloorRecord, GatedCaseRecord, GateRecord, LeftOutRecord
 from rightcall.values.results import SIGNS, count_text
-from rightcall.values.statistics import Trials, repeats_needed_against, trial_variance
+from rightcall.values.statistics import Trials, rate, repeats_needed_against, trial_variance
 
 from ._paper import Line, Paper, cell_count, fit
 from ._steadiness_lines import interval_text, share_text
@@ -109,8 +109,10 @@ def _differs(case: GatedCase) -> bool:
     return before.passed * after.measured != after.passed * before.measured
 
 
-def _rank(case: GatedCase) -> tuple[float, str]:
-    return case.adjusted, case.case_id
+def _rank(case: GatedCase) -> tuple[float, float, str]:
+    """The surest change first, and of those that are equally sure the largest drop."""
+    before, after = [GateSide(side).measured for side in (case.before, case.after)]
+    return case.adjusted, (rate(after) or 0.0) - (rate(before) or 0.0), case.case_id
 
 
 def _label(case: GatedCase, paper: Paper) -> str:

@@ -80,12 +80,11 @@ def shown_run(
     facts = replace(facts_of(run.header, name, is_running=line.state == "running"), started=line.started)
     choice = choice_of(query)
     matching = [case for case in index.cases() if choice.takes(case)]
-    number, of, part = _part(matching, query, is_one_group=choice.is_one_group)
+    number, of, part, matched = _part(matching, query, is_one_group=choice.is_one_group)
     kept = {key: value for key, value in choice.kept().items() if value}
     asked = query.get("case", "")[:_LONGEST_KEY]
     chosen = asked if index.entry(asked) is not None else next((case.row.key for case in _by_cause(part)), "")
-    counts = index.counts()
-    tried = kept_mutation(run.folder)
+    counts, tried = index.counts(), kept_mutation(run.folder)
     page = RunListPage(
         title=f"{facts.name} {facts.subject}".strip(),
         trail=(Crumb("Runs", links.runs()), Crumb(facts.subject or facts.name), Crumb(facts.name)),
@@ -96,6 +95,7 @@ def shown_run(
             *(part, chosen, name, links, kept),
             opens=len(part) if choice.q else 1,
             counted=_sampled(run, counts),
+            matched=matched,
             page=1 if choice.is_one_group else number,
         ),
         q=choice.q,
@@ -126,12 +126,16 @@ def _with_actions(page: RunListPage, run: RunFolder, desk: Desk | None, query: M
 
 def _part(
     matching: Sequence[ListedCase], query: Mapping[str, str], *, is_one_group: bool
-) -> tuple[int, int, Sequence[ListedCase]]:
-    """Return the page that is asked for, the number of pages, and its cases: some of one group, or those of all."""
+) -> tuple[int, int, Sequence[ListedCase], Mapping[tuple[str, Problem], int]]:
+    """Return the page that is asked for, the number of pages, its cases, and how many cases each cause has.
+
+    The cases are some of one group, or those of all groups.
+    """
+    causes = Counter([case.cause for case in matching])
     if is_one_group:
         number, of = page_of(query, len(matching), ROWS_A_PAGE)
-        return number, of, matching[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE]
-    return *page_of(query, len({case.cause for case in matching}), GROUPS_A_PAGE), matching
+        return number, of, matching[(number - 1) * ROWS_A_PAGE : number * ROWS_A_PAGE], causes
+    return *page_of(query, len(causes), GROUPS_A_PAGE), matching, causes
 
 
 def _sampled(run: RunFolder, counts: RunCounts) -> dict[Problem, int] | None:

@@ -244,9 +244,8 @@ def _two_runs(
     links: Links,
     ignored: tuple[str, ...],
 ) -> str:
-    (old_name, old), (new_name, new) = runs
-    names = (old_name, new_name)
-    changes = library.changes((*names, *ignored), lambda: _changes(old, new, library.redacts, ignored))
+    names = (runs[0][0], runs[1][0])
+    changes = library.changes((*names, *ignored), lambda: _changes(runs[0][1], runs[1][1], library.redacts, ignored))
     shown = _shown(changes, query)
     only, key = query.get("change", "")[:_LONGEST_CHANGE], query.get("case", "")[:_LONGEST_QUERY]
     found = lines_of(changes, shown)
@@ -255,7 +254,7 @@ def _two_runs(
     part = cases[(number - 1) * _COMPARED : number * _COMPARED] if shown == "same" else cases
     chosen = next((line for line in cases if line.key == key), None) or _first_shown(part)
     told = changes.gate.told if changes.gate is not None else {}
-    address = {"a": old_name, "b": new_name, "show": shown, "change": only}
+    address = {"a": names[0], "b": names[1], "show": shown, "change": only}
     return compare_html(
         ComparePage(
             before=lines[0],
@@ -263,7 +262,8 @@ def _two_runs(
             changes=changes,
             tabs=tabs_of(changes, shown, names, links, ignored),
             groups=groups_of(
-                part, chosen.key if chosen is not None else "", told, address, links, only=only, ignored=ignored
+                *(part, chosen.key if chosen is not None else "", told, address, links, only, ignored),
+                matched=Counter([words_of(line) for line in cases]) if shown == "same" else None,
             ),
             ignored=ignored,
             shown=shown,

@@ -32,8 +32,7 @@ def shown_trends(library: Library, query: Mapping[str, str], links: Links) -> st
                 runs.append(made)
     runs.sort(key=lambda run: run.started)
     evalset, branch = query.get("evalset", "")[:_LONGEST], query.get("branch", "")[:_LONGEST]
-    days = [runs[0].when[:10], runs[-1].when[:10]] if runs else []
-    page = trends_page(runs, evalset, branch, links, days, query.get("sort", ""), query.get("gates", ""))
+    page = trends_page(runs, evalset, branch, links, query.get("sort", ""), query.get("gates", ""))
     return trends_html(page, links)
 
 
