@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from tests.processes import rightcall
 from tests.running.runner.running import none_left
-from tests.sampling import randomness
+from tests.sampling import randomness, sample
 from tests.waiting import PATIENCE, until
 
 AGENT = """
@@ -128,7 +128,7 @@ def test_a_runner_that_is_killed_at_any_moment_loses_and_doubles_nothing(project
     process = start(project, *arguments, env=slowly)
     wait_for_lines(project, 1, process)
 
-    for kill in range(20):
+    for kill in sample(range(20), "kills", 8):
         done, more = len(lines_of(project)), chance.randint(1, 10)
         allow(project, done + more + 3)  # however late we look, it is not over
         if kill % 4:  # in the middle of the work
