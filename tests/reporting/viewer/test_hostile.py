@@ -32,9 +32,10 @@ class Links(HTMLParser):
         super().__init__()
         self.addresses: list[str] = []
         self.acting: list[str] = []
-        self.text = ""
+        self._texts: list[str] = []
         self.feed(page)
         self.close()
+        self.text = "".join(self._texts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
@@ -47,7 +48,7 @@ class Links(HTMLParser):
         self.acting += [name for name, _ in attrs if name.startswith("on") or name == "style"]
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        self._texts.append(data)
 
 
 def walked(browser: Browser, most: int = 400) -> Iterator[tuple[str, Links]]:
