@@ -172,7 +172,7 @@ class Output:
             for block in reports.case_blocks(report) if report.repeats and not self._has_shown else ():
                 for text in reports.concise_lines(block):
                     self._screen.line(reports.printable(text, one_line=True))
-            for line in reports.repeat_lines(report, self._screen.paper()):
+            for line in reports.repeat_lines(report, self._screen.paper()) if report.repeats else ():
                 self._screen.line(*line)
             for text in reports.ending(report):
                 self._screen.line(reports.printable(text, one_line=True))
