@@ -94,6 +94,8 @@ def test_the_question_in_an_input(held: Any, question: Any) -> None:
         ({"raw": 3, "tasks_output": []}, SAME),
         ({"author": "a", "invocation_id": "i", "content": {"parts": [{"text": "Gone."}]}}, "Gone."),
         ({"author": "a", "invocation_id": "i"}, NOTHING),
+        ({"author": "a", "actions": {}, "error_message": "no"}, NOTHING),
+        ({"invocation_id": "i", "actions": {}, "error_message": "no"}, NOTHING),
         ({"author": "a"}, SAME),
         ({"finish_reason": "stop", "content": "Gone."}, "Gone."),
         ({"finish_reason": "stop", "content": []}, NOTHING),

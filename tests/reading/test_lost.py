@@ -183,6 +183,20 @@ def test_a_call_has_its_place_and_group_though_only_a_later_prompt_tells_the_res
     assert found.calls_recorded
 
 
+def test_a_span_without_a_start_is_the_call_of_another_instrumentation_that_ended_long_before() -> None:
+    def made(city: str, place: int) -> dict[str, Any]:
+        return call(place, "weather", args=json.dumps({"city": city}))
+
+    other = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather"}
+    untimed = span(9, {**other, "gen_ai.tool.call.arguments": '{"city": "Tokyo"}'})
+    document = request(made("Tokyo", 1), made("Paris", 5), scope="one")
+    document["resourceSpans"] += request(without(untimed, "startTimeUnixNano"), scope="other")["resourceSpans"]
+    [found] = read(document)
+
+    assert [each.args for each in found.calls] == [{"city": "Tokyo"}, {"city": "Paris"}]
+    assert not found.calls_recorded
+
+
 def test_a_call_whose_name_nothing_tells_is_not_understood() -> None:
     found = read_messages([says("?"), {"role": "assistant", "tool_calls": [{"id": "c1", "arguments": "{}"}]}])
 

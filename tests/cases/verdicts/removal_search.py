@@ -204,6 +204,8 @@ def changes_of(document: Any, read: Sequence[Trajectory], random: Random) -> Ite
     """What can be taken out of a recording: a name for each change, and a function that makes it."""
     held: set[str] = {*_VALUES, *_scrubbed(document)}
     _keys_in([[made.output, *[[call.args, call.output] for call in made.calls]] for made in read], held)
+    for made in read:
+        _keys_of_question(document, made.input, held)
     names = {*_VALUES} | {key for key in held if key not in ("type", "content", "name")}
     return _of_spans(document, names, random) if "resourceSpans" in document else _of_log(document, names, random)
 
@@ -251,6 +253,19 @@ def _keys_in(value: Any, found: set[str]) -> None:
             _keys_in(held, found)
     elif (inner := _decoded(value)) is not None:
         _keys_in(inner, found)
+
+
+def _keys_of_question(value: Any, question: Any, found: set[str]) -> None:
+    """Find the names of the parameters whose only value is the question: without one, it is another question."""
+    if isinstance(value, dict):
+        found.update(value if list(value.values()) == [question] else ())
+        for held in value.values():
+            _keys_of_question(held, question, found)
+    elif isinstance(value, list):
+        for held in value:
+            _keys_of_question(held, question, found)
+    elif (inner := _decoded(value)) is not None:
+        _keys_of_question(inner, question, found)
 
 
 def _scrubbed(value: Any) -> set[str]:

@@ -266,9 +266,13 @@ def _is_written(value: Any, depth: int = 0) -> bool:
     return any(_is_written(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value))
 
 
+_OF_EVENTS = frozenset({"author", "invocation_id", "actions"})
+"""Keys that every event of ADK has; one of them may be lost."""
+
+
 def _is_event(value: Mapping[str, Any]) -> bool:
     """Whether a value is an event of ADK, which has no content if the run broke off."""
-    return {"author", "invocation_id"} <= value.keys()
+    return len(_OF_EVENTS & value.keys()) > 1
 
 
 def _wrapped(value: Mapping[str, Any]) -> Any:

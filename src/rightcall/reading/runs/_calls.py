@@ -42,18 +42,22 @@ def _nested(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
 
 def _beside(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
     kept: list[CallRecord] = []
+    by_name: dict[str, list[CallRecord]] = {}
     open_by_name: dict[str, list[CallRecord]] = {}
     for record in records:
-        candidates = open_by_name.setdefault(record.name, [])
+        candidates, known = open_by_name.setdefault(record.name, []), by_name.setdefault(record.name, [])
         start = record.span.start_ns if record.span else None
         if start is not None:
             # Records come in order of start: what ended before this one cannot overlap later ones either.
             candidates[:] = [other for other in candidates if _is_untimed(other) or _ends(other) > start]
             del candidates[:-_MOST_CANDIDATES]
+        else:
+            candidates = known[-_MOST_CANDIDATES:]  # one without a start may be any of them
         twin = next((other for other in candidates if _may_be_one(other, record, tree)), None)
         if twin is None or tree.parent_of(record) is twin:
             kept.append(record)
-            candidates.append(record)
+            known.append(record)
+            open_by_name[record.name].append(record)
         else:
             record.is_doubtful = _are_doubtful(twin, record)
             _merge(twin, record, tree)
