@@ -11,6 +11,7 @@ import pytest
 from tests.cases.verdicts.removal import spans_of
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
+from tests.walls import for_each
 
 from rightcall import Trajectory, capture, read, read_messages, tool
 
@@ -818,3 +819,41 @@ def test_the_wrapping_of_adk_is_known_by_what_is_left_of_its_span(
     }
 
     assert [each.output for each in read_one(span(1, attributes | kind), scope=scope).calls] == [output]
+
+
+def test_a_message_that_lost_its_role_is_not_a_conversation_of_its_own() -> None:
+    def used(call_id: str) -> list[dict[str, Any]]:
+        asked = {"type": "function_call", "call_id": call_id, "name": "pay", "arguments": "{}"}
+        given = {"type": "function_result", "call_id": call_id, "result": "ok"}
+        message = {"type": "message", "role": "assistant", "contents": [asked]}
+        return [message, {"type": "message", "contents": [given]}]
+
+    [made] = read(json.dumps([{"type": "message", **says("?")}, *used("c1"), *used("c2")]).encode())
+
+    assert groups(made) == ["turn-1", "turn-2"]
+
+
+@for_each(
+    ("held", "output"),
+    [
+        ({"id": "c1", "name": "pay", "response": {"result": "ok"}}, "ok"),
+        ({"id": "c1", "response": {"result": "ok"}}, "ok"),
+        ({"name": "pay", "response": {"result": "ok"}}, "ok"),
+        ({"id": "c1", "name": "pay"}, None),
+        ({"id": "other", "response": "ok"}, {"id": "other", "response": "ok"}),
+        ({"response": {"result": "ok"}}, {"response": {"result": "ok"}}),
+    ],
+)
+def test_a_response_of_a_function_that_lost_a_part_is_known_by_the_id_or_name_of_its_call(
+    held: dict[str, Any], output: Any
+) -> None:
+    attributes = {
+        "openinference.span.kind": "TOOL",
+        "gcp.vertex.agent.event_id": "e",
+        "tool.name": "pay",
+        "gen_ai.tool.call.id": "c1",
+        "output.value": json.dumps(held),
+    }
+    [made] = read_one(span(1, attributes)).calls
+
+    assert (made.output, "output" in made.unrecorded) == (output, output is None)

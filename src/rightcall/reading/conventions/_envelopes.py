@@ -172,8 +172,8 @@ ASKED_FOR = "approval was asked for"
 
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for x not an object; `{"error": …}`."""
-    if isinstance(value, dict) and value.keys() == {"id", "name", "response"}:
-        value = value["response"]
+    if isinstance(value, dict) and _is_function_response(value, call):
+        value = value.get("response", NOTHING)
     if not isinstance(value, dict):
         return value
     if value.keys() == {"error"}:
@@ -183,6 +183,13 @@ def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
     if value.keys() == {"result"} and not isinstance(value["result"], dict):
         return outcome(value["result"])
     return value
+
+
+def _is_function_response(value: dict[str, Any], call: CallRecord) -> bool:
+    """Whether an object is Gemini's response of a function, or what is left of it and names the call."""
+    if not value.keys() <= {"id", "name", "response"} or len(value) < 2:
+        return False
+    return len(value) == 3 or call.call_id == value.get("id", NOTHING) or call.name == value.get("name", NOTHING)
 
 
 def adk_unmarked(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:

@@ -233,6 +233,8 @@ def _is_whole(item: Any) -> bool:
         return not item or has_messages(item)
     if not isinstance(item, dict) or "role" in item or part_of(item) is not None or is_step(item):
         return False
+    if item.get("type") == "message":
+        return False  # one that lost its role
     return _held(item) is not None
 
 
