@@ -857,3 +857,15 @@ def test_a_response_of_a_function_that_lost_a_part_is_known_by_the_id_or_name_of
     [made] = read_one(span(1, attributes)).calls
 
     assert (made.output, "output" in made.unrecorded) == (output, output is None)
+
+
+@for_each(
+    ("asked", "is_recorded"),
+    [("search", True), ("search, search", True), ("pay", False), ("search, pay", False), ("", True)],
+)
+def test_a_tool_that_a_model_asked_for_and_nothing_else_shows_is_a_sign_of_a_call(
+    asked: str, is_recorded: bool
+) -> None:
+    found = read_one(span(1, MODEL | {"gen_ai.tool.name": asked}), call(2, "search"))
+
+    assert (found.names, found.calls_recorded) == (("search",), is_recorded)

@@ -117,7 +117,7 @@ class NotUnderstood:
         """Note spans of tools that were not understood, unless their calls are known from elsewhere."""
         names = {call.name for call in calls} if doubtful else set()
         for record in doubtful:
-            if record.name not in names:
+            if not names.issuperset(record.name.split(", ")):
                 self.note(record.unread)
 
     def note_silence(self, logs: Sequence[Log]) -> None:

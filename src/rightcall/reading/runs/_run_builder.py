@@ -85,7 +85,7 @@ class RunBuilder:
         asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
-        self._not_understood.note_spans(doubtful, calls)
+        self._not_understood.note_spans(doubtful, [*calls, *withheld])
         self.conventions = _conventions_of(calls, self.log)
         if not withheld and all([call.format == IN_CODE for call in calls]):
             self._not_understood.note_silence([said.log for said in self._all_logs()])
@@ -273,7 +273,7 @@ def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role
                 records.append(record)
         elif kind:
             roles[id(span)] = kind
-        elif span.call is not None:
+        if not isinstance(kind, CallShape) and span.call is not None:
             records.append(span.call)
     return ordered(records), roles
 

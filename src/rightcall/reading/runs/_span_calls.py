@@ -83,6 +83,8 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         call = CallRecord("" if name == span.name else name, unread=sign)
     else:
         is_done = not (kind or span.events or _says_more(span))
+        if kind == "model" and (asked := first_text(span.attributes, _ASKED)):
+            call = CallRecord(asked, unread=_described(span, f"whose model asked for {asked[:80]}"))
     attributes, events = span.attributes, span.events
     count = len(attributes)
     # A model span holds the whole conversation: without this, a run of n steps would hold n²/2 messages.
@@ -104,6 +106,10 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         call,
         count,
     )
+
+
+_ASKED = ("gen_ai.tool.name",)
+"""The tools that a model asked for, separated by commas: without contents, OpenLIT says no more about them."""
 
 
 def _says_more(span: Span) -> bool:
