@@ -38,6 +38,8 @@ class Platform(msgspec.Struct, frozen=True):
     input: str = ""
     output: str = ""
     error: str = ""
+    status: str = ""
+    """Where `error` says that the span failed, with a message or without one."""
     attributes: str = ""
     """Where attributes of OpenTelemetry are."""
 
@@ -72,7 +74,8 @@ PLATFORMS = (
         length="attributes.duration",
         input="attributes.input.messages|attributes.input.value",
         output="attributes.output.messages|attributes.output.value",
-        error="attributes.error.message",
+        error="attributes.error.message|attributes.error.type",
+        status="attributes.status",
     ),
     Platform(
         "Datadog",
@@ -86,7 +89,8 @@ PLATFORMS = (
         length="duration",
         input="meta.input.messages|meta.input.value",
         output="meta.output.messages|meta.output.value",
-        error="meta.error.message",
+        error="meta.error.message|meta.error.type",
+        status="status",
     ),
     # Azure Monitor, tables `dependencies` and `AppDependencies`: attributes in a column of their own.
     Platform(
@@ -136,7 +140,9 @@ def platform_span(document: Mapping[str, Any]) -> Span:
         if began is None or length is None
         else began + length,
         attributes=_attributes(document, platform, name),
-        failed=bool(error) or document.get("success") in (False, "False", "false"),
+        failed=bool(error)
+        or _first(document, platform.status) == "error"
+        or document.get("success") in (False, "False", "false"),
         description=error if isinstance(error, str) else "",
     )
 
