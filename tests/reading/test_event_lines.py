@@ -700,6 +700,17 @@ def test_samples_of_inspect_and_simulations_of_tau2_tell_their_case_and_score() 
     assert plain.id is None
     assert inspect_logs({"samples": [3]})[0].messages == [3]
 
+    asked = {"role": "assistant", "tool_calls": [{"id": "1", "function": "look", "arguments": {}}]}
+    used = {"event": "tool", "id": "1", "function": "look"}
+    for events, is_whole in (
+        ([used], True),
+        ([used, {**used, "id": "2"}], False),
+        ([{**used, "events": [{**used, "id": "2"}]}], False),
+        ([{"event": "model", "id": "2"}], True),
+    ):
+        [run] = inspect_logs({"samples": [{"messages": [asked], "events": events}]})
+        assert bool(run.nested) != is_whole
+
     block = {"type": "tool_use", "id": "1", "name": "look", "arguments": {}, "result": "ok"}
     [run] = inspect_logs({"samples": [{"messages": [{"content": [block, {**block, "error": "no"}, ODD]}]}]})
     assert [short(each) for each in run.messages[0]["content"]] == [

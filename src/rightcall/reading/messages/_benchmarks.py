@@ -31,6 +31,7 @@ def inspect_logs(document: dict[str, Any]) -> list[Log]:
 
 def _sample_log(sample: dict[str, Any]) -> Log:
     messages = [_message(message) for message in listed(sample.get("messages"))]
+    nested = _only_in_events(listed(sample.get("events")), messages, 0) if messages else ""
     if not messages:
         messages = _tool_events(listed(sample.get("events")))
     attachments = sample.get("attachments")
@@ -42,7 +43,25 @@ def _sample_log(sample: dict[str, Any]) -> Log:
         "scores": {name: plain(score).get("value") for name, score in plain(sample.get("scores")).items()},
     }
     named = sample.get("uuid")
-    return Log(messages, id=word(named) or None, about=about)
+    return Log(messages, id=word(named) or None, about=about, nested=nested)
+
+
+def _only_in_events(events: list[Any], messages: list[Any], depth: int) -> str:
+    """Describe a call in the events of a sample that no message shows: of a sub-agent, or from before a summary."""
+    told = [
+        each
+        for message in map(plain, messages)
+        for key in ("tool_calls", "content")
+        for each in listed(message.get(key))
+    ]
+    shown = {word(plain(each).get("id")) for each in told}
+    for event in map(plain, events):
+        if event.get("event") == "tool" and word(event.get("id")) not in shown:
+            return f"beside the messages there is a call of {word(event.get('function'))[:40]} in the events"
+        inner = listed(event.get("events")) if depth < _DEEPEST else []
+        if inner and (found := _only_in_events(inner, messages, depth + 1)):
+            return found
+    return ""
 
 
 def _message(message: Any) -> Any:
