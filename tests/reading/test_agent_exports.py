@@ -84,6 +84,7 @@ def _executed(*steps: Any, key: str = "intermediate_steps") -> dict[str, Any]:
     return {"input": "Refund order 7.", "output": "Done.", key: list(steps)}
 
 
+_DOJO = {"function": "refund", "args": ARGS, "id": "c1", "placeholder_args": None}
 LOGS: dict[str, Any] = {
     "Vercel, chat": _answers(
         {"type": "tool-refund", "toolCallId": "c1", "state": "output-available", "input": ARGS, "output": "ok"}
@@ -276,6 +277,20 @@ SPANS: dict[str, Any] = {
                 "output": "ok",
             }
         ]
+    },
+    "AgentDojo": {
+        "suite_name": "shop",
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "content": "Refund order 7."}]},
+            {"role": "assistant", "content": None, "tool_calls": [_DOJO]},
+            {
+                "role": "tool",
+                "content": [{"type": "text", "content": "ok"}],
+                "tool_call_id": "c1",
+                "tool_call": _DOJO,
+                "error": None,
+            },
+        ],
     },
     "Datadog, export": {
         "data": [
@@ -509,6 +524,10 @@ def test_lines_are_read_like_a_list(name: str) -> None:
 
 
 FAILURES: dict[str, Any] = {
+    "AgentDojo": [
+        {"role": "assistant", "content": None, "tool_calls": [_DOJO]},
+        {"role": "tool", "content": "", "tool_call_id": "c1", "tool_call": _DOJO, "error": "no"},
+    ],
     "Vercel, chat": _answers(
         {"type": "tool-refund", "toolCallId": "c1", "state": "output-error", "input": ARGS, "errorText": "no"}
     ),
@@ -539,6 +558,16 @@ def test_a_call_that_failed_has_its_error(name: str) -> None:
     [made] = read(json.dumps(FAILURES[name]).encode())
 
     assert [(call.name, call.error) for call in made.calls] == [("refund", "no")]
+
+
+@pytest.mark.parametrize(("status", "has_failed"), [("error", True), ("ok", False)])
+def test_a_span_of_datadog_failed_if_its_status_says_so(status: str, has_failed: bool) -> None:
+    [exported], [sent] = SPANS["Datadog, export"]["data"], SPANS["Datadog, SDK"]
+    told = {**exported, "attributes": {**exported["attributes"], "status": status}}
+
+    for span in (told, {**sent, "status": status}):
+        [made] = read(json.dumps([span]).encode())
+        assert [call.error is not None for call in made.calls] == [has_failed]
 
 
 @pytest.mark.parametrize("state", ["input-streaming", "approval-requested", "output-denied"])

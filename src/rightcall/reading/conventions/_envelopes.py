@@ -333,7 +333,7 @@ def _parameter_names(parameters: Any) -> list[str]:
 def _unblocked(value: Any, is_block: Callable[[Any], bool]) -> Any:
     if not isinstance(value, list) or not value or not all(is_block(block) for block in value):
         return value
-    held = [block["json"] if "json" in block else outcome(block["text"]) for block in value]
+    held = [block["json"] if "json" in block else outcome(block.get("text", block.get("content"))) for block in value]
     return held[0] if len(held) == 1 else held
 
 
@@ -341,8 +341,10 @@ _TEXT_BLOCKS = ("text", "input_text", "output_text")  # the latter two in OpenAI
 
 
 def _is_text_block(block: Any) -> bool:
-    # LlamaIndex calls the type of a block `block_type`.
-    if not isinstance(block, dict) or not isinstance(block.get("text"), str):
+    # LlamaIndex calls the type of a block `block_type`, AgentDojo its text `content`.
+    if not isinstance(block, dict):
+        return False
+    if not isinstance(block.get("content" if block.keys() == {"type", "content"} else "text"), str):
         return False
     return block.get("type") in _TEXT_BLOCKS or block.get("block_type") == "text"
 

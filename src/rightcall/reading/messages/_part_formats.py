@@ -111,6 +111,7 @@ PARTS = (
     ),
     call_row("OpenAI chat, custom", {"type": "custom", "custom.name": str}, "custom.name", "id", "custom.input"),
     call_row("Inspect", {"function": str, "arguments": dict}, "function", "id", "arguments"),
+    call_row("AgentDojo", {"function": str, "args": dict}, "function", "id", "args"),
     # ATIF is the trajectory format of Harbor (Terminal-Bench): observations name their call as `source_call_id`.
     call_row("ATIF", {"function_name": str, "arguments": None}, "function_name", "tool_call_id", "arguments"),
     result_row(
