@@ -503,6 +503,13 @@ NOT_TOLD: dict[str, Any] = {
     },
     "LangChain, a message as it is printed": [ASKED, {**SAYS, "content": "Tool Calls:\n  find (c1)\n Call ID: c1"}],
     "ALFWorld without thoughts": [{"role": "user", "content": "Go on."}, {**SAYS, "content": "ACTION: take cup 1"}],
+    "CrewAI, two tasks of one run": {"raw": "Done.", "tasks_output": [{"messages": TALK}, {"messages": TALK}]},
+    "BrowserGym, a block": [ASKED, {**SAYS, "content": "I look.\n```\nclick('a51')\n```"}],
+    "BrowserGym, tags": [
+        ASKED,
+        {**SAYS, "content": "<think>\nI look.\n</think>\n<action>\nfill('a5', 'x')\n</action>"},
+    ],
+    "WebArena": [ASKED, {**SAYS, "content": "In summary, the next action I will perform is ```click [1582]```"}],
     "AgentBench, operating system": [ASKED, {**SAYS, "content": "I know it.\n\nAct: answer(220)"}],
     "AgentBench, knowledge graph": [ASKED, {**SAYS, "content": "Now:\nAction: get_relations(cat)"}],
     "AutoGen, the event of a tool that no model asked for": [

@@ -26,6 +26,8 @@ _ACTING_TEXT = lazy_pattern(
     r"|\Aexitcode: -?\d{1,6} \(execution"
     r"|^[ \t]*Action:[^\n]+\n[ \t\n]{0,8}Action Input:"
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
+    r"|<action>\s{0,4}[a-z]\w{0,60}\(|```\s{0,4}(?:click|dblclick|fill|type|press|hover|scroll|goto|go_back|noop|stop"
+    r"|select_option|send_msg_to_user|report_infeasible|new_tab|tab_focus|keyboard_press|mouse_click) ?[(\[]"
     r"|\[\[ ## next_tool_name ## \]\]"
     r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
     r'|^[ \t]*Action:\s{0,8}\{\s{0,8}"name"|"commands"\s{0,4}:\s{0,4}\[\s{0,8}\{\s{0,8}"keystrokes"'
@@ -37,7 +39,7 @@ _ACTING_TEXT = lazy_pattern(
     re.M,
 )
 """How models ask for calls in text: tags of chat templates, ReAct, DSPy, JSON of LangChain's agents, Terminus, edits
-of Aider."""
+of Aider, actions of BrowserGym and WebArena."""
 
 _PYTHON_CALLS = lazy_pattern(r"\s*\[\s{0,8}[A-Za-z_][\w.]{0,99}\(\s{0,8}(?:\)|\w{1,60}\s{0,4}=)")
 """The beginning of a list of Python calls, which is the whole text (Llama, ToolACE, BFCL)."""

@@ -73,6 +73,10 @@ _TRIED = 100  # items or keys; if none of them holds a conversation, none of the
 _NOT_RUNS = frozenset(["input", "inputs", "prompt", "prompts", "request", "query", "question", "context", "config"])
 _NOT_RUNS |= {"examples", "few_shot", "demos", "demonstrations", "dataset", "eval_cases", "chosen", "rejected"}
 """Keys of what a model is given or shown, where its answer lies elsewhere."""
+_PARTS_OF_RUN = frozenset(
+    ["tasks_output", "member_responses", "members", "agents", "sub_agents", "subagents", "workers"]
+)
+"""Keys of the conversations of several agents in one run, whose order is not known (CrewAI, Agno)."""
 
 
 def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
@@ -99,6 +103,8 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
     found = _below(held, depth)
     if len(found) == 1 and not _NOT_RUNS & found.keys():
         [(key, several)] = found.items()
+        if key in _PARTS_OF_RUN and len(several) > 1:
+            return []
         return [_beside_it(held, key, each, len(several) == 1) for each in several]
     is_index = len(found) == len(held) and all([len(several) == 1 for several in found.values()])
     if not is_index or not _NOT_RUNS.isdisjoint(found) or not set(_ANSWERS).isdisjoint(found):
