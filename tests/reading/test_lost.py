@@ -869,3 +869,31 @@ def test_a_tool_that_a_model_asked_for_and_nothing_else_shows_is_a_sign_of_a_cal
     found = read_one(span(1, MODEL | {"gen_ai.tool.name": asked}), call(2, "search"))
 
     assert (found.names, found.calls_recorded) == (("search",), is_recorded)
+
+
+@for_each(
+    "summary",
+    [
+        {"type": "compaction", "encrypted_content": "x"},
+        {"role": "assistant", "content": [{"type": "compaction", "content": "It was paid."}]},
+    ],
+)
+def test_a_summary_stands_for_messages_that_may_have_asked_for_calls(summary: dict[str, Any]) -> None:
+    answer = {"role": "assistant", "content": "Done."}
+
+    assert not read_messages([says("Pay."), summary, answer]).calls_recorded
+    assert read_messages([says("Pay."), asks(("c1", "pay")), gives("c1"), summary, answer]).calls_recorded
+
+
+def test_a_call_of_code_is_inside_of_the_call_that_runs_the_code() -> None:
+    ran = {"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {"code": "query(1)"}}
+    caller = {"type": "code_execution_20250825", "tool_id": "s1"}
+    made = {"type": "tool_use", "id": "t1", "name": "query", "input": {"q": 1}, "caller": caller}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}
+
+    found = read_messages([says("?"), {"role": "assistant", "content": [ran, made]}, result])
+
+    assert [(each.name, each.parent_id, each.group) for each in found.calls] == [
+        ("code_execution", None, "turn-1"),
+        ("query", "s1", None),
+    ]

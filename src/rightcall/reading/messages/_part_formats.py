@@ -119,6 +119,7 @@ PARTS = (
     ),
     *SERVICE_PARTS,
     # Messages API: the assistant asks with `tool_use`, the user answers with `tool_result`, by `tool_use_id`.
+    call_row("Anthropic, by code", {"type": "tool_use", "caller.tool_id": str}, "name", "id", "input"),
     call_row("Anthropic", {"type": "tool_use"}, "name", "id", "input"),
     call_row("Anthropic, on the server", {"type": "server_tool_use"}, "name", "id", "input"),
     call_row("Anthropic, by MCP", {"type": "mcp_tool_use"}, "name", "id", "input"),

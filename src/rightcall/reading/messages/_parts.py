@@ -11,6 +11,7 @@ from rightcall.values.decoding import decode_json
 
 from ._agent_parts import Part
 from ._part_formats import PARTS
+from ._service_parts import RUN_BY_SERVICE
 
 Writer = Literal["user", "model", ""]
 
@@ -264,6 +265,8 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
         call_id = call_id[0]  # SWE-agent lists the calls that a message answers
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"
+    caller = _inside(document, "caller.tool_id")
+    record.caller = caller if isinstance(caller, str) and part.format in RUN_BY_SERVICE else None
     record.withheld = _refusal(document, part)
     # MLflow makes up arguments for calls without a name.
     held = _first(document, part.value) if part.value and (name is not NOTHING or part.kind == "result") else NOTHING

@@ -259,6 +259,7 @@ class _ConversationReader:
 
     def _call(self, call: CallRecord, context: Any, turn: int | None) -> CallRecord:
         requests = self._requests
+        context = requests.with_id(call.caller) or context
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
         position = self._counts[key] = self._counts.get(key, -1) + 1
         self._group, self._step = self._group if call.step == self._step else None, call.step

@@ -11,8 +11,10 @@ def _of_server_call(kind: str) -> str:
     return kind.removesuffix("_call")
 
 
-RUN_BY_SERVICE = frozenset({"LibreChat", "OpenAI Responses, on the server", "OpenAI Responses, by MCP"})
-"""Formats of calls that come with their results. Several in a row may be one after the other, or at once."""
+RUN_BY_SERVICE = frozenset(
+    {"LibreChat", "OpenAI Responses, on the server", "OpenAI Responses, by MCP", "Anthropic, by code"}
+)
+"""Formats of calls that a service or code on it makes. Several in a row may be one after the other, or at once."""
 
 SERVICE_PARTS = (
     # Tools of the server: the item is named by its type, and its arguments lie beside it.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rightcall.reading.messages import Exchange, Log
 from rightcall.reading.spans import CallRecord
@@ -75,10 +76,14 @@ class NotUnderstood:
         users = [call.name[:80] for exchange in exchanges if exchange.of_user for call in exchange.of_user]
         if users:
             self._warnings.add("users", f"calls of the user were left out: {', '.join(users)}")
+        spoke = bool(where)  # what a prompt sums up is in other spans
         for place, exchange in enumerate(exchanges, 1):
             for call in exchange.calls:
                 if not call.name and not call.unread.startswith("message"):
                     call.unread = f"message {place}{where}: {call.unread}"
+            if not spoke and _is_summary(exchange.message):
+                self.note(f"message {place}: a summary in place of the messages before it")
+            spoke = spoke or exchange.is_of_agent
             if exchange.unread:
                 self.note(f"message {place}{where}: {exchange.unread}")
         self._messages.append((exchanges, where))
@@ -134,6 +139,16 @@ class NotUnderstood:
             if exchange.acts
         )
         return next(told, "")
+
+
+_SUMMARY = "compaction"
+"""The type of a block of Anthropic and of an item of OpenAI's Responses."""
+
+
+def _is_summary(message: Mapping[str, Any]) -> bool:
+    blocks = message.get("content")
+    held = [message, *(blocks if isinstance(blocks, list) else ())]
+    return any([isinstance(each, dict) and each.get("type") == _SUMMARY for each in held])
 
 
 _ABOUT = frozenset({"result", "system", "init", "summary"})

@@ -269,6 +269,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """The format of the message that asks for the call."""
     step: int = 0
     """The step of the message that asks for the call: only calls of one step were asked for at once."""
+    caller: str | None = None
+    """The id of the call whose code asks for the call."""
 
     def fill(self, other: CallRecord) -> None:
         """Fill the gaps from another record of the same call."""
