@@ -63,7 +63,6 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "x"}], "encrypted_content": "e"},
         {"type": "mcp_list_tools", "server_label": "s", "tools": [{"name": "look", "input_schema": {}}]},
         {"type": "mcp_approval_response", "approve": True, "approval_request_id": "r"},
-        {"type": "compaction", "id": "c", "encrypted_content": "e"},
         said(
             {"type": "output_text", "text": "x", "annotations": [{"type": "file_citation", "file_id": "f"}]},
             {"type": "refusal", "refusal": "No."},
@@ -84,7 +83,6 @@ MESSAGES: dict[str, list[dict[str, Any]]] = {
             {"type": "thinking", "thinking": "x", "signature": "s"},
             {"type": "redacted_thinking", "data": "x"},
             {"type": "text", "text": "x", "citations": [{"type": "char_location", "cited_text": "x"}]},
-            {"type": "compaction", "content": "x"},
             type="message",
             model="m",
             stop_reason="end_turn",

@@ -504,6 +504,12 @@ NOT_TOLD: dict[str, Any] = {
     "LangChain, a message as it is printed": [ASKED, {**SAYS, "content": "Tool Calls:\n  find (c1)\n Call ID: c1"}],
     "ALFWorld without thoughts": [{"role": "user", "content": "Go on."}, {**SAYS, "content": "ACTION: take cup 1"}],
     "CrewAI, two tasks of one run": {"raw": "Done.", "tasks_output": [{"messages": TALK}, {"messages": TALK}]},
+    "Flowise": [
+        {"role": "userMessage", "content": "x"},
+        {"role": "apiMessage", "content": "y", "usedTools": '[{"tool": 1}]'},
+    ],
+    "roles of nobody": [{"role": "userMessage", "content": "x"}, {"role": "apiMessage", "content": "y"}],
+    "calls in the metadata of a message": [ASKED, {**SAYS, "metadata": {"tool_calls": [{"name": "find"}]}}],
     "BrowserGym, a block": [ASKED, {**SAYS, "content": "I look.\n```\nclick('a51')\n```"}],
     "BrowserGym, tags": [
         ASKED,

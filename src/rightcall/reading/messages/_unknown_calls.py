@@ -131,7 +131,7 @@ _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"
 _CALL_DEPTH = 6
 _MOST_INSIDE = 1000  # values looked at per level, so that a wide message costs no more than a deep one
 _MOST_STEPS = 100
-_CALLED = ("toolcalls", "toolscalled", "toolsused", "tooluses", "intermediatesteps")
+_CALLED = ("toolcalls", "toolscalled", "toolsused", "usedtools", "tooluses", "intermediatesteps")
 """Suffixes of keys, beside the messages, of lists of the calls that were made: DeepEval, LangChain and others."""
 _WANTED = lazy_pattern(r"expect|reference|gold|ideal|target|truth|reward|score|evaluat|^tasks?$", re.I)
 """Keys, beside the messages, of what an agent was to do (tau-bench)."""
@@ -303,8 +303,8 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
             and not _BARE_SIGN_KEYS.isdisjoint(map(_without_signs, held))
         ):
             return f"`content` of an unknown shape, in an item {_keys(message)}"
-        if isinstance(held, Mapping) and plain not in NO_CALLS_INSIDE:
-            found = _sign_in(held, depth + 1)
+        if isinstance(held, Mapping):
+            found = _call_in(key, held) if plain in NO_CALLS_INSIDE else _sign_in(held, depth + 1)
             if found:
                 return found
     return ""
@@ -350,7 +350,7 @@ def _is_sign(plain: str, held: Any) -> bool:
     if plain in _CALL_KEYS:
         return held not in _NO_CALLS
     is_named = plain.endswith(_CALLED) or (plain.startswith(_SIGN_BEGINNINGS) and not plain.endswith(_ABOUT_A_CALL))
-    return is_named and isinstance(held, (list, Mapping))
+    return is_named and (isinstance(held, (list, Mapping)) or str(held)[:2] == "[{")
 
 
 def _without_signs(key: str) -> str:

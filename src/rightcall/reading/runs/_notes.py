@@ -156,4 +156,4 @@ _ABOUT = frozenset({"result", "system", "init", "summary"})
 
 
 def _speaks(exchange: Exchange) -> bool:
-    return bool(exchange.writer or exchange.calls or exchange.results) or exchange.role not in _ABOUT
+    return bool(exchange.writer or exchange.calls or exchange.results)

@@ -66,25 +66,13 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
     input of the run.
     """
     kind = kind_of(span)
-    call: CallRecord | None = None
-    is_done = True
     if kind.__class__ is CallShape:
         call = _record_of(span, kind, limits)
         if call is not None:
             call.span = None
-    elif not kind and UNREADABLE in span.attributes:
-        # What cannot be read may have said that the span is a call.
-        call = CallRecord("", unread=f"the span {span.name[:80]!r}: {span.attributes.get(UNREADABLE)}")
-    elif not kind and (tool := _tool_of(span)) is not None:
-        call = CallRecord(tool, unread=_described(span, "which may be a call"))
-    elif not kind and is_named_like_call(span):
-        name = _name_in(span.name)
-        sign = f"the span {span.name[:80]!r}, which is named like a call and has no attributes"
-        call = CallRecord("" if name == span.name else name, unread=sign)
     else:
-        is_done = not (kind or span.events or _says_more(span))
-        if kind == "model" and (asked := first_text(span.attributes, _ASKED)):
-            call = CallRecord(asked, unread=_described(span, f"whose model asked for {asked[:80]}"))
+        call = _asked_for(span) if kind == "model" else None if kind else _sign_of_call(span)
+    is_done = kind.__class__ is CallShape or not (kind or (call is None and (span.events or _says_more(span))))
     attributes, events = span.attributes, span.events
     count = len(attributes)
     # A model span holds the whole conversation: without this, a run of n steps would hold n²/2 messages.
@@ -110,6 +98,27 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
 
 _ASKED = ("gen_ai.tool.name",)
 """The tools that a model asked for, separated by commas: without contents, OpenLIT says no more about them."""
+
+
+def _sign_of_call(span: Span) -> CallRecord | None:
+    """Return a sign of a call that a span without a kind may be."""
+    if UNREADABLE in span.attributes:
+        # What cannot be read may have said that the span is a call.
+        return CallRecord("", unread=f"the span {span.name[:80]!r}: {span.attributes.get(UNREADABLE)}")
+    tool = _tool_of(span)
+    if tool is not None:
+        return CallRecord(tool, unread=_described(span, "which may be a call"))
+    if not is_named_like_call(span):
+        return None
+    name = _name_in(span.name)
+    sign = f"the span {span.name[:80]!r}, which is named like a call and has no attributes"
+    return CallRecord("" if name == span.name else name, unread=sign)
+
+
+def _asked_for(span: Span) -> CallRecord | None:
+    """Return a sign of the calls that a span of a model names."""
+    asked = first_text(span.attributes, _ASKED)
+    return CallRecord(asked, unread=_described(span, f"whose model asked for {asked[:80]}")) if asked else None
 
 
 def _says_more(span: Span) -> bool:
