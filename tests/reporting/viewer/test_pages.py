@@ -625,4 +625,5 @@ def test_a_part_of_many_cases_says_how_many_there_are(tmp_path: Path, runs: Path
 
 def test_a_chart_of_one_day_has_times_at_its_ends() -> None:
     assert ends_text("2026-01-02 03:04:05 UTC", "2026-01-02 17:18:19 UTC") == ("03:04", "17:18")
+    assert ends_text("2026-01-02 03:04:05 UTC", "2026-01-02 03:04:19 UTC") == ("03:04:05", "03:04:19")
     assert ends_text("2026-01-02 03:04:05 UTC", "2026-02-02 03:04:05 UTC") == ("2026-01-02", "2026-02-02")

@@ -141,8 +141,10 @@ def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:
 
 
 def ends_text(first: str, last: str) -> tuple[str, str]:
-    """Return the two ends of a time, as days, or as times of the day where it is the same."""
-    part = slice(11, 16) if first[:10] == last[:10] and first[11:16] != last[11:16] else slice(10)
+    """Return the two ends of a chart: days, or times where it is one day, to the second where it is one minute."""
+    if first[:10] != last[:10]:
+        return first[:10], last[:10]
+    part = slice(11, 16 if first[:16] != last[:16] else 19)
     return first[part], last[part]
 
 
