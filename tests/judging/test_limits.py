@@ -2,10 +2,12 @@
 
 import random
 import re
+from itertools import product
 from typing import Any
 
 import pytest
 from tests.builders import call, expected, judge
+from tests.walls import for_each
 
 from rightcall import (
     CriteriaError,
@@ -131,9 +133,9 @@ def test_hostile_arguments_are_refused_with_a_clear_error(value: Any) -> None:
         judge("tool-call-args", [{"name": "a", "args": {"x": value}}], {"tool_calls": ["a"]})
 
 
-@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
-@pytest.mark.parametrize("type_id", list(EVALUATORS))
-def test_hostile_criteria_are_refused_or_judged(type_id: str, value: Any) -> None:
+@for_each(("type_id", "name"), list(product(EVALUATORS, HOSTILE)))
+def test_hostile_criteria_are_refused_or_judged(type_id: str, name: str) -> None:
+    value = HOSTILE[name]
     keys = ("tool_calls_order", "tool_calls_count", "tool_calls", "tool_outputs", "expected", "never", "parallel")
     for key in keys:
         for shape in (value, [value], [{"name": "a", "args": {"x": value}, "output": value}], {"a": value}):

@@ -1,11 +1,13 @@
 """Did the agent take the expected path?"""
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.builders import call, calls, expected, judge
+from tests.walls import for_each
 
 from rightcall import ConfigurationError, CriteriaError, ToolCall, ToolTrajectoryEvaluator, Trajectory
 from rightcall.judging.core import CallScope, NameScope
@@ -55,8 +57,7 @@ def without_ids(made: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in each.items() if key != "id"} for each in made]
 
 
-@pytest.mark.parametrize("kind", ["EXACT", "IN_ORDER", "ANY_ORDER"])
-@pytest.mark.parametrize("case", EDGE_CASES, ids=[case["label"] for case in EDGE_CASES])
+@for_each(("case", "kind"), list(product(EDGE_CASES, ["EXACT", "IN_ORDER", "ANY_ORDER"])))
 def test_verdicts_equal_those_of_adk_but_for_known_reasons(case: dict[str, Any], kind: str) -> None:
     made, criteria = without_ids(case["actual"]), {"expected": without_ids(case["expected"])}
     adk = "passed" if case["adk"][kind] else "failed"
@@ -66,8 +67,7 @@ def test_verdicts_equal_those_of_adk_but_for_known_reasons(case: dict[str, Any],
     assert verdict == OTHER_THAN_ADK.get(case["label"], (adk, ""))[0]
 
 
-@pytest.mark.parametrize("kind", ["EXACT", "IN_ORDER", "ANY_ORDER"])
-@pytest.mark.parametrize("case", EDGE_CASES, ids=[case["label"] for case in EDGE_CASES])
+@for_each(("case", "kind"), list(product(EDGE_CASES, ["EXACT", "IN_ORDER", "ANY_ORDER"])))
 def test_verdicts_that_ignore_arguments_equal_those_of_adk(case: dict[str, Any], kind: str) -> None:
     made, criteria = without_ids(case["actual"]), {"expected": without_ids(case["expected"])}
 

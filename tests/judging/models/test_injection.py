@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.judging.models.attacks import ATTACKS
 from tests.judging.models.server import Asked, Endpoint, Response, completion, judged
+from tests.walls import for_each
 
 from rightcall import ConfigurationError, LlmJudgeOutput, LlmJudgeTrajectory, Trajectory
 from rightcall.judging.models import Question, QuestionBlock, Rubric
@@ -50,7 +51,7 @@ def test_there_are_a_hundred_attacks() -> None:
     assert len(set(ATTACKS)) >= 100
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=range(len(ATTACKS)))
+@for_each("attack", ATTACKS)
 def test_not_a_byte_outside_of_the_blocks_depends_on_what_the_agent_wrote(attack: str) -> None:
     plain, attacked = trajectory_question("harmless"), trajectory_question(attack)
 
@@ -62,7 +63,7 @@ def test_not_a_byte_outside_of_the_blocks_depends_on_what_the_agent_wrote(attack
     assert attacked.blocks["expected_behavior"] == json.dumps(BEHAVIOR)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=range(len(ATTACKS)))
+@for_each("attack", ATTACKS)
 def test_the_golden_text_stands_in_its_own_block_only(attack: str) -> None:
     asked = asked_by(LlmJudgeOutput(), run(attack), {"expected_output": GOLDEN})
 
@@ -70,7 +71,7 @@ def test_the_golden_text_stands_in_its_own_block_only(attack: str) -> None:
     assert (asked.system + asked.user).count(GOLDEN) == 1
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=range(len(ATTACKS)))
+@for_each("attack", ATTACKS)
 def test_a_block_holds_nothing_invisible_and_no_marks_of_models(attack: str) -> None:
     blocks = "".join(trajectory_question(attack).blocks.values())
 

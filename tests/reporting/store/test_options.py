@@ -1,8 +1,10 @@
 """The options of a run in words, and none that are as usual."""
 
+from itertools import product
 from typing import Any
 
 import pytest
+from tests.walls import for_each
 
 from rightcall.reporting.store import Header
 
@@ -85,8 +87,9 @@ def test_very_many_cases_are_cut_short() -> None:
     assert len(words) == 80
 
 
-@pytest.mark.parametrize("value", [10**400, -1, 1e308, float("nan"), "x", [1], [None], {"a": 1}, 7.5], ids=repr)
-@pytest.mark.parametrize("option", USUAL)
+@for_each(
+    ("option", "value"), list(product(USUAL, [10**400, -1, 1e308, float("nan"), "x", [1], [None], {"a": 1}, 7.5]))
+)
 def test_a_value_that_nobody_can_have_given_does_no_harm(option: str, value: Any) -> None:
     [(name, words)] = told(**{option: value})
 
