@@ -298,7 +298,10 @@ def test_calls_that_may_be_missing_may_be_those_of_a_group(match: str, made: str
 
 def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
     evaluator = ToolTrajectoryEvaluator(limits=Limits(alignment_steps=500))
-    steps = [{"any_order": [["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"]]}]
+    steps = [
+        {"any_order": ["x", "y"]},
+        {"any_order": [["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"]]},
+    ]
 
     result = evaluator.evaluate(["a", "b", "c", "b"] * 10, {"expected": steps})
 
@@ -417,6 +420,18 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             [{"repeat": ["a", {"pay": {"n": 1}}, "b"]}],
             [("RC104", "`pay` was called with n 2, expected 1", "expected[0].repeat[1]")],
             id="other arguments in the second round",
+        ),
+        pytest.param(
+            [*"abdec"],
+            [{"any_order": ["a", "b"]}, "c", {"any_order": ["d", "e"]}],
+            [("RC103", "`c` was called after the group of `d`, `e`, expected before it", "expected[1]")],
+            id="after a group",
+        ),
+        pytest.param(
+            [*"cabx"],
+            [{"any_order": ["a", ["b", "x"]]}, "c"],
+            [("RC103", "`c` was called before the group of `a`, `b`, `x`, expected after it", "expected[1]")],
+            id="before a group with a branch",
         ),
         pytest.param(
             [*"abcabcbbc"],

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from tests.builders import judge
+from tests.walls import for_each
 
 from rightcall import ToolCall, Trajectory
 from rightcall.judging import EVALUATORS
@@ -96,6 +97,14 @@ EXAMPLES: list[tuple[str, dict[str, Any], list[Any], str, list[int]]] = [
         [],
     ),
 ]
+
+
+@for_each(("end", "verdict"), [(1, "not_measured"), (2, "not_measured"), (3, "failed")])
+def test_of_calls_that_began_together_one_may_have_ended_first_if_it_took_no_time(end: int, verdict: str) -> None:
+    made = [ToolCall(name, {}, None, start_ns=1, end_ns=end) for name in ("pay", "confirm")]
+    run = Trajectory(calls=tuple(made), unordered=((0, 2),))
+
+    assert judge("call-rules", run, {"rules": [{"call": "pay", "only_after": "confirm"}]}).verdict == verdict
 
 
 @pytest.mark.parametrize(("rule", "calls", "status", "broken"), [pytest.param(*row[1:], id=row[0]) for row in EXAMPLES])
