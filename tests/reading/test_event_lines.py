@@ -25,7 +25,7 @@ from rightcall.reading.messages._gemini_cli import (
     stream_logs,
 )
 from rightcall.reading.messages._log import Log, unused_in
-from rightcall.reading.messages._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
+from rightcall.reading.messages._openhands import _of_sdk, evaluation_logs, is_evaluation, is_openhands, openhands_logs
 
 ODD: dict[str, Any] = {"odd": 1}
 
@@ -517,6 +517,53 @@ def test_rows_of_data_sets_are_read_message_by_message() -> None:
         "the steps of the agent, which the ro",
         "the steps of the agent, which are te",
     ]
+
+
+@for_each(
+    ("action", "tool"),
+    [
+        ({"tool": "a", "tool_input": 1}, "a"),
+        ({"type": "constructor", "lc": 1, "kwargs": {"tool": "a", "tool_input": 1}}, "a"),
+        ({"type": "constructor", "tool": "a", "tool_input": 1}, "a"),
+        ({"lc": 1, "tool": "a", "toolInput": 1}, "a"),
+        ({"tool": "", "tool_input": 1}, None),
+        ({"tool": "a"}, None),
+    ],
+)
+def test_the_action_of_a_step_is_opened_where_langchain_dumped_it(action: dict[str, Any], tool: str | None) -> None:
+    for step in ({"action": action, "observation": "ok"}, [action, "ok"]):
+        found = results._action_and_observation(step)
+        assert (found and (found[0]["tool"], found[1])) == (tool and (tool, "ok"))
+    assert results._action_and_observation([action, "ok", "more"]) is None
+
+
+@for_each(
+    ("event", "found"),
+    [
+        ({"kind": "MessageEvent", "llm_message": {"role": "user"}}, [{"role": "user"}]),
+        ({"kind": "MessageEvent", "llm_message": "x"}, [{"kind": "MessageEvent", "llm_message": "x"}]),
+        (
+            {"kind": "ActionEvent", "tool_call_id": "1", "tool_name": "a", "action": {}, "llm_message": {}},
+            [("call", "1", "a", {})],
+        ),
+    ],
+)
+def test_an_event_of_openhands_holds_a_message_where_it_says_so(event: dict[str, Any], found: list[Any]) -> None:
+    assert [short(each) for each in _of_sdk(event, event["kind"])] == found
+
+
+def test_results_of_one_turn_of_sharegpt_are_read_if_there_are_as_many_calls() -> None:
+    calls = [{"name": name, "arguments": {}} for name in "ab"]
+    two = "<tool_response>1</tool_response><tool_response>2</tool_response>"
+
+    def read(made: list[Any], value: str) -> list[Any]:
+        turns = [{"from": "function_call", "value": made}, {"from": "tool", "value": value}]
+        return told(lists.sharegpt_logs({"conversations": turns}))[1:]
+
+    assert read(calls, two) == [("result", "0.0", 1), ("result", "0.1", 2)]
+    assert read(calls[:1], "<tool_response>1</tool_response>") == [("result", "0.0", 1)]
+    assert read(calls[:1], "plain") == [("result", "0.0", "plain")]
+    assert read(calls[:1], two) == [{"role": "tool", "content": two, "turn": {"from": "tool", "value": two}}]
 
 
 def test_results_of_ragas_and_sharegpt_answer_the_calls_before_them_in_order() -> None:

@@ -23,7 +23,7 @@ from rightcall.reading.messages._message_exchange import exchange_of, has_messag
 from rightcall.reading.messages._part_finder import find_parts
 from rightcall.reading.messages._parts import is_plain, text_of, writer_of
 from rightcall.reading.messages._result_pairing import may_answer, only_order, only_pairing
-from rightcall.reading.messages._step_parts import is_step, read_step
+from rightcall.reading.messages._step_parts import IN_CODE, is_step, read_step
 from rightcall.reading.spans import NOTHING, CallRecord
 
 CANCELLED = "[Operation Cancelled] Reason: User"
@@ -324,6 +324,22 @@ def test_a_step_of_smolagents_has_calls_and_the_result_of_one(
     assert [call.name for call in calls] == names
     assert [(each.name, each.call_id, each.output, each.error) for each in found] == results
     assert [each.failed for each in found] == ["error" in step for _ in found]
+
+
+@for_each(
+    ("step", "name", "is_in_code"),
+    [
+        ({"code_action": "x = 1"}, "look", True),
+        ({}, "python_interpreter", True),
+        ({"code_action": None}, "look", False),
+        ({}, "look", False),
+    ],
+)
+def test_the_calls_of_a_step_are_code_where_it_ran_some(step: dict[str, Any], name: str, is_in_code: bool) -> None:
+    asked = {"id": "1", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    [call], _ = read_step({"step_number": 1, "tool_calls": [asked], "observations": "ok", **step})
+
+    assert (call.format == IN_CODE) is is_in_code
 
 
 def test_arguments_are_written_alike_where_they_are_equal() -> None:

@@ -14,7 +14,7 @@ from rightcall.reading import read, read_messages
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.messages import Requests, SpanMessages, exchanges_of, logs_in, turns_in_log, words_shared
 from rightcall.reading.messages._logs import _conversations_inside
-from rightcall.reading.messages._prompt_history import doubtful_places
+from rightcall.reading.messages._prompt_history import BEFORE, _turns_of_words, doubtful_places
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord
 
 MODEL_WORDS = says("assistant", "Gone.")
@@ -67,6 +67,24 @@ def test_calls_of_two_messages_were_asked_for_at_once_only_if_all_were_answered(
     groups = [call.group for call in found.calls]
 
     assert groups == (["turn-1", "turn-1"] if len(answered) == 2 else [None, None])
+
+
+def test_a_call_that_only_a_later_prompt_shows_is_in_the_group_of_the_others_of_its_message() -> None:
+    both = {
+        "role": "assistant",
+        "tool_calls": [*asks_for("a", {}, "1")["tool_calls"], *asks_for("b", {}, "2")["tool_calls"]],
+    }
+    asked, results = says("user", "Go."), [gives("one", "1"), gives("two", "2")]
+    [found] = read(request(chat(1, [asked], asks_for("a", {}, "1")), chat(2, [asked, both, *results], MODEL_WORDS)))
+
+    assert [(call.name, call.group) for call in found.calls] == [("a", "turn-1"), ("b", "turn-1")]
+
+
+def test_the_last_of_equal_words_is_what_was_asked() -> None:
+    assert _turns_of_words(("go", "x", "go"), [2, 1, 0], 2, [], "go", False) == (0, 1, 2)
+    assert _turns_of_words(("go", "x", "y"), [2, 1, 0], 2, [], "x", False) == (1, 2, 2)
+    assert _turns_of_words(("go", "x"), [1, 0], 2, [], None, False) == (1, 2)
+    assert _turns_of_words(("go", "x"), [1, 0], 2, [], None, True) == (BEFORE, 2)
 
 
 def test_groups_are_numbered_in_the_order_of_their_calls() -> None:
@@ -546,3 +564,4 @@ def test_conversations_are_found_five_lists_deep() -> None:
     assert _conversations_inside([1] * 99 + [talk]) == [*[1] * 99, talk]
     assert _conversations_inside([1] * 100 + [talk]) == []
     assert _conversations_inside([talk, *[1] * 100, talk]) == [talk, *[1] * 100, talk]
+    assert _conversations_inside([talk, *[1] * 100, nested(4)])[-1] == talk

@@ -325,8 +325,10 @@ class _Intervals:
 
     def hold(self, time: int | None) -> bool:
         """Whether a time is inside some call."""
-        index = bisect_left(self._starts, time) if time is not None else 0
-        return index > 0 and time is not None and self._latest[index - 1] > time
+        if time is None:
+            return False
+        index = bisect_left(self._starts, time)
+        return index > 0 and self._latest[index - 1] > time
 
 
 class _Tops(msgspec.Struct):
