@@ -10,6 +10,7 @@ from rightcall.reading.spans import NOTHING
 from rightcall.values.decoding import dump_json
 
 _encode = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder().decode
 
 
 def key_of(args: Any) -> bytes | str:
@@ -21,7 +22,7 @@ def key_of(args: Any) -> bytes | str:
     except (OverflowError, UnicodeError, msgspec.MsgspecError, RecursionError):
         return dump_json(_sorted(args))
     # msgspec writes NaN as null, and the two are different arguments.
-    return dump_json(_sorted(args)) if b"null" in written else written
+    return dump_json(_sorted(args)) if b"null" in written and _decode(written) != args else written
 
 
 def _sorted(value: Any) -> Any:
