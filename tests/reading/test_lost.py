@@ -897,3 +897,11 @@ def test_a_call_of_code_is_inside_of_the_call_that_runs_the_code() -> None:
         ("code_execution", None, "turn-1"),
         ("query", "s1", None),
     ]
+
+
+@for_each("length", [20, 60, 10_000])
+def test_an_answer_that_was_cut_off_may_have_asked_for_calls(length: int) -> None:
+    answer = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Done." * 9}]}])
+    attributes = {"gen_ai.input.messages": json.dumps([says("Pay.")]), "gen_ai.output.messages": answer[:length]}
+
+    assert read_one(span(1, MODEL | attributes)).calls_recorded == (length > len(answer))

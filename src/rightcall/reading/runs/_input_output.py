@@ -95,8 +95,14 @@ def has_answer(span: ReadSpan) -> bool:
     """Whether a span records an output."""
     if not _OUTPUT.keys().isdisjoint(span.attributes.keys()):
         return True
-    carried = [key for holder in message_attributes(span.attributes) for key in holder.keys if holder.side == "output"]
+    holders = [holder for holder in message_attributes(span.attributes) if holder.side == "output"]
+    carried = [key for holder in holders for key in holder.keys if not _is_cut_off(span.attributes.get(key))]
     return bool(carried or tuple(span.events) or not _CONVERSATIONS.isdisjoint(span.attributes.keys()))
+
+
+def _is_cut_off(held: Any) -> bool:
+    """Whether messages in JSON were cut at the longest text that an exporter lets through."""
+    return isinstance(held, str) and held.startswith("[{") and not held.endswith("]")
 
 
 class _Speakers:
