@@ -43,7 +43,7 @@ FRAMEWORKS = (
     Framework(
         "LangGraph",
         (
-            "langgraph==1.2.20",
+            "langgraph==1.2.22",
             "langchain==1.4.7",
             "langchain-openai==1.7.3",
             "openinference-instrumentation-langchain==0.1.80",
@@ -64,7 +64,7 @@ FRAMEWORKS = (
     Framework("Strands", ("strands-agents[openai]==1.62.0",), "strands/agent.py:answer"),
     Framework(
         "Agno",
-        ("agno==3.1.10", "openai==3.49.0", "openinference-instrumentation-agno==1.0.15"),
+        ("agno==3.1.10", "openai==3.51.0", "openinference-instrumentation-agno==1.0.15"),
         "agno/evaluated.py:answer",
     ),
     Framework(
