@@ -255,6 +255,45 @@ def test_words_of_the_model_in_events_end_an_earlier_turn() -> None:
     assert (found.names, found.calls_recorded, found.warnings) == ((), True, ())
 
 
+def openinference(number: int, shown: list[tuple[str, str]], parent: int) -> dict[str, Any]:
+    """A span of a model, with what it was shown as text only."""
+    said = {}
+    for place, (role, text) in enumerate(shown):
+        said[f"llm.input_messages.{place}.message.role"] = role
+        said[f"llm.input_messages.{place}.message.contents.0.message_content.type"] = "text"
+        said[f"llm.input_messages.{place}.message.contents.0.message_content.text"] = text
+    return span(number, {"openinference.span.kind": "LLM", **said}, parent=parent)
+
+
+@pytest.mark.parametrize("role", ["tool-call", "tool-response", "tool", "assistant"])
+def test_what_tools_did_before_a_question_makes_it_a_new_turn_though_it_is_told_in_words(role: str) -> None:
+    question, work, again = ("user", "Plan it."), (role, "Calling tools: [{'id': 'c'}]"), ("user", "Book it.")
+    agents = [
+        span(number, {"openinference.span.kind": "AGENT", "input.value": "x"}, parent=1, endTimeUnixNano=f"{number}900")
+        for number in (2, 5)
+    ]
+    models = [openinference(3, [question], 2), openinference(6, [question, work, again], 5)]
+    tools = [tool_span(4, "look", {}, parent=2), tool_span(7, "book", {}, parent=5)]
+    [found] = read(request(span(1, endTimeUnixNano="9000"), *agents, *models, *tools))
+
+    assert made(found) == [("look", 0), ("book", 1)]
+
+
+def smolagents_step(*names: str) -> dict[str, Any]:
+    """A step whose calls share one text, as smolagents writes it."""
+    calls = [{"id": name, "type": "function", "function": {"name": name, "arguments": {}}} for name in names]
+    return {"step_number": 1, "tool_calls": calls, "observations": "some text", "error": None}
+
+
+def test_the_steps_of_two_tasks_are_two_turns_and_the_calls_of_a_step_one_group() -> None:
+    first, second = {"task": "Plan it.", "task_images": None}, {"task": "Book it.", "task_images": None}
+    steps = [smolagents_step("look", "see"), smolagents_step("compare"), second, smolagents_step("book")]
+    found = read_messages([first, *steps])
+
+    assert made(found) == [("look", 0), ("see", 0), ("compare", 0), ("book", 1)]
+    assert [call.group for call in found.calls] == ["turn-1", "turn-1", "turn-2", "turn-3"]
+
+
 @pytest.mark.parametrize("place", ["a trace a turn", "one trace", "one trace, in a framework's own"])
 def test_the_span_of_a_generator_that_is_thrown_away_late_reaches_into_no_other_turn(place: str) -> None:
     spans = []

@@ -30,7 +30,7 @@ UNCONFIRMED = (
 )
 """What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
 _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
-_SAID = ("content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents")
+_SAID = ("content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents", "task")
 """Keys of a message that hold its content."""
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
 _TO_CALL = frozenset({"tool_call", "tool_calls", "tool_use", "function_call", "toolUse"})

@@ -74,6 +74,8 @@ def answer_in(messages: list[Any]) -> str | None:
         return _written_text(last) if len(messages) > 1 else None
     if isinstance(last, dict) and is_step(last):
         return _answer_of_step(last)
+    if isinstance(last, dict) and "current_agent_name" in last:
+        last = last.get("response")  # the result of an agent of LlamaIndex
     if not isinstance(last, dict) or writer_of(last) != "model" or asks_for_calls(last):
         return None
     exchange = exchange_of(last)
@@ -102,7 +104,8 @@ def _answer_of_step(step: dict[str, Any]) -> str | None:
     """Return the answer in the last step of smolagents: what `final_answer` was called with."""
     answers = [call.args for call in exchange_of(step).calls if call.name == "final_answer"]
     given = [args.get("answer") if isinstance(args, dict) else args for args in answers]
-    found = step.get("action_output") if step.get("is_final_answer") is True else next(iter(given), None)
+    returned = step.get("action_output") if step.get("is_final_answer") is True else None
+    found = next(iter(given), None) if returned is None else returned  # agents that call tools leave it empty
     return found if isinstance(found, str) else None
 
 
@@ -223,12 +226,14 @@ def _is_lost_state(value: dict[str, Any]) -> bool:
     """Whether an object is a state, or left of a wrapper of one, and not what anybody reads.
 
     It holds messages that do not say who wrote them, or parts of LangChain's dumps, or what a callback was given beside
-    the state.
+    the state, or what a workflow of LlamaIndex begins with.
     """
     held = value.get("messages")
     if isinstance(held, list) and held and all([isinstance(each, dict) and "content" in each for each in held]):
         return True
-    return value.keys() == {"kwargs"} or {"tags", "metadata"} <= value.keys() or _holds_dump(value, 0)
+    if {"tags", "metadata"} <= value.keys() or {"init_state", "start_event"} <= value.keys():
+        return True
+    return value.keys() == {"kwargs"} or _holds_dump(value, 0)
 
 
 def _holds_dump(value: Any, depth: int) -> bool:

@@ -25,7 +25,7 @@ from ._asides import (
 from ._part_finder import FoundPart, FoundParts, find_parts
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
 from ._step_parts import IN_CODE, is_step, read_step, unknown_step
-from ._unknown_calls import unknown_block, unknown_item, unnamed_call
+from ._unknown_calls import is_of_tool, unknown_block, unknown_item, unnamed_call
 
 _LISTS = (
     "messages",
@@ -147,8 +147,10 @@ class Exchange:
 
     @property
     def is_of_agent(self) -> bool:
-        """Whether the message shows the agent at work: text of its model, a call, or a result."""
-        return bool(self.calls or self.results) or self.writer == "model"
+        """Whether the message shows the agent at work: text of its model, a call, or a result, understood or not."""
+        if self.calls or self.results or self.writer:
+            return bool(self.calls or self.results) or self.writer == "model"
+        return is_of_tool(self.role, self.message)
 
     @property
     def writer(self) -> Writer:
@@ -290,8 +292,10 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     for call in exchange.calls if exchange.parent_id == "" else ():
         call.is_parent_known = False
     author = author_of(message) if exchange.calls else None
+    is_summed_up = len(exchange.calls) > 1 and _sums_up(message)
     for call in exchange.calls:
         call.agent = author
+        call.step = None if is_summed_up else call.step
         if message.get("message_type") == "approval_request_message":
             call.withheld = ASKED_FOR
     for result in exchange.results:
@@ -300,6 +304,12 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         elif result.call_id in unconfirmed(message):
             result.withheld = ASKED_FOR
     return exchange
+
+
+def _sums_up(message: Mapping[str, Any]) -> bool:
+    """Whether a message lists the calls of a whole run beside its answer: the result of an agent of LlamaIndex."""
+    response = message.get("response") if "current_agent_name" in message else None
+    return isinstance(response, dict) and not find_parts(response).parts
 
 
 def _read_parts(exchange: Exchange, found: FoundParts) -> None:

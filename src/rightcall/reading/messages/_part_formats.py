@@ -344,7 +344,12 @@ PARTS = (
         "name|function|tool_name",
         "tool_call_id",
         "content",
-        failure=(("status", "error"), ("error", None), ("tool_call_error", True)),  # the last is Agno's
+        failure=(
+            ("status", "error"),
+            ("error", None),
+            ("is_error", True),
+            ("tool_call_error", True),
+        ),  # the last is Agno's
         message="error.message|error",
         unwrap=(content_blocks, azure_result),
     ),

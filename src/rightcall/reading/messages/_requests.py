@@ -16,6 +16,7 @@ from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
 from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_order, only_pairing, ungroup
 from ._service_parts import RUN_BY_SERVICE
+from ._step_parts import is_step
 
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
@@ -236,8 +237,8 @@ class _ConversationReader:
                 self._result(result)
 
     def _goes_on(self, exchange: Exchange) -> bool:
-        """Whether a message asks for more calls while those of the message before it are all unanswered."""
-        is_same = bool(self._last) and exchange.parent_id == self._last_by
+        """Whether a message asks for more calls while those before it are all unanswered; a step never does."""
+        is_same = bool(self._last) and exchange.parent_id == self._last_by and not is_step(exchange.message)
         return is_same and all([id(record) in self._waiting and not is_answered(record) for record in self._last])
 
     def _is_summed_up(self, call: CallRecord, exchange: Exchange) -> bool:
@@ -262,14 +263,14 @@ class _ConversationReader:
         context = requests.with_id(call.caller) or context
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
         position = self._counts[key] = self._counts.get(key, -1) + 1
-        self._group, self._step = self._group if call.step == self._step else None, call.step
+        self._group, self._step = self._group if call.step == self._step else None, call.step or 0
         use = self._uses.get(call.call_id or "", 0)
         known = self._same(call, key, position, use)
         if known is None:
             self._group = self._group or requests.new_group()
             is_past = requests.is_shown_again(context, turn, self._shown_in)
             known = requests.keep(call, key, context, use, is_past)
-            known.group = self._group
+            known.group = self._group if call.step is not None else None
             known.asked_ns, known.answered_ns = self._start_ns, self._end_ns
         else:
             self._group = self._group or known.group

@@ -221,9 +221,13 @@ def _tells_no_calls(message: Mapping[str, Any]) -> str:
 
 
 def _unknown_role(role: str, message: Mapping[str, Any]) -> str:
-    is_result = _TOOL_ROLES.search(role) and not _is_definition(message.get("content"))
     is_odd = role.lower() not in ROLES and _holds_objects(message)
-    return f"a message of role {_short(role)} {_keys(message)}" if is_result or is_odd else ""
+    return f"a message of role {_short(role)} {_keys(message)}" if is_of_tool(role, message) or is_odd else ""
+
+
+def is_of_tool(role: str, message: Mapping[str, Any]) -> bool:
+    """Whether a message is a call or a result by its role."""
+    return _TOOL_ROLES.search(role) is not None and not _is_definition(message.get("content"))
 
 
 def _is_known_item(kind: str) -> bool:

@@ -267,8 +267,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """Whether a simulated user made the call, not the agent."""
     format: str = ""
     """The format of the message that asks for the call."""
-    step: int = 0
-    """The step of the message that asks for the call: only calls of one step were asked for at once."""
+    step: int | None = 0
+    """The step of the message that asks for the call: those of one were asked for at once. None if unknown."""
     caller: str | None = None
     """The id of the call whose code asks for the call."""
 
