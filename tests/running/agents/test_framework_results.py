@@ -32,7 +32,8 @@ def llama_index() -> Any:
     output = row(raw_output="sunny", is_error=False)
     call = row(tool_id="1", tool_name="look", tool_kwargs={"city": "Rome"}, tool_output=output)
     module = "llama_index.core.agent.workflow.workflow_events"
-    return made("AgentOutput", module, response=row(content="Sunny."), tool_calls=[call])
+    held = {"response": row(content="Sunny."), "current_agent_name": "guide", "tool_calls": [call]}
+    return made("AgentOutput", module, **held)
 
 
 def agno() -> Any:
@@ -47,7 +48,11 @@ def agno() -> Any:
 
 def smolagents() -> Any:
     final = {"id": "2", "type": "function", "function": {"name": "final_answer", "arguments": {"answer": "Sunny."}}}
-    steps = [{"tool_calls": ASKED, "observations": "sunny"}, {"tool_calls": [final], "observations": "Sunny."}]
+    steps = [
+        {"task": "Is it sunny?", "task_images": None},
+        {"step_number": 1, "tool_calls": ASKED, "observations": "sunny", "error": None},
+        {"step_number": 2, "tool_calls": [final], "observations": "Sunny.", "error": None},
+    ]
     usage = row(input_tokens=3, output_tokens=2)
     return made("RunResult", "smolagents.agents", output="Sunny.", steps=steps, token_usage=usage)
 
@@ -86,6 +91,53 @@ def test_a_result_holds_answer_calls_and_tokens(framework: Any) -> None:
     if framework is not llama_index:
         assert answer.usage is not None
         assert answer.usage.total_tokens == 5
+
+
+def failing(framework: Any) -> Any:
+    """The result of a run in which the tool raised."""
+    result = framework()
+    if framework is llama_index:
+        result.tool_calls[0].tool_output = row(raw_output="no such city", is_error=True)
+    elif framework is autogen:
+        result.messages[1].content[0] = row(call_id="1", content="no such city", is_error=True)
+    elif framework is haystack:
+        result["messages"][1].tool_call_results[0] = row(origin=row(id="1"), result="no such city", error=True)
+    else:  # a step that raised lists its call in the message of the model alone
+        error = {"type": "AgentToolExecutionError", "message": "no such city"}
+        said = {"role": "assistant", "content": None, "tool_calls": ASKED}
+        result.steps[1] |= {"tool_calls": [], "observations": None, "error": error, "model_output_message": said}
+    return result
+
+
+@pytest.mark.parametrize("framework", [llama_index, smolagents, autogen, haystack], ids=lambda each: each.__name__)
+def test_a_call_that_failed_is_a_failed_call(framework: Any) -> None:
+    [call] = read_messages(answer_of(failing(framework)).messages).calls
+
+    assert (call.name, call.args, call.error) == ("look", {"city": "Rome"}, "no such city")
+
+
+def test_the_result_of_llama_index_does_not_tell_which_calls_were_asked_for_at_once() -> None:
+    result = llama_index()
+    result.tool_calls += [
+        row(tool_id="2", tool_name="book", tool_kwargs={}, tool_output=row(raw_output="ok", is_error=False))
+    ]
+
+    found = read_messages(answer_of(result).messages)
+
+    assert [(call.name, call.output, call.group) for call in found.calls] == [
+        ("look", "sunny", None),
+        ("book", "ok", None),
+    ]
+
+
+def test_calls_without_ids_share_none() -> None:
+    result = haystack()
+    result["messages"][0].tool_calls = [row(id=None, tool_name=name, arguments={}) for name in ("look", "book")]
+    result["messages"][1].tool_call_results = []
+
+    found = read_messages(answer_of(result).messages)
+
+    assert [(call.name, call.call_id) for call in found.calls] == [("look", None), ("book", None)]
 
 
 def test_a_result_that_lists_no_calls_is_a_run_without_calls() -> None:

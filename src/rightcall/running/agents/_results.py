@@ -124,11 +124,15 @@ def _sum_of(usages: Iterable[Usage | None]) -> Usage | None:
 def _asked(call_id: Any, name: str, arguments: Any) -> dict[str, Any]:
     text = arguments if isinstance(arguments, str) else json.dumps(plain(arguments), default=str)
     function = {"name": name, "arguments": text}
-    return {"role": "assistant", "tool_calls": [{"id": str(call_id), "type": "function", "function": function}]}
+    return {"role": "assistant", "tool_calls": [{"id": _id(call_id), "type": "function", "function": function}]}
 
 
-def _answered(call_id: Any, content: Any, *, is_error: bool = False) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": str(call_id), "content": plain(content), "is_error": is_error}
+def _answered(call_id: Any, content: Any, *, is_error: bool) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": _id(call_id), "content": plain(content), "is_error": is_error}
+
+
+def _id(call_id: Any) -> str:
+    return "" if call_id is None else str(call_id)
 
 
 def _since_last_human(messages: Sequence[Any]) -> Sequence[Any]:
@@ -165,9 +169,11 @@ def adk_usage(events: Iterable[Any]) -> Usage | None:
 
 
 def _llama_index_messages(result: Any) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = []
+    """Return the calls of the run, of which it is not known which were asked for at once, and what they returned."""
+    calls = [_asked(call.tool_id, call.tool_name, call.tool_kwargs)["tool_calls"][0] for call in result.tool_calls]
+    answer = {"role": "assistant", "content": result.response.content}
+    made = [{"response": answer, "current_agent_name": result.current_agent_name, "tool_calls": calls}] if calls else []
     for call in result.tool_calls:
-        made.append(_asked(call.tool_id, call.tool_name, call.tool_kwargs))
         output = getattr(call, "tool_output", None)
         if output is not None:
             is_error = bool(getattr(output, "is_error", False))
@@ -175,15 +181,13 @@ def _llama_index_messages(result: Any) -> list[dict[str, Any]]:
     return made
 
 
-def _smolagents_messages(result: Any) -> list[dict[str, Any]]:
-    """Return the calls of all steps. The last one, `final_answer`, is the answer and not a tool of the agent."""
-    made: list[dict[str, Any]] = []
-    for step in result.steps:
-        calls = [call for call in step.get("tool_calls") or () if call["function"]["name"] != "final_answer"]
-        made += [_asked(call["id"], call["function"]["name"], call["function"]["arguments"]) for call in calls]
-        if len(calls) == 1 and step.get("observations") is not None:
-            made.append(_answered(calls[0]["id"], step["observations"]))
-    return made
+def _smolagents_steps(result: Any) -> list[dict[str, Any]]:
+    """Return the steps but the last one, whose call of `final_answer` is the answer and not a tool of the agent."""
+    return [
+        {key: held for key, held in step.items() if key != "model_input_messages"}
+        for step in result.steps
+        if [call["function"]["name"] for call in step.get("tool_calls") or ()] != ["final_answer"]
+    ]
 
 
 def _autogen_messages(messages: Any) -> list[dict[str, Any]]:
@@ -268,7 +272,7 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
     ResultForm(
         *("smolagents", "smolagents.", "RunResult"),
         output=lambda result: result.output,
-        messages=_smolagents_messages,
+        messages=_smolagents_steps,
         usage=lambda result: _tokens(result.token_usage, "input_tokens", "output_tokens"),
     ),
     ResultForm(
