@@ -186,6 +186,8 @@ def test_the_role_of_a_message(message: dict[str, Any], role: str) -> None:
         ({"type": "ai", "name": "planner"}, "planner"),
         ({"type": "AIMessageChunk", "name": "planner"}, "planner"),
         ({"kwargs": {"type": "ai", "name": "planner"}}, "planner"),
+        ({"message": {"role": "assistant", "name": "planner"}}, "planner"),
+        ({"message": {"role": "tool", "name": "planner"}}, None),
         ({"data": {"type": "ai", "name": "planner"}}, "planner"),
         ({"data": "planner"}, None),
         ({"author": 3}, None),

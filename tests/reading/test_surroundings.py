@@ -16,16 +16,11 @@ UNNAMED = ("haystack/", "mcp-sdk/", "raw-", "anthropic-tool-runner/", "llamainde
 """Recordings that have no name of an agent in them."""
 
 GRAPHS = (
-    "langgraph-openinference/nested",
     "mlflow-manual/trip",
     "uipath/",
     "autogen-dup-native+oi/trip",
 )
 """Likewise: graphs and functions that are not called agents, and calls whose agent is in another file."""
-
-
-TOLD = ("langgraph-openinference/nested-0.1.29",)
-"""A graph whose prompts name the agent that wrote a message."""
 
 
 def one(*spans: dict[str, Any]) -> Trajectory:
@@ -45,9 +40,9 @@ def test_every_call_of_a_recording_knows_its_agent_if_the_recording_does(run: st
     inner = {"google-adk": "research", "google-adk-openinference": "research"}.get(run.split("/")[0], "researcher")
 
     for made in trajectory.calls:
-        if run.startswith((*UNNAMED, *GRAPHS)) and run not in TOLD:
+        if run.startswith((*UNNAMED, *GRAPHS)):
             assert made.agent in (None, "agent")
-        elif made.parent_id and run.startswith(("langgraph-openllmetry", "langgraph-dup")):
+        elif made.parent_id and run.startswith("langgraph-openllmetry"):
             assert made.agent is None  # the graph inside of the tool has no name in the trace
         else:
             assert made.agent == (inner if made.parent_id else outer)

@@ -78,9 +78,9 @@ def role_of(message: Mapping[str, Any]) -> str:
 def author_of(message: Mapping[str, Any]) -> str | None:
     """Return the agent that wrote a message: its author in ADK, its source in AutoGen, its name in LangChain and chats.
 
-    The author of a message of the user or of a tool is not an agent.
+    OpenInference keeps a message under `message`. The author of a message of the user or of a tool is not an agent.
     """
-    forms = [message, *[held for key in ("kwargs", "data") if isinstance(held := message.get(key), dict)]]
+    forms = [message, *[held for key in ("kwargs", "data", "message") if isinstance(held := message.get(key), dict)]]
     for form in forms:
         kind, source = form.get("type"), form.get("source")
         is_autogen = isinstance(kind, str) and kind.endswith(("Message", "Event"))
