@@ -600,6 +600,21 @@ def test_a_span_with_half_of_what_marks_a_call_may_be_one(attributes: dict[str, 
     assert "'helper'" in read_one(call(1), span(2, attributes, name="helper")).not_understood
 
 
+@for_each(
+    ("attributes", "events"),
+    [
+        ({"span_type": "function_call_sync", "input.value": "{}"}, []),
+        ({"event_loop.cycle_id": "1"}, [{"name": "gen_ai.user.message", "attributes": []}]),
+    ],
+)
+def test_an_input_that_mlflow_copied_from_the_same_span_is_no_sign_of_a_call(
+    attributes: dict[str, str], events: list[Any]
+) -> None:
+    copied = {**attributes, "mlflow.traceRequestId": "tr-1", "mlflow.spanInputs": "{}"}
+
+    assert read_one(call(1), span(2, copied, name="helper", events=events)).calls_recorded
+
+
 def test_a_span_that_is_named_like_one_of_a_call_may_be_one() -> None:
     function = {"span_type": "function_call_async", "input.value": "{}"}
 

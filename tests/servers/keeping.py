@@ -19,7 +19,9 @@ CHOSEN = (
     "pydantic-ai/recursion-pkg2-fmt5",
     "raw-chat-openllmetry/trip-0.40.14",
     "smolagents-openinference/trip-toolcalling",
+    "strands/nested-0.2.1",
     "strands/nested-1.62.0",
+    "uipath/trip-weather_tools-style",
     "vercel-ai/nested-v6",
 )
 """Small recordings of many kinds, among them those that came back as something else once."""

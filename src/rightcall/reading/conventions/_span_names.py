@@ -27,6 +27,28 @@ _HALVES = (
 )
 """Marks that only calls have, of conventions that ask for one more."""
 _MLFLOW_INPUT = "mlflow.spanInputs"
+_COPIED_BY_MLFLOW = frozenset(
+    {
+        "agent.messages",
+        "ai.prompt",
+        "ai.value",
+        "ai.values",
+        "gen_ai.input.messages",
+        "input",
+        "input.value",
+        "langfuse.observation.input",
+        "lk.chat_ctx",
+        "lk.input_text",
+        "lk.user_input",
+        "lk.user_transcript",
+        "llm.messages",
+        "lmnr.span.input",
+        "traceloop.entity.input",
+    }
+)
+"""Attributes of other tracers whose values MLflow's server copies to an attribute of its own."""
+_MESSAGE_EVENT = "gen_ai."
+"""The prefix of the names of events with messages, which the server copies as well."""
 _UIPATH = "span_type"
 _LANGFUSE_INPUT = "langfuse.observation.input"
 KIND_KEYS = frozenset(
@@ -66,12 +88,14 @@ def is_named_like_call(span: Span) -> bool:
 def has_lost_mark(span: Span) -> bool:
     """Whether a span looks like a call that lost a part of what marks it, or its type.
 
-    Langfuse and MLflow write a type on every span. A tool that UiPath traced has its output under `content`.
+    Langfuse and MLflow write a type on every span of theirs; MLflow's server writes none on many spans of others, and
+    what it copies says nothing that the span did not say before. A tool that UiPath traced has its output under
+    `content`.
     """
     attributes, keys = span.attributes, span.attributes.keys()
     if any([key in keys and has_value(attributes.get(key), value) for key, value in _HALVES]):
         return True
-    if _MLFLOW_INPUT in keys:
+    if _MLFLOW_INPUT in keys and not _is_copied(span):
         return "mlflow.spanType" not in keys
     if _UIPATH in keys and str(attributes.get(_UIPATH)).startswith("function_call"):
         return object_in(attributes.get("output.value")).keys() == {"content"}
@@ -79,6 +103,12 @@ def has_lost_mark(span: Span) -> bool:
         return False
     held = attributes.get(_LANGFUSE_INPUT)
     return isinstance(held, str) and held.startswith('{"args"') and '"kwargs"' in held
+
+
+def _is_copied(span: Span) -> bool:
+    """Whether MLflow's input is a copy of what another tracer recorded in the same span."""
+    is_attribute = not _COPIED_BY_MLFLOW.isdisjoint(span.attributes.keys())
+    return is_attribute or any([event.name.startswith(_MESSAGE_EVENT) for event in span.events])
 
 
 def may_tell_kind(name: str) -> bool:
