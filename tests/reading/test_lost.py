@@ -297,7 +297,10 @@ def test_values_of_our_own_spans_are_never_taken_for_a_wrapping(args: dict[str, 
     assert (made.args, made.output) == (args, output)
 
 
-@pytest.mark.parametrize(("scope", "output"), [("my_agent", [{"text": "x"}]), ("", None), ("strands.telemetry", None)])
+@pytest.mark.parametrize(
+    ("scope", "output"),
+    [("my_agent", [{"text": "x"}]), ("", None), ("strands.telemetry", None), ("com.anthropic.sdk.python", None)],
+)
 def test_a_value_that_looks_wrapped_is_one_where_its_tracer_does_not_wrap(scope: str, output: object) -> None:
     made = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
 
@@ -715,10 +718,40 @@ def test_a_prompt_whose_messages_lost_their_parts_does_not_show_what_was_answere
     assert not read_one(
         model(1, [says("?")], [answer]), model(2, [says("?"), answer, {"role": "tool"}], [])
     ).calls_recorded
+    stopped = {"role": "assistant", "finish_reason": "stop"}
+    assert not read_one(
+        model(1, [says("?")], [answer]), model(2, [says("?"), answer, {"role": "user"}], [stopped])
+    ).calls_recorded
+    assert read_one(model(1, [says("?")], [stopped])).calls_recorded
     shown = [says("?"), asks(("c1", "look")), gives("c1")]
     assert read_one(
         model(1, [says("?")], [answer]), model(2, shown, [{"role": "assistant", "content": "Done."}])
     ).calls_recorded
+
+
+def test_requests_of_an_answer_without_content_are_those_that_a_later_prompt_shows() -> None:
+    mute, done = {"role": "assistant", "finish_reason": "tool_call"}, {"role": "assistant", "content": "Done."}
+    first, second = asks(("c1", "look")), asks(("c2", "pay"))
+    later = [says("?"), first, gives("c1"), second, gives("c2")]
+    spans = [model(1, [says("?")], [first]), model(2, later[:3], [second]), model(3, later, [done])]
+    whole = read_one(*spans)
+    lost = read_one(model(1, [says("?")], [mute]), model(2, [], [second]), spans[2])
+    again = read_one(model(1, [says("?")], [mute]), model(2, [*later[:3], says("And?")], [done]))
+
+    assert (whole.names, whole.unordered, whole.calls_recorded) == (("look", "pay"), (), True)
+    assert (sorted(lost.names), lost.unordered, lost.calls_recorded) == (["look", "pay"], ((0, 2),), True)
+    assert (again.names, again.calls_recorded) == (("look",), True)
+
+
+def test_logfire_names_the_span_of_a_call_by_its_template() -> None:
+    told = {"name": "look", "input": '{"id": 7}', "output": "found"}
+
+    def look(**more: str) -> list[tuple[str, Any, Any]]:
+        made = span(2, told | more, name="Function: {name}")
+        return [(each.name, each.args, each.output) for each in read_one(span(1, AGENT), made).calls]
+
+    assert look(**{"logfire.msg_template": "Function: {name}"}) == [("look", {"id": 7}, "found")]
+    assert look() == [("look", {"id": 7}, "found")]
 
 
 def test_the_call_of_smolagents_that_lost_a_word_is_still_a_call_of_a_function() -> None:

@@ -16,7 +16,7 @@ from rightcall.reading.spans import NOTHING, CallRecord, UnparsableError, argume
 
 Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
-_WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.")
+_WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.|^com\.anthropic\.")
 """Scopes of those who put values into wrappings. Other tracers, ours among them, write them as they are."""
 _REPR = lazy_pattern(
     r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S

@@ -12,8 +12,9 @@ _OPERATIONS = {
     "execute_tool ": dict([EXECUTE]),
     "anthropic.custom_tool_use ": dict([EXECUTE]),
     "invoke_agent ": {EXECUTE[0]: "invoke_agent"},
+    "Function: {name}": {"logfire.msg_template": "Function: {name}"},
 }
-"""Prefixes of names of spans, and the attribute that says the same."""
+"""Prefixes of names of spans, and the attribute that says the same; Logfire names a span by its template."""
 _TELLING = tuple(_OPERATIONS)
 
 _ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
@@ -71,7 +72,7 @@ def kind_in_name(span: Span) -> Mapping[str, str]:
     name = span.name
     if name.startswith(_TELLING) and not name.endswith(MERGED):
         said = next(said for operation, said in _OPERATIONS.items() if name.startswith(operation))
-        return {} if _says_kind(span) else said
+        return {} if _says_kind(span) or not said.keys().isdisjoint(span.attributes.keys()) else said
     entity, _, kind = name.rpartition(".")
     if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
         return {"traceloop.span.kind": kind}

@@ -55,6 +55,8 @@ class Requests:
         self._threads = PromptHistory()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
+        self._mute: set[tuple[int | None, int]] = set()
+        """Where a model's answer lost its content, so that not all requests of the turn are known."""
         self.contexts: dict[int, Any] = {}
         self.saw_messages = False
         self.strays: list[CallRecord] = []
@@ -97,6 +99,8 @@ class Requests:
             self.heard.add(turn)
         if of_model and after:
             self._answered.add((place, turn))
+        if any([exchange.is_mute for exchange in after]):
+            self._mute.add((place, turn))
 
     def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
         """Add a log of messages: a whole conversation, or the conversation up to the end of a turn."""
@@ -119,7 +123,7 @@ class Requests:
         place = None if context is None else id(context)
         if turn is None or turn == shown_in:
             return False
-        return turn == BEFORE or (place, turn) in self._answered
+        return turn == BEFORE or ((place, turn) in self._answered and (place, turn) not in self._mute)
 
     def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> CallRecord | None:
         """Return the request with an id that was answered `use` times before; of several, the one with the name."""

@@ -329,7 +329,8 @@ class Conversations:
         logged = [said for said in self._by_logs() if said.span_id is None or said.span_id not in tools]
         found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
         _note_copies([said for said, _ in found])
-        silent = {id(said) for span, said in held if said and not span.failed and not has_answer(span)}
+        asked = [(span, said) for span, said in held if said and not span.failed]
+        silent = {id(said) for span, said in asked if not has_answer(span) or _mute_in(said.output)}
         requests.is_unanswered = _is_unanswered([said for said, _ in found], silent | {id(said) for said in logged})
         found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
         spans = {span.span_id: span for span in self._spans} if found else {}
@@ -339,9 +340,7 @@ class Conversations:
             context = tree.enclosing(span) if span else None
             requests.is_placed = tree.is_known_around(span) if span else True
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
-        if len({said.start_ns is None for said, _ in found if said.of_model}) > 1:
-            for record in requests.known:
-                record.order = -1  # an answer without a time may be older than any other
+        _forget_order(requests, [said for said, _ in found if said.of_model])
 
     def asked_and_answered(self) -> tuple[Any, Any]:
         """Return the question and the answer of a run that only log records show; None if unknown."""
@@ -372,8 +371,30 @@ def _is_unanswered(conversations: Iterable[Conversation], silent: Collection[int
         count, is_open = len(said.input), id(said) in silent and said.input[-1].writer != "model"
         if is_open and count >= longest and all(map(_is_blank, said.output)):
             return True
-        longest = count if count > longest and not any([each.is_mute for each in said.input]) else longest
+        longest = count if count > longest and not any(map(_is_lost, said.input)) else longest
     return False
+
+
+def _forget_order(requests: Requests, answers: Sequence[Conversation]) -> None:
+    """Forget the order of requests where it is not known of all when the model answered with them.
+
+    An answer without a time may be older than any other. If some answers lost their content, their requests are first
+    shown by a later prompt, after requests that came later.
+    """
+    said = [each for answer in answers for each in answer.output]
+    is_mixed = _mute_in(said) and any([each.calls for each in said])
+    if is_mixed or len({answer.start_ns is None for answer in answers}) > 1:
+        for record in requests.known:
+            record.order, record.asked_ns = -1, None if is_mixed else record.asked_ns
+
+
+def _mute_in(said: Iterable[Exchange]) -> bool:
+    return any([each.is_mute for each in said])
+
+
+def _is_lost(message: Exchange) -> bool:
+    """Whether what a prompt repeats is not all there, so that it does not show what was answered."""
+    return message.is_mute or not (message.calls or message.results or not message.is_blank)
 
 
 def _is_blank(answer: Exchange) -> bool:
