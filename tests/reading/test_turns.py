@@ -11,6 +11,7 @@ from tests.walls import for_each
 from rightcall import read, read_messages
 from rightcall.reading import Turn, read_turns
 from rightcall.reading.messages import Conversation, exchanges_of
+from rightcall.reading.runs._conversations import _is_unanswered, _note_copies
 from rightcall.reading.runs._run_builder import _by_turn
 from rightcall.reading.runs._span_tree import ReadSpan, Tree
 from rightcall.reading.runs._turns import (
@@ -21,8 +22,6 @@ from rightcall.reading.runs._turns import (
     _begins_of_traces,
     _follows_work,
     _is_asked_anew,
-    _is_unanswered,
-    _note_copies,
     end_of,
 )
 from rightcall.reading.spans import CallRecord

@@ -55,8 +55,7 @@ class Requests:
         self._threads = PromptHistory()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
-        self._mute: set[tuple[int | None, int]] = set()
-        """Where a model's answer lost its content, so that not all requests of the turn are known."""
+        self._mute: set[tuple[int | None, int]] = set()  # answers that lost their content: not all requests are known
         self.contexts: dict[int, Any] = {}
         self.saw_messages = False
         self.strays: list[CallRecord] = []
@@ -97,10 +96,8 @@ class Requests:
             self.gaps.add(id(context))
         if of_model:
             self.heard.add(turn)
-        if of_model and after:
-            self._answered.add((place, turn))
-        if any([exchange.is_mute for exchange in after]):
-            self._mute.add((place, turn))
+            self._answered.update([(place, turn)] if after else ())
+            self._mute.update([(place, turn) for exchange in after if exchange.is_mute])
 
     def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
         """Add a log of messages: a whole conversation, or the conversation up to the end of a turn."""
@@ -127,8 +124,7 @@ class Requests:
 
     def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> CallRecord | None:
         """Return the request with an id that was answered `use` times before; of several, the one with the name."""
-        found = self._by_id.get((call_id or "", use), ())
-        for record in found:
+        for record in self._by_id.get((call_id or "", use), ()):
             if not name or not record.name or record.name == name:
                 return record
         return None

@@ -13,13 +13,14 @@ from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
 from ._calls import group_by_time, join, ordered, unsettled, without_duplicates
+from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
 from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._told import told_of
-from ._turns import Conversations, Turns, turns_in
+from ._turns import Turns, turns_in
 from ._usage import usage_of
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}

@@ -15,10 +15,11 @@ from rightcall.reading.messages import Conversation, Exchange, exchanges_of, tur
 from rightcall.reading.spans import CallRecord
 from rightcall.values.trajectory import Message, MessageWriter
 
+from ._conversations import Conversations
 from ._input_output import GivenLog, plain_texts
 from ._span_tree import ReadSpan, Tree
 from ._tokens import stated_tokens
-from ._turns import Conversations, Turns
+from ._turns import Turns
 
 _MOST = 10_000
 """Messages of one run; a message whose text is not kept takes about 100 bytes."""

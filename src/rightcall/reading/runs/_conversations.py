@@ -1,0 +1,143 @@
+"""What the models and agents of a run were given and answered, and the requests for calls in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from rightcall.reading.conventions import CallShape, Role
+from rightcall.reading.messages import (
+    Conversation,
+    Exchange,
+    Requests,
+    SpanMessages,
+    answer_in,
+    message_attributes,
+    question_in,
+)
+from rightcall.reading.spans import LogRecord
+
+from ._input_output import has_answer
+from ._notes import NotUnderstood
+from ._span_tree import ReadSpan, Tree
+from ._turns import Turns
+
+_SILENT = Conversation()
+
+
+class Conversations:
+    """The conversations of a run, by span."""
+
+    def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], logs: Iterable[LogRecord]) -> None:
+        self._spans, self._roles, self._logs = spans, roles, logs
+        self._messages = SpanMessages()
+        self._carried: dict[int, Conversation] = {}
+        self._logged: list[Conversation] | None = None
+
+    def of(self, span: ReadSpan) -> Conversation:
+        """Return the conversation in a span, or in the log records of the span."""
+        carried = self._carried_by(span)
+        if carried or span.span_id is None:
+            return carried
+        return next((said for said in self._by_logs() if said.span_id == span.span_id), carried)
+
+    def add_to(self, requests: Requests, turns: Turns, tree: Tree, not_understood: NotUnderstood) -> None:
+        """Add every conversation to the requests: models' before agents', in order of time."""
+        held = [(span, self._carried_by(span)) for span in self._spans if span.kind.__class__ is not CallShape]
+        found = [(said, turns.of(span)) for span, said in held if said]
+        turn_of = {span.span_id: turns.of(span) for span in self._spans} if self._by_logs() else {}
+        # AWS's distribution writes what a tool was given and returned as messages, too.
+        tools = {span.span_id for span in self._spans if span.kind.__class__ is CallShape} if turn_of else set()
+        logged = [said for said in self._by_logs() if said.span_id is None or said.span_id not in tools]
+        found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
+        _note_copies([said for said, _ in found])
+        asked = [(span, said) for span, said in held if said and not span.failed]
+        silent = {id(said) for span, said in asked if not has_answer(span) or _mute_in(said.output)}
+        requests.is_unanswered = _is_unanswered([said for said, _ in found], silent | {id(said) for said in logged})
+        found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
+        spans = {span.span_id: span for span in self._spans} if found else {}
+        for said, turn in found:
+            not_understood.note_messages([*said.input, *said.output], " of a span")
+            span = spans.get(said.span_id)
+            context = tree.enclosing(span) if span else None
+            requests.is_placed = tree.is_known_around(span) if span else True
+            requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
+        _forget_order(requests, [said for said, _ in found if said.of_model])
+
+    def asked_and_answered(self) -> tuple[Any, Any]:
+        """Return the question and the answer of a run that only log records show; None if unknown."""
+        said = self._by_logs()
+        asked = question_in([each.message for each in said[0].input]) if said else None
+        return asked, answer_in([each.message for each in said[-1].output]) if said else None
+
+    def _carried_by(self, span: ReadSpan) -> Conversation:
+        known = self._carried.get(id(span))
+        if known is None:
+            role = self._roles.get(id(span))
+            is_silent = role != "model" and not span.events and not message_attributes(span.attributes)
+            known = self._carried[id(span)] = _SILENT if is_silent else self._messages.in_span(span, role)
+        return known
+
+    def _by_logs(self) -> list[Conversation]:
+        if self._logged is None:
+            self._logged = self._messages.in_logs(self._logs)
+        return self._logged
+
+
+def _is_unanswered(conversations: Iterable[Conversation], silent: Collection[int]) -> bool:
+    """Whether a model was given something, its answer is not recorded, and no model was shown more later."""
+    given = [said for said in conversations if said.of_model and said.input]
+    given.sort(key=lambda said: said.start_ns or 0)
+    longest = 0
+    for said in reversed(given):
+        count, is_open = len(said.input), id(said) in silent and said.input[-1].writer != "model"
+        if is_open and count >= longest and all(map(_is_blank, said.output)):
+            return True
+        longest = count if count > longest and not any(map(_is_lost, said.input)) else longest
+    return False
+
+
+def _forget_order(requests: Requests, answers: Sequence[Conversation]) -> None:
+    """Forget the order of requests where it is not known of all when the model answered with them.
+
+    An answer without a time may be older than any other. If some answers lost their content, their requests are first
+    shown by a later prompt, after requests that came later.
+    """
+    said = [each for answer in answers for each in answer.output]
+    is_mixed = _mute_in(said) and any([each.calls for each in said])
+    if is_mixed or len({answer.start_ns is None for answer in answers}) > 1:
+        for record in requests.known:
+            record.order, record.asked_ns = -1, None if is_mixed else record.asked_ns
+
+
+def _mute_in(said: Iterable[Exchange]) -> bool:
+    return any([each.is_mute for each in said])
+
+
+def _is_lost(message: Exchange) -> bool:
+    """Whether what a prompt repeats is not all there, so that it does not show what was answered."""
+    return message.is_mute or not (message.calls or message.results or not message.is_blank)
+
+
+def _is_blank(answer: Exchange) -> bool:
+    told = answer.calls or answer.results or answer.message.get("finish_reason")
+    return answer.is_mute or (not told and answer.is_blank)
+
+
+def _note_copies(conversations: Iterable[Conversation]) -> None:
+    """Demote a model's span that lists calls of the models inside it, and more, to an agent's.
+
+    Vercel's outer span lists at once what the inner ones ask for one after the other.
+    """
+    asked = [(said, _asked_for(said)) for said in conversations if said.of_model]
+    fewest: dict[str, int] = {}
+    for _, ids in asked:
+        for call_id in ids:
+            fewest[call_id] = min(len(ids), fewest.get(call_id, len(ids)))
+    for said, ids in asked:
+        if any([fewest[call_id] < len(ids) for call_id in ids]):
+            said.of_model = False
+
+
+def _asked_for(said: Conversation) -> set[str]:
+    return {call.call_id for exchange in said.output for call in exchange.calls if call.call_id}
