@@ -12,6 +12,7 @@ from hypothesis import example, given, strategies as st
 from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
 from tests.reading.test_messages import FORMATS
 from tests.reading.traces import request, span
+from tests.walls import for_each
 
 from rightcall.errors import RightcallError
 from rightcall.reading import read, read_messages, read_spans
@@ -243,6 +244,8 @@ def test_tools_that_a_log_tells_the_model_of_are_no_sign() -> None:
 
 
 CHAT = {"gen_ai.operation.name": "chat"}
+
+
 SAID = {**CHAT, "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text"}]}])}
 
 
@@ -255,11 +258,22 @@ def test_a_tool_span_whose_name_is_no_text_is_not_a_call_named_after_the_span() 
     assert "'running tool'" in trajectory.not_understood
 
 
-def test_a_span_of_no_convention_that_names_a_tool_is_a_sign() -> None:
-    [trajectory] = read(request(span(1, SAID, name="chat"), span(2, {"acme.tool.name": "look"}, name="work")))
+@for_each(
+    ("attributes", "told"),
+    [
+        ({"acme.tool.name": "look"}, "acme.tool.name"),
+        ({"genkit:type": "util", "genkit:metadata:subtype": "tool", "genkit:name": "generate"}, "genkit:type"),
+        ({"genkit:metadata:subtype": "tool.v2"}, "genkit:metadata:subtype"),
+        ({"gen_ai.operation.name": "framework", "spring.ai.kind": "tool_call"}, "spring.ai.kind"),
+        ({"spring.ai.tool.call.id": "c"}, "spring.ai.tool.call.id"),
+    ],
+)
+def test_a_span_that_may_be_a_call_is_a_sign(attributes: dict[str, Any], told: str) -> None:
+    [trajectory] = read(request(span(1, SAID, name="chat"), span(2, attributes, name="work")))
 
     assert not trajectory.calls_recorded
-    assert "acme.tool.name" in trajectory.not_understood
+    assert "'work'" in trajectory.not_understood
+    assert told in trajectory.not_understood
 
 
 def test_such_a_span_is_no_sign_where_the_call_is_known_from_messages() -> None:

@@ -105,9 +105,11 @@ def test_arguments_that_were_not_recorded_are_not_empty_ones() -> None:
         {"openinference.span.kind": "CHAIN", "tool.name": "x"},
         {"gen_ai.operation.name": "chat", "gen_ai.tool.name": "x"},
         {"mcp.method.name": "tools/list"},
+        {"genkit:type": "action", "genkit:metadata:subtype": "flow", "genkit:name": "x"},
+        {"gen_ai.operation.name": "framework", "spring.ai.kind": "chat_client"},
         {},
     ],
-    ids=["synthesized", "merged", "a chain", "a chat", "a list of tools", "nothing"],
+    ids=["synthesized", "merged", "a chain", "a chat", "a list of tools", "a flow", "a client", "nothing"],
 )
 def test_spans_that_are_no_calls_are_none(attributes: dict[str, Any]) -> None:
     assert read_one(span(1, attributes)).calls == ()
@@ -165,6 +167,42 @@ CONVENTIONS: dict[str, dict[str, Any]] = {
         "lk.function_tool.name": "t",
         "lk.pii.function_tool.arguments": '{"a": 1}',
         "lk.pii.function_tool.output": "o",
+    },
+    "Genkit": {
+        "genkit:type": "action",
+        "genkit:metadata:subtype": "tool",
+        "genkit:name": "t",
+        "genkit:input": '{"a": 1}',
+        "genkit:output": '"o"',
+        "genkit:state": "success",
+    },
+    "Genkit, a tool that may return parts": {
+        "genkit:type": "action",
+        "genkit:metadata:subtype": "tool.v2",
+        "genkit:name": "t",
+        "genkit:input": '{"a": 1}',
+        "genkit:output": '{"output": "o", "content": [{"text": "p"}]}',
+    },
+    "Spring AI": {
+        "gen_ai.operation.name": "framework",
+        "gen_ai.system": "spring_ai",
+        "spring.ai.kind": "tool_call",
+        "spring.ai.tool.definition.name": "t",
+        "spring.ai.tool.call.arguments": '{"a": 1}',
+        "spring.ai.tool.call.result": '"o"',
+    },
+    "Spring AI 2": {
+        "gen_ai.operation.name": "execute_tool",
+        "spring.ai.kind": "tool_call",
+        "spring.ai.tool.definition.name": "t",
+        "spring.ai.tool.call.arguments": '{"a": 1}',
+        "spring.ai.tool.call.result": '"o"',
+    },
+    "Spring AI without its kind": {
+        "gen_ai.operation.name": "framework",
+        "spring.ai.tool.definition.name": "t",
+        "spring.ai.tool.call.arguments": '{"a": 1}',
+        "spring.ai.tool.call.result": '"o"',
     },
     "LangSmith": {
         "langsmith.span.kind": "tool",
@@ -273,8 +311,9 @@ EXCEPTION: dict[str, Any] = {
         (span(1, CONVENTIONS["OpenTelemetry"] | {"gen_ai.tool.status": "error"}), "o"),
         (span(1, CONVENTIONS["ADK"] | {"gcp.vertex.agent.tool_response": '{"error": "no"}'}), "no"),
         (span(1, CONVENTIONS["Haystack"] | {"haystack.tool.error": True}), "o"),
+        (span(1, CONVENTIONS["Genkit"] | {"genkit:state": "error"}), "o"),
     ],
-    ids=["status", "exception", "both", "output", "nothing", "type", "flag", "ADK", "Haystack"],
+    ids=["status", "exception", "both", "output", "nothing", "type", "flag", "ADK", "Haystack", "Genkit"],
 )
 def test_a_call_that_failed_says_so(made: dict[str, Any], error: str) -> None:
     assert only_call(made).error == error

@@ -231,6 +231,11 @@ def converse_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     return _unblocked(value, _is_converse_block)
 
 
+def genkit_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Genkit's `tool.v2`: an object with the output, and parts such as images beside it."""
+    return value["output"] if value.__class__ is dict and "output" in value else value
+
+
 def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """UiPath: of an object with `content`, the content is the output."""
     if value.__class__ is dict and "content" in value:

@@ -194,6 +194,7 @@ _OF_CALLS = (
     "haystack.agent.step.tool.",
     "haystack.tool.",
     "lk.function_tool.",
+    "spring.ai.tool.call.",
     "tool.arguments",
     "tool_arguments",
 )

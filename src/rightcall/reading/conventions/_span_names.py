@@ -25,6 +25,8 @@ _HALVES = (
     ("logfire.msg_template", "function: {name}"),
     ("openai_agents.type", "handoff"),
     ("span_type", "tool"),
+    ("genkit:metadata:subtype", "tool"),
+    ("genkit:metadata:subtype", "tool.v2"),
 )
 """Marks that only calls have, of conventions that ask for one more."""
 _MLFLOW_INPUT = "mlflow.spanInputs"

@@ -22,6 +22,7 @@ from ._envelopes import (
     converse_blocks,
     foreign_input,
     foreign_output,
+    genkit_output,
     langsmith_input,
     langsmith_output,
     llamaindex_call,
@@ -154,6 +155,18 @@ OPENLLMETRY = Convention(
     setting="TRACELOOP_TRACE_CONTENT=true",
 )
 
+# Spring AI, "Observability". The operation is `framework` in version 1. The default converter writes results as JSON.
+SPRING_AI = Convention(
+    "spring-ai",
+    marks=(("spring.ai.kind", "tool_call"),),
+    tool=("spring.ai.tool.definition.name",),
+    call_id=("spring.ai.tool.call.id",),
+    args=("spring.ai.tool.call.arguments",),
+    output=("spring.ai.tool.call.result",),
+    encoded=True,
+    setting="spring.ai.tools.observations.include-content=true",
+)
+
 PLAIN = Convention(
     "tool.name",
     marks=(("tool.name", None),),
@@ -242,6 +255,21 @@ CONVENTIONS = (
         marks=(("gen_ai.system", "autogen"), EXECUTE),
         setting="another instrumentation beside AutoGen's own spans, which never carry content",
     ),
+    SPRING_AI,
+    # Every action of Genkit is a span. One that is used as a tool marks the span around its own: see `_HALVES`.
+    *(
+        Convention(
+            "genkit",
+            marks=(("genkit:metadata:subtype", subtype), ("genkit:type", "action")),
+            tool=("genkit:name",),
+            args=("genkit:input",),
+            output=("genkit:output",),
+            failure=(("genkit:state", "error"),),
+            unwrap_output=unwrap,
+            encoded=True,
+        )
+        for subtype, unwrap in (("tool", ()), ("tool.v2", (genkit_output,)))
+    ),
     OPENINFERENCE,
     Convention(
         "langfuse",
@@ -257,6 +285,7 @@ CONVENTIONS = (
     *(msgspec.structs.replace(ADK, marks=(mark, EXECUTE)) for mark in _ADK),
     *(msgspec.structs.replace(STRANDS, marks=(mark, EXECUTE)) for mark in _STRANDS),
     GEN_AI,
+    msgspec.structs.replace(SPRING_AI, marks=(("spring.ai.tool.definition.name", None),)),
     Convention("openinference, another kind", marks=(("openinference.span.kind", None),), call=False),
     Convention("gen_ai, another operation", marks=(("gen_ai.operation.name", None),), call=False),
     Convention(
