@@ -44,6 +44,10 @@ def words(given: str = "", returned: str = "") -> dict[str, Any]:
 
 STATE: dict[str, Any] = {"input__value": '{"q": 1}', "input__mime_type": "application/json"}
 BOTH: dict[str, Any] = {"input__value": "Go.", "output__value": "Gone."}
+PREDICTED: dict[str, Any] = {
+    "output__value": '{"trajectory": {}, "reasoning": "r", "answer": "Gone.", "note": "x"}',
+    "output__mime_type": "application/json",
+}
 
 
 @for_each(
@@ -57,6 +61,7 @@ BOTH: dict[str, Any] = {"input__value": "Go.", "output__value": "Gone."}
         ([made("a", "call")], (None, None)),
         ([made("a", **STATE)], ({"q": 1}, None)),
         ([made("a", output__value='{"q": 1}')], (None, '{"q": 1}')),
+        ([made("a", "", **PREDICTED), made("b", "model", "a", **words("", "## answer ##"))], (None, None)),
         ([made("a", traceloop__entity__output='"Gone."')], (None, "Gone.")),
         ([made("a", output__value=json.dumps({"id": "r"}), gen_ai__response__id="r")], (None, '{"id": "r"}')),
         # Messages of a span itself, and of those inside it.

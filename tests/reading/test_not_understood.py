@@ -71,6 +71,14 @@ SIGNS: dict[str, tuple[Any, str]] = {
         "message 2 asks",
     ),
     "DSPy": ({"role": "assistant", "content": "[[ ## next_tool_name ## ]]\nlook"}, "message 2 asks"),
+    "DSPy, by JSON": ({"role": "assistant", "content": '{"next_tool_name": "look"}'}, "message 2 asks"),
+    "DSPy, by XML": ({"role": "assistant", "content": "<next_tool_name>look</next_tool_name>"}, "message 2 asks"),
+    "DSPy, without the name": ({"role": "assistant", "content": "[[ ## next_tool_args ## ]]\n{}"}, "message 2 asks"),
+    "steps that the model is told of (DSPy)": (
+        {"role": "user", "content": "[[ ## question ## ]]\nx\n\n[[ ## tool_name_4 ## ]]\nlook"},
+        "message 2 asks",
+    ),
+    "such steps, by XML": ({"role": "user", "content": "x\n<tool_name_0>\nlook\n</tool_name_0>"}, "message 2 asks"),
     "a command after a thought (mini-SWE-agent)": (
         {"role": "assistant", "content": "THOUGHT: x\n\n```bash\nls\n```"},
         "message 2 asks",
@@ -197,6 +205,7 @@ def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
         {"intermediate_steps": [[{"tool": "look", "tool_input": {}}, "x"]]},
         {"tools": [{"tool_name": "look", "tool_args": {}, "result": "x"}]},
         {"outputs": ["[[ ## next_tool_name ## ]]\nlook"]},
+        {"outputs": [{"text": "[[ ## next_tool_name ## ]]\nlook", "logprobs": None}]},
     ],
     ids=str,
 )

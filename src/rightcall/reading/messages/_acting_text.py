@@ -28,7 +28,7 @@ _ACTING_TEXT = lazy_pattern(
     r"|```(?:mswea_bash_command|tool_code|tool_call)\b"
     r"|<action>\s{0,4}[a-z]\w{0,60}\(|```\s{0,4}(?:click|dblclick|fill|type|press|hover|scroll|goto|go_back|noop|stop"
     r"|select_option|send_msg_to_user|report_infeasible|new_tab|tab_focus|keyboard_press|mouse_click) ?[(\[]"
-    r"|\[\[ ## next_tool_name ## \]\]"
+    r'|(?:\[\[ ## |<)next_tool_(?:name|args)(?: ## \]\]|>)|"next_tool_(?:name|args)"\s{0,4}:'
     r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
     r'|^[ \t]*Action:\s{0,8}\{\s{0,8}"name"|"commands"\s{0,4}:\s{0,4}\[\s{0,8}\{\s{0,8}"keystrokes"'
     r'|\A\s{0,9}(?:```(?:json)?\s{0,4})?\{[^`]{0,4000}?"(?:action|command|tool_call|function_call)"\s{0,4}:\s{0,4}\{'
@@ -59,6 +59,9 @@ _OBSERVATION = lazy_pattern(
     re.S,
 )
 """How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
+_TRAJECTORY = "tool_name_"
+_STEP_IN_TRAJECTORY = lazy_pattern(r"(?:\[\[ ## |<)tool_name_\d{1,4}(?: ## \]\]|>)")
+"""A step that DSPy tells its model of, by the adapters for chats and XML."""
 
 
 _ACTING_MARKS = ("<", "[", "{", "`", "Act", "ACTION", "Call", ">>>", "exitcode: ", "to=functions.", '"action"')
@@ -100,6 +103,8 @@ def acts_by_text(text: str) -> bool:
 
 def observes_by_text(text: str) -> bool:
     """Whether a text that a model was given is the result of such a call."""
+    if _TRAJECTORY in text and _STEP_IN_TRAJECTORY.search(text):
+        return True
     if text.lstrip()[:1] not in _OBSERVATION_BEGINNINGS and _PROMPT not in text:
         return False
     return _OBSERVATION.match(text) is not None

@@ -149,6 +149,9 @@ def _returned_in_value(value: Any, depth: int) -> Any:
         return value
     if isinstance(value.get("raw"), str) and {"tasks_output", "expected_output"} & value.keys():
         return value["raw"]  # CrewAI
+    if isinstance(value.get("trajectory"), dict) and "reasoning" in value:
+        fields = value.keys() - {"trajectory", "reasoning"}  # DSPy; of several fields, any may be the answer
+        return value[fields.pop()] if len(fields) == 1 else None
     if _is_event(value):
         return text_of(value) or NOTHING
     if {"finish_reason", "content"} <= value.keys() and "role" not in value:

@@ -323,6 +323,10 @@ def _other_message(document: Mapping[str, Any], messages: list[Any]) -> str:
 def _text_that_acts(answers: Mapping[str, Any]) -> str:
     """Describe a response in text that asks for a call (DSPy's history of a model)."""
     for key, held in answers.items():
-        if any([isinstance(text, str) and acts_by_text(text) for text in (held if isinstance(held, list) else [held])]):
+        texts = [
+            each.get("text") if isinstance(each, dict) else each
+            for each in (held if isinstance(held, list) else [held])
+        ]
+        if any([isinstance(text, str) and acts_by_text(text) for text in texts]):
             return f"beside the messages there is `{key}`, which asks for a call in its text"
     return ""
