@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from tests.reading.logs import ANSWERED, ASKED, asks, gives, refund
 from tests.reading.test_messages import FORMATS
-from tests.reading.traces import request, span
+from tests.reading.traces import call, request, span
 from tests.walls import for_each
 
 from rightcall.errors import RightcallError
@@ -79,6 +79,14 @@ SIGNS: dict[str, tuple[Any, str]] = {
         "message 2 asks",
     ),
     "such steps, by XML": ({"role": "user", "content": "x\n<tool_name_0>\nlook\n</tool_name_0>"}, "message 2 asks"),
+    "an answer that stopped to call a tool": (
+        {"role": "assistant", "content": "I look.", "stop_reason": "tool_use"},
+        "message 2, which says that its model stopped to call a tool",
+    ),
+    "such an answer in a choice": (
+        {"message": {"role": "assistant", "content": ""}, "finish_reason": "tool_calls"},
+        "message 2, which says that its model stopped to call a tool",
+    ),
     "a command after a thought (mini-SWE-agent)": (
         {"role": "assistant", "content": "THOUGHT: x\n\n```bash\nls\n```"},
         "message 2 asks",
@@ -255,6 +263,10 @@ def test_tools_that_a_log_tells_the_model_of_are_no_sign() -> None:
 CHAT = {"gen_ai.operation.name": "chat"}
 
 
+def listed(*texts: str) -> dict[str, Any]:
+    return {"arrayValue": {"values": [{"stringValue": text} for text in texts]}}
+
+
 SAID = {**CHAT, "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text"}]}])}
 
 
@@ -275,14 +287,33 @@ def test_a_tool_span_whose_name_is_no_text_is_not_a_call_named_after_the_span() 
         ({"genkit:metadata:subtype": "tool.v2"}, "genkit:metadata:subtype"),
         ({"gen_ai.operation.name": "framework", "spring.ai.kind": "tool_call"}, "spring.ai.kind"),
         ({"spring.ai.tool.call.id": "c"}, "spring.ai.tool.call.id"),
+        ({**CHAT, "gen_ai.response.finish_reasons": listed("stop", "tool_calls")}, "stopped to call"),
+        ({**CHAT, "gen_ai.response.finish_reasons": '["TOOL_CALLS"]'}, "stopped to call"),
+        ({**CHAT, "gen_ai.completion.0.finish_reason": "function_call"}, "stopped to call"),
+        ({**CHAT, "llm.response.stop_reason": "tool_use"}, "stopped to call"),
+        ({"ai.model.id": "m", "ai.response.finishReason": "tool-calls"}, "stopped to call"),
     ],
 )
-def test_a_span_that_may_be_a_call_is_a_sign(attributes: dict[str, Any], told: str) -> None:
+def test_a_span_that_may_be_a_call_or_ask_for_one_is_a_sign(attributes: dict[str, Any], told: str) -> None:
     [trajectory] = read(request(span(1, SAID, name="chat"), span(2, attributes, name="work")))
 
     assert not trajectory.calls_recorded
     assert "'work'" in trajectory.not_understood
     assert told in trajectory.not_understood
+
+
+@for_each("reason", ["stop", "end_turn", "MALFORMED_FUNCTION_CALL", "length", ""])
+def test_a_model_that_stopped_for_another_reason_asked_for_no_call(reason: str) -> None:
+    [trajectory] = read(request(span(1, {**SAID, "gen_ai.response.finish_reasons": listed(reason)}, name="chat")))
+
+    assert (trajectory.calls, trajectory.calls_recorded) == ((), True)
+
+
+def test_why_a_model_stopped_is_no_sign_where_a_call_is_recorded() -> None:
+    asked = {**SAID, "gen_ai.response.finish_reasons": listed("tool_calls")}
+    [trajectory] = read(request(span(1, asked, name="chat"), call(2, "look")))
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("look",), True)
 
 
 def test_such_a_span_is_no_sign_where_the_call_is_known_from_messages() -> None:

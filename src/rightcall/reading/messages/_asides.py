@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import CallRecord
 
 from ._parts import unwrapped
@@ -32,8 +34,10 @@ UNCONFIRMED = (
 _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
 _SAID = ("content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents", "task")
 """Keys of a message that hold its content."""
-_REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
-_TO_CALL = frozenset({"tool_call", "tool_calls", "tool_use", "function_call", "toolUse"})
+_REASONS = ("finish_reason", "finish_reasons", "stop_reason", "finishReason", "stopReason")
+_TO_CALL = lazy_pattern(r"(?<![a-z_])(?:tool[_-]?(?:calls?|use)|function[_-]?calls?)(?![a-z_])", re.I)
+"""Why a model stopped, if it asked for a call. Gemini's `MALFORMED_FUNCTION_CALL` is not one."""
+_LONGEST_REASON = 200
 _ABOUT_END = ("turnComplete", "turn_complete", "interrupted", "errorCode", "error_code")
 _SAID_OTHERWISE = ("refusal", "audio", "reasoning", "reasoning_content", "thinking")
 _SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS, *_ABOUT_END])
@@ -129,11 +133,17 @@ def is_open(message: Mapping[str, Any]) -> bool:
     held = unwrapped(message)
     if message.get("kind") == "response" and message.get("parts") is None:
         return True  # Pydantic AI always writes a list of parts
-    if any([held.get(key) in _TO_CALL for key in _REASONS if isinstance(held.get(key), str)]):
+    if stopped_to_call(held):
         return True
     actions = message.get("actions")  # an event of ADK may be about its effects alone
     has_effects = isinstance(actions, Mapping) and any(actions.values())
     return not has_effects and _SETTLED.isdisjoint(held) and _SETTLED.isdisjoint(message)
+
+
+def stopped_to_call(held: Mapping[str, Any]) -> bool:
+    """Whether a message, or the attributes of a span, say that a model stopped because it asked for a call."""
+    told = [held.get(key) for key in held if key.__class__ is str and key.endswith(_REASONS)]
+    return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told])
 
 
 def _is_nothing(held: Any) -> bool:

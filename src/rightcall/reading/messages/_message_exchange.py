@@ -20,10 +20,11 @@ from ._asides import (
     is_refused,
     kinds_of_parts,
     role_of,
+    stopped_to_call,
     unconfirmed,
 )
 from ._part_finder import FoundPart, FoundParts, find_parts
-from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
+from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, unwrapped, writer_of
 from ._step_parts import IN_CODE, is_step, read_step, unknown_step
 from ._unknown_calls import is_of_tool, unknown_block, unknown_item, unnamed_call
 
@@ -139,6 +140,13 @@ class Exchange:
         if self.calls or self.results or self.unread or not (self.writer == "model" or author_of(self.message)):
             return False
         return self.is_blank and is_open(self.message)
+
+    @property
+    def is_broken_off(self) -> bool:
+        """Whether the message says that its model stopped to call a tool, and shows no call."""
+        if self.calls:
+            return False
+        return stopped_to_call(self.message) or stopped_to_call(unwrapped(self.message))
 
     @property
     def is_blank(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rightcall.reading.messages import Exchange, Log
+from rightcall.reading.messages import Exchange, Log, stopped_to_call
 from rightcall.reading.spans import CallRecord
 
 from ._span_tree import ReadSpan
@@ -125,9 +125,10 @@ class NotUnderstood:
             if not names.issuperset(record.name.split(", ")):
                 self.note(record.unread)
 
-    def note_silence(self, logs: Sequence[Log]) -> None:
-        """Note signs of steps in text or beside the messages, in a run without any other call."""
-        self.note(next((held for held in (self._acting(), *[log.steps for log in logs]) if held), ""))
+    def note_silence(self, logs: Sequence[Log], spans: Sequence[ReadSpan]) -> None:
+        """Note signs of calls in text, in why a model stopped, or beside the messages, in a run without any other."""
+        signs = (self._acting(), self._stopped(spans), *[log.steps for log in logs])
+        self.note(next((held for held in signs if held), ""))
         self.note("a log without a message of a user or a model" if self._is_silent else "")
 
     def _acting(self) -> str:
@@ -137,6 +138,20 @@ class NotUnderstood:
             for exchanges, where in self._messages
             for place, exchange in enumerate(exchanges, 1)
             if exchange.acts
+        )
+        return next(told, "")
+
+    def _stopped(self, spans: Sequence[ReadSpan]) -> str:
+        """Return a description of the first span or message whose model stopped to call a tool; empty otherwise."""
+        why = "which says that its model stopped to call a tool, and shows no call"
+        stopped = next((span for span in spans if stopped_to_call(span.attributes)), None)
+        if stopped is not None:
+            return f"the span {stopped.name[:80]!r}, {why}"
+        told = (
+            f"message {place}{where}, {why}"
+            for exchanges, where in self._messages
+            for place, exchange in enumerate(exchanges, 1)
+            if exchange.is_broken_off
         )
         return next(told, "")
 

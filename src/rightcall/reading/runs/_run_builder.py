@@ -89,7 +89,7 @@ class RunBuilder:
         self._not_understood.note_spans(doubtful, [*calls, *withheld])
         self.conventions = _conventions_of(calls, self.log)
         if not withheld and all([call.format == IN_CODE for call in calls]):
-            self._not_understood.note_silence([said.log for said in self._all_logs()])
+            self._not_understood.note_silence([said.log for said in self._all_logs()], spans)
         group_by_time(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
