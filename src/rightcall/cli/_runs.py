@@ -10,7 +10,7 @@ import click
 
 from rightcall.cases.evalsets import Case
 from rightcall.errors import StoreError, nearest
-from rightcall.reporting.changes import CaseSide, Comparison, compare, gate_sides_in, redacted_comparison, sides_of
+from rightcall.reporting.changes import CaseSide, Comparison, compare, gate_sides_in, redacted_comparison, sides_in
 from rightcall.reporting.reports import Report, redacted_report
 from rightcall.reporting.store import RunFolder, list_runs, open_run
 from rightcall.values.results import Aggregates, Tally, measures_of
@@ -268,11 +268,6 @@ def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
     if not chosen:
         raise StoreError(f"none of the selected cases failed in the last run ({run.short_id}); leave out --failed")
     return chosen
-
-
-def sides_in(run: RunFolder, ignored: Sequence[str] = ()) -> dict[str, CaseSide]:
-    """What a run has of each of its cases, without arguments that are `ignored`. Raises `StoreError`."""
-    return sides_of(run.results(), run.needed, run.needed_of, run.quarantined, frozenset(ignored))
 
 
 def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, redacts: bool) -> Comparison:

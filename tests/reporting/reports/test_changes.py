@@ -6,7 +6,7 @@ from tests.walls import for_each
 
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.reporting.changes import compare, sides_of
-from rightcall.reporting.reports import Line, Paper, cell_count, comparison_lines, verdict_lines
+from rightcall.reporting.reports import Line, Paper, cell_count, change_words, comparison_lines, verdict_lines
 
 
 def text_of(line: Line) -> str:
@@ -122,6 +122,17 @@ def test_runs_that_are_alike_say_so() -> None:
 )
 def test_a_flip_without_another_path_says_what_there_is(old: CaseResult, new: CaseResult, words: str) -> None:
     assert shown([old], [new])[1].endswith(words)
+
+
+@pytest.mark.parametrize(("calls", "words"), [(["x"], "same calls, same answer"), (["x", "y"], "+y")])
+def test_a_flip_of_a_case_that_was_edited_says_so(calls: list[str], words: str) -> None:
+    old, new = [result("a", "failed", calls=["x"])], [result("a", calls=calls)]
+
+    def told(question: str) -> list[str]:
+        comparison = compare(sides_of(old, questions={"a": "1"}), sides_of(new, questions={"a": question}))
+        return change_words(comparison.cases[0])
+
+    assert (told("1"), told("2")) == ([words], [words, "the case was edited"])
 
 
 def test_many_changes_of_a_path_are_counted() -> None:

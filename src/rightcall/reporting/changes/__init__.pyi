@@ -7,6 +7,7 @@ from ._comparison import (
     compare as compare,
     overview as overview,
     redacted_comparison as redacted_comparison,
+    sides_in as sides_in,
     sides_of as sides_of,
 )
 from ._gate import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -13,6 +13,9 @@ from rightcall.values.redaction import redacted_differences, redacted_value
 from rightcall.values.results import CaseResult, Source, Tally, Verdict
 
 from ._path_changes import ComparedCall, PathChange, compared_calls, path_changes
+
+if TYPE_CHECKING:
+    from rightcall.reporting.store import RunFolder
 
 Kind = Literal["worse", "better", "other", "drifted", "only_before", "only_after"]
 _RANKS: dict[Kind, int] = {"worse": 0, "better": 1, "other": 2, "drifted": 3, "only_before": 4, "only_after": 5}
@@ -71,6 +74,11 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(sorted({f"{tool}.{name}" for tool, name in names})) if all(name for _, name in names) else ()
 
     @property
+    def is_edited(self) -> bool:
+        """Whether the case asks or expects something else now: another verdict may say nothing of the agent."""
+        return self.before is not None and self.after is not None and self.before.question != self.after.question
+
+    @property
     def has_other_answer(self) -> bool:
         """Whether the agent returned something else."""
         return self.before is not None and self.after is not None and self.before.answer != self.after.answer
@@ -114,6 +122,8 @@ class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     calls: float | None = None
     """The mean number of calls over the repeats that have a path."""
     is_quarantined: bool = False
+    question: str = ""
+    """A digest of what was asked and expected."""
 
     @property
     def passed(self) -> bool:
@@ -136,11 +146,13 @@ def sides_of(
     needed_of: Mapping[str, int] | None = None,
     quarantined: Container[str] = (),
     ignored: Collection[str] = (),
+    questions: Mapping[str, str] | None = None,
 ) -> dict[str, CaseSide]:
     """Return one side per case, by case id; `needed` is how many repeats must pass, all by default.
 
     `needed_of` says it of single cases, and comes first. `quarantined` are the ids of cases that count in nothing.
-    `ignored` are arguments that are not compared, such as `key` or, of one tool only, `search.key`.
+    `ignored` are arguments that are not compared, such as `key` or, of one tool only, `search.key`. `questions` are
+    digests of what the cases ask and expect.
 
     Only the path of each result stays in memory, not the outputs of its tools.
     """
@@ -149,10 +161,19 @@ def sides_of(
     for result in results:
         tally.add(result)
         repeats.setdefault(result.case_id, []).append(_side(result, ignored))
+    asked = questions or {}
     return {
-        case_id: _merged(sides, tally.verdict(case_id), is_quarantined=case_id in quarantined)
+        case_id: _merged(
+            sides, tally.verdict(case_id), is_quarantined=case_id in quarantined, question=asked.get(case_id, "")
+        )
         for case_id, sides in repeats.items()
     }
+
+
+def sides_in(run: RunFolder, ignored: Collection[str] = ()) -> dict[str, CaseSide]:
+    """Return what a run has of each of its cases, without arguments that are `ignored`. Raises `StoreError`."""
+    questions = {trial.case_id: trial.question for trial in run.trials()}
+    return sides_of(run.results(), run.needed, run.needed_of, run.quarantined, frozenset(ignored), questions)
 
 
 def overview(sides: Mapping[str, CaseSide]) -> Overview:
@@ -234,13 +255,14 @@ def _side(result: CaseResult, ignored: Collection[str]) -> CaseSide:
     )
 
 
-def _merged(repeats: list[CaseSide], verdict: Verdict, *, is_quarantined: bool) -> CaseSide:
+def _merged(repeats: list[CaseSide], verdict: Verdict, *, is_quarantined: bool, question: str) -> CaseSide:
     shown = next((side for side in repeats if side.verdict == verdict), repeats[0])
     evaluators = dict.fromkeys(evaluator for side in repeats for evaluator in side.scores)
     return msgspec.structs.replace(
         shown,
         verdict=verdict,
         is_quarantined=is_quarantined,
+        question=question,
         score=mean(side.score for side in repeats),
         calls=mean(side.calls for side in repeats),
         scores={name: mean(side.scores.get(name) for side in repeats) for name in evaluators},

@@ -193,7 +193,7 @@ def change_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
         words.append(f"{left:,} more changes")
     if not words and change.is_flip:
         words.append(_without_path(change))
-    return words
+    return [*words, "the case was edited"] if change.is_flip and change.is_edited else words
 
 
 def _without_path(change: CaseChange) -> str:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 from msgspec.structs import astuple, replace
 
 from rightcall.errors import StoreError
-from rightcall.reporting.changes import compare, gate, gate_sides_in, redacted_comparison, sides_of
+from rightcall.reporting.changes import compare, gate, gate_sides_in, redacted_comparison, sides_in
 from rightcall.reporting.pages import (
     LONGEST_IGNORED,
     MOST_IGNORED,
@@ -343,7 +343,7 @@ def _verdict_in(line: ChangeLine, is_before: bool) -> Verdict | None:
 
 
 def _changes(old: RunFolder, new: RunFolder, redacts: bool, ignored: Sequence[str]) -> Changes:
-    before, after = (sides_of(run.results(), run.needed, run.needed_of, run.quarantined, ignored) for run in (old, new))
+    before, after = sides_in(old, ignored), sides_in(new, ignored)
     comparison = compare(before, after)
     made = changes_of(redacted_comparison(comparison) if redacts else comparison, before, after)
     return replace(made, gate=gate_panel(gate(gate_sides_in(old), gate_sides_in(new))))
