@@ -118,7 +118,7 @@ def _is_baseline(path: Path) -> bool:
         with path.open("rb") as file:
             return b"".join(file.read(_BEGINNING).split()).startswith(_BASELINE)
     except OSError:
-        return False  # whoever opens it says what is wrong with it
+        return False  # an error is reported when it is opened
 
 
 def _fits(name: str, patterns: tuple[str, ...]) -> bool:
