@@ -743,6 +743,22 @@ def test_requests_of_an_answer_without_content_are_those_that_a_later_prompt_sho
     assert (again.names, again.calls_recorded) == (("look",), True)
 
 
+def test_a_call_inside_a_span_that_may_be_the_same_call_may_have_begun_with_it() -> None:
+    outer = {"openinference.span.kind": "TOOL", "tool.name": "look"}
+    inner = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+
+    def order(attributes: dict[str, str]) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+        starts = (1000, 2000, 5000, 7000)
+        times: list[dict[str, Any]] = [{"startTimeUnixNano": str(each), "endTimeUnixNano": "9000"} for each in starts]
+        around = span(2, attributes, parent=1, **times[1])
+        within = span(4, inner, parent=2, **times[3])
+        made = read_one(span(1, AGENT, **times[0]), around, call(3, "pay", parent=1, **times[2]), within)
+        return made.names, made.unordered
+
+    assert order(outer) == (("look", "pay"), ())
+    assert order(without(outer, "tool.name")) == (("pay", "look"), ((0, 2),))
+
+
 def test_logfire_names_the_span_of_a_call_by_its_template() -> None:
     told = {"name": "look", "input": '{"id": 7}', "output": "found"}
 

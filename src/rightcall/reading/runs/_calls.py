@@ -267,6 +267,8 @@ def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[in
     """
     if len(records) < 2:
         return ()
+    if not all([record.is_begun for record in records]):
+        return ((0, len(records)),)
     if any([_start(record) is None for record in records]):
         # A call without a time may have been made before any other, unless one conversation has them all in order.
         # Agents inside calls have separate conversations, whose position among the others nothing shows.

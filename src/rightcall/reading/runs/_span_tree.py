@@ -161,7 +161,7 @@ class Tree:
         around = self._surroundings(self._parents.get(span.span_id or "", span.parent_id))
         record.under, record.within = around.known, around.within
         record.agent = around.agent or self._own_agent(record.agent)
-        record.is_placed = not self.is_shapeless(span)
+        record.is_begun, record.is_placed = not around.is_doubtful, not self.is_shapeless(span)
         record.is_parent_known = found is not None or self._is_known_in(around, span)
 
     def settle(self, records: list[CallRecord]) -> None:

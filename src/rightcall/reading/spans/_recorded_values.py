@@ -245,6 +245,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """The same, or where there is none the outermost enclosing span, which may be missing from the file."""
     is_parent_known: bool = True
     """Whether it is known which call made this one, or that none did."""
+    is_begun: bool = True
+    """Whether it is known when the call began: not if a span around its own may be one of the same call."""
     is_placed: bool = True
     """Whether the trace shows which span is inside which."""
     group: str | None = None
