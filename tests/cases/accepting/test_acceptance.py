@@ -88,6 +88,12 @@ def changed(expect: str, *made: ToolCall | str, more: str = "", **trajectory: An
         pytest.param(
             "calls: [a]", [call("b", x={"$ref": 1})], "calls: [{b: {x: {$literal: {$ref: 1}}}}]", id="no matcher"
         ),
+        pytest.param(
+            "calls: [{name: {p: 0}}]",
+            [call("name", **{"$r": 1})],
+            "calls: [{name: name, args: {$literal: {$r: 1}}}]",
+            id="a tool called like a word",
+        ),
         pytest.param("order: [a, b]", ["b", "log", "a"], "order: [b, a]", id="order"),
         pytest.param("order: [a, b]", ["a", "c"], "order: [a, c]", id="order, another tool"),
         pytest.param(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from rightcall.reporting.paths import Durations
 
@@ -23,6 +22,7 @@ def test_percentiles_are_those_of_the_sorted_list(times: list[int], cut: int) ->
     assert held.of("t").percentile(1.0) == ordered[-1]
 
 
+@example(times=[0, 126, 126, 126], cut=0)
 @given(times=TIMES, cut=st.integers(0, 30))
 def test_beyond_the_limit_they_are_classes_that_do_not_depend_on_the_cut(times: list[int], cut: int) -> None:
     whole, held, other = Durations(3), Durations(3), Durations(3)
@@ -32,7 +32,10 @@ def test_beyond_the_limit_they_are_classes_that_do_not_depend_on_the_cut(times: 
     held.merge(Durations.from_plain(other.to_plain()))
 
     assert held.to_plain() == whole.to_plain()
-    assert whole.of("t").percentile(0.5) == pytest.approx(sorted(times)[(len(times) + 1) // 2 - 1], rel=0.006)
+    found, median = whole.of("t").percentile(0.5), sorted(times)[(len(times) + 1) // 2 - 1]
+    # Half a percent, and what is rounded to whole nanoseconds.
+    assert found is not None
+    assert abs(found - median) <= 0.005 * median + 0.5
 
 
 def test_a_clock_that_ran_backwards_gives_no_time() -> None:

@@ -41,7 +41,9 @@ def adapted_call(written: Any, call: ToolCall, policy: ArgsPolicy, *, spelt_out:
     if is_spelt_out(written):
         return {**written, "args": adapted_args(written.get("args"), call.args or {}, policy)}
     [(name, args)] = written.items()
-    return {name: adapted_args(args, call.args or {}, policy)}
+    adapted = adapted_args(args, call.args or {}, policy)
+    # A matcher below a word such as `name` is one of the word, not of the arguments of a tool that is called so.
+    return {"name": name, "args": adapted} if is_word(name) else {name: adapted}
 
 
 def is_spelt_out(written: Any) -> bool:
