@@ -132,7 +132,7 @@ def test_a_flip_of_a_case_that_was_edited_says_so(calls: list[str], words: str) 
         comparison = compare(sides_of(old, questions={"a": "1"}), sides_of(new, questions={"a": question}))
         return change_words(comparison.cases[0])
 
-    assert (told("1"), told("2")) == ([words], [words, "the case was edited"])
+    assert (told("1"), told("2"), told("")) == ([words], [words, "the case was edited"], [words])
 
 
 def test_many_changes_of_a_path_are_counted() -> None:

@@ -76,7 +76,8 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_edited(self) -> bool:
         """Whether the case asks or expects something else now: another verdict may say nothing of the agent."""
-        return self.before is not None and self.after is not None and self.before.question != self.after.question
+        questions = [side.question for side in (self.before, self.after) if side is not None and side.question]
+        return len(set(questions)) > 1
 
     @property
     def has_other_answer(self) -> bool:
