@@ -1,8 +1,10 @@
 """Eval sets in the native format."""
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -549,3 +551,15 @@ def test_what_only_compiling_finds_is_found_when_an_eval_set_is_loaded(expect: A
 
 def _expecting(expect: Any) -> EvalSet:
     return parse_eval_set(json.dumps({"cases": [{"id": "a", "input": "x", "expect": expect}]}), "a.json")
+
+
+def test_what_is_frozen_is_counted_for_large_eval_sets_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = Mock(return_value=1)
+    monkeypatch.setattr(gc, "get_freeze_count", counted)
+    large = [{"id": f"{each}", "expect": {"calls": [{"search": {"page": each}}]}} for each in range(1_000)]
+
+    parse_eval_set(SHOP, "shop.yaml")
+    counted.assert_not_called()
+    parse_eval_set(json.dumps({"cases": large}), "shop.json")
+
+    counted.assert_called_once()
