@@ -12,7 +12,7 @@ PATIENCE = 600.0
 """Seconds after which a process counts as hanging: far more than it takes while ten others want the same two cores."""
 
 
-def until(look: Callable[[], Found], seconds: float = PATIENCE) -> Found:
+def until(look: Callable[[], Found | None], seconds: float = PATIENCE) -> Found:
     """What `look` finds as soon as it finds something. The limit is for what never happens, on a busy machine too."""
     end = time.monotonic() + seconds
     while not (found := look()):

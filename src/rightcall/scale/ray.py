@@ -221,12 +221,16 @@ def _start(ray: Any, workers: int | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         ray.init(address=os.environ.get("RAY_ADDRESS", "auto"), **quiet)
+        return
     except ConnectionError as problem:
         if "RAY_ADDRESS" in os.environ:
             raise RightcallError(f"the cluster that RAY_ADDRESS names cannot be reached: {problem}") from None
-        # A cluster for this one command has nothing to report to anybody.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # A cluster for this one command has nothing to report to anybody.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
         ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+    except Exception as problem:  # noqa: BLE001 - Ray raises just that where a node is not there after 30 s
+        raise RightcallError(f"Ray does not start: {' '.join(str(problem).split())}") from None
 
 
 def _processors(ray: Any) -> int:
