@@ -33,31 +33,37 @@ def deep(expected: Any, levels: int, key: str) -> Any:
     return expected
 
 
-NASTY: dict[str, tuple[Any, Any]] = {
-    "$any": ({"$any": True}, rows(100_000)),
-    "$regex": ({"$regex": "[ab]*a[ab]{900}c"}, LONG),
-    "$approx": ({"$unordered": [{"$approx": number} for number in range(3_000)]}, list(range(3_000))),
-    "$gt": ({"$contains": {"$contains": {"$gt": 5}}}, [[1] * 2_000] * 2_000),
-    "$gte": ({"$unordered": [{"$gte": number} for number in range(3_000)]}, list(range(3_000))),
-    "$lt": ({"$anyOf": [{"$contains": {"$lt": -number}} for number in range(2_000)]}, list(range(2_000))),
-    "$lte": ({"$allOf": [{"$not": {"$contains": {"$lte": -number}}} for number in range(1, 2_000)]}, [1] * 2_000),
-    "$startsWith": ({"$contains": {"$contains": {"$startsWith": "x"}}}, [["a"] * 2_000] * 2_000),
-    "$endsWith": ({"$contains": {"$endsWith": LONG}}, ["a" + LONG[1:]] * 100_000),
-    "$ignoreCase": ({"$contains": {"$ignoreCase": LONG}}, [LONG] * 20_000 + [LONG.upper()]),
-    "$sameWords": ({"$contains": {"$sameWords": "x"}}, [LONG + str(number) for number in range(50)] * 100),
-    "$type": ({"$contains": {"$type": ["null"] * 100_000}}, [1] * 200_000),
-    "$in": ({"$contains": {"$in": [f"x{number}" for number in range(2_000)]}}, ["a"] * 5_000),
-    "$contains": ({"$contains": [[0] * 2_000, 1]}, [[[0] * 2_000, 0]] * 200_000),
-    "$length": ({"$contains": {"$length": {"$in": list(range(5, 3_000))}}}, ["a"] * 5_000),
-    "$subset": ({"$contains": {"$subset": {str(n): {"$any": True} for n in range(500)}}}, [{"a": 1}] * 9_000),
-    "$unordered": ({"$unordered": [{"$contains": number} for number in range(800)]}, [list(range(800))] * 800),
-    "$not": ({"$not": {"$contains": {"$not": {"$contains": 1}}}}, [[0] * 2_000 + [1]] * 2_000),
-    "$allOf": ({"$allOf": [{"$contains": {"$gte": 0}}] * 3_000}, [-1] * 3_000 + [0]),
-    "$anyOf": ({"$anyOf": [{"$unordered": [{"$gt": n}] * 30} for n in range(3_000)]}, [0] * 30),
-    "$schema": ({"$schema": {"items": {"anyOf": [{"minimum": n} for n in range(1_000)]}}}, [-1] * 1 + [-1] * 5_000),
-    "$present": ({"$contains": {"$contains": {"a": {"$present": True}}}}, [[{}] * 2_000] * 2_000),
-    "$absent": ({"$contains": {"$contains": {"a": {"$absent": True}}}}, [[{"a": 1}] * 2_000] * 2_000),
-    "$literal": ({"$contains": {"$literal": rows(2_000)}}, [rows(1_999)] * 60_000),
+NASTY: dict[str, Callable[[], tuple[Any, Any]]] = {
+    "$any": lambda: ({"$any": True}, rows(100_000)),
+    "$regex": lambda: ({"$regex": "[ab]*a[ab]{900}c"}, LONG),
+    "$approx": lambda: ({"$unordered": [{"$approx": number} for number in range(3_000)]}, list(range(3_000))),
+    "$gt": lambda: ({"$contains": {"$contains": {"$gt": 5}}}, [[1] * 2_000] * 2_000),
+    "$gte": lambda: ({"$unordered": [{"$gte": number} for number in range(3_000)]}, list(range(3_000))),
+    "$lt": lambda: ({"$anyOf": [{"$contains": {"$lt": -number}} for number in range(2_000)]}, list(range(2_000))),
+    "$lte": lambda: (
+        {"$allOf": [{"$not": {"$contains": {"$lte": -number}}} for number in range(1, 2_000)]},
+        [1] * 2_000,
+    ),
+    "$startsWith": lambda: ({"$contains": {"$contains": {"$startsWith": "x"}}}, [["a"] * 2_000] * 2_000),
+    "$endsWith": lambda: ({"$contains": {"$endsWith": LONG}}, ["a" + LONG[1:]] * 100_000),
+    "$ignoreCase": lambda: ({"$contains": {"$ignoreCase": LONG}}, [LONG] * 20_000 + [LONG.upper()]),
+    "$sameWords": lambda: ({"$contains": {"$sameWords": "x"}}, [LONG + str(number) for number in range(50)] * 100),
+    "$type": lambda: ({"$contains": {"$type": ["null"] * 100_000}}, [1] * 200_000),
+    "$in": lambda: ({"$contains": {"$in": [f"x{number}" for number in range(2_000)]}}, ["a"] * 5_000),
+    "$contains": lambda: ({"$contains": [[0] * 2_000, 1]}, [[[0] * 2_000, 0]] * 200_000),
+    "$length": lambda: ({"$contains": {"$length": {"$in": list(range(5, 3_000))}}}, ["a"] * 5_000),
+    "$subset": lambda: ({"$contains": {"$subset": {str(n): {"$any": True} for n in range(500)}}}, [{"a": 1}] * 9_000),
+    "$unordered": lambda: ({"$unordered": [{"$contains": number} for number in range(800)]}, [list(range(800))] * 800),
+    "$not": lambda: ({"$not": {"$contains": {"$not": {"$contains": 1}}}}, [[0] * 2_000 + [1]] * 2_000),
+    "$allOf": lambda: ({"$allOf": [{"$contains": {"$gte": 0}}] * 3_000}, [-1] * 3_000 + [0]),
+    "$anyOf": lambda: ({"$anyOf": [{"$unordered": [{"$gt": n}] * 30} for n in range(3_000)]}, [0] * 30),
+    "$schema": lambda: (
+        {"$schema": {"items": {"anyOf": [{"minimum": n} for n in range(1_000)]}}},
+        [-1] * 1 + [-1] * 5_000,
+    ),
+    "$present": lambda: ({"$contains": {"$contains": {"a": {"$present": True}}}}, [[{}] * 2_000] * 2_000),
+    "$absent": lambda: ({"$contains": {"$contains": {"a": {"$absent": True}}}}, [[{"a": 1}] * 2_000] * 2_000),
+    "$literal": lambda: ({"$contains": {"$literal": rows(2_000)}}, [rows(1_999)] * 60_000),
 }
 
 
@@ -68,7 +74,7 @@ def test_there_is_a_nasty_case_for_each_matcher() -> None:
 
 @pytest.mark.parametrize("name", NASTY)
 def test_a_nasty_value_takes_a_bounded_time(name: str) -> None:
-    expected, actual = NASTY[name]
+    expected, actual = NASTY[name]()
     evaluator = EVALUATORS["final-output"]()
     criteria = evaluator.criteria({"output": expected})
     # Not by `Trajectory.of`, which copies: most of these values have one list in them many times.
@@ -144,15 +150,15 @@ def test_steps_are_spent_by_the_size_of_what_is_compared(name: str) -> None:
     assert budget.most - budget.left == pytest.approx(steps, rel=0.05, abs=5)
 
 
-SCHEMAS: dict[str, tuple[Any, Any, str]] = {
-    "unique items": ({"type": "array", "uniqueItems": True}, rows(10_000), "passed"),
-    "many unique items": ({"type": "array", "uniqueItems": True}, rows(300_000), "error"),
-    "unevaluated properties": (
+SCHEMAS: dict[str, Callable[[], tuple[Any, Any, str]]] = {
+    "unique items": lambda: ({"type": "array", "uniqueItems": True}, rows(10_000), "passed"),
+    "many unique items": lambda: ({"type": "array", "uniqueItems": True}, rows(300_000), "error"),
+    "unevaluated properties": lambda: (
         {"allOf": [{"properties": {"c": {"$ref": "#"}}}], "unevaluatedProperties": False},
         deep({}, 30, "c"),
         "passed",
     ),
-    "a bomb of references": (
+    "a bomb of references": lambda: (
         {
             "$ref": "#/$defs/d0",
             "$defs": {
@@ -163,18 +169,22 @@ SCHEMAS: dict[str, tuple[Any, Any, str]] = {
         1,
         "passed",
     ),
-    "a bomb of schemas": (
+    "a bomb of schemas": lambda: (
         {"$ref": "#/$defs/x", "$defs": {"x": {"items": {"oneOf": [{"$ref": "#/$defs/x"}, {"maxItems": 0}]}}}},
         [[[]] * 30] * 30,
         "failed",
     ),
-    "numbers of one hash": ({"uniqueItems": True}, [number * (2**61 - 1) for number in range(20_000)], "passed"),
-    "a value that is large and a schema that is, too": (
+    "numbers of one hash": lambda: (
+        {"uniqueItems": True},
+        [number * (2**61 - 1) for number in range(20_000)],
+        "passed",
+    ),
+    "a value that is large and a schema that is, too": lambda: (
         {"items": {"not": {"enum": rows(1_000)}}},
         [rows(1_000)] * 1_000,
         "error",
     ),
-    "many patterns": (
+    "many patterns": lambda: (
         {"patternProperties": {f"{number}$": {} for number in range(1_100)}},
         dict.fromkeys(map(str, range(1_100))),
         "error",
@@ -184,7 +194,7 @@ SCHEMAS: dict[str, tuple[Any, Any, str]] = {
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_json_schema_takes_a_bounded_time(name: str) -> None:
-    schema, actual, verdict = SCHEMAS[name]
+    schema, actual, verdict = SCHEMAS[name]()
     evaluator = EVALUATORS["final-output"]()
     criteria = evaluator.criteria({"output": {"$schema": schema}})
     # Not by `Trajectory.of`, which copies: most of these values have one list in them many times.
