@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
+import signal
 import time
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
 load_profile()
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in all that a script starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what tests start has to hear an interrupt
 gc.disable()  # until all tests are collected: what is made for them stays, and to look for garbage took an eighth of it
 
 
@@ -35,11 +39,9 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector off what lives as long as the tests do: to visit it took a tenth of their time."""
     gc.freeze()
     gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """Let go of it at the end: extension modules count what is left of theirs, and print it."""
-    gc.unfreeze()
+    # Let go of it in the end: extension modules count what is left of theirs, and print it. In the very end, since
+    # pytest collects garbage twice when all tests are done.
+    atexit.register(gc.unfreeze)
 
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
