@@ -19,12 +19,13 @@ from io import FileIO
 from pathlib import Path
 from threading import Lock
 
+from tests.forkserver import READ_AT_START, ROOM
+
 READ_BY_CHILDREN = {"PYTHONBREAKPOINT", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUNBUFFERED"}
 """What a forked child reads from its own environment. Ray sets the first one in the process of the tests."""
-_READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
-"""How the variables begin that an interpreter reads when it starts, and a forked child no more."""
 _SCRIPT = Path(__file__).with_name("forkserver.py")
 _BLOCK = 1 << 16
+_ROOM = 1 << 16
 _OURS = dict(os.environ)
 """The environment of this process before any test changed it."""
 _servers: dict[tuple[object, ...], ForkServer] = {}
@@ -40,6 +41,9 @@ class Command:
     cwd: str
     environment: dict[str, str]
     path: tuple[str, ...] = ()
+    options: tuple[str, ...] = ("-m",)
+    forked: str = ""
+    """A program that the command starts, with two descriptors for arguments. It is forked, too."""
 
 
 def fork_server(loaded: tuple[str, ...]) -> ForkServer:
@@ -63,6 +67,7 @@ class ForkServer:
     def __init__(self, loaded: tuple[str, ...]) -> None:
         self._control, theirs = socket.socketpair()
         started_with = {key: value for key, value in _OURS.items() if key not in READ_BY_CHILDREN}
+        started_with[ROOM] = "." * _ROOM
         with theirs:
             command = [sys.executable, str(_SCRIPT), str(theirs.fileno()), *loaded]
             self._process = subprocess.Popen(
@@ -149,4 +154,4 @@ def _rest(to_input: FileIO, text: bytes) -> bytes:
 
 
 def _is_read_at_start(variable: str, but: frozenset[str]) -> bool:
-    return variable.startswith(_READ_AT_START) and variable not in READ_BY_CHILDREN | but
+    return variable.startswith(READ_AT_START) and variable not in READ_BY_CHILDREN | but

@@ -4,30 +4,47 @@
 the socket CONTROL. A request is four descriptors: standard input, output and error of the command, and a channel. The
 child reads from the channel what to run, where, and with which environment; it becomes what a fresh interpreter would
 be, and ends as one. The server writes the child's process id to the channel, and later its exit code.
+
+A command may name a program that it starts with the same interpreter and two descriptors, such as the worker of a run.
+That is forked as well: the child has a nursery, a fork of what it was before it became the command, which clones itself
+into children of the command (`CLONE_PARENT`, clone(2)).
 """
 
 import atexit
 import codecs
 import contextlib
+import ctypes
 import gc
 import importlib
 import io
 import json
 import os
 import pkgutil
+import platform
 import runpy
 import selectors
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 _THREADED = ("deltalake", "pyarrow", "pyspark", "ray")
 """Packages that start threads when they are imported."""
 _OPEN_AT_MOST = 4096
 _COULD_NOT_FLUSH = 120
 """The exit code of an interpreter that could not write its last words."""
+_CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
+"""The number of clone(2), as far as it is known: glibc offers it with a stack of its own only."""
+_CLONE_PARENT = 0x8000
+ROOM = "RIGHTCALL_TESTS_ROOM"
+"""A long variable that the server is started with: the environment of each command takes its place."""
+READ_AT_START = ("PYTHON", "LANG", "LC_", "LD_")
+"""How the variables begin that an interpreter reads when it starts, and a forked child no more."""
 
 
 def main(control: socket.socket, modules: list[str]) -> None:
@@ -108,38 +125,110 @@ def _tell(channel: socket.socket, number: int) -> None:
 
 
 def _become(*files: int) -> None:
-    """Be the program that the channel asks for, with no descriptors but the three of its standard streams."""
-    *streams, number = files
+    """Be the program that the channel asks for, with no descriptors but those that it is given before the channel."""
+    *given, number = files
     with open(number, "rb") as channel:
         asked = json.load(channel)
-    for target, each in enumerate(streams):
+    for target, each in enumerate(given):
         os.dup2(each, target)
-    os.closerange(3, _OPEN_AT_MOST)
+    os.closerange(len(given), _OPEN_AT_MOST)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if asked["forked"] and _CLONE:
+        _fork_what_starts(asked)
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    _show_environment()
     time.tzset()
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
-    sys.path[:0] = [os.getcwd(), *asked["path"]]
+    sys.path[:0] = asked["path"]
     for place, name in enumerate(("stdin", "stdout", "stderr")):
         stream = _stream(place, name)
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
     sys.argv = [asked["module"], *asked["arguments"]]
-    sys.orig_argv = [sys.executable, "-m", *sys.argv]
-    os._exit(_ended(asked["module"]))
+    sys.orig_argv = [sys.executable, *asked["options"], *sys.argv]
+    if asked["module"].endswith(".py"):
+        os._exit(_ended(partial(runpy.run_path, asked["module"], run_name="__main__")))
+    sys.path.insert(0, os.getcwd())
+    os._exit(_ended(partial(runpy.run_module, asked["module"], run_name="__main__", alter_sys=True)))
 
 
-def _ended(module: str) -> int:
-    """Run a module; the exit code of the interpreter.
+def _show_environment() -> None:
+    """Let others see the environment of this process (`/proc/PID/environ`), instead of that of the server.
+
+    They see a piece of the stack, where the system put it (`env_start` and `env_end`, proc(5)). Nothing points there
+    since `os.environ` was cleared.
+    """
+    try:
+        with open("/proc/self/stat", "rb") as status:
+            start, end = map(int, status.read().rpartition(b")")[2].split()[47:49])
+    except OSError:
+        return
+    told = b"".join([key + b"=" + value + b"\0" for key, value in os.environb.items()])
+    assert len(told) <= end - start, f"the server was started without {ROOM}"
+    ctypes.memset(start, 0, end - start)
+    ctypes.memmove(start, told, len(told))
+
+
+def _fork_what_starts(asked: dict[str, Any]) -> None:
+    """Have `subprocess` clone the nursery where it would start the program that is forked, too."""
+    ours, theirs = socket.socketpair()
+    if not os.fork():
+        ours.close()
+        _be_nursery(theirs)
+    theirs.close()
+    start = subprocess._fork_exec  # type: ignore[attr-defined]
+    usual = _read_at_start(asked["environment"])
+
+    def fork_exec(command: list[str], *rest: Any) -> int:
+        environment = dict([os.fsdecode(each).split("=", 1) for each in rest[4] or ()])
+        if command[-3:-2] != [asked["forked"]] or _read_at_start(environment) != usual:
+            return int(start(command, *rest))
+        streams, descriptors = [rest[5], rest[8], rest[10]], [int(each) for each in command[-2:]]
+        request = {"module": asked["forked"], "options": command[1:-3], "arguments": ["3", "4"], "forked": ""}
+        request |= {"cwd": os.getcwd(), "environment": environment, "path": asked["path"]}
+        channel, other = socket.socketpair()
+        with other:
+            socket.send_fds(ours, [b"."], [*streams, *descriptors, other.fileno()])
+        channel.sendall(json.dumps(request).encode())
+        channel.shutdown(socket.SHUT_WR)
+        with channel, channel.makefile() as lines:
+            return int(lines.readline())
+
+    subprocess._fork_exec = fork_exec  # type: ignore[attr-defined]
+
+
+def _be_nursery(control: socket.socket) -> None:
+    """Clone this process for each request, until the one above is gone. Each clone is a child of that one."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for each in range(3):
+        os.dup2(nowhere, each)
+    os.close(nowhere)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    clone = ctypes.PyDLL(None).syscall  # which keeps the lock of the interpreter, as the clone has no other thread
+    while files := socket.recv_fds(control, 1, 6)[1]:
+        child = clone(_CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+        if child == 0:
+            os.setsid()
+            _become(*files)
+        _channel_to(child, files).close()
+    os._exit(0)
+
+
+def _read_at_start(environment: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in environment.items() if key.startswith(READ_AT_START)}
+
+
+def _ended(run: Callable[[], object]) -> int:
+    """Run a program; the exit code of the interpreter.
 
     What an interpreter does at its end is done but for one thing: to take every module apart. That would copy each page
     of memory that is shared with the server, and cost more than most commands.
     """
     code: object = 0
     try:
-        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        run()
     except SystemExit as ended:
         code = ended.code
     except BaseException:  # noqa: BLE001 - as an interpreter

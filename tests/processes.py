@@ -1,8 +1,8 @@
 """Whole commands, each in a process of its own.
 
 Most of what a command costs is the start of Python and the import of Rightcall. So `rightcall` forks a process that has
-both behind it. `true_rightcall` starts an interpreter, for tests of what belongs to one: signals, imports, what it does
-at its start and its end.
+both behind it, and a run forks its workers likewise. `true_rightcall` starts interpreters, for tests of what belongs to
+one: signals, imports, memory, what it does at its start and its end.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ from pathlib import Path
 from tests.forking import Command, fork_server, starts_alike
 from tests.waiting import PATIENCE
 
+from rightcall.running.runner._system import PROCESS_TREE
+
 _LOADED = ("rightcall", "yaml", str(Path(__file__).with_name("preload.py")))
 
+WORKER = PROCESS_TREE
+"""The program of a run that becomes a worker. The server forks it, too, and saves what it would import."""
 Done = subprocess.CompletedProcess[str]
 
 
@@ -34,8 +38,14 @@ def rightcall_bytes(
     complete = {**os.environ, "PYTHONIOENCODING": "utf-8", **environment}
     if not starts_alike(complete):
         return started("rightcall", arguments, cwd, complete, stdin)
-    command = Command("rightcall", arguments, os.fspath(cwd or Path.cwd()), complete)
+    command = Command("rightcall", arguments, os.fspath(cwd or Path.cwd()), complete, forked=_forked(arguments))
     return fork_server(_LOADED).run(command, stdin, PATIENCE)
+
+
+def _forked(arguments: Sequence[str]) -> str:
+    """The program of workers, if there may be any, and their size does not matter: a fork has the server's memory."""
+    is_measured = any([each.startswith("--max-memory") for each in arguments])
+    return WORKER if {"run", "demo"} & set(arguments) and not is_measured else ""
 
 
 def true_rightcall(*arguments: str, cwd: Path | None = None, stdin: str | None = None, **environment: str) -> Done:

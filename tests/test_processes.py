@@ -6,11 +6,14 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.forking import Command, fork_server, starts_alike
 from tests.processes import rightcall, started, true_rightcall
+from tests.projects import make_project
+from tests.waiting import PATIENCE
 
 from rightcall.cli._main import COMMANDS
 
@@ -34,6 +37,28 @@ print(json.dumps({
 }))
 print("to the other stream", file=sys.stderr)
 """
+AGENT = """
+import json, os, signal, sys, threading, time
+from pathlib import Path
+
+def answer(question):
+    streams = [sys.__stdin__, sys.__stdout__, sys.__stderr__]
+    seen = {
+        "argv": sys.argv, "path": sys.path, "main": sys.modules["__main__"].__file__, "options": sys.orig_argv[1:2],
+        "cwd": os.getcwd(), "environment": dict(os.environ), "zone": time.tzname,
+        "told": sorted(filter(None, Path("/proc/self/environ").read_text().split(chr(0)))),
+        "streams": [[each.encoding, each.errors, each.line_buffering, each.mode, each.isatty()] for each in streams],
+        "descriptors": len(os.listdir("/proc/self/fd")), "threads": len(os.listdir("/proc/self/task")),
+        "signals": [str(signal.getsignal(getattr(signal, f"SIG{each}"))) for each in ("INT", "TERM", "PIPE", "CHLD")],
+        "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])), "bytecode": sys.dont_write_bytecode,
+        "leads": [os.getsid(each) == os.getpgid(each) == each for each in (os.getpid(), os.getppid())],
+        "is_main": threading.current_thread() is threading.main_thread(),
+    }
+    Path("seen.json").write_text(json.dumps(seen))
+    return "done"
+"""
+"""An agent that writes down what its process is like."""
+CASE = "cases: [{id: a, input: b, expect: {output: done}}]"
 ENDS = {
     "as usual": "",
     "sys.exit(3)": "import sys; sys.exit(3)",
@@ -115,6 +140,32 @@ def test_an_error_that_nobody_catches_is_printed_and_the_exit_code_is_1(tmp_path
         assert wrong.endswith(b"ZeroDivisionError: division by zero\n")
 
 
+def test_a_forked_worker_has_the_surroundings_of_a_started_one(tmp_path: Path) -> None:
+    found = []
+    for name, run in (("forked", rightcall), ("true", true_rightcall)):
+        folder = make_project(tmp_path / name, {"agent.py": AGENT, "set.yaml": CASE})
+        done = run("run", "agent.py:answer", "set.yaml", cwd=folder, TZ="Asia/Tokyo", COLUMNS="77")
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads((folder / "seen.json").read_text("utf-8").replace(str(folder), "HERE")))
+        token = f"RIGHTCALL_RUN={found[-1]['environment'].pop('RIGHTCALL_RUN')}"
+        found[-1]["told"].remove(token)
+
+    forked, true = found
+
+    assert forked == true
+
+
+def test_a_worker_that_reads_other_variables_at_its_start_is_started(tmp_path: Path) -> None:
+    agent = "import sys\ndef answer(_): return sys.flags.utf8_mode"
+    case = "cases: [{id: a, input: b, expect: {output: 1}}]"
+    variant = "[variants.other.environment]\nPYTHONUTF8 = '1'\n"
+    make_project(tmp_path, {"agent.py": agent, "set.yaml": case, "rightcall.toml": variant})
+
+    done = rightcall("run", "agent.py:answer", "set.yaml", "--variant", "other", cwd=tmp_path)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_command_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     (tmp_path / "sleep.py").write_text(
         f"import os, time\nopen('{tmp_path}/pid', 'w').write(str(os.getpid()))\ntime.sleep(99)"
@@ -154,3 +205,12 @@ def test_every_command_is_the_same_in_a_true_process(tmp_path: Path, command: st
 
     assert forked == true
     assert true[0] in (0, 1, 2), true
+
+
+def test_what_tests_start_hears_an_interrupt_also_if_the_tests_were_started_in_the_background() -> None:
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import tests.conftest\n"
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    )
+
+    subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[1], check=True, timeout=PATIENCE)

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from tests.processes import rightcall
+from tests.processes import rightcall, true_rightcall
 from tests.projects import make_project
 from tests.running.runner.running import none_left
 from tests.waiting import PATIENCE
@@ -533,7 +533,7 @@ def test_several_synchronous_cases_run_in_threads(shop: Path) -> None:
 def test_workers_load_neither_pydantic_nor_rich_nor_what_judges(shop: Path) -> None:
     evalset(shop, "{id: a, input: {query: modules}, expect: {output: []}}")
 
-    done = rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
+    done = true_rightcall("run", "agent.py:answer", "shop.yaml", cwd=shop)
 
     assert done.returncode == 0, done.stdout
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests import projects
 from tests.forking import Command, fork_server, starts_alike
-from tests.processes import as_text, started
+from tests.processes import WORKER, as_text, started
 from tests.waiting import PATIENCE
 
 _OPTIONS = ("-W", "error", "-p", "no:hypothesispytest")
@@ -82,7 +82,7 @@ def session(folder: Path, *arguments: str, **environment: str) -> subprocess.Com
     if not starts_alike(complete, but=frozenset({"PYTHONPATH"})):
         return true_session(folder, *arguments, **environment)
     path = tuple(complete["PYTHONPATH"].split(os.pathsep))
-    command = Command("pytest", (*_OPTIONS, *arguments), str(folder), complete, path)
+    command = Command("pytest", (*_OPTIONS, *arguments), str(folder), complete, path, forked=WORKER)
     return as_text(fork_server(_LOADED).run(command, None, PATIENCE))
 
 
