@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import selectors
+import signal
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from tests.projects import make_project
 from tests.running.runner.running import finished_of
 
-from rightcall.running.runner import CaseFinished, CaseJob
+from rightcall.running.runner import CaseFinished, CaseJob, RunOptions, RunPlan
 from rightcall.running.runner._case_record import Seen
-from rightcall.running.runner._worker_process import RunningJob
+from rightcall.running.runner._worker_process import RunningJob, WorkerPool
 from rightcall.values.trajectory import KeptSpans
 
 AGENT = """
@@ -175,3 +179,21 @@ def test_what_a_worker_tells_that_is_no_spans_tells_nothing(text: str) -> None:
 
     assert (path.input, path.calls) == ("x", ())
     assert running.spans_so_far().by_id() == {}
+
+
+def test_a_worker_that_has_said_all_and_does_not_end_is_not_asked_all_the_time(project: Path) -> None:
+    pool = WorkerPool(RunPlan(agent="agent.py:answer", project=str(project), jobs=[], total=0), RunOptions())
+    pool.start(is_solo=False)
+    [worker] = pool.workers
+    silent, closed = os.pipe()
+    os.close(closed)
+    os.dup2(silent, worker.printed)
+    os.close(silent)
+    os.kill(worker.process.pid, signal.SIGSTOP)  # for longer than it has time to end
+
+    with patch("selectors.DefaultSelector", wraps=selectors.DefaultSelector) as pauses:
+        pool.stop([worker])
+    pool.close()
+
+    assert worker.is_dead()
+    assert 1 < pauses.call_count < 100

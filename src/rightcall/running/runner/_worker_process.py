@@ -119,6 +119,8 @@ class WorkerProcess:
         self.kill_reason: tuple[Cause, str] | None = None
         """Why we killed it, if we did."""
         self.output = OutputTail()
+        self.has_said_all = False
+        """Whether nobody has its output open any more. Such a pipe is always readable, and not worth waiting for."""
         self._frames = FrameReader(read_reply)
         self._unsent = bytearray()
         self._start(variables)
@@ -180,6 +182,7 @@ class WorkerProcess:
         for _ in range(_MOST_READS):  # an agent may print faster than we read, and other workers need attention
             data = _read_available(self.printed)
             if not data:
+                self.has_said_all = data is not None
                 return
             self.output.add(data)
 
@@ -353,11 +356,12 @@ class WorkerPool:
 
 def _pause(ending: list[WorkerProcess], until: float) -> None:
     """Wait a moment for one of the workers to die, or to print something."""
+    alive = [worker for worker in ending if not worker.is_dead()]
     with selectors.DefaultSelector() as selector:
-        for worker in ending:
-            if not worker.is_dead():
+        for worker in alive:
+            if not worker.has_said_all:
                 selector.register(worker.printed, selectors.EVENT_READ)
-                if worker.death is not None:
-                    selector.register(worker.death, selectors.EVENT_READ)
-        if selector.get_map():
+            if worker.death is not None:
+                selector.register(worker.death, selectors.EVENT_READ)
+        if alive:
             selector.select(min(_TICK, max(0.0, until - monotonic())))
