@@ -121,19 +121,19 @@ def test_signs_of_calls_are_told_of_a_run_without_any(messages: list[object], wh
     notes.note_messages(exchanges_of(messages), where)
     assert notes.first == ""
 
-    notes.note_silence([], [])
+    notes.note_silence([])
     assert notes.first == told
 
 
 def test_steps_beside_messages_are_told_after_signs_in_the_text() -> None:
     logs = [Log([]), Log([], steps="steps of a graph")]
     notes = NotUnderstood(Warnings())
-    notes.note_silence(logs, [])
+    notes.note_silence(logs)
     assert notes.first == "steps of a graph"
 
     notes = NotUnderstood(Warnings())
     notes.note_messages(exchanges_of([ASKS]))
-    notes.note_silence(logs, [])
+    notes.note_silence(logs)
     assert notes.first.startswith("message 1 asks")
 
 

@@ -87,14 +87,14 @@ class Requests:
         turns = self._threads.turns_of(before, turn, place, answer=after)
         reading = _ConversationReader(self, context, start_ns, end_ns, turn)
         reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
+        reading.prompted = of_model
         reading.take_all(before, turns)
-        reading.answering, reading.shown = of_model, len(self.known)
+        reading.prompted, reading.answering, reading.shown = False, of_model, len(self.known)
         reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
         reading.part_doubtful_groups()
-        if of_model and not any([exchange.is_of_agent for exchange in after]):
-            self.gaps.add(id(context))
         if of_model:
+            self.gaps.update([id(context)] if not any([exchange.is_of_agent for exchange in after]) else ())
             self.heard.add(turn)
             self._answered.update([(place, turn)] if after else ())
             self._mute.update([(place, turn) for exchange in after if exchange.is_mute])
@@ -196,7 +196,7 @@ class _ConversationReader:
         self._last_by: str | None = None
         self._joined: list[list[CallRecord]] = []
         """Requests of consecutive messages."""
-        self._has_history, self.answering, self._step = False, False, 0
+        self._has_history, self.prompted, self.answering, self._step = False, False, False, 0
         self.shown: int | None = None  # how many requests were known before the model answered
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
@@ -271,7 +271,7 @@ class _ConversationReader:
             is_past = requests.is_shown_again(context, turn, self._shown_in)
             known = requests.keep(call, key, context, use, is_past)
             known.group = self._group if call.step is not None else None
-            known.asked_ns, known.answered_ns = self._start_ns, self._end_ns
+            known.asked_ns, known.answered_ns, known.is_told_later = self._start_ns, self._end_ns, self.prompted
         else:
             self._group = self._group or known.group
             requests.name_by_id(known, call.call_id if call.call_id != known.call_id else None, use)

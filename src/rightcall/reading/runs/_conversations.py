@@ -20,6 +20,7 @@ from rightcall.reading.spans import LogRecord
 from ._input_output import has_answer
 from ._notes import NotUnderstood
 from ._span_tree import ReadSpan, Tree
+from ._stops import Stop, first_without_own_calls, stop_in_records, stop_of
 from ._turns import Turns
 
 _SILENT = Conversation()
@@ -33,6 +34,10 @@ class Conversations:
         self._messages = SpanMessages()
         self._carried: dict[int, Conversation] = {}
         self._logged: list[Conversation] | None = None
+        self.stops: list[Stop] = []
+        """The answers that stopped to call a tool and show no call; known once the requests are."""
+        self.unshown: Stop | None = None
+        """The first of them whose calls no other message shows."""
 
     def of(self, span: ReadSpan) -> Conversation:
         """Return the conversation in a span, or in the log records of the span."""
@@ -49,7 +54,10 @@ class Conversations:
         # AWS's distribution writes what a tool was given and returned as messages, too.
         tools = {span.span_id for span in self._spans if span.kind.__class__ is CallShape} if turn_of else set()
         logged = [said for said in self._by_logs() if said.span_id is None or said.span_id not in tools]
-        found += [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
+        in_records = [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
+        found += in_records
+        told = [stop_of(span, said, turns.of(span)) for span, said in held]
+        self.stops = [stop for stop in [*told, *[stop_in_records(*each) for each in in_records]] if stop]
         _note_copies([said for said, _ in found])
         asked = [(span, said) for span, said in held if said and not span.failed]
         silent = {id(said) for span, said in asked if not has_answer(span) or _mute_in(said.output)}
@@ -62,6 +70,7 @@ class Conversations:
             context = tree.enclosing(span) if span else None
             requests.is_placed = tree.is_known_around(span) if span else True
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
+        self.unshown = first_without_own_calls(self.stops, requests.made) if self.stops else None
         _forget_order(requests, [said for said, _ in found if said.of_model])
 
     def asked_and_answered(self) -> tuple[Any, Any]:

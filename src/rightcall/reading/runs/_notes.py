@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rightcall.reading.messages import Exchange, Log, stopped_to_call
+from rightcall.reading.messages import Exchange, Log
 from rightcall.reading.spans import CallRecord
 
 from ._span_tree import ReadSpan
@@ -125,28 +125,17 @@ class NotUnderstood:
             if not names.issuperset(record.name.split(", ")):
                 self.note(record.unread)
 
-    def note_silence(self, logs: Sequence[Log], spans: Sequence[ReadSpan]) -> None:
-        """Note signs of calls in text, in why a model stopped, or beside the messages, in a run without any other."""
-        acting = self._first(lambda exchange: exchange.acts, " asks for a call in its text, or has the result of one")
-        signs = (acting, self._stopped(spans), *[log.steps for log in logs])
-        self.note(next((held for held in signs if held), ""))
+    def note_silence(self, logs: Sequence[Log]) -> None:
+        """Note signs of calls in text, or beside the messages, in a run without any other."""
+        self.note(next((held for held in (self._acting(), *[log.steps for log in logs]) if held), ""))
         self.note("a log without a message of a user or a model" if self._is_silent else "")
 
-    def _stopped(self, spans: Sequence[ReadSpan]) -> str:
-        """Return a description of the first span or message whose model stopped to call a tool; empty otherwise."""
-        why = ", which says that its model stopped to call a tool, and shows no call"
-        stopped = next((span for span in spans if stopped_to_call(span.attributes)), None)
-        if stopped is not None:
-            return f"the span {stopped.name[:80]!r}{why}"
-        return self._first(lambda exchange: exchange.is_broken_off, why)
-
-    def _first(self, is_meant: Callable[[Exchange], bool], what: str) -> str:
-        """Return the place of the first such message, and what it is; empty if there is none."""
+    def _acting(self) -> str:
         told = (
-            f"message {place}{where}{what}"
+            f"message {place}{where} asks for a call in its text, or has the result of one"
             for exchanges, where in self._messages
             for place, exchange in enumerate(exchanges, 1)
-            if is_meant(exchange)
+            if exchange.acts
         )
         return next(told, "")
 

@@ -19,6 +19,7 @@ from ._notes import NotUnderstood, Warnings
 from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
+from ._stops import first_in_other_turn, stop_in_log
 from ._told import told_of
 from ._turns import Turns, turns_in
 from ._usage import usage_of
@@ -65,6 +66,8 @@ class RunBuilder:
         """Whether tools are traced, so that no tool span means no call."""
         self._warnings = Warnings()
         self._requests = Requests()
+        self._stops_in_logs: list[tuple[int | None, str]] = []
+        """For each log its turn, and the first message in it that stopped to call a tool and has no call beside it."""
         self._not_understood = NotUnderstood(self._warnings)
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
@@ -88,15 +91,13 @@ class RunBuilder:
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
         self._not_understood.note_spans(doubtful, [*calls, *withheld])
         self.conventions = _conventions_of(calls, self.log)
+        self._note_stops(bool(records), [*calls, *withheld], turns, conversations)
         if not withheld and all([call.format == IN_CODE for call in calls]):
-            self._not_understood.note_silence([said.log for said in self._all_logs()], spans)
+            self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)
         self._warn(calls)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
-        if tool_data == "messages" and self._requests.is_unanswered:
-            self._warnings.add("tool data", _UNANSWERED)
-            is_recorded = False
         self._tell(metadata, records)
         return Trajectory(
             calls=self._tool_calls(calls, spans, roles),
@@ -212,6 +213,7 @@ class RunBuilder:
         requests.strays.clear()
         exchanges = exchanges_of(log.messages)
         self._not_understood.note_messages(exchanges)
+        self._stops_in_logs.append((said.turn, stop_in_log(exchanges)))
         requests.add_log(exchanges, said.turn, said.asked)
         told = len(requests.known) if log.messages else None
         for messages in log.snapshots:
@@ -221,6 +223,23 @@ class RunBuilder:
         for record in requests.known[told:] if told is not None else ():
             record.order = -1  # nothing shows when it was asked for among those of the messages
         self._not_understood.note_strays(requests.strays)
+
+    def _note_stops(
+        self, has_records: bool, known: Iterable[CallRecord], turns: Turns, conversations: Conversations
+    ) -> None:
+        """Note models that stopped to call a tool, and whose calls nothing shows.
+
+        Where spans or a log tell the calls of a run, a turn with such a model has a call. Tools that give the answer,
+        or that run elsewhere, have no span: nothing more can be asked. Where messages of spans tell them, each such
+        answer has a call.
+        """
+        told = {turns.of(each.span) if each.span else each.turn or 0 for each in known if each.format != IN_CODE}
+        is_told_elsewhere = has_records or bool(self._stops_in_logs)
+        stop = first_in_other_turn(conversations.stops, told) if is_told_elsewhere else conversations.unshown
+        self._not_understood.note(stop.told if stop else "")
+        for turn, what in self._stops_in_logs:
+            is_known = has_records and (bool(told) if turn is None else turn in told)
+            self._not_understood.note("" if is_known else what)
 
     def _tool_data(self, has_records: bool, has_unseen: bool) -> str:
         if has_records or self._tools_are_seen:
@@ -234,7 +253,10 @@ class RunBuilder:
         return "none"
 
     def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[ReadSpan]) -> bool:
-        """Whether each turn would show its calls, by tool spans or by messages."""
+        """Whether each turn, and each answer of a model, would show its calls, by tool spans or by messages."""
+        if tool_data == "messages" and self._requests.is_unanswered:
+            self._warnings.add("tool data", _UNANSWERED)
+            return False
         if turns.count == 1 or self._tools_are_seen:
             return True
         shown = {turns.of(span) for span in spans} if tool_data == "spans" else set()

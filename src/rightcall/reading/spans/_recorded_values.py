@@ -257,6 +257,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """When the model was asked for the message with the call. It orders calls that only messages show."""
     answered_ns: int | None = None
     """When the model returned that message."""
+    is_told_later: bool = False
+    """Whether a later prompt shows the request first, and not the answer that made it."""
     joined: bool = False
     """Whether a span was found for the request."""
     unread: str = ""

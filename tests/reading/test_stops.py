@@ -1,0 +1,143 @@
+"""Models that stopped to call a tool: the calls that nothing shows are missing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading.logs import ASKED, asks, gives, refund
+from tests.reading.traces import request, span
+
+from rightcall.reading import read, read_messages, read_spans
+
+STOPPED = "says that its model stopped to call a tool, and shows no call"
+QUESTION = {"role": "user", "parts": [{"type": "text", "content": "Refund order 7."}]}
+WANTED = {
+    "role": "assistant",
+    "parts": [{"type": "tool_call", "id": "1", "name": "refund", "arguments": {}}],
+    "finish_reason": "tool_call",
+}
+RESULT = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "1", "response": "ok"}]}
+ANSWER = {"role": "assistant", "parts": [{"type": "text", "content": "Done."}], "finish_reason": "stop"}
+
+
+def chat(number: int, *, given: list[Any] | None = None, told: list[Any] | None = None, **more: Any) -> dict[str, Any]:
+    """A model that stopped to call a tool, unless its answer says otherwise."""
+    attributes: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.conversation.id": "k"}
+    if given is not None:
+        attributes["gen_ai.input.messages"] = json.dumps(given)
+    if told is not None:
+        attributes["gen_ai.output.messages"] = json.dumps(told)
+    attributes["gen_ai.response.finish_reasons"] = '["stop"]' if told == [ANSWER] else '["tool_calls"]'
+    return span(number, attributes, name="chat", **more)
+
+
+def tool(number: int, **more: Any) -> dict[str, Any]:
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund", "gen_ai.conversation.id": "k"}
+    return span(number, attributes, name="execute_tool refund", **more)
+
+
+SHOWN = [chat(1, given=[QUESTION], told=[WANTED]), chat(2, given=[QUESTION, WANTED, RESULT], told=[ANSWER])]
+OTHER: dict[str, Any] = {"traceId": "b" * 32}
+UNSHOWN = {
+    "an answer without content after one with a call": [*SHOWN, chat(5)],
+    "one with words and no call": [SHOWN[0], chat(2, given=[QUESTION, WANTED, RESULT], told=[{**WANTED, "parts": []}])],
+    "one whose call no later prompt shows": [
+        SHOWN[0],
+        chat(2),
+        chat(3, given=[QUESTION, WANTED, RESULT], told=[ANSWER]),
+    ],
+    "two, of which a later prompt shows one": [
+        chat(1, given=[QUESTION]),
+        chat(2, given=[QUESTION, WANTED, RESULT], told=[{**WANTED, "parts": []}]),
+    ],
+    "one without a time": [*SHOWN, {**chat(5), "startTimeUnixNano": None}],
+    "a turn without a tool's span after one with it": [chat(1), tool(2), chat(3, told=[ANSWER]), chat(5, **OTHER)],
+}
+
+
+@pytest.mark.parametrize("spans", UNSHOWN.values(), ids=UNSHOWN)
+def test_a_run_is_not_whole_whose_model_stopped_for_a_call_that_nothing_shows(spans: list[dict[str, Any]]) -> None:
+    [made] = read(request(*spans))
+
+    assert (made.names, made.calls_recorded) == (("refund",), False)
+    assert made.not_understood == f"the span 'chat', which {STOPPED}"
+
+
+WHOLE = {
+    "the answer shows it": SHOWN,
+    "a later prompt shows it": [chat(1, given=[QUESTION]), SHOWN[1]],
+    "a later prompt shows it, and its model asks for more": [
+        chat(1, given=[QUESTION]),
+        chat(2, given=[QUESTION, WANTED, RESULT], told=[json.loads(json.dumps(WANTED).replace('"1"', '"2"'))]),
+    ],
+    "another span around the answer shows it": [
+        {**chat(1, given=[QUESTION], told=[WANTED]), "endTimeUnixNano": "9000"},
+        chat(2, parent=1),
+    ],
+    "two spans tell the same answer, and a prompt shows it": [
+        {**chat(1, given=[QUESTION]), "endTimeUnixNano": "1900"},
+        {**chat(1), "spanId": "ab", "parentSpanId": f"{1:016x}"},
+        SHOWN[1],
+    ],
+    "a tool's span shows it": [chat(1), tool(2), chat(3, told=[ANSWER])],
+    "a tool's span of the turn shows one, and an answer is given by a tool": [chat(1), tool(2), chat(3)],
+}
+
+
+@pytest.mark.parametrize("spans", WHOLE.values(), ids=WHOLE)
+def test_a_run_is_whole_where_the_calls_are_known_for_which_models_stopped(spans: list[dict[str, Any]]) -> None:
+    [made] = read(request(*spans))
+
+    assert (set(made.names), made.calls_recorded) == ({"refund"}, True)
+
+
+def test_a_log_record_that_stopped_to_call_a_tool_is_told() -> None:
+    def record(time: int, name: str, body: dict[str, Any]) -> dict[str, Any]:
+        held = [{"key": key, "value": _value(each)} for key, each in body.items()]
+        return {"eventName": name, "timeUnixNano": str(time), "body": {"kvlistValue": {"values": held}}}
+
+    records = [
+        record(1, "gen_ai.user.message", {"content": "Refund order 7."}),
+        record(2, "gen_ai.choice", {"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant"}}),
+    ]
+    [made] = read({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]})
+
+    assert not made.calls_recorded
+    assert made.not_understood == f"a log record, which {STOPPED}"
+
+
+def _value(held: Any) -> dict[str, Any]:
+    if isinstance(held, dict):
+        return {"kvlistValue": {"values": [{"key": key, "value": _value(each)} for key, each in held.items()]}}
+    return {"stringValue": str(held)}
+
+
+AGAIN = {"role": "user", "content": "And order 8."}
+LOOKS = {"role": "assistant", "content": "I look.", "stop_reason": "tool_use"}
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ([LOOKS], 6),
+        ([LOOKS, {"role": "assistant", "content": "Done."}], 6),
+        ([LOOKS, AGAIN, asks(("look", "2", "{}")), gives("2", "x")], 6),
+        ([asks(("look", "2", "{}")), gives("2", "x"), LOOKS], 8),
+        ([LOOKS, asks(("look", "2", "{}")), gives("2", "x")], None),
+        ([asks(("look", "2", "{}")), LOOKS, gives("2", "x")], None),
+    ],
+    ids=["at the end", "before an answer", "before a question", "after a result", "before a call", "after a call"],
+)
+def test_a_message_that_stopped_to_call_a_tool_has_a_call_beside_it(more: list[Any], told: int | None) -> None:
+    made = read_messages([*refund(), AGAIN, *more])
+
+    assert made.calls_recorded is (told is None)
+    assert made.not_understood == ("" if told is None else f"message {told}, which {STOPPED}")
+
+
+def test_a_log_beside_spans_of_tools_may_leave_the_calls_to_them() -> None:
+    made = read_spans([request(tool(2))], messages=[ASKED, LOOKS])
+
+    assert (made.names, made.calls_recorded) == (("refund",), True)
