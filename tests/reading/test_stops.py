@@ -141,3 +141,76 @@ def test_a_log_beside_spans_of_tools_may_leave_the_calls_to_them() -> None:
     made = read_spans([request(tool(2))], messages=[ASKED, LOOKS])
 
     assert (made.names, made.calls_recorded) == (("refund",), True)
+
+
+def choices(*names: str, **more: Any) -> list[Any]:
+    """Answers of which each asks for a tool; without a name it is words."""
+    called = [{**WANTED, "parts": [{**WANTED["parts"][0], "name": name, "id": name}], **more} for name in names]  # type: ignore[dict-item]
+    return [each if name else ANSWER for each, name in zip(called, names, strict=True)]
+
+
+def flattened(number: int, **more: Any) -> dict[str, Any]:
+    """The same as OpenInference writes it, which has no reasons."""
+    attributes: dict[str, Any] = {"openinference.span.kind": "LLM", **more}
+    for place, name in enumerate(("refund", "look")):
+        beginning = f"llm.output_messages.{place}.message"
+        function = f"{beginning}.tool_calls.0.tool_call.function"
+        attributes |= {f"{beginning}.role": "assistant", f"{function}.name": name, f"{function}.arguments": "{}"}
+    return span(number, attributes, name="chat")
+
+
+def choice(number: int, name: str) -> dict[str, Any]:
+    """A choice as an event."""
+    message = {"role": "assistant", "tool_calls": [{"id": name, "function": {"name": name, "arguments": "{}"}}]}
+    held = {"index": number, "message": json.dumps(message)}
+    return {"name": "gen_ai.choice", "timeUnixNano": "1001", "attributes": span(1, held)["attributes"]}
+
+
+CHOICES = {
+    "reasons": chat(1, told=choices("refund", "look")),
+    "reasons, one of words": chat(1, told=choices("refund", "")),
+    "a count": span(
+        1,
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.choice.count": 2,
+            "gen_ai.output.messages": json.dumps(choices("refund", "look", finish_reason=None)),
+        },
+        name="chat",
+    ),
+    "the parameters": flattened(1, **{"llm.invocation_parameters": '{"n": 2}'}),
+    "numbers": span(1, {"gen_ai.operation.name": "chat"}, name="chat", events=[choice(0, "refund"), choice(1, "look")]),
+}
+
+
+@pytest.mark.parametrize("answer", CHOICES.values(), ids=CHOICES)
+def test_of_several_choices_no_call_is_known_to_be_made(answer: dict[str, Any]) -> None:
+    [made] = read(request(answer))
+
+    assert (made.names, made.calls_recorded) == ((), False)
+    assert made.not_understood == (
+        "the span 'chat', with several choices of an answer: which of them was used is not recorded"
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        flattened(1),
+        flattened(1, **{"llm.invocation_parameters": '{"n": 1'}),
+        flattened(1, **{"llm.invocation_parameters": '{"n": 1}', "gen_ai.request.choice.count": 1}),
+        span(1, {"gen_ai.operation.name": "chat"}, name="chat", events=[choice(0, "refund"), choice(0, "look")]),
+    ],
+    ids=["nothing is said", "what is said is cut off", "one choice", "one number"],
+)
+def test_several_messages_without_a_sign_of_choices_are_one_answer(answer: dict[str, Any]) -> None:
+    [made] = read(request(answer))
+
+    assert (made.names, made.calls_recorded) == (("refund", "look"), True)
+
+
+def test_a_later_prompt_shows_which_choice_was_used() -> None:
+    used = chat(2, given=[QUESTION, choices("look")[0], RESULT], told=[ANSWER])
+    [made] = read(request(chat(1, given=[QUESTION], told=choices("refund", "look")), used))
+
+    assert (made.names, made.calls_recorded) == (("look",), True)

@@ -8,15 +8,14 @@ from ._framework_states import (
 )
 from ._log import Log as Log
 from ._logs import CONVERSATION_COLUMNS as CONVERSATION_COLUMNS, logs_in as logs_in
+from ._message_attributes import Side as Side, message_attributes as message_attributes
 from ._message_exchange import Exchange as Exchange, exchanges_of as exchanges_of, has_messages as has_messages
 from ._parts import text_of as text_of, writer_of as writer_of
 from ._prompt_history import turns_in_log as turns_in_log, words_of as words_of, words_shared as words_shared
 from ._requests import Requests as Requests
 from ._span_messages import (
     Conversation as Conversation,
-    Side as Side,
     SpanMessages as SpanMessages,
-    message_attributes as message_attributes,
     messages_in as messages_in,
     messages_in_event as messages_in_event,
 )

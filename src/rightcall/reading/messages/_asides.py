@@ -146,6 +146,11 @@ def stopped_to_call(held: Mapping[str, Any]) -> bool:
     return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told])
 
 
+def says_why(message: Mapping[str, Any]) -> bool:
+    """Whether a message says why its model stopped."""
+    return any([message.get(key) for key in _REASONS])
+
+
 def _is_nothing(held: Any) -> bool:
     return held is None or (held.__class__ is list and bool(held) and not any(held))
 

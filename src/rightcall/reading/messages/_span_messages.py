@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from copy import copy
-from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reading.conventions import Role, shape_of
-from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, event_body, unnested
+from rightcall.reading.conventions import Role
+from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, event_body, unnested
 from rightcall.values.decoding import decode_json
 
+from ._choices import are_choices, without_calls
+from ._message_attributes import MessageAttributes, Side, message_attributes
 from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message, unread
 from ._parts import part_of
 from ._step_parts import is_step
@@ -24,50 +25,8 @@ _pieces_in = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-Side = Literal["input", "output"]
-
-_WHOLE: dict[str, Side] = {
-    "gen_ai.input.messages": "input",
-    "gen_ai.output.messages": "output",
-    "pydantic_ai.all_messages": "input",
-    "all_messages_events": "input",
-    "events": "input",
-    "ai.prompt.messages": "input",
-    "ai.response.toolCalls": "output",
-    "ai.result.toolCalls": "output",
-    "gcp.vertex.agent.llm_request": "input",
-    "gcp.vertex.agent.llm_response": "output",
-    "haystack.agent.step.llm.input": "input",
-    "haystack.agent.step.llm.output": "output",
-    "llm.input_messages": "input",
-    "llm.output_messages": "output",
-}
-"""Attributes that hold messages on spans of any kind."""
-
-_OF_MODELS: dict[str, Side] = {
-    "mlflow.spanInputs": "input",
-    "mlflow.spanOutputs": "output",
-    "langfuse.observation.input": "input",
-    "langfuse.observation.output": "output",
-    "langfuse.observation.tool_calls": "output",
-    "gen_ai.prompt": "input",
-    "gen_ai.completion": "output",
-    "openai_agents.input": "input",
-    "openai_agents.output": "output",
-}
-"""Attributes that hold messages on spans of a model, and other things elsewhere."""
-
 _PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
 """Attributes that on spans of a model hold its messages in a framework's format, used if no other has calls."""
-
-# OpenInference, spec/semantic_conventions.md: lists are flattened, because attributes cannot hold objects.
-_NUMBERED: dict[str, Side] = {
-    "llm.input_messages.": "input",
-    "llm.output_messages.": "output",
-    "gen_ai.prompt.": "input",
-    "gen_ai.completion.": "output",
-}
-"""Prefixes of attributes that hold messages leaf by leaf: `llm.input_messages.0.message.role`."""
 
 # Until OpenTelemetry semantic conventions 1.36 each message was an event; since 1.37 one event has them all.
 _EVENTS: dict[str, Side] = {
@@ -83,19 +42,6 @@ _WRITERS = {"gen_ai.user.message": "user", "gen_ai.assistant.message": "assistan
 _DETAILS = "gen_ai.client.inference.operation.details"
 
 
-class MessageAttributes(msgspec.Struct, frozen=True):
-    """Attributes that hold messages: one that holds them all, or many that hold a leaf each."""
-
-    side: Side
-    keys: tuple[str, ...]
-    only_models: bool = False
-    """Whether they hold messages on spans of a model only."""
-    beginning: str = ""
-    """The prefix of attributes that hold a leaf each; empty if one attribute holds all messages."""
-    messages: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
-    """For each message the paths of its leaves, and the attributes that hold them."""
-
-
 class Conversation(msgspec.Struct):
     """The messages of one span or of its log records: those the model was given, and those it returned."""
 
@@ -105,6 +51,8 @@ class Conversation(msgspec.Struct):
     start_ns: int | None = None
     end_ns: int | None = None
     of_model: bool = False
+    is_choice: bool = False
+    """Whether the model returned several choices, and it is not known which calls of theirs were made."""
 
     def __bool__(self) -> bool:
         return bool(self.input or self.output)
@@ -115,14 +63,10 @@ class Conversation(msgspec.Struct):
         for exchange in exchanges:
             (self.output if exchange.answers else place).append(exchange)
 
-
-def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
-    """Return the attributes of a span that hold messages; found once per shape."""
-    shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
-    if shape.message_attributes is None:
-        shape.message_attributes = _find_attributes(attributes)
-    found: tuple[MessageAttributes, ...] = shape.message_attributes
-    return found
+    def part_choices(self, attributes: Mapping[str, Any]) -> None:
+        """Take the calls out of an answer with several choices: not all of them were made."""
+        if len(self.output) > 1 and are_choices(self.output, attributes):
+            self.output, self.is_choice = without_calls(self.output), True
 
 
 class SpanMessages:
@@ -151,6 +95,8 @@ class SpanMessages:
             found.add(side, fullest)
         for event in span.events:
             self._add_event(found, event.name, event.attributes, event.attributes)
+        if role == "model":
+            found.part_choices(attributes)
         return found
 
     def in_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
@@ -169,6 +115,8 @@ class SpanMessages:
             before.input += said.input
             before.output += said.output
             before.end_ns = time or before.end_ns
+        for said in found:
+            said.part_choices({})
         return [said for said in found if said]
 
     def _in_attributes(self, attributes: Any, holder: MessageAttributes) -> list[Exchange]:
@@ -355,44 +303,3 @@ def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:
         if isinstance(messages, list) and messages:
             found[side] = messages
     return found
-
-
-def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
-    """Find the attributes that hold messages among some names."""
-    whole: list[MessageAttributes] = []
-    numbered: dict[str, list[str]] = {}
-    for key in keys:
-        if key in _WHOLE:
-            whole.append(MessageAttributes(_WHOLE[key], (key,)))
-        elif key in _OF_MODELS:
-            whole.append(MessageAttributes(_OF_MODELS[key], (key,), only_models=True))
-        else:
-            for beginning in _NUMBERED:
-                if key.startswith(beginning):
-                    numbered.setdefault(beginning, []).append(key)
-    return (*whole, *(_numbered_attributes(beginning, tuple(keys)) for beginning, keys in numbered.items()))
-
-
-def _numbered_attributes(beginning: str, keys: tuple[str, ...]) -> MessageAttributes:
-    """Group attributes that hold a leaf each by message, if every key has the number of its message."""
-    messages: dict[str, list[tuple[str, str]]] = {}
-    for key in keys:
-        number, _, name = key[len(beginning) :].partition(".")
-        messages.setdefault(number, []).append((name, key))
-    if any([number.isdecimal() for number in messages]):
-        # OpenLLMetry has other attributes under the same prefix: `gen_ai.prompt.prompt_filter_results`.
-        messages = {number: leaves for number, leaves in messages.items() if number.isdecimal()}
-        keys = tuple([key for leaves in messages.values() for _, key in leaves])
-    regular = all([number.isdecimal() for number in messages]) and all([name for name, _ in chain(*messages.values())])
-    return MessageAttributes(
-        side=_NUMBERED[beginning],
-        keys=keys,
-        beginning=beginning,
-        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=by_number)])
-        if regular
-        else (),
-    )
-
-
-def _names_and_keys(leaves: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple([name for name, _ in leaves]), tuple([key for _, key in leaves])

@@ -1,4 +1,4 @@
-"""Answers of models that stopped to call a tool and show no call: is the call known from elsewhere?"""
+"""Answers of models that stopped to call a tool and do not show which: are their calls known from elsewhere?"""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from rightcall.reading.spans import CallRecord
 from ._span_tree import ReadSpan
 
 _WHY = ", which says that its model stopped to call a tool, and shows no call"
+_CHOICES = ", with several choices of an answer: which of them was used is not recorded"
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """An answer that stopped to call a tool, and shows no call."""
+    """An answer that stopped to call a tool, and does not show which: it has no call, or several choices."""
 
-    where: str
+    told: str
+    """The answer as something that was not understood."""
     begin_ns: int | None
     end_ns: int | None
     turn: int | None
 
-    @property
-    def told(self) -> str:
-        """The answer as something that was not understood."""
-        return f"{self.where}{_WHY}"
-
 
 def stop_of(span: ReadSpan, said: Conversation, turn: int | None) -> Stop | None:
     """Return the stop that a span tells, by its attributes or by its messages; None if it tells none."""
-    stopped = any([exchange.is_broken_off for exchange in said.output]) or stopped_to_call(span.attributes)
-    if not stopped or any([exchange.calls for exchange in said.output]):
-        return None
-    return Stop(f"the span {span.name[:80]!r}", span.start_ns, span.end_ns, turn)
+    why = _why(said, stopped_to_call(span.attributes))
+    return Stop(f"the span {span.name[:80]!r}{why}", span.start_ns, span.end_ns, turn) if why else None
 
 
 def stop_in_records(said: Conversation, turn: int | None) -> Stop | None:
     """Return the stop that log records tell; None if they tell none."""
-    if not any([exchange.is_broken_off for exchange in said.output]) or any([each.calls for each in said.output]):
-        return None
-    return Stop("a log record", said.start_ns, said.end_ns, turn)
+    why = _why(said)
+    return Stop(f"a log record{why}", said.start_ns, said.end_ns, turn) if why else None
+
+
+def _why(said: Conversation, is_stopped: bool = False) -> str:
+    if any([exchange.calls for exchange in said.output]):
+        return ""
+    if said.is_choice:
+        return _CHOICES
+    return _WHY if is_stopped or any([exchange.is_broken_off for exchange in said.output]) else ""
 
 
 def first_without_own_calls(stops: Iterable[Stop], requests: Sequence[CallRecord]) -> Stop | None:
