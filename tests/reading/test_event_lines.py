@@ -343,16 +343,6 @@ def test_lines_name_their_session(held: list[Any], session: str | None) -> None:
         (lists.is_query_and_response, {"response": [{"role": "user"}]}, False),
         (lists.is_sharegpt, {"conversations": [ODD, {"from": "human", "value": "Go."}]}, True),
         (lists.is_sharegpt, {"conversations": [{"from": "human"}]}, False),
-        (lists.is_graph_state, {"values": {"messages": []}}, True),
-        (lists.is_graph_state, {"channel_values": {"messages": [{"role": "user"}]}}, True),
-        (lists.is_graph_state, {"values": {"messages": [ODD]}}, False),
-        (lists.is_graph_state, {"event": "values", "data": {"messages": []}}, True),
-        (lists.is_graph_state, {"event": "odd", "data": {"messages": []}}, False),
-        (lists.is_graph_update, {"node": {"messages": [{"type": "ai"}]}}, True),
-        (lists.is_graph_update, {"node": {"messages": {"lc": 1}}, "other": None}, True),
-        (lists.is_graph_update, {"node": {"messages": [{"type": "odd"}]}}, False),
-        (lists.is_graph_update, {"node": {"messages": [{"type": "ai"}]}, "other": 3}, False),
-        (lists.is_graph_update, {"event": "updates|x", "data": {"node": {"messages": [{"type": "ai"}]}}}, True),
         (results.is_executor_result, {"output": "", "intermediate_steps": []}, True),
         (
             results.is_executor_result,
@@ -634,45 +624,6 @@ def test_pages_of_items_are_read_oldest_first() -> None:
     assert lists.query_logs({"query": [ODD], "response": [ODD]})[0].messages == [ODD, ODD]
     [batch] = lists.batch_logs({"custom_id": "7", "response": {"body": {"choices": [ODD]}}})
     assert (batch.messages, batch.id, batch.about) == ([ODD], "7", {"case_id": "7"})
-
-
-def test_states_and_updates_of_a_graph_have_each_message_once() -> None:
-    first, second = {"type": "human", "id": "1", "content": "Go."}, {"type": "ai", "id": "2", "content": "Gone."}
-
-    def read(*documents: Any) -> tuple[list[Any], str, str | None]:
-        [log] = lists.graph_logs(list(documents))
-        return log.messages, log.nested, log.id
-
-    state = {"values": {"messages": [first]}, "thread_id": "t"}
-    longer = {"values": {"messages": [first, second]}}
-    gone = "messages that a later state of the graph no longer has"
-    assert read(state, longer) == ([first, second], "", "t")
-    assert read({"values": {"messages": [second]}}, {"values": {"messages": [first, first]}})[1] == gone
-    update = {"node": {"messages": [first]}}
-    again = {"node": {"messages": [{**first, "content": "Now."}, second]}}
-    assert read(update, again) == ([{**first, "content": "Now."}, second], "", None)
-    assert read(update, {"node": {"messages": [{"type": "remove", "id": "1"}, second]}}) == ([second], gone, None)
-    assert read(longer, {"event": "metadata"}, {"event": "messages/x"}, ODD) == ([first, second, ODD], "", None)
-
-
-def test_a_graph_that_was_interrupted_has_made_no_open_call() -> None:
-    call = {"type": "ai", "id": "2", "tool_calls": [{"id": "c", "name": "look", "args": {}, "type": "tool_call"}]}
-    approval: dict[str, Any] = {"value": {"action_requests": []}}
-    places: list[Callable[[Any], dict[str, Any]]] = [
-        lambda held: {"__interrupt__": [held]},
-        lambda held: {"values": {"__interrupt__": [held]}},
-        lambda held: {"tasks": [{"interrupts": [held]}]},
-    ]
-    for at in places:
-        messages, note = lists.interrupted(at(approval), [call], "")
-        assert ([short(each)[:2] for each in messages[1:]], note) == ([("refused", "c")], "")
-        assert lists.interrupted(at({"value": "x"}), [call], "") == (
-            [call],
-            "calls that were open when the graph was interrupted",
-        )
-        assert lists.interrupted(at({"value": "x"}), [], "") == ([], "")
-        assert lists.interrupted(at({"value": "x"}), [call], "known") == ([call], "known")
-    assert lists.interrupted({}, [call], "") == ([call], "")
 
 
 def test_events_of_openhands_are_read_message_by_message() -> None:

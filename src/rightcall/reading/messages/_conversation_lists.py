@@ -1,4 +1,4 @@
-"""Conversations in the documents of services and data sets: pages of items, states of a graph, ShareGPT's turns."""
+"""Conversations in the documents of services and data sets: pages of items, batches, ShareGPT's turns."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
-from rightcall.reading.conventions import ASKED_FOR
 from rightcall.values.decoding import decode_json, decode_text
 
-from ._log import Log, called, decoded, listed, plain, refused, returned, said, word
-from ._message_exchange import exchanges_of, has_messages, messages_of
+from ._log import Log, called, decoded, listed, plain, returned, said, word
+from ._message_exchange import has_messages, messages_of
 
 
 def is_run_steps(document: Any) -> bool:
@@ -238,116 +237,3 @@ def glaive_logs(row: dict[str, Any]) -> list[Log]:
 _BEGINNING = 100
 _SPEAKERS = lazy_pattern(r"^[ \t]*(USER|ASSISTANT|FUNCTION RESPONSE): ?", re.M)
 _GLAIVE_CALL = lazy_pattern(r"<functioncall> ?\{\"name\": \"([^\"\n]{1,200})\", ?\"arguments\": ?'?(\{.*\})'?\}", re.S)
-
-
-_STATES = ("values", "channel_values")
-
-
-def is_graph_state(document: Any) -> bool:
-    """Whether a document is a state of a LangGraph: a snapshot, a checkpoint, a thread, an event of a stream."""
-    return _state_messages(document) is not None
-
-
-def _state_messages(document: Any) -> list[Any] | None:
-    held = plain(document)
-    if held.get("event") == "values":
-        held = {"values": held.get("data")}
-    for key in _STATES:
-        messages = plain(held.get(key)).get("messages")
-        if isinstance(messages, list) and (not messages or has_messages(messages)):
-            return messages
-    return None
-
-
-def is_graph_update(document: Any) -> bool:
-    """Whether a document is an update of a LangGraph: what each node adds, by its name."""
-    return bool(_update_messages(document))
-
-
-def _update_messages(document: Any) -> list[Any]:
-    """Return the messages of an update. A hand-written object of objects has none of LangChain's types."""
-    held = plain(document)
-    if word(held.get("event")).partition("|")[0] == "updates":
-        held = plain(held.get("data"))
-    if not held or any([each is not None and not isinstance(each, dict) for each in held.values()]):
-        return []
-    added: list[Any] = []
-    for node in held.values():
-        messages = plain(node).get("messages")
-        added += messages if isinstance(messages, list) else [messages] if isinstance(messages, dict) else []
-    return added if all([_is_of_langchain(each) for each in added]) else []
-
-
-def _is_of_langchain(message: Any) -> bool:
-    held = plain(message)
-    return word(held.get("type")) in ("ai", "human", "tool", "system", "remove", "AIMessageChunk") or "lc" in held
-
-
-def graph_logs(documents: list[Any]) -> list[Log]:
-    """Return the log of a graph: the messages of its longest state, or all that its updates added, each once."""
-    states = [state for document in documents if (state := _state_messages(document)) is not None]
-    updates = [message for document in documents for message in _update_messages(document)]
-    longest = max(states, key=len, default=[])
-    messages = _by_id([*longest, *([] if states else updates)])
-    known = {identity(message) for message in messages}
-    told = [message for each in (*states, updates) for message in each if plain(message).get("type") != "remove"]
-    gone = [message for message in told if identity(message) not in known]
-    unread = [document for document in documents if not _is_of_graph(document)]
-    nested = "messages that a later state of the graph no longer has" if gone else ""
-    stopped = [document for document in documents if _state_messages(document) is longest]
-    messages, nested = interrupted(stopped[0] if stopped else {}, messages, nested)
-    threads = [word(plain(document).get("thread_id")) for document in documents]
-    return [Log([*messages, *unread], id=next(filter(None, threads), None), nested=nested)]
-
-
-def interrupted(document: Mapping[str, Any], messages: list[Any], nested: str) -> tuple[list[Any], str]:
-    """Return the messages of a state, and a note, if the graph was interrupted at it.
-
-    Where it asks a person to approve calls (`HumanInTheLoopMiddleware`), no open call has been made. Any other
-    interruption may come from inside a tool, while other tools were at work.
-    """
-    held = [document.get("__interrupt__"), plain(document.get("values")).get("__interrupt__")]
-    held += [plain(task).get("interrupts") for task in listed(document.get("tasks"))]
-    found = [plain(each) for interrupts in held for each in listed(interrupts)]
-    if not found:
-        return messages, nested
-    said = exchanges_of(messages)
-    answered = {result.call_id for exchange in said for result in exchange.results}
-    waiting = [call.call_id for exchange in said for call in exchange.calls if call.call_id not in answered]
-    if all([isinstance(plain(each.get("value")).get("action_requests"), list) for each in found]):
-        return [*messages, *[refused(call_id, ASKED_FOR) for call_id in waiting]], nested
-    return messages, nested or ("calls that were open when the graph was interrupted" if waiting else "")
-
-
-def _is_of_graph(document: Any) -> bool:
-    held = plain(document)
-    kind = word(held.get("event"))
-    if kind:
-        return kind.partition("|")[0] in (
-            "metadata",
-            "values",
-            "updates",
-            "end",
-            "messages",
-            "debug",
-        ) or kind.startswith("messages/")
-    return _state_messages(held) is not None or bool(_update_messages(held)) or not any(held.values())
-
-
-def _by_id(messages: list[Any]) -> list[Any]:
-    """Return messages once each, as they were last reported, where they were first reported; removals take effect."""
-    found: dict[Any, Any] = {}
-    for number, message in enumerate(messages):
-        key = identity(message) or number
-        if plain(message).get("type") == "remove":
-            found.pop(key, None)
-        else:
-            found[key] = message
-    return list(found.values())
-
-
-def identity(message: Any) -> str:
-    """Return the id of a message; empty if it has none."""
-    held = plain(message)
-    inner = plain(held.get("kwargs"))
-    return word(inner.get("id")) or word(held.get("id"))

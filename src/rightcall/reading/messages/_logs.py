@@ -12,7 +12,7 @@ from rightcall.reading.formats import format_of
 from rightcall.values.decoding import decode_text
 
 from ._acting_text import acts_by_text
-from ._conversation_lists import identity, interrupted
+from ._langgraph import identity, interrupted
 from ._log import Log, unused_in
 from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of
 from ._parts import part_of, writer_of

@@ -54,12 +54,9 @@ from ._conversation_lists import (
     agno_logs,
     batch_logs,
     glaive_logs,
-    graph_logs,
     is_agno_session,
     is_batch_answer,
     is_glaive,
-    is_graph_state,
-    is_graph_update,
     is_item_page,
     is_query_and_response,
     is_run_steps,
@@ -97,6 +94,7 @@ from ._gemini_cli import (
     prompt_logs,
     stream_logs,
 )
+from ._langgraph import graph_logs, is_graph_state, is_graph_update
 from ._log import Log, unused_in
 from ._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
 from ._proxy_logs import is_proxy_row, proxy_logs
