@@ -560,6 +560,30 @@ def test_a_call_that_failed_has_its_error(name: str) -> None:
     assert [(call.name, call.error) for call in made.calls] == [("refund", "no")]
 
 
+def _block(text: str, *audience: str) -> dict[str, Any]:
+    told = {"annotations": {"audience": list(audience), "priority": 0.0}} if audience else {}
+    return {"type": "text", "text": text, **told}
+
+
+@pytest.mark.parametrize(
+    ("blocks", "output"),
+    [
+        ([_block("ok", "assistant"), _block("**ok**", "user")], "ok"),
+        ([_block("ok"), _block("**ok**", "user")], "ok"),
+        ([_block("ok", "user", "assistant")], "ok"),
+        ([_block("ok", "user")], "ok"),
+        ([_block("ok", "assistant"), _block("ok", "assistant")], ["ok", "ok"]),
+        ([_block("ok", "assistant"), {"type": "image", "annotations": {"audience": ["user"]}}], "ok"),
+    ],
+    ids=["one for each", "one for anybody", "one for both", "one for the user alone", "two", "a picture for the user"],
+)
+def test_an_output_is_what_the_model_was_given(blocks: list[Any], output: Any) -> None:
+    answer = {**_RESPONSE, "toolResult": {"status": "success", "value": {"content": blocks, "isError": False}}}
+    [made] = read([{"role": "assistant", "content": [_REQUEST]}, {"role": "user", "content": [answer]}])
+
+    assert [call.output for call in made.calls] == [output]
+
+
 @pytest.mark.parametrize(("status", "has_failed"), [("error", True), ("ok", False)])
 def test_a_span_of_datadog_failed_if_its_status_says_so(status: str, has_failed: bool) -> None:
     [exported], [sent] = SPANS["Datadog, export"]["data"], SPANS["Datadog, SDK"]

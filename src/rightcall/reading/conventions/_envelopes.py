@@ -336,10 +336,20 @@ def _parameter_names(parameters: Any) -> list[str]:
 
 
 def _unblocked(value: Any, is_block: Callable[[Any], bool]) -> Any:
-    if not isinstance(value, list) or not value or not all(is_block(block) for block in value):
+    if not isinstance(value, list):
         return value
-    held = [block["json"] if "json" in block else outcome(block.get("text", block.get("content"))) for block in value]
+    told = [block for block in value if _is_for_model(block)] or value
+    if not told or not all(is_block(block) for block in told):
+        return value
+    held = [block["json"] if "json" in block else outcome(block.get("text", block.get("content"))) for block in told]
     return held[0] if len(held) == 1 else held
+
+
+def _is_for_model(block: Any) -> bool:
+    """Whether a model is given a block: by the annotations of MCP it may be for the user alone."""
+    annotations = block.get("annotations") if isinstance(block, dict) else None
+    audience = annotations.get("audience") if isinstance(annotations, dict) else None
+    return not isinstance(audience, list) or not audience or "assistant" in audience
 
 
 _TEXT_BLOCKS = ("text", "input_text", "output_text")  # the latter two in OpenAI's Responses
