@@ -138,7 +138,7 @@ def test_a_rule_against_a_tool_that_no_agent_has_passes_with_a_note(shop: Path) 
 
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == (
-        "note: no trace has a tool `Search`, which `never` names; did you mean `search`?"
+        "note: no trace shows a tool `Search`, which `never` names; did you mean `search`?"
     )
 
 

@@ -55,7 +55,7 @@ def test_a_rule_against_a_tool_that_no_trace_has_passes_with_a_note(folder: Path
     done = rightcall("score", "langgraph-openinference.json", "--expect", expected, cwd=folder)
     written = rightcall("score", "langgraph-openinference.json", "--expect", expected, "--format", "json", cwd=folder)
 
-    note = "note: no trace has a tool `Charge_Card`, which `never` names; did you mean `charge_card`?"
+    note = "note: no trace shows a tool `Charge_Card`, which `never` names; did you mean `charge_card`?"
     assert done.returncode == 0
     assert done.stdout.splitlines()[0] == note
     assert json.loads(written.stdout)["notes"] == [note]

@@ -444,3 +444,10 @@ def test_live_spans_and_messages_together_say_what_was_not_understood() -> None:
     trajectory = read_spans([], messages=[ASKED, {"role": "assistant", "tool_calls": [{"fn": "x"}]}])
 
     assert not trajectory.calls_recorded
+
+
+def test_what_was_not_understood_is_the_one_thing_that_is_said_of_missing_calls() -> None:
+    [trajectory] = read(request(span(1, {"acme.tool.name": "look"}, name="work")))
+
+    assert trajectory.metadata["tool_data"] == "none"
+    assert [note.partition(":")[0] for note in trajectory.warnings] == ["calls that were not understood"]

@@ -18,7 +18,7 @@ def notes(folder: Path, cases: str, *made: str) -> list[str]:
 def test_a_forbidden_tool_that_no_trace_has_is_noted_with_the_nearest_name(tmp_path: Path) -> None:
     found = notes(tmp_path, "- {id: a, expect: {never: [Search_KB]}}", "search_kb", "pay")
 
-    assert found == ["note: no trace has a tool `Search_KB`, which `never` names; did you mean `search_kb`?"]
+    assert found == ["note: no trace shows a tool `Search_KB`, which `never` names; did you mean `search_kb`?"]
 
 
 def test_a_count_that_holds_without_calls_is_noted_and_no_other(tmp_path: Path) -> None:
@@ -45,10 +45,14 @@ def test_a_tool_that_is_mocked_or_expected_in_another_case_is_known(tmp_path: Pa
 def test_of_many_unknown_names_ten_are_told_and_the_others_counted(tmp_path: Path) -> None:
     names = ", ".join([f"tool_{number}" for number in range(13)])
 
-    found = notes(tmp_path, f"- {{id: a, expect: {{never: [{names}]}}}}")
+    found = notes(tmp_path, f"- {{id: a, expect: {{never: [{names}]}}}}", "search")
 
     assert len(found) == 11
-    assert found[-1] == "note: no trace has 3 more tools that such rules name"
+    assert found[-1] == "note: no trace shows 3 more tools that such rules name"
+
+
+def test_where_no_call_was_seen_nothing_is_known_about_the_names_of_tools(tmp_path: Path) -> None:
+    assert notes(tmp_path, "- {id: a, expect: {never: [pay]}, mocks: {refund: {returns: 1}}}") == []
 
 
 def test_a_tool_that_is_left_out_and_that_no_trace_has_is_noted_once(tmp_path: Path) -> None:
@@ -58,7 +62,7 @@ def test_a_tool_that_is_left_out_and_that_no_trace_has_is_noted_once(tmp_path: P
 
     found = notes(tmp_path, cases, "pay", "logger", "think")
 
-    assert found == ["note: no trace has a tool `loger`, which `ignore_tools` names; did you mean `logger`?"]
+    assert found == ["note: no trace shows a tool `loger`, which `ignore_tools` names; did you mean `logger`?"]
 
 
 def test_a_step_that_may_be_left_out_is_noted_where_a_similar_tool_was_called(tmp_path: Path) -> None:
@@ -68,7 +72,7 @@ def test_a_step_that_may_be_left_out_is_noted_where_a_similar_tool_was_called(tm
         tmp_path, f"- {{id: a, expect: {{calls: {steps}}}}}", "login", "receipt", "push", "pull_request", "test"
     )
 
-    assert found == ["note: no trace has a tool `receit`, which `calls` names; did you mean `receipt`?"]
+    assert found == ["note: no trace shows a tool `receit`, which `calls` names; did you mean `receipt`?"]
 
 
 def test_a_step_that_may_be_left_out_and_that_another_rule_names_is_noted(tmp_path: Path) -> None:
@@ -77,7 +81,7 @@ def test_a_step_that_may_be_left_out_and_that_another_rule_names_is_noted(tmp_pa
     for cases in (f"{{{optional}, {never}}}", f"{{{never}, {optional}}}"):
         found = notes(tmp_path, f"- {{id: a, expect: {cases}}}", "pay")
 
-        assert found == ["note: no trace has a tool `wipe`, which `never` names"]
+        assert found == ["note: no trace shows a tool `wipe`, which `never` names"]
 
 
 def test_an_alternative_that_no_trace_took_is_not_noted(tmp_path: Path) -> None:
@@ -94,7 +98,7 @@ def test_a_hint_never_names_a_tool_that_the_eval_set_expects(tmp_path: Path) -> 
 def test_a_call_that_may_be_made_is_noted_where_no_trace_has_its_tool(tmp_path: Path) -> None:
     found = notes(tmp_path, "- {id: a, expect: {calls: {expected: [pay, refnd], match: subset}}}", "pay", "refund")
 
-    assert found == ["note: no trace has a tool `refnd`, which `calls` names; did you mean `refund`?"]
+    assert found == ["note: no trace shows a tool `refnd`, which `calls` names; did you mean `refund`?"]
 
 
 def test_a_name_with_a_star_is_noted_if_no_tool_fits_it(tmp_path: Path) -> None:

@@ -150,7 +150,7 @@ class ToolNames:
 
     `never: [delete_usr]` passes because no tool has this name. The verdict cannot show the typing error, so the report
     has a note. A step that may be left out, such as `optional: receipt`, is fine without one: it is noted only where a
-    tool with a similar name was called.
+    tool with a similar name was called. Where no trace shows a call, nothing says how tools are called: no note.
     """
 
     def __init__(self, cases: Iterable[Case] = ()) -> None:
@@ -159,6 +159,7 @@ class ToolNames:
         self._optional: set[str] = set()
         self._known: set[str] = set()
         self._expected: set[str] = set()
+        self._has_calls = False
         cases = list(cases)
         missed = [(check, check.evaluator.tools_to_miss(check.criteria)) for case in cases for check in case.checks]
         for check, names in missed:
@@ -180,20 +181,24 @@ class ToolNames:
         return tuple(sorted(set(names))) if self.ruled_out else ()
 
     def add(self, seen: Iterable[str]) -> None:
-        """Add names of tools that exist."""
-        self._known.update(seen)
+        """Add names of tools that a trajectory shows."""
+        names = set(seen)
+        self._known |= names
+        self._has_calls = self._has_calls or bool(names)
 
     def notes(self) -> Iterator[str]:
         """Yield a sentence for each name in a rule that no tool has, up to ten."""
         known = sorted([name for name in self._known if "*" not in name])
         # What the eval set expects elsewhere is spelt as it is meant, so this name means another tool.
         others = [name for name in known if name not in self._expected]
-        unknown = [name for name in self.ruled_out if name not in self._known and not _fits_any(name, known)]
+        ruled_out = self.ruled_out if self._has_calls else ()
+        unknown = [name for name in ruled_out if name not in self._known and not _fits_any(name, known)]
         told = [name for name in unknown if name not in self._optional or _suggestion(name, others)]
         for name in told[:_MOST_NOTES]:
-            yield f"note: no trace has a tool `{name}`, which `{self.ruled_out[name]}` names{_suggestion(name, others)}"
+            rule, hint = self.ruled_out[name], _suggestion(name, others)
+            yield f"note: no trace shows a tool `{name}`, which `{rule}` names{hint}"
         if len(told) > _MOST_NOTES:
-            yield f"note: no trace has {len(told) - _MOST_NOTES:,} more tools that such rules name"
+            yield f"note: no trace shows {len(told) - _MOST_NOTES:,} more tools that such rules name"
 
     def _expect(self, check: Check, missed: Sequence[str]) -> None:
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.

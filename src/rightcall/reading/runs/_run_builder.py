@@ -245,25 +245,30 @@ class RunBuilder:
         if has_records or self._tools_are_seen:
             return "messages" if has_unseen and not has_records else "spans"
         if self._requests.is_doubtful:
-            self._warnings.add("tool data", _DOUBTFUL)
+            self._warn_of_gap(_DOUBTFUL)
             return "none"
         if has_unseen or self._requests.saw_messages:
             return "messages"
-        self._warnings.add("tool data", NO_TOOL_DATA)
+        self._warn_of_gap(NO_TOOL_DATA)
         return "none"
 
     def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[ReadSpan]) -> bool:
         """Whether each turn, and each answer of a model, would show its calls, by tool spans or by messages."""
         if tool_data == "messages" and self._requests.is_unanswered:
-            self._warnings.add("tool data", _UNANSWERED)
+            self._warn_of_gap(_UNANSWERED)
             return False
         if turns.count == 1 or self._tools_are_seen:
             return True
         shown = {turns.of(span) for span in spans} if tool_data == "spans" else set()
         silent = [turn for turn in range(turns.count) if turn not in shown | self._requests.heard]
         if silent:
-            self._warnings.add("tool data", f"turn {silent[0] + 1}: neither tool spans nor messages were recorded")
+            self._warn_of_gap(f"turn {silent[0] + 1}: neither tool spans nor messages were recorded")
         return not silent
+
+    def _warn_of_gap(self, text: str) -> None:
+        """Warn that calls were not recorded, unless there are some that were not understood: that says more."""
+        if not self._not_understood.first:
+            self._warnings.add("tool data", text)
 
     def _warn(self, calls: list[CallRecord]) -> None:
         missing: dict[str, int] = {}
