@@ -82,9 +82,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     messages_text: int = 0
     """Characters of messages of users and models that are kept of one run, to be looked at; none unless asked for."""
 
-    about_runs: bool = True
-    """Whether what a run was given, returned and took is read as well, and not its calls alone."""
-
     message_text: int = 8_000
     """Characters of one message that is kept. What is longer is cut."""
 
@@ -96,8 +93,6 @@ DEFAULT_LIMITS = Limits()
 # Enough for some hundred messages of models; a page shows them beside the calls.
 KEEPING_MESSAGES = Limits(messages_text=256 * 1024)
 """The limits for what is read to be kept as a run."""
-CALLS_ALONE = Limits(about_runs=False)
-"""The limits for what is read where nothing but calls is asked for."""
 
 
 class Budget:

@@ -10,7 +10,6 @@ from tests.reading.traces import call, request, span
 from tests.walls import for_each
 
 from rightcall import read, read_messages
-from rightcall.limits import Limits
 from rightcall.reading.messages import Log
 from rightcall.reading.runs._run_builder import RunBuilder, _conventions_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span
@@ -134,7 +133,7 @@ def test_a_call_that_only_messages_show_names_the_call_around_it() -> None:
 
 
 def test_turns_that_were_given_one_by_one_have_their_calls() -> None:
-    builder = RunBuilder(Limits(), ())
+    builder = RunBuilder()
     for turn in range(2):
         for number in range(turn + 1):
             attributes = {**TOOL, "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "ok"}

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.errors import InputError, UnknownNameError, nearest, shown
-from rightcall.limits import CALLS_ALONE, DEFAULT_LIMITS, KEEPING_MESSAGES, Limits
+from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES, Limits
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
 
@@ -22,6 +22,7 @@ from .runs._input_output import GivenLog
 from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
 from .runs._simple_runs import simple_runs
+from .runs._told import Kept
 from .sources._document_reader import DocumentReader, is_large, opened
 from .sources._run_collector import RunCollector, checked_messages
 from .spans._span import CASE, LogRecord, Span
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 METADATA = (CASE,)
 """Attributes of spans that are copied to a trajectory's metadata by default."""
+_KEPT = Kept(METADATA)
 
 Source = str | os.PathLike[str] | bytes | IO[bytes] | Mapping[str, Any] | Sequence[Any]
 
@@ -64,7 +66,7 @@ def read(
         UnknownNameError: `input_format` or `grouping` is unknown.
         MissingExtraError: the format needs a package that is not installed.
     """
-    return _trajectories(source, input_format, grouping, max_size, metadata_attributes, limits, Warnings())
+    return _trajectories(source, input_format, grouping, max_size, Kept(metadata_attributes), limits, Warnings())
 
 
 def _trajectories(
@@ -72,7 +74,7 @@ def _trajectories(
     input_format: str | None,
     grouping: Grouping,
     max_size: int | None,
-    metadata_attributes: tuple[str, ...],
+    kept: Kept,
     limits: Limits,
     warnings: Warnings,
 ) -> Iterator[Trajectory]:
@@ -81,12 +83,12 @@ def _trajectories(
     if max_size is None and input_format in (None, "otlp") and is_large(source):
         from .sources._large_file import large_file
 
-        large = large_file(source, grouping, metadata_attributes, limits)
+        large = large_file(source, grouping, kept, limits)
         if large is not None:
             if warnings.recognised is not None:
                 warnings.recognised.formats.setdefault("otlp")
             return large.trajectories()
-    gathered = RunCollector(grouping, metadata_attributes, limits)
+    gathered = RunCollector(grouping, kept, limits)
     name = _gather(source, gathered, warnings, input_format, max_size, limits)
     return gathered.trajectories(name, warnings)
 
@@ -120,7 +122,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             self.input_format,
             self.grouping,
             self.max_size,
-            self.metadata_attributes,
+            self._kept,
             self._limits,
             Warnings(recognised),
         )
@@ -131,13 +133,15 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             return None
         from .sources._large_file import large_file
 
-        return large_file(path, self.grouping, self.metadata_attributes, self._limits, parts=parts, each=each)
+        return large_file(path, self.grouping, self._kept, self._limits, parts=parts, each=each)
 
     @property
     def _limits(self) -> Limits:
-        if self.keeps_messages:
-            return KEEPING_MESSAGES
-        return CALLS_ALONE if self.calls_alone else DEFAULT_LIMITS
+        return KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
+
+    @property
+    def _kept(self) -> Kept:
+        return Kept(self.metadata_attributes, about_runs=self.keeps_messages or not self.calls_alone)
 
 
 def read_spans(
@@ -158,24 +162,22 @@ def read_spans(
     if isinstance(spans, (str, bytes)) or not isinstance(spans, Iterable):
         raise InputError(f"spans are a list of spans, not {shown(spans)}")
     if messages is None:
-        return _read_alone(spans, metadata_attributes, limits)
-    run = RunBuilder(limits, metadata_attributes)
+        return _read_alone(spans, Kept(metadata_attributes), limits)
+    run = RunBuilder(limits, Kept(metadata_attributes))
     _add_spans(run, spans, limits)
     run.log = _checked_log(messages, limits)
     return run.trajectory()
 
 
-def _read_alone(
-    spans: Iterable[Any], keep: tuple[str, ...], limits: Limits, tools_are_seen: bool = False
-) -> Trajectory:
+def _read_alone(spans: Iterable[Any], kept: Kept, limits: Limits, tools_are_seen: bool = False) -> Trajectory:
     """Read spans that nothing else was recorded beside: those of the SDK that are all calls without the builder."""
     given = list(spans)
     if all([formats.is_live_span(span) for span in given]):
         given = [formats.live_span(span) for span in given]
-        simple = simple_runs(limits, keep).trajectory_of(given)
+        simple = simple_runs(limits, kept).trajectory_of(given)
         if simple is not None:
             return simple
-    run = RunBuilder(limits, keep, tools_are_seen)
+    run = RunBuilder(limits, kept, tools_are_seen)
     _add_spans(run, given, limits)
     return run.trajectory()
 
@@ -215,15 +217,15 @@ def read_turns(
         InputError: an item is not a span, or messages or documents are of an unknown format.
     """
     if len(turns) == 1 and not (is_conversation or turns[0].messages is not None or turns[0].documents):
-        return _read_alone(turns[0].spans, METADATA, limits, tools_are_seen)
-    run = RunBuilder(limits, METADATA, tools_are_seen)
+        return _read_alone(turns[0].spans, _KEPT, limits, tools_are_seen)
+    run = RunBuilder(limits, _KEPT, tools_are_seen)
     warnings = Warnings()
     for number, turn in enumerate(turns):
         place, asked = number if is_conversation else None, given_in(turn.asked)
         _add_spans(run, turn.spans, limits)
         logs = [] if turn.messages is None else [_checked_log(turn.messages, limits)]
         if turn.documents:
-            gathered = RunCollector("file", METADATA, limits)
+            gathered = RunCollector("file", _KEPT, limits)
             name = _gather(list(turn.documents), gathered, warnings, None, None, limits)
             spans, records, others = gathered.everything(name, warnings)
             run.spans += spans

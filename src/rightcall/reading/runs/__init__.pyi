@@ -15,3 +15,4 @@ from ._run_builder import RunBuilder as RunBuilder
 from ._simple_runs import SimpleRun as SimpleRun, simple_runs as simple_runs
 from ._span_calls import read_span as read_span
 from ._span_tree import ReadSpan as ReadSpan, once_each as once_each
+from ._told import Kept as Kept

@@ -20,12 +20,13 @@ from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._stops import first_in_other_turn, stop_in_log
-from ._told import told_of
+from ._told import Kept, told_of
 from ._turns import Turns, turns_in
 from ._usage import usage_of
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _NOTHING: frozenset[str] = frozenset()
+_KEPT = Kept()
 _PARENT = frozenset({"parent_id"})
 _INTERNAL = frozenset({"internal"})
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
@@ -47,9 +48,7 @@ _DOUBTFUL = (
 class RunBuilder:
     """Collects everything recorded about one run, and builds the trajectory."""
 
-    def __init__(
-        self, limits: Limits = DEFAULT_LIMITS, keep: tuple[str, ...] = (), tools_are_seen: bool = False
-    ) -> None:
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, kept: Kept = _KEPT, tools_are_seen: bool = False) -> None:
         self.spans: list[ReadSpan] = []
         self.logs: list[LogRecord] = []
         self.log = Log()
@@ -61,7 +60,7 @@ class RunBuilder:
         """The conventions of spans and formats of messages by which calls were read; known once they were."""
         self._turns: list[list[ReadSpan]] = []
         self._limits = limits
-        self._keep = keep
+        self._kept = kept
         self._tools_are_seen = tools_are_seen
         """Whether tools are traced, so that no tool span means no call."""
         self._warnings = Warnings()
@@ -74,7 +73,7 @@ class RunBuilder:
         """Build the trajectory of the run."""
         spans = once_each(self.spans)
         self._not_understood.note(self.beside)
-        metadata = told_of(self.log, spans, self._keep)
+        metadata = told_of(self.log, spans, self._kept.attributes)
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
@@ -111,13 +110,13 @@ class RunBuilder:
             turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 and are_turns_known else (),
             calls_recorded=is_recorded and not self._not_understood.first,
             withheld=tuple([withheld_call(record) for record in withheld]),
-            usage=usage_of(spans, roles) if self._limits.about_runs else None,
+            usage=usage_of(spans, roles) if self._kept.about_runs else None,
             messages=self._said(spans, roles, tree, turns, conversations, calls) if self._limits.messages_text else (),
         )
 
     def add(self, span: Span) -> None:
         """Add a span."""
-        self.spans.append(read_span(span, self._limits, self._keep))
+        self.spans.append(read_span(span, self._limits, self._kept.attributes))
 
     def end_turn(self) -> None:
         """End a turn: all spans added since the last one ended belong to it."""
@@ -195,7 +194,7 @@ class RunBuilder:
         conversations: Conversations,
     ) -> list[tuple[Any, Any]]:
         """Return the question and the answer of each turn."""
-        if not self._limits.about_runs:
+        if not self._kept.about_runs:
             return [(None, None)]
         said = self._all_logs()
         if not spans and len(said) == 1:

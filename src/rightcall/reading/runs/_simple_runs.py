@@ -49,7 +49,7 @@ from ._own_calls import is_named_like_own
 from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, first_text, read_error, read_span, take_args, take_output
 from ._span_tree import ReadSpan, Tree
 from ._tokens import COUNTS
-from ._told import told_keys, told_of
+from ._told import Kept, told_keys, told_of
 from ._turns import Turns, turns_in
 from ._usage import usage_beside
 
@@ -91,20 +91,20 @@ class _Plans(msgspec.Struct, gc=False):
 class SimpleRun:
     """A run with its trajectory, and what tells it from other runs."""
 
-    __slots__ = ("_keep", "_limits", "begin", "conventions", "count", "end", "line", "root", "trace_id", "trajectory")
+    __slots__ = ("_kept", "_limits", "begin", "conventions", "count", "end", "line", "root", "trace_id", "trajectory")
 
     def __init__(
         self,
         request: OtlpRequest,
         limits: Limits,
-        keep: tuple[str, ...],
+        kept: Kept,
         spans: list[ReadSpan],
         trajectory: Trajectory,
         times: tuple[int, int],
         conventions: Iterable[str],
     ) -> None:
         root = next(span for span in spans if span.parent_id is None)
-        self.line, self._limits, self._keep, self.trajectory = request.line, limits, keep, trajectory
+        self.line, self._limits, self._kept, self.trajectory = request.line, limits, kept, trajectory
         self.trace_id = root.trace_id
         self.root = (root.name, root.scope)
         """The name and scope of the topmost span."""
@@ -115,16 +115,16 @@ class SimpleRun:
 
     def spans(self) -> list[ReadSpan]:
         """Read the spans of the line one by one, as those of any run."""
-        request = decode_request(self.line)
-        return [read_span(span, self._limits, self._keep) for span in request.spans()] if request else []
+        spans = request.spans() if (request := decode_request(self.line)) else ()
+        return [read_span(span, self._limits, self._kept.attributes) for span in spans]
 
 
 class SimpleRuns:
     """Reads the simple runs of a source."""
 
-    def __init__(self, limits: Limits, keep: tuple[str, ...]) -> None:
-        self._limits, self._keep = limits, keep
-        self._told = told_keys(keep)
+    def __init__(self, limits: Limits, kept: Kept) -> None:
+        self._limits, self._kept = limits, kept
+        self._told = told_keys(kept.attributes)
         self._plans: dict[Shape, _Plans] = {}
         self._decoded: dict[Shape, _Plans] = {}
         """The same for spans whose attributes are decoded: their deciding values are not bytes."""
@@ -242,10 +242,10 @@ class SimpleRuns:
         made = self._calls(calls, scope, tree) if turns.count == 1 and turns.is_known else None
         if made is None:
             return None
-        metadata = told_of(_NO_LOG, spans, self._keep) if tells else {}
+        metadata = told_of(_NO_LOG, spans, self._kept.attributes) if tells else {}
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
-        speaks = self._limits.about_runs and (tells or "model" in roles.values())
+        speaks = self._kept.about_runs and (tells or "model" in roles.values())
         asked, answered = asked_and_answered(spans, roles, tree) if speaks else (None, None)
         begin = min([span.start_time_unix_nano or 0 for span, _ in request.held])
         end = max([span.end_time_unix_nano or 0 for span, _ in request.held])
@@ -255,17 +255,17 @@ class SimpleRuns:
             output=answered,
             trace_id=spans[0].trace_id,
             metadata=metadata,
-            usage=usage_beside(spans, roles, made, end - begin) if self._limits.about_runs else None,
+            usage=usage_beside(spans, roles, made, end - begin) if self._kept.about_runs else None,
         )
         conventions = [plan.shape.convention.name for _, _, plan, _ in calls]
-        return SimpleRun(request, self._limits, self._keep, spans, trajectory, (begin, end), conventions)
+        return SimpleRun(request, self._limits, self._kept, spans, trajectory, (begin, end), conventions)
 
     def _read_others(self, others: list[tuple[OtlpSpan, str, Shape]]) -> list[ReadSpan] | None:
         """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
         found = []
         for span, scope, shape in others:
             attributes = RawAttributes(shape, shape.places, span.attributes)
-            read = read_span(finished(span, scope, attributes), self._limits, self._keep)
+            read = read_span(finished(span, scope, attributes), self._limits, self._kept.attributes)
             says_more = message_attributes(attributes) or (read.kind == "model" and not KEYS.isdisjoint(shape.places))
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
                 return None
@@ -334,9 +334,9 @@ class SimpleRuns:
 
 
 @lru_cache(maxsize=8)
-def simple_runs(limits: Limits, keep: tuple[str, ...]) -> SimpleRuns:
-    """Return the reader of simple runs with these limits and attributes to keep, which remembers what it learnt."""
-    return SimpleRuns(limits, keep)
+def simple_runs(limits: Limits, kept: Kept) -> SimpleRuns:
+    """Return the reader of simple runs that has these limits and keeps this, and remembers what it learnt."""
+    return SimpleRuns(limits, kept)
 
 
 _Call = tuple[OtlpSpan, Shape, _CallPlan, str | None]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from rightcall.reading.messages import Log
 from rightcall.reading.spans import CASE, CASES, REPEAT, REPEATS, SCORES, TOLD, topmost
 
@@ -17,6 +19,15 @@ _MOST_MESSAGES = 1_000
 _DEEPEST = 4
 _MOST_VALUES = 200
 _LONGEST = 1_000
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What is kept of a run beside its calls."""
+
+    attributes: tuple[str, ...] = ()
+    """Attributes of spans, and keys of logs, that are kept in the metadata."""
+    about_runs: bool = True
+    """Whether what a run was given, returned and took is read; where nothing asks for it, that takes time."""
 
 
 def told_keys(keys: tuple[str, ...]) -> frozenset[str]:

@@ -15,7 +15,7 @@ from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.formats import OtlpRequest
-from rightcall.reading.runs import Grouping, Run, SimpleRun, Warnings, keys_of, roots_of
+from rightcall.reading.runs import Grouping, Kept, Run, SimpleRun, Warnings, keys_of, roots_of
 from rightcall.reading.spans import OtherDocument, span_id
 from rightcall.values.trajectory import Trajectory
 
@@ -208,7 +208,7 @@ class LargeFile(msgspec.Struct, frozen=True):
     path: str
     blocks: tuple[FileBlock, ...]
     grouping: Grouping = "auto"
-    keep: tuple[str, ...] = ()
+    kept: Kept = Kept()
     limits: Limits = DEFAULT_LIMITS
 
     def trajectories(self) -> Iterator[Trajectory]:
@@ -224,7 +224,7 @@ class LargeFile(msgspec.Struct, frozen=True):
 def large_file(
     source: Any,
     grouping: Grouping,
-    keep: tuple[str, ...],
+    kept: Kept,
     limits: Limits = DEFAULT_LIMITS,
     *,
     parts: int = 1,
@@ -251,7 +251,7 @@ def large_file(
         return None  # the ordinary reader reports the line that is too long, with its number
     except OSError as problem:
         raise InputError(f"{path}: {problem.strerror or problem}") from None
-    return LargeFile(path, blocks, grouping, keep, limits)
+    return LargeFile(path, blocks, grouping, kept, limits)
 
 
 def _survey(path: str, marks: tuple[bytes, ...], longest_line: int, place: tuple[int, int]) -> list[Piece]:
@@ -279,7 +279,7 @@ class BlockReader:
             self.left = [LeftLine(start, len(line), number) for start, number, line in self._lines()]
             return iter(())
         # A block is held whole, so this budget is never spent.
-        collector = RunCollector(file.grouping, file.keep, file.limits, held_bytes=block.end)
+        collector = RunCollector(file.grouping, file.kept, file.limits, held_bytes=block.end)
         lines = self._collect(collector)
         collector.warn_of_loose(file.path, self.warnings)
         whole = collector.part_with(block.whole)
@@ -315,7 +315,7 @@ class SplitRuns:
 
     def __init__(self, file: LargeFile) -> None:
         self._file = file
-        self._collector = RunCollector(file.grouping, file.keep, file.limits)
+        self._collector = RunCollector(file.grouping, file.kept, file.limits)
         self._warnings = Warnings()
         self._documents = DocumentReader(file.path, file.limits, self._warnings, self._collector.budget)
         self._ended: set[str] = set()

@@ -17,6 +17,7 @@ from rightcall.reading.messages import Log, has_messages
 from rightcall.reading.runs import (
     GROUPINGS,
     Grouping,
+    Kept,
     ReadSpan,
     Run,
     RunBuilder,
@@ -49,17 +50,15 @@ _OWN_LOGS = (
 class RunCollector:
     """Collects the items of a source into runs. Spans beyond the budget wait in temporary files."""
 
-    def __init__(
-        self, grouping: Grouping, keep: tuple[str, ...], limits: Limits, held_bytes: int = _HELD_BYTES
-    ) -> None:
+    def __init__(self, grouping: Grouping, kept: Kept, limits: Limits, held_bytes: int = _HELD_BYTES) -> None:
         # A run that is a whole file has to be held whole.
         self.budget = Budget(_NO_LIMIT if grouping == "file" else held_bytes)
         self._grouping = grouping
         self._traces = Traces(grouping)
         self.run_filter = RunFilter()
         self._spill = Spill()
-        self._keep, self._limits = keep, limits
-        self._simple_runs = simple_runs(limits, keep)
+        self._kept, self._limits = kept, limits
+        self._simple_runs = simple_runs(limits, kept)
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
         self._beside = ""
@@ -75,7 +74,7 @@ class RunCollector:
             elif isinstance(item, Span):
                 if groups_of(item):
                     self._traces.unite(item)
-                self._traces.add(read_span(item, self._limits, self._keep))
+                self._traces.add(read_span(item, self._limits, self._kept.attributes))
             else:
                 self._add_other(item)
 
@@ -153,7 +152,7 @@ class RunCollector:
             if isinstance(held, SimpleRun) and not self._logs and not self._beside:
                 yield _finished(held, warnings)
                 continue
-            run = RunBuilder(self._limits, self._keep)
+            run = RunBuilder(self._limits, self._kept)
             run.spans = spans_of(held)
             run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
@@ -195,7 +194,7 @@ class RunCollector:
             for span in in_memory.pop(part, ()):
                 self._sort(span, runs, scattered, several)
             for packed in put_aside:
-                self._sort(read_span(packed, self._limits, self._keep), runs, scattered, several)
+                self._sort(read_span(packed, self._limits, self._kept.attributes), runs, scattered, several)
             yield self.counted([once_each(run) for run in runs.values()])
         yield [*self.counted([once_each(run) for run in scattered.values()]), *self.run_filter.late()]
 
@@ -207,7 +206,7 @@ class RunCollector:
 
     def _of_messages(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
         for log in self._messages(name, warnings):
-            run = RunBuilder(self._limits, self._keep)
+            run = RunBuilder(self._limits, self._kept)
             run.log = log
             if warnings.recognised is not None:
                 warnings.recognised.formats.setdefault(log.format or MESSAGES)
@@ -273,7 +272,7 @@ class UnorderedSpans:
     def __init__(
         self, spans: Iterable[Span], grouping: Grouping, keep: tuple[str, ...], limits: Limits = DEFAULT_LIMITS
     ) -> None:
-        self._keep, self._limits = keep, limits
+        self._kept, self._limits = Kept(keep), limits
         self._troubles: dict[str, set[str]] = {}
         self._traces = Traces(grouping)
         self._sorts = grouping == "auto"
@@ -287,7 +286,7 @@ class UnorderedSpans:
             self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(UNREADABLE)))
         if groups_of(span):
             self._traces.unite(span)
-        return read_span(span, self._limits, self._keep)
+        return read_span(span, self._limits, self._kept.attributes)
 
     def begun(self) -> Beginnings:
         """The roots of the runs that show an agent or a model at work."""
@@ -305,7 +304,7 @@ class UnorderedSpans:
         runs.reverse()
         while runs:
             spans = spans_of(runs.pop())
-            run = RunBuilder(self._limits, self._keep)
+            run = RunBuilder(self._limits, self._kept)
             run.spans = spans
             traces = {span.trace_id for span in spans} if self._troubles else ()
             troubles = {text for trace in traces for text in self._troubles.get(trace, ())}
