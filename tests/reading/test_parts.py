@@ -329,6 +329,21 @@ def test_a_step_of_smolagents_has_calls_and_the_result_of_one(
 
 
 @for_each(
+    ("step", "is_known"),
+    [
+        ({"step_number": 1, "observations": ""}, True),
+        ({"step_number": 1, "model_output_message": None}, True),
+        ({"step_number": 1, "code_action": None, "action_output": None}, False),
+        ({"observations": "", "code_action": None, "action_output": None}, True),
+        ({"observations": "", "code_action": None}, False),
+        ({"model_output_message": {}, "model_input_messages": [], "plan": "x", "timing": {}}, False),
+    ],
+)
+def test_a_step_is_known_by_its_fields_also_if_some_are_lost(step: dict[str, Any], is_known: bool) -> None:
+    assert is_step(step) is is_known
+
+
+@for_each(
     ("step", "name", "is_in_code"),
     [
         ({"code_action": "x = 1"}, "look", True),

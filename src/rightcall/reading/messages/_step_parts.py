@@ -16,9 +16,19 @@ IN_CODE = "smolagents, code"
 """The format of a call that runs code of the model, in which tools are called that no step lists."""
 
 
+_FIELDS = frozenset(
+    ["step_number", "model_output_message", "code_action", "observations", "observations_images", "action_output"]
+)
+_FEWEST = 3
+_WITHOUT_ANSWER = "AgentGenerationError"
+"""The error of a step whose model gave no answer."""
+
+
 def is_step(message: Mapping[str, Any]) -> bool:
-    """Whether an object is a step of smolagents."""
-    return "step_number" in message and ("observations" in message or "model_output_message" in message)
+    """Whether an object is a step of smolagents, also if it lost some of its fields."""
+    if "step_number" in message and ("observations" in message or "model_output_message" in message):
+        return True
+    return "observations" in message and len(_FIELDS & message.keys()) >= _FEWEST
 
 
 def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecord]]:
@@ -45,9 +55,11 @@ def unknown_step(step: Mapping[str, Any], count: int) -> str:
     if step.get("observations"):
         return "a step without a call, in which something was observed"
     # A step and the message in it always have a list of calls, or null. Of a step that raised, the message has them.
+    error = step.get("error")
+    is_answered = isinstance(output, dict) or (isinstance(error, dict) and error.get("type") == _WITHOUT_ANSWER)
     holders = [step, output] if isinstance(output, dict) and step.get("tool_calls") is None else [step]
-    is_lost = "model_output_message" not in step or not all(["tool_calls" in holder for holder in holders])
-    is_done = bool(step.get("error")) or step.get("action_output") is not None
+    is_lost = not is_answered or not all(["tool_calls" in holder for holder in holders])
+    is_done = bool(error) or step.get("action_output") is not None
     return "a step without its calls, in which something was done" if is_lost and is_done else ""
 
 
