@@ -121,3 +121,17 @@ def test_what_a_server_adds_to_a_span_does_not_hide_which_instrumentation_made_i
 @PLACES
 def test_two_spans_of_one_instrumentation_stay_two_calls_in_a_servers_export(place: dict[str, Any]) -> None:
     assert len(trajectory(by_phoenix(1, {"a": 1}), by_phoenix(2, {"a": 1}, **place)).calls) == 2
+
+
+def by_mcp(number: int, **more: Any) -> dict[str, Any]:
+    attributes = {"mcp.method.name": "tools/call", "gen_ai.tool.name": "t", "gen_ai.operation.name": "execute_tool"}
+    return span(number, attributes, name="tools/call t", **more)
+
+
+@pytest.mark.parametrize("lost", [(), (3,), (2, 3)], ids=["nothing", "of the server", "of both"])
+def test_the_span_of_a_server_that_lost_its_place_may_be_of_the_call_that_is_running(lost: tuple[int, ...]) -> None:
+    parents = {number: {} if number in lost else {"parent": number - 1} for number in (2, 3)}
+    client = by_mcp(2, endTimeUnixNano="9000", **parents[2])
+    made = trajectory(span(1, {}, name="run", endTimeUnixNano="9900"), client, by_mcp(3, **parents[3]))
+
+    assert (made.names, made.calls_recorded) == (("t",), not lost)

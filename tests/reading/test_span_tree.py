@@ -98,6 +98,27 @@ def test_an_agent_that_never_ended_is_inside_no_call() -> None:
     assert made_inside(found) == {"research": None, "lookup": None}
 
 
+@pytest.mark.parametrize(
+    ("times", "is_known"),
+    [({"endTimeUnixNano": ""}, False), (until(12), False), (until(8), True), ({"startTimeUnixNano": "10000"}, True)],
+    ids=["never ended", "ended after it", "ended in it", "began after it"],
+)
+def test_it_is_not_known_whether_a_call_started_an_agent_of_another_trace_that_only_began_in_it(
+    times: dict[str, Any], is_known: bool
+) -> None:
+    inner = {"traceId": "b" * 32}
+    conversation = {"gen_ai.conversation.id": "k"}
+    found = one(
+        span(1, conversation, **until(20)),
+        call(2, "research", parent=1, **until(9)),
+        span(3, {**AGENT, **conversation}, **{**until(15), **times, **inner}),
+        call(11, "lookup", parent=3, **inner),
+    )
+
+    [lookup] = [call for call in found.calls if call.name == "lookup"]
+    assert ("parent_id" not in lookup.unrecorded) is is_known
+
+
 def test_the_agent_that_a_call_names_counts_unless_the_agents_of_the_run_have_other_names() -> None:
     def agent_of(name: str, *others: dict[str, Any]) -> str | None:
         tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lookup", "gen_ai.agent.name": name}

@@ -24,9 +24,12 @@ def without_duplicates(records: list[CallRecord], tree: Tree) -> list[CallRecord
     inside the other, or side by side at the same time, one of each instrumentation. Spans of one instrumentation
     are never merged: those are retries, recursion, or the same call in parallel.
     """
-    if len({record.layers for record in records}) < 2 and not any(record.convention == _MCP for record in records):
-        return records
-    return _beside(_nested(records, tree), tree)
+    return _beside(_nested(records, tree), tree) if may_be_seen_twice(records) else records
+
+
+def may_be_seen_twice(records: list[CallRecord]) -> bool:
+    """Whether several instrumentations recorded calls, or a client of MCP and its server may both have."""
+    return len({record.layers for record in records}) > 1 or any(record.convention == _MCP for record in records)
 
 
 def _nested(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
@@ -68,7 +71,10 @@ def _may_be_one(first: CallRecord, second: CallRecord, tree: Tree) -> bool:
     """Whether two records may be one call: of different instrumentations, or of an MCP client and its server."""
     if not _agree(first, second):
         return False
-    return not _shares_layer(first, second) or (second.convention == _MCP and tree.is_shapeless(second.span))
+    if not _shares_layer(first, second):
+        return True
+    # What a server records is inside the span of its client, unless it lost its place.
+    return second.convention == _MCP and second.span is not None and not tree.is_known_around(second.span)
 
 
 def _are_doubtful(first: CallRecord, second: CallRecord) -> bool:

@@ -12,7 +12,7 @@ from rightcall.reading.messages import IN_CODE, Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
-from ._calls import group_by_time, join, ordered, unsettled, without_duplicates
+from ._calls import group_by_time, join, may_be_seen_twice, ordered, unsettled, without_duplicates
 from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
@@ -313,7 +313,7 @@ def _conventions_of(calls: list[CallRecord], log: Log) -> dict[str, None]:
 
 def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) -> list[CallRecord]:
     """Return the calls, each once, with the calls they were made in."""
-    if not records or not (tree.has_parents or roles or len({record.layers for record in records}) > 1):
+    if not records or not (tree.has_parents or roles or may_be_seen_twice(records)):
         return records
     tree.place(records)
     records = without_duplicates(records, tree)

@@ -100,6 +100,10 @@ class Tree:
             traces.setdefault(span.trace_id, []).append(span)
         return all([len(trace) == 1 or _is_whole(trace) for trace in traces.values()])
 
+    @cached_property
+    def _times(self) -> _Intervals:
+        return _Intervals(list(self._calls.values()))
+
     def place(self, records: list[CallRecord]) -> None:
         """Register the calls of spans."""
         self._calls.update({span.span_id: record for record in records if (span := record.span) and span.span_id})
@@ -247,9 +251,9 @@ class Tree:
         A missing parent is a caller in another service if the whole trace is below it. If a trace has several missing
         parents, spans were lost, and these may be anything. Then only a span without a parent that began before all
         others is surely the root, unless it is a call. Of several spans without a parent, one that began during a call
-        may be inside of it.
+        may be inside of it, and so may an agent of another trace that no call adopted.
         """
-        if top.trace_id in self._shapeless:
+        if top.trace_id in self._shapeless or (id(top) in self._roles and self._times.hold(top.start_ns)):
             return False
         if not self._tops:
             self._tops = _tops_of(self._spans, self._calls.values())
