@@ -141,6 +141,32 @@ def _since_last_human(messages: Sequence[Any]) -> Sequence[Any]:
     return messages[humans[-1] :] if humans else messages
 
 
+def _pydantic_messages(result: Any) -> Any:
+    """Return the messages of a run from the user's words on.
+
+    A run that continues with the answers to deferred calls has none of its own: those calls are before it.
+    """
+    new = json.loads(result.new_messages_json())
+    if any(map(_has_prompt, new)) or not hasattr(result, "all_messages_json"):
+        return new
+    known = json.loads(result.all_messages_json())
+    prompts = [place for place, message in enumerate(known) if _has_prompt(message)]
+    return known[prompts[-1] :] if prompts else known
+
+
+def _pydantic_usage(result: Any) -> Usage | None:
+    """Return the tokens of the messages of a run, of which the run itself counts those that are new."""
+    counted = _tokens(getattr(result, "usage", None), "input_tokens", "output_tokens")
+    known = _pydantic_messages(result)
+    if counted is None or len(known) == len(json.loads(result.new_messages_json())):
+        return counted
+    return _sum_of(_tokens(message.get("usage") or {}, "input_tokens", "output_tokens") for message in known)
+
+
+def _has_prompt(message: Any) -> bool:
+    return any([part.get("part_kind") == "user-prompt" for part in message.get("parts", ())])
+
+
 def _langchain_usage(state: Any) -> Usage | None:
     new = _since_last_human(_messages_in(state))
     return _sum_of(
@@ -232,8 +258,8 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
     ResultForm(
         *("Pydantic AI", "", ""),
         output=lambda result: result.output,
-        messages=lambda result: json.loads(result.new_messages_json()),
-        usage=lambda result: _tokens(getattr(result, "usage", None), "input_tokens", "output_tokens"),
+        messages=_pydantic_messages,
+        usage=_pydantic_usage,
         attributes=("new_messages_json", "output"),
     ),
     ResultForm(

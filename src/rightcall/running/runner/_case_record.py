@@ -188,6 +188,8 @@ class CaseTrajectory:
         self._turns: list[Turn] = []
         self._latest = Trajectory()
         self._has_others = False
+        self.is_result_partial = False
+        """Whether the last turn made calls that its result does not show, in a run before the one it is of."""
 
     def add(
         self,
@@ -200,8 +202,8 @@ class CaseTrajectory:
         """Add a turn, and return its own trajectory.
 
         Calls that frameworks dispatched are in the `log`. They count where neither spans nor messages have them: an
-        agent that returns a text, or raises, leaves no other record, and messages lack what another agent called that
-        was asked by a tool.
+        agent that returns a text, or raises, leaves no other record, and a result shows only the run that it is of,
+        not those before it, nor those of agents that a tool asked.
 
         If the agent `has_others`, Python processes that it started meanwhile, tools may have been called there. Then
         no calls seen here does not mean that none were made.
@@ -213,7 +215,9 @@ class CaseTrajectory:
         said = AgentAnswer() if answer is None else answer
         turn = captured.turn(messages=said.messages, documents=said.documents, asked=asked)
         latest = self._read([turn], has_others)
-        if _has_more(log, latest, is_inner=said.messages is not None):
+        more = _lacking(log, latest)
+        self.is_result_partial = said.messages is not None and any([call.parent is None for call in more])
+        if more:
             documents = (*said.documents, log_document(log))
             turn = captured.turn(messages=said.messages, documents=documents, asked=asked)
             latest = self._read([turn], has_others)
@@ -234,10 +238,10 @@ class CaseTrajectory:
         )
 
 
-def _has_more(log: Sequence[DispatchedCall], path: Trajectory, *, is_inner: bool) -> bool:
-    """Whether a log has calls that a trajectory lacks; of the inner ones only, where the agent reported the others."""
+def _lacking(log: Sequence[DispatchedCall], path: Trajectory) -> list[DispatchedCall]:
+    """Return the calls of a log whose tools a trajectory shows less often."""
     lacking = Counter([call.tool for call in log]) - Counter(path.names)
-    return any([lacking[call.tool] and (call.parent is not None or not is_inner) for call in log])
+    return [call for call in log if lacking[call.tool]]
 
 
 class CaseSpans:

@@ -79,7 +79,8 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         try:
             after = processes_started()
             shown = path.add(captured, seen, given, after != before or after[1], log)
-            usages.append(None if answer is None else answer.usage)
+            # The tokens of a result are those of the run that it is of.
+            usages.append(None if answer is None or path.is_result_partial else answer.usage)
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
             failure = failure or ("output", f"what the agent returned cannot be kept: {problem}", None)
