@@ -10,7 +10,7 @@ from tests.reading.talks import asks_for, chat, gives, says
 from tests.reading.traces import request, span
 from tests.walls import for_each
 
-from rightcall.reading import read, read_messages
+from rightcall.reading import read, read_messages, read_spans
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.messages import Requests, SpanMessages, exchanges_of, logs_in, turns_in_log, words_shared
 from rightcall.reading.messages._logs import _conversations_inside
@@ -34,6 +34,16 @@ def test_a_result_that_comes_once_more_is_of_the_last_call_of_its_id() -> None:
     found = read_messages([says("user", "Go."), *calls])
 
     assert [call.output for call in found.calls] == ["one", "two"]
+
+
+def test_a_failure_that_only_the_log_of_a_run_marks_is_kept_beside_the_prompts_of_its_spans() -> None:
+    asked = [says("user", "Go."), asks_for("a", {}, "1")]
+    prompts = request(*[chat(1, asked[:1], asked[1]), chat(2, [*asked, gives("No such tool.", "1")], MODEL_WORDS)])
+    log = [*asked, {**gives("No such tool.", "1"), "status": "error"}, MODEL_WORDS]
+
+    [call] = read_spans([prompts], messages=log).calls
+
+    assert (call.error, call.output) == ("No such tool.", "No such tool.")
 
 
 @pytest.mark.parametrize("held", [1, None, [{"x": None, "y": 2}]])

@@ -366,7 +366,7 @@ class _ConversationReader:
         if result.withheld and result.withheld != ASKED_FOR:
             self._requests.refused.add(id(request))
         request.withheld = request.withheld or result.withheld
-        if not is_answered(request):
+        if not is_answered(request) or (result.failed and result.output == request.output):
             request.output, request.failed, request.error = result.output, result.failed, result.error
 
     def _is_approved(self, request: CallRecord, result: CallRecord) -> bool:
