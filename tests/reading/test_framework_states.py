@@ -91,6 +91,8 @@ def test_the_question_in_an_input(held: Any, question: Any) -> None:
 @for_each(
     ("held", "answer"),
     [
+        ({"messages": [USER, MODEL], "structured_response": {"order": 1}}, {"order": 1}),
+        ({"messages": [USER, MODEL], "structured_response": None}, "Gone."),
         ("Gone.", "Gone."),
         ("", NOTHING),
         ({"raw": "Gone.", "tasks_output": []}, "Gone."),

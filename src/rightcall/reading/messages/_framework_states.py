@@ -158,7 +158,9 @@ def _returned_in_value(value: Any, depth: int) -> Any:
         return value["content"] if isinstance(value["content"], str) else NOTHING  # a model of AutoGen
     messages = _messages_of(value)
     if messages is not None:
-        found = answer_in(messages)
+        # LangChain's agents have the answer here if they were given a schema for it.
+        made = value.get("structured_response")
+        found = answer_in(messages) if made is None else made
         return NOTHING if found is None else found
     inner = _wrapped(value)
     if inner is None:

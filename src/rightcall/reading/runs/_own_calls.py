@@ -15,6 +15,8 @@ from rightcall.values.trajectory import WithheldCall
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
 _ANSWERS = frozenset({"final_answer", "final_result"})
+_STRUCTURED = "Returning structured response: "
+"""How the results begin of the calls by which LangChain's agents give a structured answer; a tool has another name."""
 # Questions to the user, which ADK writes as calls in its events.
 _OF_ADK = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
 # To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, AutoGen and LangGraph, `transfer_back_to_…` in
@@ -30,6 +32,8 @@ _WORDS = frozenset({*_TARGETS, "message", "context", "reason", "task_description
 """Arguments of hand-offs: LangGraph has `task_description`, Strands `message` and `context`; `reason` is common."""
 _RETURNED = ("assistant", "handoff_to", "transfer_to_agent")
 """Keys of the only value that a hand-off returns: OpenAI Agents, Agent Framework, ADK."""
+_PARENT = "__parent__"
+"""The graph of LangGraph's `Command` that goes to another agent."""
 # LangGraph says "Successfully transferred to billing", AutoGen "Transferred to it, adopting the role of it", Strands
 # "Handing off to billing: …". A bank's tool may say that money was "transferred to savings".
 _SURE = lazy_pattern(
@@ -74,6 +78,8 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     name = record.name
     if name in _ANSWERS or name in _OF_ADK:
         return True
+    if record.output.__class__ is str and record.output.startswith(_STRUCTURED) and record.args:
+        return True
     prefix = next((each for each in _HANDOFFS if name.startswith(each)), None)
     if prefix is None:
         return False
@@ -94,6 +100,8 @@ def _by_content(record: CallRecord, args: Mapping[str, Any], targets: Sequence[s
         return None
     if isinstance(output, dict) and len(output) == 1 and next(iter(output)) in _RETURNED:
         return True
+    if isinstance(output, dict) and output.get("graph") == _PARENT:
+        return output.get("goto") in targets or None
     if not isinstance(output, str):
         return False
     said = _SURE.match(output[:_LONGEST])
