@@ -96,6 +96,7 @@ def test_a_message_may_be_inside_an_object(held: Any, message: Any) -> None:
         ({"pydantic_ai.tool.deferral.name": "Odd"}, (), False, "deferred: Odd"),
         ({"pydantic_ai.tool.deferral.name": "x" * 300}, (), False, f"deferred: {'x' * 200}"),
         ({}, (raised(type="pydantic_ai.exceptions.CallDeferred"),), True, "deferred: the tool is run elsewhere"),
+        ({}, (raised(type="langgraph.errors.GraphInterrupt"),), True, "approval was asked for"),
         ({}, (raised(type="CallDeferred"),), True, ""),
         ({}, (Event("other", {"exception.type": "pydantic_ai.exceptions.CallDeferred"}),), True, ""),
         ({}, (), True, ""),

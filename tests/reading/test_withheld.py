@@ -8,7 +8,7 @@ import pytest
 from tests.reading.logs import ASKED, asks, gives
 from tests.reading.traces import request, span
 
-from rightcall.reading import read, read_messages
+from rightcall.reading import read, read_messages, read_spans
 from rightcall.values.trajectory import Trajectory, WithheldCall
 
 DEFERRAL = "pydantic_ai.tool.deferral.name"
@@ -50,6 +50,41 @@ def test_a_deferred_call_does_not_hide_another_one_that_was_made() -> None:
     trajectory = tool_spans(deferred, {**TOOL, "gen_ai.tool.call.id": "c2"})
 
     assert (trajectory.names, len(trajectory.withheld)) == (("refund",), 1)
+
+
+def interrupted_tool(number: int) -> dict[str, Any]:
+    """A tool of LangGraph that asks a person, as OpenInference records it."""
+    kind = {"key": "exception.type", "value": {"stringValue": "langgraph.errors.GraphInterrupt"}}
+    return graph_tool(number, events=[{"name": "exception", "attributes": [kind]}])
+
+
+def graph_tool(number: int, **more: Any) -> dict[str, Any]:
+    held = {"openinference.span.kind": "TOOL", "tool.name": "refund", "input.value": '{"n": 7}'}
+    return span(number, held, name="refund", **more)
+
+
+def test_a_tool_that_interrupts_its_graph_was_not_made() -> None:
+    [trajectory] = read(request(interrupted_tool(1)))
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
+
+
+def test_a_tool_that_interrupted_its_graph_and_was_called_again_is_one_call_with_the_id_of_the_model() -> None:
+    log = [ASKED, asks(("refund", "c1", '{"n": 7}')), gives("c1", "paid")]
+    trajectory = read_spans([request(interrupted_tool(1), graph_tool(2))], messages=log)
+
+    [call] = trajectory.calls
+    assert (call.call_id, call.span_id, call.output) == ("c1", f"{2:016x}", "paid")
+    assert trajectory.withheld == ()
+
+
+def test_a_graph_that_was_interrupted_inside_of_a_tool_tells_by_spans_which_calls_were_made() -> None:
+    state = {"messages": [ASKED, asks(("refund", "c1", '{"n": 7}'))], "__interrupt__": [{"value": "Which card?"}]}
+    trajectory = read_spans([request(interrupted_tool(1))], messages=state)
+
+    assert (trajectory.calls, [call.name for call in trajectory.withheld]) == ((), ["refund"])
+    assert trajectory.calls_recorded
 
 
 def claude(use: dict[str, Any], result: dict[str, Any], **beside: Any) -> list[dict[str, Any]]:

@@ -144,6 +144,10 @@ class CallToolResult:
         return self.held
 
 
+class GraphInterrupt(Exception):  # noqa: N818 - LangGraph calls it so
+    """Of LangGraph."""
+
+
 AdkTool.__name__ = "BaseTool"
 MODULES: dict[str, dict[str, type]] = {
     "pydantic_ai.toolsets": {
@@ -157,6 +161,7 @@ MODULES: dict[str, dict[str, type]] = {
     "google.adk.tools.base_tool": {"BaseTool": AdkTool, "FunctionTool": AdkFunctionTool},
     "mcp.client.session": {"ClientSession": ClientSession},
     "mcp.types": {"CallToolResult": CallToolResult},
+    "langgraph.errors": {"GraphInterrupt": GraphInterrupt},
 }
 
 

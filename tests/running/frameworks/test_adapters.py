@@ -7,6 +7,7 @@ import copy
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.running.frameworks import lookalikes as fake
 from rightcall import read_spans, tool
 from rightcall.running.frameworks import DispatchedCall, find_tools, log_document, logging_calls, unreached_names
 from rightcall.running.mocking import Mocks, Recorder, Recording, recording_to, use_mocks
+from rightcall.values.trajectory import Trajectory
 
 RAN: list[int] = []
 
@@ -165,6 +167,26 @@ def test_the_result_of_an_mcp_session_is_recorded_as_it_was() -> None:
         asyncio.run(fake.ClientSession().call_tool("weather"))
 
     assert recorder.entries[0].output == {"content": [{"type": "text", "text": "real weather"}]}
+
+
+def logged(call: Callable[[], Any]) -> Trajectory:
+    """What is logged while a call is dispatched, as it is read."""
+    log: list[DispatchedCall] = []
+    with logging_calls(log), suppress(fake.GraphInterrupt):
+        call()
+    return read_spans([json.loads(log_document(log))])
+
+
+def test_a_tool_that_interrupts_its_graph_is_logged_as_withheld_and_not_recorded() -> None:
+    def ask(order: int) -> Any:
+        raise fake.GraphInterrupt("Pay?")
+
+    recorder = Recorder("a")
+    with recording_to(recorder):
+        found = logged(lambda: fake.StructuredTool("refund", ask).run({"order": 7}))
+
+    assert (found.calls, [call.name for call in found.withheld]) == ((), ["refund"])
+    assert not recorder.entries
 
 
 def test_tools_are_found_in_the_objects_of_an_agent(tmp_path: Path) -> None:

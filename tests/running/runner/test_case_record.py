@@ -65,6 +65,24 @@ def other_agent(input):
     asked, given = part("tool-call", args={"order": 7}, **call), part("tool-return", content="shipped", **call)
     return Result(SAID, response(asked), request(given), DONE)
 
+def interrupted(input):
+    "The tool asks a person, and is called again with the answer."
+    def ask(order):
+        if answers:
+            return answers.pop()
+        answers.append("paid")
+        raise lookalikes.GraphInterrupt("Pay?")
+    answers = []
+    asking = lookalikes.StructuredTool("refund", ask)
+    try:
+        asking.run({"order": 7})
+    except lookalikes.GraphInterrupt:
+        pass
+    asking.run({"order": 7})
+    call = dict(tool_name="refund", tool_call_id="1")
+    asked, given = part("tool-call", args={"order": 7}, **call), part("tool-return", content="paid", **call)
+    return Result(SAID, response(asked), request(given), DONE)
+
 def approved(input):
     "Continues a run with the answer to a call that waited for approval."
     call = dict(tool_name="refund", tool_call_id="1")
@@ -126,3 +144,12 @@ def test_a_run_that_continues_with_the_answer_to_a_deferred_call_shows_the_call(
     assert path.calls_recorded
     assert path.usage is not None
     assert path.usage.total_tokens == 30
+
+
+def test_a_call_that_was_put_off_and_then_made_is_one_call(project: Path) -> None:
+    path = path_of("interrupted", project)
+
+    assert told(path) == [("refund", {"order": 7}, "paid")]
+    assert path.withheld == ()
+    assert path.usage is not None
+    assert path.usage.total_tokens == 15

@@ -1,5 +1,10 @@
-from ._envelopes import (
+from ._deferrals import (
     ASKED_FOR as ASKED_FOR,
+    DEFERRALS as DEFERRALS,
+    ELSEWHERE as ELSEWHERE,
+    REFUSED as REFUSED,
+)
+from ._envelopes import (
     Envelope as Envelope,
     adk_output as adk_output,
     content_blocks as content_blocks,

@@ -166,10 +166,6 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
     return outcome(value["raw_output"])
 
 
-ASKED_FOR = "approval was asked for"
-"""Why a call was withheld that may still be made."""
-
-
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for x not an object; `{"error": …}`."""
     if isinstance(value, dict) and _is_function_response(value, call):

@@ -6,6 +6,7 @@ from ._framework_states import (
     question_in as question_in,
     returned_in as returned_in,
 )
+from ._langgraph import OPEN as OPEN
 from ._log import Log as Log
 from ._logs import CONVERSATION_COLUMNS as CONVERSATION_COLUMNS, logs_in as logs_in
 from ._message_attributes import Side as Side, message_attributes as message_attributes

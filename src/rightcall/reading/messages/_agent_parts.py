@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.reading.conventions import ASKED_FOR, Envelope, content_blocks
+from rightcall.reading.conventions import ASKED_FOR, REFUSED, Envelope, content_blocks
 
 Kind = Literal["call", "result"]
 
@@ -122,7 +122,7 @@ AGENT_PARTS = (
         failure=(("state", "output-error"),),
         message="errorText",
         refusal=(
-            ("state", "output-denied", "approval was refused"),
+            ("state", "output-denied", REFUSED),
             ("state", "approval-requested", ASKED_FOR),
             ("state", "approval-responded", ANSWERED),
             ("state", "input-streaming", UNFINISHED),
@@ -223,7 +223,7 @@ AGENT_PARTS = (
         "tool_call_id",
         "",
         message="reason",
-        refusal=(("tool_call_id", None, "approval was refused"),),
+        refusal=(("tool_call_id", None, REFUSED),),
     ),
     call_row("Microsoft.Extensions.AI", {"$type": "functionCall", "name": str}, "name", "callId", "arguments"),
     result_row(

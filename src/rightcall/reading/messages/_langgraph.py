@@ -137,6 +137,10 @@ def _note_on_removed(told: Iterable[list[Any]], kept: list[Any]) -> str:
     return "messages that a later state of the graph no longer has" if is_gone else ""
 
 
+OPEN = "calls that were open when the graph was interrupted"
+"""What is not understood of such calls, unless spans show what came of them."""
+
+
 def interrupted(document: Mapping[str, Any], messages: list[Any], nested: str) -> tuple[list[Any], str]:
     """Return the messages of a state, and a note, if the graph was interrupted at it.
 
@@ -153,7 +157,7 @@ def interrupted(document: Mapping[str, Any], messages: list[Any], nested: str) -
     waiting = [call.call_id for exchange in said for call in exchange.calls if call.call_id not in answered]
     if all([isinstance(plain(each.get("value")).get("action_requests"), list) for each in found]):
         return [*messages, *[refused(call_id, ASKED_FOR) for call_id in waiting]], nested
-    return messages, nested or ("calls that were open when the graph was interrupted" if waiting else "")
+    return messages, nested or (OPEN if waiting else "")
 
 
 def _is_of_graph(event: _Event) -> bool:

@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rightcall.reading.conventions import ASKED_FOR, adk_output, content_blocks, converse_blocks, llamaindex_output
+from rightcall.reading.conventions import (
+    ASKED_FOR,
+    REFUSED,
+    adk_output,
+    content_blocks,
+    converse_blocks,
+    llamaindex_output,
+)
 from rightcall.reading.spans import NOTHING, CallRecord, outcome
 
 from ._agent_parts import AGENT_PARTS, ANSWERED, UNFINISHED, call_row, result_row
@@ -180,7 +187,7 @@ PARTS = (
         "output|result",
         failure=(("isError", True),),
         message="output.reason",
-        refusal=(("output.type", "execution-denied", "approval was refused"),),
+        refusal=(("output.type", "execution-denied", REFUSED),),
         unwrap=(lost_type, typed_value),
     ),
     result_row(
@@ -210,7 +217,7 @@ PARTS = (
         failure=(("state", "output-error"),),
         message="errorText",
         refusal=(
-            ("state", "output-denied", "approval was refused"),
+            ("state", "output-denied", REFUSED),
             ("state", "approval-requested", ASKED_FOR),
             ("state", "approval-responded", ANSWERED),
             ("state", "input-streaming", UNFINISHED),
@@ -238,7 +245,7 @@ PARTS = (
         "content",
         failure=(("outcome", "retried"), ("outcome", "failed")),
         message="content",
-        refusal=(("outcome", "denied", "approval was refused"),),
+        refusal=(("outcome", "denied", REFUSED),),
         nulls=True,
     ),
     result_row("Pydantic AI, built in", {"part_kind": "builtin-tool-return"}, "tool_name", "tool_call_id", "content"),

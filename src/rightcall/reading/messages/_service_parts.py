@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rightcall.reading.conventions import ASKED_FOR, content_blocks
+from rightcall.reading.conventions import ASKED_FOR, REFUSED, content_blocks
 
 from ._agent_parts import UNFINISHED, call_row, result_row
 
@@ -90,7 +90,7 @@ SERVICE_PARTS = (
         "approval_request_id",
         "",
         message="reason",
-        refusal=(("type", None, "approval was refused"),),
+        refusal=(("type", None, REFUSED),),
     ),
     call_row("Anthropic's managed agents", {"type": "agent.tool_use"}, "name", "id", "input"),
     call_row("Anthropic's managed agents, by MCP", {"type": "agent.mcp_tool_use"}, "name", "id", "input"),

@@ -131,7 +131,8 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     Spans and requests are paired by id, then by name and arguments, then by name alone if the span has no arguments;
     always in order.
     """
-    open_records = _join_by_id(records, requests)
+    # A call that was put off and made later is one request: that of the call that was made.
+    open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
     # From the surest sign to the weakest: what one step pairs, the next one does not see.
     open_requests = [request for request in requests.made if not request.joined]
     for key in (_context_name_args, _name_args, _name_only):

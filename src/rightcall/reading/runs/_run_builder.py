@@ -8,7 +8,7 @@ from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
-from rightcall.reading.messages import IN_CODE, Log, Requests, exchanges_of
+from rightcall.reading.messages import IN_CODE, OPEN, Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
@@ -179,6 +179,8 @@ class RunBuilder:
         unseen = join(records, self._requests) if self._requests.known else []
         self._not_understood.note_nameless([record for record in self._requests.made if not record.joined])
         unseen = [record for record in unseen if record.name]
+        if any([each.log.nested == OPEN for each in said]) and any([record.is_open for record in unseen]):
+            self._not_understood.note(OPEN)
         for record in unseen:
             context = self._requests.contexts.get(id(record))
             record.parent = context if isinstance(context, CallRecord) else None
@@ -208,7 +210,7 @@ class RunBuilder:
     def _read_log(self, said: GivenLog) -> None:
         """Read a log of messages, and its snapshots."""
         log, requests = said.log, self._requests
-        self._not_understood.note(log.nested)
+        self._not_understood.note(log.nested if log.nested != OPEN else "")
         requests.strays.clear()
         exchanges = exchanges_of(log.messages)
         self._not_understood.note_messages(exchanges)

@@ -9,7 +9,7 @@ from typing import Any
 from rightcall._lazy import lazy_pattern
 from rightcall.limits import Limits
 from rightcall.reading.conventions import (
-    ASKED_FOR,
+    DEFERRALS,
     MERGED,
     SPAN_NAMES,
     CallShape,
@@ -54,7 +54,6 @@ _NO_NAME = lazy_pattern(r"[^a-zA-Z0-9]")
 DEFERRAL = "pydantic_ai.tool.deferral.name"
 """The attribute that says why a call was not made."""
 _EXCEPTIONS = "pydantic_ai.exceptions."
-_DEFERRALS = {"ApprovalRequired": ASKED_FOR, "CallDeferred": "deferred: the tool is run elsewhere"}
 _REDACTED = lazy_pattern(r"details are redacted", re.I)
 
 
@@ -159,12 +158,12 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
 
 
 def _deferral(attributes: Mapping[str, Any], events: Iterable[Event]) -> str:
-    """Return why a call was deferred instead of made (Pydantic AI), or an empty text."""
+    """Return why a call was deferred instead of made (Pydantic AI, LangGraph), or an empty text."""
     named = attributes.get(DEFERRAL)
     raised = [event.attributes.get("exception.type") for event in events if event.name == "exception"]
     for name in [f"{_EXCEPTIONS}{named}", *raised]:
-        if isinstance(name, str) and name.removeprefix(_EXCEPTIONS) in _DEFERRALS and name.startswith(_EXCEPTIONS):
-            return _DEFERRALS[name.removeprefix(_EXCEPTIONS)]
+        if isinstance(name, str) and name in DEFERRALS:
+            return DEFERRALS[name]
     return f"deferred: {named[:200]}" if isinstance(named, str) and named else ""
 
 

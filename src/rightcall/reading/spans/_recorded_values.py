@@ -276,6 +276,11 @@ class CallRecord(msgspec.Struct, eq=False):
     caller: str | None = None
     """The id of the call whose code asks for the call."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing shows what came of the call."""
+        return self.output is NOTHING and not self.failed and not self.withheld
+
     def fill(self, other: CallRecord) -> None:
         """Fill the gaps from another record of the same call."""
         if self.args is NOTHING:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
+from rightcall.reading.conventions import DEFERRALS
 from rightcall.running.tracing import (
     ToolAnswer,
     as_arguments,
@@ -45,6 +46,11 @@ class DispatchedCall:
     def end(self, answer: ToolAnswer) -> None:
         """Take the answer."""
         self.answer, self.ended = answer, time.time_ns()
+
+    @property
+    def is_deferred(self) -> bool:
+        """Whether the tool said that its call is not made now: a person is asked first, or it is run elsewhere."""
+        return self.answer is not None and _kind(self.answer.error) in DEFERRALS
 
 
 dispatch_log: ContextVar[list[DispatchedCall] | None] = ContextVar("rightcall_dispatched", default=None)
@@ -154,7 +160,7 @@ class _Call:
     def _ended(self, answer: ToolAnswer) -> None:
         self._logged.end(answer)
         observer = tool_observer.get()
-        if observer is not None:
+        if observer is not None and not self._logged.is_deferred:
             observer(self._logged.tool, self._args, answer._replace(has_inner=self._logged.has_inner))
 
 
@@ -169,7 +175,7 @@ def log_document(calls: Sequence[DispatchedCall]) -> bytes:
         if id(call.parent) in ids:
             span["parentSpanId"] = ids[id(call.parent)]
         values = {"tool.name": call.tool, "input.value": json.dumps(call.args), **_output(call.answer)}
-        span["attributes"] = [{"key": key, "value": {"stringValue": value}} for key, value in values.items()]
+        span["attributes"] = [_attribute(key, value) for key, value in values.items()]
         spans.append(span)
     return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
 
@@ -177,7 +183,16 @@ def log_document(calls: Sequence[DispatchedCall]) -> bytes:
 def _said(answer: ToolAnswer | None) -> dict[str, Any]:
     if answer is None or answer.error is None:
         return {}
-    return {"status": {"code": 2, "message": f"{type(answer.error).__name__}: {answer.error}"}}
+    event = {"name": "exception", "attributes": [_attribute("exception.type", _kind(answer.error))]}
+    return {"status": {"code": 2, "message": f"{type(answer.error).__name__}: {answer.error}"}, "events": [event]}
+
+
+def _kind(error: BaseException | None) -> str:
+    return f"{type(error).__module__}.{type(error).__qualname__}"
+
+
+def _attribute(key: str, value: str) -> dict[str, Any]:
+    return {"key": key, "value": {"stringValue": value}}
 
 
 def _output(answer: ToolAnswer | None) -> dict[str, str]:

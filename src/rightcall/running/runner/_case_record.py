@@ -216,7 +216,8 @@ class CaseTrajectory:
         turn = captured.turn(messages=said.messages, documents=said.documents, asked=asked)
         latest = self._read([turn], has_others)
         more = _lacking(log, latest)
-        self.is_result_partial = said.messages is not None and any([call.parent is None for call in more])
+        unshown = [call for call in more if call.parent is None and not call.is_deferred]
+        self.is_result_partial = said.messages is not None and bool(unshown)
         if more:
             documents = (*said.documents, log_document(log))
             turn = captured.turn(messages=said.messages, documents=documents, asked=asked)
@@ -239,9 +240,9 @@ class CaseTrajectory:
 
 
 def _lacking(log: Sequence[DispatchedCall], path: Trajectory) -> list[DispatchedCall]:
-    """Return the calls of a log whose tools a trajectory shows less often."""
-    lacking = Counter([call.tool for call in log]) - Counter(path.names)
-    return [call for call in log if lacking[call.tool]]
+    """Return the calls of a log that a trajectory does not show: of a tool that it shows less often, or put off."""
+    lacking = Counter([call.tool for call in log if not call.is_deferred]) - Counter(path.names)
+    return [call for call in log if call.is_deferred or lacking[call.tool]]
 
 
 class CaseSpans:

@@ -1,0 +1,14 @@
+"""Why a call was asked for and not made, as frameworks say it."""
+
+from __future__ import annotations
+
+ASKED_FOR = "approval was asked for"
+"""Why a call was withheld that may still be made."""
+REFUSED = "approval was refused"
+ELSEWHERE = "deferred: the tool is run elsewhere"
+DEFERRALS = {
+    "pydantic_ai.exceptions.ApprovalRequired": ASKED_FOR,
+    "pydantic_ai.exceptions.CallDeferred": ELSEWHERE,
+    "langgraph.errors.GraphInterrupt": ASKED_FOR,
+}
+"""Exceptions by which a tool says that its call is not made now, and why. LangGraph calls it again with the answer."""
