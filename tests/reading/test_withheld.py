@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -85,6 +86,50 @@ def test_a_graph_that_was_interrupted_inside_of_a_tool_tells_by_spans_which_call
 
     assert (trajectory.calls, [call.name for call in trajectory.withheld]) == ((), ["refund"])
     assert trajectory.calls_recorded
+
+
+def waiting(output: str, *answers: dict[str, Any]) -> Trajectory:
+    """A run of Pydantic AI that ended with an output, after a model had asked for a call."""
+    asked = {"type": "tool_call", "id": "c1", "name": "refund", "arguments": '{"n": 7}'}
+    said = [{"role": "user", "parts": [{"type": "text", "content": "Go"}]}, {"role": "assistant", "parts": [asked]}]
+    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "support", "final_result": output}
+    held = {**agent, "pydantic_ai.all_messages": json.dumps([*said, *answers])}
+    [trajectory] = read(request(span(1, held, name="invoke_agent support")))
+    return trajectory
+
+
+def requests_of(**calls: list[str]) -> str:
+    parts = {key: [{"tool_name": "refund", "tool_call_id": each} for each in ids] for key, ids in calls.items()}
+    return json.dumps({"calls": [], "approvals": [], "metadata": {}, **parts})
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (requests_of(approvals=["c1"]), "approval was asked for"),
+        (requests_of(calls=["c1"]), "deferred: the tool is run elsewhere"),
+    ],
+)
+def test_a_call_that_an_agent_of_pydantic_ai_ended_to_wait_for_is_withheld(output: str, reason: str) -> None:
+    trajectory = waiting(output)
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, reason),)
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["done", requests_of(approvals=["c2"]), '{"approvals": ["c1"]}', '{"calls": 1, "approvals": 2}'],
+    ids=["text", "other id", "other object", "other types"],
+)
+def test_any_other_output_of_an_agent_withholds_nothing(output: str) -> None:
+    assert waiting(output).names == ("refund",)
+
+
+def test_a_call_that_waited_and_has_a_result_in_a_span_is_not_known_to_be_refused() -> None:
+    result = {"type": "tool_call_response", "id": "c1", "name": "refund", "result": "paid"}
+
+    assert waiting(requests_of(approvals=["c1"]), {"role": "user", "parts": [result]}).names == ("refund",)
 
 
 def claude(use: dict[str, Any], result: dict[str, Any], **beside: Any) -> list[dict[str, Any]]:

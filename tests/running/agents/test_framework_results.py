@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -301,3 +302,94 @@ def test_an_agent_that_would_mix_the_cases_is_refused() -> None:
 
     with pytest.raises(AgentError, match="remembers every question it is asked"):
         turns(object_agent(TaskRunner(), lambda: None), "Hi")
+
+
+def part(kind: str, **held: Any) -> dict[str, Any]:
+    return {"part_kind": kind, "tool_name": "look", "tool_call_id": "1", **held}
+
+
+def pydantic_ai(output: Any) -> Any:
+    """A run that ended after a model had asked for a call."""
+    asked = part("tool-call", args={"city": "Rome"})
+    messages = [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Look"}]},
+        {"kind": "response", "parts": [asked]},
+    ]
+    return row(output=output, new_messages_json=lambda: json.dumps(messages))
+
+
+def openai_agents(*, is_open: bool, approved: bool | None) -> Any:
+    """A run with a call that needs approval."""
+    call = {"type": "function_call", "call_id": "1", "name": "look", "arguments": '{"city": "Rome"}'}
+    done = {"type": "function_call_output", "call_id": "1", "output": "Not approved."}
+    items = [{"role": "user", "content": "Look"}, call, *([] if is_open else [done])]
+    return row(
+        final_output=None if is_open else "Done.",
+        to_input_list=lambda: items,
+        interruptions=[row(raw_item=call)] if is_open else [],
+        context_wrapper=row(is_tool_approved=lambda name, call_id: approved),
+    )
+
+
+def deferred(**calls: list[Any]) -> Any:
+    return made("DeferredToolRequests", "pydantic_ai.tools", **{"calls": [], "approvals": [], **calls})
+
+
+WAITING = row(tool_call_id="1")
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [
+        (pydantic_ai(deferred(approvals=[WAITING])), "approval was asked for"),
+        (pydantic_ai(deferred(calls=[WAITING])), "deferred: the tool is run elsewhere"),
+        (openai_agents(is_open=True, approved=None), "approval was asked for"),
+        (openai_agents(is_open=False, approved=False), "approval was refused"),
+    ],
+    ids=["approval", "external", "interruption", "rejection"],
+)
+def test_a_call_that_waits_or_was_refused_is_withheld(result: Any, reason: str) -> None:
+    found = read_messages(answer_of(result).messages)
+
+    assert found.calls == ()
+    assert [(call.name, call.args, call.reason) for call in found.withheld] == [("look", {"city": "Rome"}, reason)]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [pydantic_ai("Done."), openai_agents(is_open=False, approved=True), openai_agents(is_open=False, approved=None)],
+    ids=["Pydantic AI", "approved", "no approval needed"],
+)
+def test_any_other_call_is_one(result: Any) -> None:
+    assert read_messages(answer_of(result).messages).names == ("look",)
+
+
+class BaseMessage:
+    """A message of LangChain."""
+
+    __module__ = "langchain_core.messages.base"
+
+    def __init__(self, **held: Any) -> None:
+        self.content, self._held = held["content"], held
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        return self._held
+
+
+def graph_state(**more: Any) -> dict[str, Any]:
+    """The state of a LangGraph graph whose model has asked for a call."""
+    calls = [{"name": "look", "args": {"city": "Rome"}, "id": "1"}]
+    said = [BaseMessage(type="human", content="Look"), BaseMessage(type="ai", content="", tool_calls=calls)]
+    return {"messages": said, **more}
+
+
+def test_a_graph_that_waits_for_approval_has_no_answer_and_has_made_no_open_call() -> None:
+    answer = answer_of(graph_state(__interrupt__=[{"value": {"action_requests": [{"name": "look"}]}, "id": "i"}]))
+
+    found = read_messages(answer.messages)
+    assert answer.output is None
+    assert (found.calls, [call.name for call in found.withheld]) == ((), ["look"])
+
+
+def test_a_structured_answer_of_a_graph_is_its_output() -> None:
+    assert answer_of(graph_state(structured_response={"sky": "blue"})).output == {"sky": "blue"}

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import Role, agent_name
+from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, Role, agent_name
 from rightcall.reading.messages import Log, key_of
-from rightcall.reading.spans import NOTHING, CallRecord, Span
+from rightcall.reading.spans import NOTHING, CallRecord, Span, object_in
 from rightcall.values.trajectory import WithheldCall
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
@@ -159,6 +159,32 @@ def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], 
     ids = {record.call_id for record in made if record.call_id}
     latest = {(record.name, key_of(record.args)): _span_start(record) for record in sorted(made, key=_span_start)}
     return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, latest)]
+
+
+def withhold_waiting(records: list[CallRecord], spans: Iterable[Span], roles: Mapping[int, Role]) -> list[CallRecord]:
+    """Return calls, those without a result with why they were not made, if an agent ended to wait (Pydantic AI)."""
+    waiting = [record for record in records if record.is_open and record.call_id]
+    reasons: dict[Any, str] = {}
+    for span in spans if waiting else ():
+        if roles.get(id(span)) == "agent":
+            reasons.update(_deferred_in(object_in(span.attributes.get("final_result"))))
+    for record in waiting:
+        record.withheld = reasons.get(record.call_id, "")
+    return records
+
+
+def _deferred_in(output: Mapping[str, Any]) -> dict[Any, str]:
+    """Return why calls wait, by their ids, if an output is a `DeferredToolRequests`."""
+    if not {"calls", "approvals"} <= output.keys() <= {"calls", "approvals", "metadata"}:
+        return {}
+    listed = [(ELSEWHERE, output["calls"]), (ASKED_FOR, output["approvals"])]
+    return {
+        call.get("tool_call_id"): reason
+        for reason, calls in listed
+        if isinstance(calls, list)
+        for call in calls
+        if isinstance(call, dict)
+    }
 
 
 def withheld_call(record: CallRecord) -> WithheldCall:

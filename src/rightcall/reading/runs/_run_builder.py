@@ -16,7 +16,7 @@ from ._calls import group_by_time, join, may_be_seen_twice, ordered, unsettled, 
 from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
-from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call
+from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call, withhold_waiting
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._stops import first_in_other_turn, stop_in_log
@@ -84,7 +84,7 @@ class RunBuilder:
         # Turns come before requests: a request without an id is identified by its turn.
         conversations = Conversations(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
-        unseen = self._complete(spans, records, turns, tree, conversations)
+        unseen = withhold_waiting(self._complete(spans, records, turns, tree, conversations), spans, roles)
         asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))

@@ -11,11 +11,15 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, REFUSED
+from rightcall.reading.messages import refused
 from rightcall.values.trajectory import Usage
 
 from ._agent import AgentAnswer, plain
 
 _Reader = Callable[[Any], Any]
+_INTERRUPTS = "__interrupt__"
+"""Where the state of a LangGraph graph has what it waits for."""
 
 
 class ResultForm(NamedTuple):
@@ -147,24 +151,65 @@ def _pydantic_messages(result: Any) -> Any:
     A run that continues with the answers to deferred calls has none of its own: those calls are before it.
     """
     new = json.loads(result.new_messages_json())
-    if any(map(_has_prompt, new)) or not hasattr(result, "all_messages_json"):
-        return new
-    known = json.loads(result.all_messages_json())
-    prompts = [place for place, message in enumerate(known) if _has_prompt(message)]
-    return known[prompts[-1] :] if prompts else known
+    if not any(map(_has_prompt, new)) and hasattr(result, "all_messages_json"):
+        known = json.loads(result.all_messages_json())
+        prompts = [place for place, message in enumerate(known) if _has_prompt(message)]
+        new = known[prompts[-1] :] if prompts else known
+    return [*new, *_pydantic_deferrals(result.output)]
+
+
+def _pydantic_deferrals(output: Any) -> list[dict[str, Any]]:
+    """Return notes on the calls that wait, if an output is a `DeferredToolRequests`."""
+    if type(output).__name__ != "DeferredToolRequests":
+        return []
+    waiting = [(ASKED_FOR, output.approvals), (ELSEWHERE, output.calls)]
+    return [refused(call.tool_call_id, reason) for reason, calls in waiting for call in calls]
 
 
 def _pydantic_usage(result: Any) -> Usage | None:
     """Return the tokens of the messages of a run, of which the run itself counts those that are new."""
     counted = _tokens(getattr(result, "usage", None), "input_tokens", "output_tokens")
-    known = _pydantic_messages(result)
-    if counted is None or len(known) == len(json.loads(result.new_messages_json())):
+    new = json.loads(result.new_messages_json())
+    if counted is None or any(map(_has_prompt, new)):
         return counted
+    known = _pydantic_messages(result)
     return _sum_of(_tokens(message.get("usage") or {}, "input_tokens", "output_tokens") for message in known)
 
 
 def _has_prompt(message: Any) -> bool:
     return any([part.get("part_kind") == "user-prompt" for part in message.get("parts", ())])
+
+
+def _openai_items(result: Any) -> list[Any]:
+    """Return the items of a run, and notes on the calls that wait for approval or were not approved."""
+    items = plain(result.to_input_list())
+    waiting = [plain(item.raw_item) for item in getattr(result, "interruptions", None) or ()]
+    notes = [refused(call["call_id"], ASKED_FOR) for call in waiting if isinstance(call.get("call_id"), str)]
+    is_approved = getattr(getattr(result, "context_wrapper", None), "is_tool_approved", None)
+    if is_approved is None:
+        return [*items, *notes]
+    calls = [item for item in items if isinstance(item, dict) and item.get("type") == "function_call"]
+    denied = [call["call_id"] for call in calls if is_approved(call["name"], call["call_id"]) is False]
+    return [*items, *notes, *[refused(call_id, REFUSED) for call_id in denied]]
+
+
+def _langchain_answer(state: Any) -> Any:
+    """Return the structured answer, if there is one, or the text of the last message; None if the graph waits."""
+    held = state if isinstance(state, Mapping) else {}
+    if held.get(_INTERRUPTS):
+        return None
+    return held["structured_response"] if held.get("structured_response") is not None else text_of(_last(state))
+
+
+def _last(state: Any) -> Any:
+    return _messages_in(state)[-1]
+
+
+def _langchain_messages(state: Any) -> Any:
+    """Return the messages of a state; of a graph that waits for a person, with what it waits for."""
+    messages = plain(list(_messages_in(state)))
+    interrupts = state.get(_INTERRUPTS) if isinstance(state, Mapping) else None
+    return {"messages": messages, _INTERRUPTS: plain(list(interrupts))} if interrupts else messages
 
 
 def _langchain_usage(state: Any) -> Usage | None:
@@ -265,7 +310,7 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
     ResultForm(
         *("OpenAI Agents", "", ""),
         output=lambda result: result.final_output,
-        messages=lambda result: result.to_input_list(),
+        messages=_openai_items,
         usage=lambda result: _tokens(
             getattr(getattr(result, "context_wrapper", None), "usage", None), "input_tokens", "output_tokens"
         ),
@@ -273,8 +318,8 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
     ),
     ResultForm(
         *("LangChain", "langchain_core.messages.", "BaseMessage"),
-        output=lambda result: text_of(_messages_in(result)[-1]),
-        messages=lambda result: plain(list(_messages_in(result))),
+        output=_langchain_answer,
+        messages=_langchain_messages,
         usage=_langchain_usage,
     ),
     ResultForm("Google ADK", "google.adk.events.", "Event", _adk_output, _adk_messages, adk_usage),
