@@ -337,3 +337,19 @@ def test_the_name_of_a_tool_has_ten_thousand_characters_at_most(length: int, is_
     found = read_one(span(1, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x" * length}))
 
     assert (len(found.calls), found.calls_recorded) == (int(is_read), is_read)
+
+
+@pytest.mark.parametrize(
+    ("scope", "output"),
+    [("openinference.instrumentation.openai_agents", "3 found"), ("other", {"type": "text", "text": "3 found"})],
+)
+def test_a_tool_of_openai_agents_may_return_an_object_around_its_text(scope: str, output: Any) -> None:
+    held = {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "find",
+        "output.value": '{"type": "text", "text": "3 found"}',
+    }
+
+    [call] = read_spans([request(span(1, held), scope=scope)]).calls
+
+    assert call.output == output

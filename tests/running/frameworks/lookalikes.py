@@ -129,7 +129,8 @@ class AdkFunctionTool(AdkTool):
 
 class ClientSession:
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> Any:
-        return CallToolResult({"content": [{"type": "text", "text": f"real {name}"}]})
+        failed = {"isError": True} if (arguments or {}).get("fail") else {}
+        return CallToolResult({"content": [{"type": "text", "text": f"real {name}"}], **failed})
 
 
 class CallToolResult:

@@ -177,6 +177,43 @@ def logged(call: Callable[[], Any]) -> Trajectory:
     return read_spans([json.loads(log_document(log))])
 
 
+@pytest.mark.parametrize(
+    ("args", "output", "error"),
+    [({}, "real weather", None), ({"fail": True}, None, "ToolError: real weather")],
+)
+def test_the_result_of_an_mcp_session_is_logged_as_the_text_or_the_error_that_it_is(
+    args: dict[str, Any], output: str | None, error: str | None
+) -> None:
+    [call] = logged(lambda: asyncio.run(fake.ClientSession().call_tool("weather", args))).calls
+
+    assert (call.output, call.error) == (output, error)
+
+
+def test_the_artifact_of_a_tool_of_langchain_is_not_logged() -> None:
+    made = fake.StructuredTool("refund", lambda order: ([{"type": "text", "text": "paid"}], {"rows": 3}))
+    made.response_format = "content_and_artifact"
+
+    [call] = logged(lambda: made.run({"order": 7})).calls
+
+    assert call.output == "paid"
+
+
+def test_the_text_of_a_tool_of_openai_agents_is_logged() -> None:
+    async def invoke(context: Any, arguments: str) -> Any:
+        return {"type": "text", "text": "paid"}
+
+    [call] = logged(lambda: asyncio.run(fake.FunctionTool("refund", invoke).on_invoke_tool(object(), "{}"))).calls
+
+    assert call.output == "paid"
+
+
+@pytest.mark.parametrize("value", [3, 2.5, True, None, "3", "null", "", [1], {"content": 1, "more": 2}], ids=repr)
+def test_an_output_is_logged_as_the_value_that_it_is(value: Any) -> None:
+    [call] = logged(lambda: fake.StructuredTool("count", lambda order: value).run({"order": 7})).calls
+
+    assert (call.output, type(call.output), call.unrecorded) == (value, type(value), frozenset())
+
+
 def test_a_tool_that_interrupts_its_graph_is_logged_as_withheld_and_not_recorded() -> None:
     def ask(order: int) -> Any:
         raise fake.GraphInterrupt("Pay?")

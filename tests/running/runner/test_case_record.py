@@ -13,6 +13,7 @@ from rightcall.values.trajectory import Trajectory
 
 AGENT = """
 import asyncio, json
+from opentelemetry import trace
 from tests.running.frameworks import lookalikes
 
 frameworks = lookalikes.loaded()
@@ -64,6 +65,12 @@ def other_agent(input):
     inner.run({"order": 7})
     asked, given = part("tool-call", args={"order": 7}, **call), part("tool-return", content="shipped", **call)
     return Result(SAID, response(asked), request(given), DONE)
+
+def spans_of_mcp(input):
+    "The client of MCP has a span of its own, without the arguments."
+    held = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
+    with trace.get_tracer("mcp").start_as_current_span("tools/call look", attributes=held):
+        return tool.run({"order": 7})
 
 def interrupted(input):
     "The tool asks a person, and is called again with the answer."
@@ -144,6 +151,10 @@ def test_a_run_that_continues_with_the_answer_to_a_deferred_call_shows_the_call(
     assert path.calls_recorded
     assert path.usage is not None
     assert path.usage.total_tokens == 30
+
+
+def test_what_was_dispatched_completes_spans_without_arguments(project: Path) -> None:
+    assert told(path_of("spans_of_mcp", project)) == [("look", {"order": 7}, "shipped")]
 
 
 def test_a_call_that_was_put_off_and_then_made_is_one_call(project: Path) -> None:

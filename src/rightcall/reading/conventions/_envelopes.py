@@ -217,6 +217,13 @@ def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
     return content_blocks(value, call, attributes)
 
 
+def openai_agents_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """OpenAI Agents' `ToolOutputText`, of which the model sees the text: tools of MCP servers return it."""
+    is_theirs = call.span is not None and call.span.scope.endswith("openai_agents")
+    is_text = is_theirs and value.__class__ is dict and value.keys() == {"type", "text"} and _is_text_block(value)
+    return outcome(value["text"]) if is_text else value
+
+
 def content_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
     """Blocks `{"type": "text", "text": …}`, as in Anthropic and MCP; a single block becomes its text."""
     return _unblocked(value, _is_text_block)

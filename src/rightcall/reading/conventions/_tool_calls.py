@@ -30,6 +30,7 @@ from ._envelopes import (
     mcp_input,
     mcp_output,
     mcp_result,
+    openai_agents_output,
     python_call,
     smolagents_call,
     tool_message,
@@ -137,7 +138,7 @@ OPENINFERENCE = Convention(
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
     unwrap_args=(smolagents_call, llamaindex_call),
-    unwrap_output=(adk_unmarked, tool_message, llamaindex_output, content_blocks),
+    unwrap_output=(adk_unmarked, tool_message, llamaindex_output, openai_agents_output, content_blocks),
     setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
     dialect="openinference",
 )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
+from ._answer_forms import CONTENT_AND_ARTIFACT, DATA, MCP_RESULT, RETURN_VALUE, TOOL_OUTPUT
 from ._dispatch import DispatchedCall, Form, dispatch_log, dispatched, dispatched_plainly
 
 _WRAPPED = "__rightcall_dispatch__"
@@ -107,25 +108,9 @@ def _call_toolset(original: Callable[..., Any]) -> Callable[..., Any]:
     async def call_tool(self: Any, name: str, tool_args: dict[str, Any], ctx: Any, tool: Any) -> Any:
         # The context has the name that the model used, with a prefix if a toolset around this one adds one.
         seen = getattr(ctx, "tool_name", None) or name
-        return await dispatched(seen, tool_args, lambda: original(self, name, tool_args, ctx, tool), _RETURNED)
+        return await dispatched(seen, tool_args, lambda: original(self, name, tool_args, ctx, tool), RETURN_VALUE)
 
     return call_tool
-
-
-def _return_value(value: Any) -> Any:
-    """Return the value that the model sees of Pydantic AI's `ToolReturn`."""
-    return value.return_value if type(value).__name__ == "ToolReturn" else value
-
-
-def _jsonable(value: Any) -> Any:
-    """Return what a tool returned as plain data if it is a model, a dataclass or the like."""
-    from rightcall.running.tracing import plain_value
-
-    return value if isinstance(value, (str, int, float, bool, type(None))) else plain_value(value)
-
-
-_RETURNED = Form(lambda value: _jsonable(_return_value(value)), lambda value: value)
-_DATA = Form(_jsonable, lambda value: value)
 
 
 class _LangChain:
@@ -186,14 +171,7 @@ def _declared(tool: Any) -> Mapping[str, Any]:
 
 def _form_of(tool: Any) -> Form:
     """Return how a tool of LangChain answers: with a value, or with a content and an artifact for the program."""
-    return _PAIRED if getattr(tool, "response_format", "") == "content_and_artifact" else _DATA
-
-
-def _as_pair(value: Any) -> tuple[Any, Any]:
-    return (value[0], value[1]) if isinstance(value, (list, tuple)) and len(value) == 2 else (value, None)
-
-
-_PAIRED = Form(_jsonable, _as_pair)
+    return CONTENT_AND_ARTIFACT if getattr(tool, "response_format", "") == "content_and_artifact" else DATA
 
 
 class _OpenAIAgents:
@@ -256,7 +234,7 @@ class _Invoker:
         inner, given = self.__wrapped__, _decoded(arguments)
         if given is None:  # not an object: the SDK says so to the model, and no tool runs
             return await inner(context, arguments)
-        return await dispatched(self._tool.name, given, lambda: inner(context, arguments), _DATA)
+        return await dispatched(self._tool.name, given, lambda: inner(context, arguments), TOOL_OUTPUT)
 
 
 def _decoded(arguments: str) -> dict[str, Any] | None:
@@ -296,7 +274,7 @@ class _GoogleADK:
 
 def _run_async(original: Callable[..., Any]) -> Callable[..., Any]:
     async def run_async(self: Any, *, args: dict[str, Any], tool_context: Any) -> Any:
-        return await dispatched(self.name, args, lambda: original(self, args=args, tool_context=tool_context), _DATA)
+        return await dispatched(self.name, args, lambda: original(self, args=args, tool_context=tool_context), DATA)
 
     return run_async
 
@@ -318,25 +296,9 @@ class _Mcp:
 def _call_session(original: Callable[..., Any]) -> Callable[..., Any]:
     async def call_tool(self: Any, name: str, arguments: dict[str, Any] | None = None, *args: Any, **more: Any) -> Any:
         run = functools.partial(original, self, name, arguments, *args, **more)
-        return await dispatched(name, arguments or {}, run, Form(_mcp_json, _mcp_result))
+        return await dispatched(name, arguments or {}, run, MCP_RESULT)
 
     return call_tool
-
-
-def _mcp_json(result: Any) -> Any:
-    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def _mcp_result(value: Any) -> Any:
-    """Return a result of MCP: a recorded one as it was, any other value as its text and, if an object, its data."""
-    types = sys.modules.get("mcp.types") or sys.modules["mcp_types"]
-    if isinstance(value, Mapping) and isinstance(value.get("content"), list):
-        return types.CallToolResult.model_validate(value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    made: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
-    if isinstance(value, Mapping):
-        made["structuredContent"] = value
-    return types.CallToolResult.model_validate(made)
 
 
 ADAPTERS: tuple[Adapter, ...] = (_PydanticAI(), _LangChain(), _OpenAIAgents(), _GoogleADK(), _Mcp())

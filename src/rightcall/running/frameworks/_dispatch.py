@@ -70,6 +70,8 @@ class Form(NamedTuple):
     """From what the tool returned to a JSON value."""
     given: Callable[[Any], Any]
     """From the JSON value of a mock or a recording to what the framework takes."""
+    told: Callable[[Any], ToolAnswer] = ToolAnswer
+    """From the JSON value to what the model is told of it: a value, or an error that is part of the value."""
 
 
 def _same(value: Any) -> Any:
@@ -137,7 +139,7 @@ class _Call:
         answer = stub(self._logged.tool, self._args) if stub is not None else None
         if answer is None:
             return None
-        self._logged.end(answer)
+        self._log(answer)
         return answer if answer.error is not None else ToolAnswer(self._form.given(answer.value))
 
     @contextmanager
@@ -157,8 +159,11 @@ class _Call:
         """End the call with what the tool returned."""
         self._ended(ToolAnswer(self._form.written(value)))
 
+    def _log(self, answer: ToolAnswer) -> None:
+        self._logged.end(answer if answer.error is not None else self._form.told(answer.value))
+
     def _ended(self, answer: ToolAnswer) -> None:
-        self._logged.end(answer)
+        self._log(answer)
         observer = tool_observer.get()
         if observer is not None and not self._logged.is_deferred:
             observer(self._logged.tool, self._args, answer._replace(has_inner=self._logged.has_inner))
@@ -191,14 +196,17 @@ def _kind(error: BaseException | None) -> str:
     return f"{type(error).__module__}.{type(error).__qualname__}"
 
 
-def _attribute(key: str, value: str) -> dict[str, Any]:
-    return {"key": key, "value": {"stringValue": value}}
+def _attribute(key: str, value: str | bool | int | float) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"key": key, "value": {"boolValue": value}}
+    if isinstance(value, int):
+        return {"key": key, "value": {"intValue": str(value)}}
+    return {"key": key, "value": {"doubleValue" if isinstance(value, float) else "stringValue": value}}
 
 
-def _output(answer: ToolAnswer | None) -> dict[str, str]:
+def _output(answer: ToolAnswer | None) -> dict[str, Any]:
     if answer is None or answer.error is not None:
         return {}
-    from rightcall.running.tracing import plain_value
+    from rightcall.running.tracing import output_attribute, plain_value
 
-    value = plain_value(answer.value)
-    return {"output.value": value if isinstance(value, str) else json.dumps(value)}
+    return {"output.value": output_attribute(plain_value(answer.value))}

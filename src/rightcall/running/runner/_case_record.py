@@ -240,8 +240,12 @@ class CaseTrajectory:
 
 
 def _lacking(log: Sequence[DispatchedCall], path: Trajectory) -> list[DispatchedCall]:
-    """Return the calls of a log that a trajectory does not show: of a tool that it shows less often, or put off."""
-    lacking = Counter([call.tool for call in log if not call.is_deferred]) - Counter(path.names)
+    """Return the calls of a log that a trajectory does not show: of a tool that it shows less often, or put off.
+
+    A call without arguments is not shown enough: the spans of an MCP client have none.
+    """
+    shown = Counter([call.name for call in path.calls if "args" not in call.unrecorded])
+    lacking = Counter([call.tool for call in log if not call.is_deferred]) - shown
     return [call for call in log if call.is_deferred or lacking[call.tool]]
 
 

@@ -12,6 +12,7 @@ from ._context_propagation import (
 )
 from ._decorated_call import (
     as_arguments as as_arguments,
+    output_attribute as output_attribute,
     plain_arguments as plain_arguments,
     plain_value as plain_value,
 )

@@ -1,0 +1,86 @@
+"""How the tools of frameworks answer: as a recording keeps it, as a framework takes it, and as a model is told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from rightcall.running.tracing import ToolAnswer
+
+from ._dispatch import Form
+
+
+class ToolError(Exception):
+    """A tool of an MCP server said that it failed."""
+
+
+def _jsonable(value: Any) -> Any:
+    """Return what a tool returned as plain data if it is a model, a dataclass or the like."""
+    from rightcall.running.tracing import plain_value
+
+    return value if isinstance(value, (str, int, float, bool, type(None))) else plain_value(value)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _return_value(value: Any) -> Any:
+    """Return the value that the model sees of Pydantic AI's `ToolReturn`."""
+    return _jsonable(value.return_value if type(value).__name__ == "ToolReturn" else value)
+
+
+def _text_in(content: Any) -> Any:
+    """Return the text of a single block of text; anything else as it is."""
+    blocks = content if isinstance(content, list) else [content]
+    is_text = len(blocks) == 1 and isinstance(blocks[0], Mapping) and blocks[0].get("type") == "text"
+    return blocks[0].get("text", content) if is_text else content
+
+
+def _text_told(content: Any) -> ToolAnswer:
+    return ToolAnswer(_text_in(content))
+
+
+def _as_pair(value: Any) -> tuple[Any, Any]:
+    return (value[0], value[1]) if isinstance(value, (list, tuple)) and len(value) == 2 else (value, None)
+
+
+def _content_told(pair: Any) -> ToolAnswer:
+    """Return the content of a pair without the artifact, which the model does not see."""
+    return _text_told(_as_pair(pair)[0])
+
+
+def _mcp_json(result: Any) -> Any:
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _mcp_result(value: Any) -> Any:
+    """Return a result of MCP: a recorded one as it was, any other value as its text and, if an object, its data."""
+    types = sys.modules.get("mcp.types") or sys.modules["mcp_types"]
+    if isinstance(value, Mapping) and isinstance(value.get("content"), list):
+        return types.CallToolResult.model_validate(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    made: dict[str, Any] = {"content": [{"type": "text", "text": text}]}
+    if isinstance(value, Mapping):
+        made["structuredContent"] = value
+    return types.CallToolResult.model_validate(made)
+
+
+def _mcp_told(result: Any) -> ToolAnswer:
+    """Return what a result of MCP says: errors of a tool are results with `isError` (`CallToolResult`)."""
+    if not isinstance(result, Mapping) or not isinstance(result.get("content"), list):
+        return ToolAnswer(result)
+    value = _text_in(result["content"])
+    return ToolAnswer(error=ToolError(value)) if result.get("isError") is True else ToolAnswer(value)
+
+
+DATA = Form(_jsonable, _same)
+RETURN_VALUE = Form(_return_value, _same)
+"""Pydantic AI."""
+CONTENT_AND_ARTIFACT = Form(_jsonable, _as_pair, _content_told)
+"""LangChain, where a tool says so."""
+TOOL_OUTPUT = Form(_jsonable, _same, _text_told)
+"""OpenAI Agents: tools of MCP servers return a `ToolOutputText`, of which the model sees the text."""
+MCP_RESULT = Form(_mcp_json, _mcp_result, _mcp_told)
