@@ -17,9 +17,11 @@ from rightcall.values.statistics import (
     difference_interval,
     difference_of_shares,
     exact_odds,
+    mean_of_k,
     mixture_interval,
     pass_all_k,
     pass_any_k,
+    rate,
     repeats_needed,
     repeats_needed_against,
     run_rate,
@@ -27,6 +29,7 @@ from rightcall.values.statistics import (
     trial_variance,
     wilson,
 )
+from rightcall.values.statistics._rates import intraclass_correlation
 
 AIRLINE = [Trials(passed, 4) for passed, cases in enumerate((14, 12, 10, 4, 10)) for _ in range(cases)]
 """Fifty cases, four trials each, by how many of the four passed."""
@@ -106,6 +109,42 @@ def test_a_published_run_of_four_trials() -> None:
     )
     assert these_cases_again(AIRLINE) == near(0.353736, 0.489279)
     assert cases_like_these(AIRLINE) == near(0.321272, 0.525574)
+
+
+def test_two_cases_are_enough_to_speak_of_cases_like_them() -> None:
+    # By hand: between 0.1, within 0.2, so that all ten trials count; t of one degree of freedom.
+    assert cases_like_these([Trials(4, 5), Trials(3, 5)], 0.5) == near(*_wilson_by_hand(0.7, 10, 1.0))
+    assert cases_like_these([Trials(4, 5)]) is None
+
+
+def _wilson_by_hand(share: float, trials: int, z: float) -> tuple[float, float]:
+    root = (share * (1 - share) / trials + z * z / (4 * trials**2)) ** 0.5
+    return tuple((share + z * z / (2 * trials) + sign * z * root) / (1 + z * z / trials) for sign in (-1, 1))
+
+
+def test_trials_of_a_case_resemble_each_other_as_far_as_they_agree() -> None:
+    assert intraclass_correlation([Trials(4, 4), Trials(0, 4)]) == 1.0
+    assert intraclass_correlation([Trials(2, 4), Trials(2, 4)]) == 0.0
+    assert intraclass_correlation([Trials(4, 4), Trials(1, 4)]) == near((1.125 - 0.125) / (1.125 + 3 * 0.125))
+
+
+def test_one_trial_a_case_cannot_tell_how_much_trials_resemble_each_other() -> None:
+    assert intraclass_correlation([Trials(1, 1), Trials(0, 1)]) == 1.0
+    assert intraclass_correlation([Trials(4, 4), Trials(4, 4)]) == 1.0
+
+
+def test_a_figure_of_k_tries_is_averaged_over_the_cases_that_have_so_many() -> None:
+    cases = [Trials(3, 5), Trials(5, 5), Trials(1, 1)]
+
+    assert mean_of_k(pass_all_k, cases, 2) == (near(0.65), 2)
+    assert mean_of_k(pass_any_k, cases, 1) == (near((0.6 + 1 + 1) / 3), 3)
+    assert mean_of_k(pass_all_k, cases, 6) == (None, 0)
+
+
+def test_the_rate_of_a_case_is_the_share_that_passed() -> None:
+    assert rate(Trials(3, 5)) == 0.6
+    assert rate(Trials(0, 0)) is None
+    assert run_rate([Trials(0, 0)]) is None
 
 
 def test_cases_that_always_pass_leave_room_for_cases_like_them() -> None:
@@ -190,7 +229,13 @@ def test_confidence_decides_what_is_told_apart() -> None:
 
 @pytest.mark.parametrize(
     ("passed", "failed", "low", "high"),
-    [(10, 0, 0.583120, 1.0), (18, 2, 0.589739, 0.996341), (55, 5, 0.752526, 0.987552)],
+    [
+        (0, 0, 0.0, 1.0),
+        (0, 10, 0.0, 0.416880),
+        (10, 0, 0.583120, 1.0),
+        (18, 2, 0.589739, 0.996341),
+        (55, 5, 0.752526, 0.987552),
+    ],
 )
 def test_rates_that_no_look_has_excluded(passed: int, failed: int, low: float, high: float) -> None:
     assert mixture_interval(passed, failed) == near(low, high)
@@ -243,3 +288,8 @@ def test_repeats_that_notice_a_drop() -> None:
 
 def test_two_cases_are_enough_for_an_interval_of_their_mean() -> None:
     assert all_of_k_interval([Trials(4, 5), Trials(5, 5)], 1, 0.5) == near(0.8, 1.0)
+
+
+def test_trials_that_never_vary_need_no_second_repeat() -> None:
+    assert repeats_needed_against(20, 0.1, 5, 0.0) == 1
+    assert repeats_needed(20, 0.1, 0.0) == 1

@@ -5,10 +5,11 @@ from itertools import product
 from math import comb, pi, sqrt, tan
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from tests.sampling import examples
 
 from rightcall.values.statistics import (
+    CaseOdds,
     Stratum,
     Trials,
     adjust_for_many,
@@ -107,11 +108,19 @@ def test_the_order_of_cases_changes_nothing(cases: list[Trials], random: object)
 
 
 @given(st.lists(strata(4), min_size=1, max_size=4))
+@example([Stratum(2, 1, 3, 2), Stratum(3, 2, 1, 0), Stratum(1, 1, 4, 2)])
 @examples(200)
 def test_the_exact_test_is_what_enumeration_says(cases: list[Stratum]) -> None:
     worse, better = enumerate_odds(cases)
 
     assert exact_odds(cases)[:2] == pytest.approx((float(worse), float(better)), abs=1e-12)
+
+
+@given(CASES)
+@example([Stratum(5, 4, 8, 8), Stratum(7, 6, 1, 1)])
+@example([Stratum(8, 8, 5, 4), Stratum(1, 1, 7, 6)])
+def test_no_odds_are_above_one(cases: list[Stratum]) -> None:
+    assert max(exact_odds(cases)[:2]) <= 1.0
 
 
 @given(CASES)
@@ -122,6 +131,10 @@ def test_both_sides_swapped_swap_better_and_worse(cases: list[Stratum]) -> None:
 
     assert exact_odds(swapped)[:2] == pytest.approx(exact_odds(cases)[1::-1], abs=1e-12)
     assert difference_interval(swapped) == pytest.approx((-high, -low), abs=1e-7)
+    turned = [
+        CaseOdds(odds.better, odds.adjusted_better, odds.worse, odds.adjusted_worse) for odds in adjusted_odds(cases)
+    ]
+    assert adjusted_odds(swapped) == turned
 
 
 @given(CASES)
@@ -155,6 +168,12 @@ def test_the_interval_of_a_difference_holds_it(cases: list[Stratum]) -> None:
     assert -1.0 <= low <= difference(cases) <= high <= 1.0
 
 
+@given(CASES)
+@example([Stratum(1, 0, 1, 1)])
+def test_the_interval_without_any_confidence_is_the_difference_itself(cases: list[Stratum]) -> None:
+    assert difference_interval(cases, 0.0) == pytest.approx((difference(cases), difference(cases)), abs=1e-7)
+
+
 def test_very_unequal_repeats_are_drawn_with_a_fixed_seed() -> None:
     cases = [Stratum(n, n - 2, n + 7, n + 1) for n in range(11, 60)]
 
@@ -171,6 +190,14 @@ def test_drawn_odds_are_near_the_exact_ones(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("rightcall.values.statistics._change._MOST_CELLS", 1)
 
     assert exact_odds(cases)[:2] == pytest.approx(exact[:2], abs=0.01)
+
+
+def test_what_was_seen_counts_among_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rightcall.values.statistics._change._MOST_CELLS", 1)
+
+    # None of the 99,999 permutations is as bad as that: its odds are not zero for it.
+    assert exact_odds([Stratum(30, 30, 30, 0)]) == (1 / 100_000, 1.0, False)
+    assert exact_odds([Stratum(30, 0, 30, 30)]) == (1.0, 1 / 100_000, False)
 
 
 @pytest.mark.parametrize(
@@ -205,6 +232,10 @@ def test_adjusted_chances_keep_their_order(chances: list[float]) -> None:
 def test_quantiles_of_students_t(freedom: int, quantile: float) -> None:
     assert t_quantile(0.975, freedom) == pytest.approx(quantile, abs=1e-8)
     assert t_quantile(0.025, freedom) == -t_quantile(0.975, freedom)
+
+
+def test_half_of_students_t_lies_below_zero() -> None:
+    assert t_quantile(0.5, 3) == pytest.approx(0.0, abs=1e-7)
 
 
 @pytest.mark.parametrize("probability", [0.55, 0.6, 0.75, 0.9])

@@ -12,7 +12,7 @@ Many questions at once: which of many differences are more than chance.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
@@ -21,7 +21,7 @@ from operator import mul
 from random import Random
 from typing import NamedTuple
 
-from ._rates import Interval, normal_quantile, normal_tail
+from ._rates import Interval, crossing, normal_quantile, normal_tail
 
 _MOST_CELLS = 2_000_000
 """Combinations of two groups of cases that are summed exactly; beyond, permutations are drawn."""
@@ -169,13 +169,12 @@ def _sum_of_kinds(kinds: Counter[_Kind]) -> tuple[int, list[float]]:
 
 
 def _power(part: tuple[int, list[float]], times: int) -> tuple[int, list[float]]:
-    result: tuple[int, list[float]] | None = None
-    while times:
-        if times & 1:
-            result = part if result is None else _convolve(result, part)
-        times >>= 1
-        part = _convolve(part, part) if times else part
-    return result or (0, [1.0])
+    """The distribution of the sum of so many alike, by doubling."""
+    if times == 1:
+        return part
+    half = _power(part, times // 2)
+    even = _convolve(half, half)
+    return _convolve(even, part) if times % 2 else even
 
 
 def _convolve(first: tuple[int, list[float]], second: tuple[int, list[float]]) -> tuple[int, list[float]]:
@@ -183,17 +182,18 @@ def _convolve(first: tuple[int, list[float]], second: tuple[int, list[float]]) -
     width, mirrored = len(short), short[::-1]
     padded = [0.0] * (width - 1) + long
     # `sum` over `map` stays in C: 20 times as fast as two loops.
-    chances = [sum(map(mul, padded[place : place + width], mirrored)) for place in range(len(long) + width - 1)]
+    chances = [sum(map(mul, padded[place : place + width], mirrored)) for place in range(len(padded))]
     return _trim(start + offset, chances)
 
 
 def _trim(start: int, chances: list[float]) -> tuple[int, list[float]]:
-    first, last = 0, len(chances)
-    while last - first > 1 and chances[first] < _NEGLIGIBLE:
+    # Chances add up to one, so that some are not negligible.
+    first, last = 0, len(chances) - 1
+    while chances[first] < _NEGLIGIBLE:
         first += 1
-    while last - first > 1 and chances[last - 1] < _NEGLIGIBLE:
+    while chances[last] < _NEGLIGIBLE:
         last -= 1
-    return start + first, chances[first:last]
+    return start + first, chances[first : last + 1]
 
 
 def _drawn_odds(cases: Sequence[Stratum], steps: Sequence[int], observed: int) -> Odds:
@@ -228,23 +228,13 @@ def difference_interval(
     grouped = Counter(zip(cases, weights or [1.0] * len(cases), strict=True))
     weighted = [(case, weight, times) for (case, weight), times in grouped.items()]
     middle, z = difference(cases, weights), normal_quantile((1.0 + confidence) / 2.0)
-    low = -1.0 if middle <= -1.0 else _crossing(lambda d: _score(weighted, middle, d) - z, -1.0, middle)
-    high = 1.0 if middle >= 1.0 else _crossing(lambda d: _score(weighted, middle, d) + z, middle, 1.0)
+    low = crossing(lambda d: _score(weighted, middle, d) - z, -1.0, middle)
+    high = crossing(lambda d: _score(weighted, middle, d) + z, middle, 1.0)
     return Interval(low, high)
 
 
 def _change(case: Stratum) -> float:
     return case.passed_after / case.after - case.passed_before / case.before
-
-
-def _crossing(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function passes through zero."""
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if falling(middle) > 0.0 else (low, middle)
-    return (low + high) / 2.0
 
 
 def _score(cases: _Weighted, observed: float, d: float) -> float:
@@ -300,11 +290,9 @@ def adjust_for_many(chances: Sequence[float]) -> list[float]:
     """Adjust each chance for having asked them all (Benjamini and Hochberg): the share of false discoveries."""
     # From the largest down, because an adjusted chance is never above that of a larger one.
     order = sorted(range(len(chances)), key=chances.__getitem__, reverse=True)
-    adjusted, least = [1.0] * len(chances), 1.0
-    for place, number in enumerate(order):
-        least = min(least, chances[number] * (len(chances) / (len(chances) - place)))
-        adjusted[number] = least
-    return adjusted
+    scaled = [chances[number] * (len(chances) / (len(chances) - place)) for place, number in enumerate(order)]
+    adjusted = dict(zip(order, accumulate(scaled, min), strict=True))
+    return [adjusted[number] for number in range(len(chances))]
 
 
 def difference_of_shares(hits_before: int, before: int, hits_after: int, after: int) -> Shift:

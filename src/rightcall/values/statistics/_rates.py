@@ -190,14 +190,19 @@ def t_quantile(probability: float, freedom: int) -> float:
     if probability < 0.5:
         return -t_quantile(1.0 - probability, freedom)
     # With x = freedom / (freedom + t²), the chance of being further out than t on either side is I_x(freedom/2, 1/2).
-    outside, low, high = 2.0 * (1.0 - probability), 0.0, 1.0
-    for _ in range(200):
-        middle = (low + high) / 2.0
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if incomplete_beta(middle, freedom / 2.0, 0.5) < outside else (low, middle)
-    share = (low + high) / 2.0
+    outside = 2.0 * (1.0 - probability)
+    share = crossing(lambda x: outside - incomplete_beta(x, freedom / 2.0, 0.5), 0.0, 1.0)
     return float((freedom * (1.0 - share) / share) ** 0.5)
+
+
+def crossing(falling: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling function passes through zero, by halving the range until no number lies inside it.
+
+    The function is not asked at the two ends.
+    """
+    while low < (middle := (low + high) / 2.0) < high:
+        low, high = (middle, high) if falling(middle) > 0.0 else (low, middle)
+    return middle
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
@@ -216,13 +221,12 @@ def _beta_fraction(x: float, a: float, b: float) -> float:
     for step in range(1, 400):
         even = step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step))
         odd = -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1))
-        change = 1.0
+        before = value
         for term in (even, odd):
             below = 1.0 / _away_from_zero(1.0 + term * below)
             above = _away_from_zero(1.0 + term / above)
-            change = above * below
-            value *= change
-        if abs(change - 1.0) < 1e-16:
+            value *= above * below
+        if value == before:
             break
     return value
 

@@ -5,11 +5,11 @@ Early looks are counted in the error rate, so that a gate is wrong no more often
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import ceil, lgamma, log, log1p
 from typing import NamedTuple
 
-from ._rates import Interval, Trials, normal_quantile
+from ._rates import Interval, Trials, crossing, normal_quantile
 
 _COIN = 0.25
 """The variance of a trial that is as uncertain as the toss of a coin: the most there is."""
@@ -81,20 +81,8 @@ def mixture_interval(passed: int, failed: int, error: float = 0.05) -> Interval:
     least = lgamma(passed + 1) + lgamma(failed + 1) - lgamma(passed + failed + 2) + log(error)
 
     def surplus(rate: float) -> float:
-        return (passed * log(rate) if passed else 0.0) + (failed * log1p(-rate) if failed else 0.0) - least
+        return passed * log(rate) + failed * log1p(-rate) - least
 
     # The likelihood has one peak, so what is not excluded is one range around it.
     peak = passed / (passed + failed) if passed + failed else 0.5
-    low = 0.0 if not passed else _end(surplus, 0.0, peak)
-    high = 1.0 if not failed else _end(surplus, 1.0, peak)
-    return Interval(low, high)
-
-
-def _end(surplus: Callable[[float], float], outside: float, inside: float) -> float:
-    """Where the surplus is used up, between a rate that is excluded and one that is not."""
-    for _ in range(200):
-        middle = (outside + inside) / 2.0
-        if middle in (outside, inside):
-            break
-        outside, inside = (outside, middle) if surplus(middle) > 0.0 else (middle, inside)
-    return inside
+    return Interval(crossing(lambda rate: -surplus(rate), 0.0, peak), crossing(surplus, peak, 1.0))
