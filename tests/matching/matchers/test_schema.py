@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from hypothesis import example, given, strategies as st
 from tests.sampling import examples
+from tests.walls import for_each
 
 from rightcall.errors import ExpectationError, LimitError
 from rightcall.matching.matchers import compile_value, equal
@@ -129,6 +130,109 @@ def test_the_verdict_is_that_of_jsonschema(draft: str, data: st.DataObject) -> N
 
     for value in values:
         assert expectation.matches(value) == kind(schema).is_valid(value), value
+
+
+SHAPES: list[Any] = [
+    {"type": "string"},
+    {"type": ["integer", "null"]},
+    {"enum": [1, "a", [1], {"a": 1}]},
+    {"pattern": "^a"},
+    {"minLength": 2},
+    {"maxLength": 1},
+    {"minItems": 2},
+    {"maxItems": 1},
+    {"uniqueItems": True},
+    {"uniqueItems": False},
+    {"minimum": 1},
+    {"maximum": 1},
+    {"properties": {"a": {"type": "integer"}, "b": {}}},
+    {"patternProperties": {"^a": {"type": "integer"}}},
+    {"additionalProperties": {"type": "integer"}},
+    {"properties": {"a": {}}, "patternProperties": {"b": {}}, "additionalProperties": {"type": "string"}},
+    {"items": {"type": "integer"}},
+    {"minimum": 0, "maximum": 1, "type": "number"},
+]
+SINCE_4: list[Any] = [
+    {"multipleOf": 2},
+    {"multipleOf": 0.5},
+    {"minProperties": 2},
+    {"maxProperties": 1},
+    {"required": ["a"]},
+    {"required": ["a", "b"]},
+    {"allOf": [{"type": "number"}, {"minimum": 1}]},
+    {"anyOf": [{"type": "string"}, {"required": ["b"]}, {"properties": {"a": {"enum": [1]}}, "type": "object"}]},
+    {"oneOf": [{"type": "integer"}, {"minimum": 1}, {"required": ["a"]}]},
+    {"not": {"type": "object"}},
+    {"additionalProperties": False},
+]
+SINCE_6: list[Any] = [
+    {"const": 1},
+    {"contains": {"type": "integer"}},
+    {"propertyNames": {"maxLength": 1}},
+    {"exclusiveMinimum": 1},
+    {"exclusiveMaximum": 1},
+    {"properties": {"a": True, "b": False}},
+    {"items": False},
+]
+SINCE_2019: list[Any] = [
+    {"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"type": "string"}},
+    {"if": {"required": ["a"]}, "then": {"properties": {"b": {"type": "string"}}}},
+    {"if": {"type": "object"}, "else": {"minLength": 1}},
+    {"contains": {"type": "integer"}, "minContains": 0},
+    {"contains": {"type": "integer"}, "minContains": 2, "maxContains": 2},
+    {"dependentRequired": {"a": ["b"]}},
+    {"dependentSchemas": {"a": {"required": ["b"]}, "b": {"properties": {"b": {"type": "string"}}}}},
+    {"$ref": "#/$defs/x", "$defs": {"x": {"type": "object", "properties": {"a": {"type": "integer"}}}}},
+    {"prefixItems": [{"type": "integer"}, {}]},
+    {"prefixItems": [{}], "items": {"type": "integer"}},
+    {"prefixItems": [{}], "items": False},
+]
+LEGACY: list[Any] = [
+    {"items": [{"type": "integer"}, {}]},
+    {"items": [{}], "additionalItems": {"type": "integer"}},
+    {"dependencies": {"a": ["b"]}},
+    {"dependencies": {"a": {"properties": {"b": {"type": "string"}}}}},
+]
+OF_DRAFTS = {
+    "draft 3": [*SHAPES, *LEGACY],
+    "draft 4": [*SHAPES, *SINCE_4, *LEGACY],
+    "draft 6": [*SHAPES, *SINCE_4, *SINCE_6, *LEGACY],
+    "draft 7": [*SHAPES, *SINCE_4, *SINCE_6, *LEGACY, *SINCE_2019[:3]],
+    "draft 2020-12": [*SHAPES, *SINCE_4, *SINCE_6, *SINCE_2019],
+}
+SAMPLES: list[Any] = [
+    *[None, True, False, 0, 1, 1.0, 1.5, 2, -1, "", "a", "ab", "b"],
+    *[[], [1], ["a"], [1, "a"], ["a", 1], [1, 1], [1, 2, 3], [1.5, 1, 1.0]],
+    *[{}, {"a": 1}, {"a": "x"}, {"b": 1}, {"b": "x"}, {"a": 1, "b": 1}, {"a": 1, "b": "x"}, {"ab": 1, "c": "x"}],
+]
+
+
+@for_each("draft", list(OF_DRAFTS))
+def test_each_keyword_says_of_each_kind_of_value_what_jsonschema_says(draft: str) -> None:
+    kind, wrong = DRAFTS[draft], []
+    named = {"$schema": kind.META_SCHEMA.get("$id") or kind.META_SCHEMA["id"]}
+
+    for schema in [{**named, **each} for each in OF_DRAFTS[draft]]:
+        expectation, judge = compile_value({"$schema": schema}), kind(schema)
+        wrong += [(schema, value) for value in SAMPLES if expectation.matches(value) != judge.is_valid(value)]
+
+    assert wrong == []
+
+
+@for_each("schema", [each for each in OF_DRAFTS["draft 2020-12"] if "$ref" not in each])
+def test_a_keyword_has_evaluated_what_jsonschema_says_it_has(schema: Any) -> None:
+    wraps: list[Any] = [{"allOf": [schema]}, {"anyOf": [schema, {"type": "array"}]}, {"if": schema}, schema]
+    values, wrong = [each for each in SAMPLES if isinstance(each, (list, dict))], []
+
+    for each in [{**wrap, key: False} for wrap in wraps for key in ("unevaluatedItems", "unevaluatedProperties")]:
+        expectation, judge = compile_value({"$schema": each}), jsonschema.Draft202012Validator(each)
+        wrong += [(each, value) for value in values if expectation.matches(value) != judge.is_valid(value)]
+
+    assert wrong == []
+
+
+def test_a_schema_may_be_yes_or_no() -> None:
+    assert [compile_value({"$schema": schema}).matches(1) for schema in (True, False)] == [True, False]
 
 
 DRAFT_3, DRAFT_4, DRAFT_7 = [{"$schema": f"http://json-schema.org/draft-0{number}/schema#"} for number in (3, 4, 7)]
