@@ -38,6 +38,8 @@ def test_names_are_found_with_their_places() -> None:
         (("x", ("a", 1, "b")),), (("y", ("c",)), ("z", ("d",)))
     )
     assert not names_in({"a": {"$literal": {"$bind": "x"}}})
+    assert names_in({"a": {"$bind": "x"}})
+    assert names_in({"a": {"$ref": "x"}})
 
 
 def test_every_value_that_the_binding_call_may_have_is_a_choice() -> None:
@@ -68,6 +70,12 @@ def test_a_call_without_recorded_arguments_may_bind_what_is_used_or_another_valu
     calls = [ToolCall("hold"), ToolCall("pay", {"seat": "2B"})]
 
     assert chosen(calls, step("hold", HOLD), step("pay", PAY)) == [{"s": "2B"}, {"s": NOTHING}]
+
+
+def test_a_call_that_surely_had_no_arguments_binds_nothing() -> None:
+    calls = [ToolCall("hold", None, unrecorded=frozenset()), ToolCall("pay", {"seat": "2B"})]
+
+    assert chosen(calls, step("hold", HOLD), step("pay", PAY)) == [{"s": NOTHING}]
 
 
 def test_names_of_one_step_take_the_values_of_one_call() -> None:

@@ -44,6 +44,9 @@ TABLE: list[tuple[Any, Any, bool]] = [
     ([], None, False),
     ("", None, False),
     ({"x": [{"y": True}]}, {"x": [{"y": 1}]}, False),
+    ({"a": 2, "b": True}, {"a": 2, "b": 1}, False),
+    ({"a": True, "b": 2}, {"a": 1, "b": 2}, False),
+    ([2, True], [2, 1], False),
 ]
 
 

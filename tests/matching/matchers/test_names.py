@@ -45,6 +45,7 @@ def test_a_set_of_names_holds_what_is_written_and_what_fits() -> None:
     assert [name in names for name in ("search", "mcp__fs", "mcp__*", "book")] == [True, True, True, False]
     assert names & {"mcp__fs", "book"} == {"mcp__fs"}
     assert sorted(names) == ["mcp__*", "search"]
+    assert len(names) == 2
 
 
 def test_names_without_a_star_are_a_plain_set() -> None:

@@ -12,8 +12,9 @@ from tests.walls import for_each
 
 from rightcall import ToolCall, Trajectory
 from rightcall.errors import ExpectationError, LimitError
-from rightcall.limits import Budget
+from rightcall.limits import Budget, Limits
 from rightcall.matching.matchers import CallMoment, CallPattern, call_pattern, compile_value, made_up_values
+from rightcall.matching.matchers._shelf import ValuePath
 
 FLIGHTS = {"flights": [{"id": "LH1", "price": 120}, {"id": "TP2", "price": 99.5}], "note": "cheapest is TP2, 3 left"}
 
@@ -141,6 +142,13 @@ def test_with_a_path_a_value_equals_one_of_those_there(case: tuple[str, Any, boo
     path, value, held = case
 
     assert asked({"call": "search", "output": path}, value, search()) is held
+
+
+def test_a_key_below_another_is_found_once() -> None:
+    path = ValuePath.of("$..a..b", "$from", Limits())
+
+    assert path.values_in({"a": {"a": {"b": 1}, "b": 2}}) == [2, 1]
+    assert path.values_in({"a": [{"a": {"b": 1}}, {"b": "x"}]}) == [1, "x"]
 
 
 def test_arguments_and_inputs_are_sources_too() -> None:

@@ -236,7 +236,7 @@ class PartsPattern(Pattern):
         return True if known else None
 
     def accepts_part(self, value: Any) -> bool:
-        raise TypeError("a call of several parts is not compared by one of them")
+        raise AssertionError("a call of several parts is not compared by one of them")
 
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         return self.differences_at(call, None)
