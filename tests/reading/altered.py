@@ -1,4 +1,4 @@
-"""Every format of logs with one value missing or wrong, and what is read of it: `tests/data/altered_logs.jsonl.xz`.
+"""Logs and traces with something missing or wrong, and what is read of each: `tests/data/altered.jsonl.xz`.
 
     python -m tests.reading.altered
 
@@ -10,22 +10,34 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
-from tests.reading.test_hostile_logs import ABSENT, DOCUMENTS, WRONG, paths, replaced
+from tests.reading.changes import spans
+from tests.reading.differential import CHANGES
+from tests.reading.talks import spans_of_turn
+from tests.reading.test_hostile_logs import ABSENT, DOCUMENTS, WRONG, as_bytes, paths, replaced
+from tests.reading.traces import request
 
 from rightcall.errors import RightcallError
 from rightcall.reading import read
 
-KEPT = Path(__file__).parents[1] / "data" / "altered_logs.jsonl.xz"
+KEPT = Path(__file__).parents[1] / "data" / "altered.jsonl.xz"
 Told = list[dict[str, Any]] | str
 
 
 def altered() -> Iterator[tuple[str, bytes]]:
-    """Each document as it is, and with each of its values left out or another in its place; with a name for each."""
+    """Each of them, with a name for it."""
+    yield from _logs()
+    yield from _pairs()
+    yield from _talks()
+
+
+def _logs() -> Iterator[tuple[str, bytes]]:
+    """Logs of every format as they are, and with each of their values left out or another in its place."""
     for name, document in DOCUMENTS.items():
         yield name, _written(document)
         for path in paths(document):
@@ -33,6 +45,39 @@ def altered() -> Iterator[tuple[str, bytes]]:
             value = Random(where).choice([ABSENT] * len(WRONG) + WRONG)
             shown = "is absent" if value is ABSENT else f"is {json.dumps(value)}"
             yield f"{where} {shown}", _written(replaced(document, path, value))
+
+
+def _pairs() -> Iterator[tuple[str, bytes]]:
+    """Logs of two formats in one file."""
+    names = list(DOCUMENTS)
+    for apart in (1, 2, 3):
+        for one, other in zip(names, names[apart:], strict=False):
+            yield f"{one}, then {other}", as_bytes(DOCUMENTS[one]) + as_bytes(DOCUMENTS[other])
+
+
+def _talks() -> Iterator[tuple[str, bytes]]:
+    """Traces of a conversation of three turns, recorded in many ways, with changes in one to three places."""
+    ways = product((True, False), (True, False), (True, False), ("support", "", None), ("one", "each", "joined"))
+    for number, (tools, ids, outputs, agent, traces) in enumerate(ways):
+        for variant in range(_VARIANTS):
+            chance, held = Random(f"{number} {variant}"), []
+            for turn in range(3):
+                more = {} if traces == "one" else {"traceId": f"{turn + 1}" * 32}
+                held += spans_of_turn(turn, tools=tools, ids=ids, outputs=outputs, agent=agent, **more)
+            if traces == "joined":
+                _join(held)
+            document = request(*held)
+            for change in chance.choices(CHANGES, k=min(variant, 3)):
+                change(document, chance.choice(spans(document) or held), chance)
+            yield f"talk {number}, variant {variant}", _written(document)
+
+
+_VARIANTS = 14
+
+
+def _join(held: list[dict[str, Any]]) -> None:
+    for each in held:
+        each["attributes"].append({"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}})
 
 
 def told_of(data: bytes) -> Told:

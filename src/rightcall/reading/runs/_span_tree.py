@@ -84,7 +84,7 @@ class Tree:
         self._agents = frozenset([name for name in named if name])
         self._shapeless = _without_shape(spans)
         self._calls: dict[str, CallRecord] = {}
-        self._found: dict[str | None, CallRecord | None] = {}
+        self._found: dict[str, CallRecord | None] = {}
         self._at_work: set[str] | None = None
         self._seen: dict[str, _Surroundings] = {}
         self._tops: dict[str, _Tops] = {}
@@ -271,10 +271,8 @@ class Tree:
         return None if found is record else found
 
     def _nearest(self, above: str | None, start: str | None) -> CallRecord | None:
-        known = self._found
-        if above is None or above in known:
-            return known.get(above)
-        own, path = self._calls.get(start) if start else None, []
+        known, path = self._found, list[str]()
+        own = self._calls.get(start) if start else None
         found: CallRecord | None = None
         while above is not None:
             if above in known:
