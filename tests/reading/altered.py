@@ -29,14 +29,7 @@ KEPT = Path(__file__).parents[1] / "data" / "altered.jsonl.xz"
 Told = list[dict[str, Any]] | str
 
 
-def altered() -> Iterator[tuple[str, bytes]]:
-    """Each of them, with a name for it."""
-    yield from _logs()
-    yield from _pairs()
-    yield from _talks()
-
-
-def _logs() -> Iterator[tuple[str, bytes]]:
+def logs() -> Iterator[tuple[str, bytes]]:
     """Logs of every format as they are, and with each of their values left out or another in its place."""
     for name, document in DOCUMENTS.items():
         yield name, _written(document)
@@ -47,7 +40,7 @@ def _logs() -> Iterator[tuple[str, bytes]]:
             yield f"{where} {shown}", _written(replaced(document, path, value))
 
 
-def _pairs() -> Iterator[tuple[str, bytes]]:
+def pairs() -> Iterator[tuple[str, bytes]]:
     """Logs of two formats in one file."""
     names = list(DOCUMENTS)
     for apart in (1, 2, 3):
@@ -55,14 +48,14 @@ def _pairs() -> Iterator[tuple[str, bytes]]:
             yield f"{one}, then {other}", as_bytes(DOCUMENTS[one]) + as_bytes(DOCUMENTS[other])
 
 
-def _talks() -> Iterator[tuple[str, bytes]]:
+def talks() -> Iterator[tuple[str, bytes]]:
     """Traces of a conversation of three turns, recorded in many ways, with changes in one to three places."""
     ways = product((True, False), (True, False), (True, False), ("support", "", None), ("one", "each", "joined"))
     for number, (tools, ids, outputs, agent, traces) in enumerate(ways):
         for variant in range(_VARIANTS):
             chance, held = Random(f"{number} {variant}"), []
             for turn in range(3):
-                more = {} if traces == "one" else {"traceId": f"{turn + 1}" * 32}
+                more: dict[str, Any] = {} if traces == "one" else {"traceId": f"{turn + 1}" * 32}
                 held += spans_of_turn(turn, tools=tools, ids=ids, outputs=outputs, agent=agent, **more)
             if traces == "joined":
                 _join(held)
@@ -72,12 +65,16 @@ def _talks() -> Iterator[tuple[str, bytes]]:
             yield f"talk {number}, variant {variant}", _written(document)
 
 
-_VARIANTS = 14
+_VARIANTS = 10
 
 
 def _join(held: list[dict[str, Any]]) -> None:
     for each in held:
         each["attributes"].append({"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}})
+
+
+ALTERED = (logs, pairs, talks)
+"""Each of them gives documents, with a name for each."""
 
 
 def told_of(data: bytes) -> Told:
@@ -102,7 +99,7 @@ def _written(document: Any) -> bytes:
 
 
 def main() -> None:
-    before, now = kept() if KEPT.exists() else {}, {name: told_of(data) for name, data in altered()}
+    before, now = kept() if KEPT.exists() else {}, {name: told_of(data) for kind in ALTERED for name, data in kind()}
     KEPT.write_bytes(lzma.compress("\n".join([json.dumps(pair) for pair in now.items()]).encode()))
     for name in [name for name, told in now.items() if told != before.get(name)]:
         print(f"{name}\n  before: {json.dumps(before.get(name))}\n  now:    {json.dumps(now[name])}")

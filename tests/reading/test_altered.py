@@ -1,16 +1,25 @@
-"""What is read of a log with one value missing or wrong is what was read of it when somebody last looked.
+"""What is read of a log or trace with something missing or wrong is what was read of it when somebody last looked.
 
-Other tests say what may not happen to such a log: a crash, or a call that is lost without a word. Here everything that
-is read counts. Where that changes on purpose, `python -m tests.reading.altered` shows what is different, and keeps it.
+Other tests say what may not happen to such a document: a crash, or a call that is lost without a word. Here everything
+that is read counts. Where that changes on purpose, `python -m tests.reading.altered` shows what is different, and keeps
+it.
 """
 
 from __future__ import annotations
 
-from tests.reading.altered import altered, kept, told_of
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+from tests.reading.altered import ALTERED, kept, told_of
+
+before = cache(kept)
 
 
-def test_logs_with_an_altered_value_are_read_as_they_were() -> None:
-    before, now = kept(), {name: told_of(data) for name, data in altered()}
+@pytest.mark.parametrize("kind", ALTERED, ids=lambda kind: kind.__name__)
+def test_documents_are_read_as_they_were(kind: Callable[[], Iterator[tuple[str, bytes]]]) -> None:
+    assert [name for name, data in kind() if told_of(data) != before()[name]] == []
 
-    assert list(now) == list(before)
-    assert [name for name, told in now.items() if told != before[name]] == []
+
+def test_nothing_is_kept_of_what_is_no_longer_tried() -> None:
+    assert [name for kind in ALTERED for name, _ in kind()] == list(before())
