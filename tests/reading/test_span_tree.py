@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -283,3 +284,37 @@ def test_the_agent_around_a_call_is_the_nearest_and_none_where_a_nameless_one_is
     assert agents() == {"outer": "outer", "inner": "outer"}
     hidden = agents(placed("nameless", "outer", 4, 9), placed("deep", "nameless", 5, 6))
     assert hidden == {"outer": "outer", "inner": None, "deep": None}
+
+
+@for_each(
+    ("above", "under", "within"),
+    [
+        ([], None, None),
+        (["http"], None, "http"),
+        (["http", "wrap"], None, "http"),
+        (["http", "agent"], "agent", "agent"),
+        (["http", "agent", "wrap"], "agent", "agent"),
+        (["http", "call", "wrap"], "call", "call"),
+        (["agent", "call", "agent 2"], "agent 2", "agent 2"),
+        (["http", "doubtful"], None, "doubtful"),
+        (["agent", "doubtful", "wrap"], "agent", "doubtful"),
+        (["missing"], None, "missing"),
+        (["missing", "wrap"], None, "missing"),
+        (["missing", "agent"], "agent", "agent"),
+    ],
+)
+def test_a_call_is_under_the_nearest_known_span_and_within_what_may_have_made_it(
+    above: list[str], under: str | None, within: str | None
+) -> None:
+    """What is neither known nor doubtful is looked through, up to the outermost span."""
+    ids = [None, *above, "own"]
+    chain = [ReadSpan(own or "", "t", own, outer, 1, 9) for outer, own in pairwise(ids)]
+    spans = [each for each in chain if each.name != "missing"]
+    roles: dict[int, Any] = {id(each): "agent" for each in spans if each.name.startswith("agent")}
+    tree = Tree(spans, roles, frozenset([id(each) for each in spans if each.name == "doubtful"]))
+    tree.place([CallRecord("call", each) for each in spans if each.name == "call"])
+    record = CallRecord("own", spans[-1])
+
+    tree.look_up(record)
+
+    assert (record.under, record.within) == (under, within)
