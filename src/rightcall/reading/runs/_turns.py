@@ -174,7 +174,7 @@ class Turns(msgspec.Struct, frozen=True):
         if self.given is not None:
             return self.given.get(id(span))
         begun = self.traces.get(span.trace_id)
-        if begun is None or self.count == 1 or span.start_ns is None:
+        if begun is None or span.start_ns is None:
             return self.at(span.start_ns)
         return self.at(max(begun[0], span.start_ns))  # spans around the work of a trace began before it
 
