@@ -153,23 +153,31 @@ def _inside(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def _is_estimate(node: ast.AST) -> bool:
-    """Whether a value is one of the numbers in what is spent of a budget.
+    """Whether a value is one of the numbers in what is spent of a budget, or stands for a time that is missing.
 
     How many steps a piece of work is worth is an estimate, and one more changes neither a verdict nor a trajectory.
-    That steps are spent, and by the size of what, is no estimate: those mistakes are made.
+    That steps are spent, and by the size of what, is no estimate: those mistakes are made. A missing time is the first
+    of all, as 0, in `span.start_ns or 0`: no trace is of the first nanosecond of 1970, so that 1 is the same.
     """
     return getattr(node, "is_estimate", False)
 
 
 def _note_estimates(tree: ast.Module) -> None:
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and getattr(node.func, "attr", getattr(node.func, "id", "")).strip("_") == "spend"
-        ):
-            for each in [each for given in node.args for each in ast.walk(given)]:
-                if isinstance(each, ast.Constant):
-                    each.is_estimate = True  # type: ignore[attr-defined]
+        for each in _estimates(node):
+            if isinstance(each, ast.Constant):
+                each.is_estimate = True  # type: ignore[attr-defined]
+
+
+def _estimates(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.Call):
+        is_spent = getattr(node.func, "attr", getattr(node.func, "id", "")).strip("_") == "spend"
+        return [each for given in node.args for each in ast.walk(given)] if is_spent else []
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        time, otherwise = node.values[0], node.values[-1]
+        is_time = isinstance(time, ast.Attribute) and time.attr.endswith(("_ns", "_nano"))
+        return [otherwise] if is_time and ast.unparse(otherwise) == "0" else []
+    return []
 
 
 def _is_idle(name: str) -> bool:
