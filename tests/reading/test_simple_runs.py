@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace.status import Status, StatusCode
 from tests.reading.changes import Document, spans, written
 from tests.reading.corpus import recordings
-from tests.reading.differential import counted, differing, plain_run, read_by_spans, read_directly
+from tests.reading.differential import counted, differing, mutants, plain_run, read_by_spans, read_directly
 
 from rightcall import read, read_spans
 from rightcall.limits import KEEPING_MESSAGES
@@ -226,6 +226,15 @@ def test_mutants_are_read_the_same() -> None:
 
     assert not found
     assert simple > 700  # most of what is compared would otherwise be built from spans both times
+
+
+def test_no_fewer_runs_are_read_directly_than_can_be() -> None:
+    """The long way is right, too, but takes several times as long. A change of what is simple changes this figure."""
+    with counted() as simple:
+        for source in mutants(300, seed=21):
+            read_directly(source)
+
+    assert len(simple) == 187
 
 
 def test_warnings_of_a_source_reach_its_simple_runs() -> None:
