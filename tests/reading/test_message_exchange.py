@@ -1,0 +1,113 @@
+"""What one message is: whose it is, whether it says anything, and whether it may have asked for a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.walls import for_each
+
+from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
+
+CALL = {"id": "1", "type": "function", "function": {"name": "a", "arguments": "{}"}}
+OF_USER = {"id": "1", "name": "a", "arguments": {}, "requestor": "user"}
+CLAIMS = (
+    *("is_of_user", "is_silent", "is_anonymous", "is_mute", "is_broken_off", "is_blank", "is_of_agent", "acts"),
+    *("item", "calls", "results", "of_user", "unread"),
+)
+MESSAGES: list[tuple[dict[str, Any], str, set[str]]] = [
+    ({"role": "user", "content": "Hi"}, "user", {"is_of_user"}),
+    ({"type": "human", "content": "Hi"}, "user", {"is_of_user"}),
+    ({"role": "user", "content": ""}, "user", {"is_of_user"}),
+    ({"role": "user", "content": None}, "user", {"is_of_user", "is_silent", "is_blank"}),
+    ({"role": "user", "parts": [{"x": 1}]}, "user", {"is_of_user", "is_silent", "unread"}),
+    ({"role": "user", "content": None, "tool_calls": [OF_USER]}, "user", {"of_user", "is_blank"}),
+    ({"role": "user", "content": "Wait", "tool_calls": [OF_USER]}, "user", {"of_user", "is_of_user"}),
+    ({"type": "user", "parent_tool_use_id": "t", "message": {"role": "user", "content": "Do it"}}, "user", set()),
+    ({"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi"}]}, "user", {"is_of_user"}),
+    ({"kind": "request", "parts": [{"part_kind": "system-prompt", "content": "Be brief"}]}, "user", set()),
+    ({"kind": "request", "parts": [{"part_kind": "retry-prompt", "content": "Again"}]}, "user", set()),
+    ({"role": "system", "content": "Be brief"}, "", set()),
+    ({"role": "assistant", "content": "Hello"}, "model", {"is_of_agent"}),
+    ({"role": "assistant", "content": ""}, "model", {"is_of_agent"}),
+    ({"role": "assistant", "content": None}, "model", {"is_of_agent", "is_mute", "is_blank"}),
+    ({"role": "assistant", "content": None, "tool_calls": []}, "model", {"is_of_agent", "is_blank"}),
+    (
+        {"role": "assistant", "content": None, "finish_reason": "tool_calls"},
+        "model",
+        {"is_of_agent", "is_mute", "is_broken_off", "is_blank"},
+    ),
+    (
+        {"role": "assistant", "content": "I look", "stop_reason": "tool_use"},
+        "model",
+        {"is_of_agent", "is_broken_off"},
+    ),
+    ({"role": "assistant", "content": None, "tool_calls": [CALL]}, "model", {"is_of_agent", "is_blank", "calls"}),
+    (
+        {"role": "assistant", "finish_reason": "tool_calls", "tool_calls": [CALL]},
+        "model",
+        {"is_of_agent", "is_blank", "calls"},
+    ),
+    ({"role": "assistant", "content": "Action: search\nAction Input: tv"}, "model", {"is_of_agent", "acts"}),
+    ({"role": "assistant", "content": [{"type": "own_tool", "tool": "a"}]}, "model", {"is_of_agent", "unread"}),
+    ({"role": "tool", "tool_call_id": "1", "content": "3"}, "", {"is_of_agent", "results", "item"}),
+    ({"role": "tool", "content": "3"}, "", {"is_of_agent", "results", "item"}),
+    ({"content": "Hi"}, "", {"is_anonymous"}),
+    ({"content": [{"type": "text", "text": "Hi"}]}, "", {"is_anonymous"}),
+    ({"content": None}, "", {"is_blank"}),
+]
+
+
+@for_each(("message", "writer", "claims"), MESSAGES)
+def test_a_message_is_someone_s_and_says_something_or_not(
+    message: dict[str, Any], writer: str, claims: set[str]
+) -> None:
+    exchange = exchange_of(message)
+
+    assert exchange.writer == writer
+    assert {claim for claim in CLAIMS if getattr(exchange, claim)} == claims
+
+
+BEDROCK = {"output": {"message": {"role": "assistant", "content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}
+GEMINI = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}
+
+
+@for_each(
+    ("document", "messages"),
+    [
+        ([{"role": "user"}], [{"role": "user"}]),
+        ([[{"role": "user"}]], [{"role": "user"}]),
+        ({"messages": [{"role": "user"}]}, [{"role": "user"}]),
+        ({"messages": []}, [{"messages": []}]),
+        ({"messages": ["x"]}, [{"messages": ["x"]}]),
+        ({"role": "user", "items": [{"a": 1}]}, [{"role": "user", "items": [{"a": 1}]}]),
+        ({"items": [{"a": 1}]}, [{"a": 1}]),
+        (BEDROCK, [{"role": "assistant", "content": [{"text": "Hi"}]}]),
+        ({"output": BEDROCK["output"]}, [{"output": BEDROCK["output"]}]),
+        ({"output": "x", "stopReason": "end_turn"}, [{"output": "x", "stopReason": "end_turn"}]),
+        (GEMINI, [{"role": "model", "parts": [{"text": "Hi"}]}]),
+        ({"candidates": [{"content": "x"}]}, [{"candidates": [{"content": "x"}]}]),
+        ({"candidates": GEMINI["candidates"] * 2}, [{"candidates": GEMINI["candidates"] * 2}]),
+    ],
+)
+def test_the_messages_of_a_document_are_those_of_its_list_or_itself(document: Any, messages: list[Any]) -> None:
+    assert messages_of(document) == messages
+
+
+@for_each(
+    ("message", "is_one"),
+    [
+        ({"role": "user"}, True),
+        ({"author": "x"}, True),
+        ({"tool_calls": []}, True),
+        ({"type": "user", "message": {}}, True),
+        ({"type": "user", "uuid": "x"}, True),
+        ({"type": "user"}, False),
+        ({"type": 7, "content": "x"}, False),
+        ({"content": "x"}, False),
+        ({"results": [{"type": "tool_use", "id": "1", "name": "a", "input": {}}]}, False),
+        ("user", False),
+    ],
+)
+def test_a_message_has_a_role_a_part_or_a_type_beside_what_it_holds(message: Any, is_one: bool) -> None:
+    assert has_messages([message]) == is_one
+    assert has_messages([{}, message]) == is_one
