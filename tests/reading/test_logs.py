@@ -1,0 +1,79 @@
+"""Which conversations there are in the documents of a source, and how many documents are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.walls import for_each
+
+from rightcall.reading.messages import logs_in
+
+ASKED, ANSWERED = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
+TALK = [ASKED, ANSWERED]
+WHOLE, INSIDE, OTHER = {"messages": TALK}, {"run": {"messages": TALK}}, {"note": 1}
+TRANSCRIPT = {
+    "schema_version": "ATIF-v1.5",
+    "steps": [{"source": "user", "message": "Hi"}, {"source": "agent", "message": "Hello"}],
+}
+
+
+def of(name: str, key: str = "conversation_id") -> list[dict[str, Any]]:
+    return [{**message, key: name} for message in TALK]
+
+
+@for_each(
+    ("documents", "sizes", "left_out"),
+    [
+        ([], [0], 0),
+        ([WHOLE], [2], 0),
+        ([WHOLE, WHOLE], [2, 2], 0),
+        ([TALK, TALK], [2, 2], 0),
+        ([ASKED, ANSWERED], [2], 0),
+        ([WHOLE, OTHER, OTHER], [2], 2),
+        ([TRANSCRIPT], [2], 0),
+        ([TRANSCRIPT, WHOLE], [2, 2], 0),
+        ([TRANSCRIPT, WHOLE, OTHER], [2, 2], 1),
+        ([TRANSCRIPT, OTHER, OTHER], [2], 2),
+        ([TRANSCRIPT, ASKED, ANSWERED], [2, 2], 0),
+        ([TRANSCRIPT, INSIDE, OTHER], [2, 2], 1),
+        ([INSIDE], [2], 0),
+        ([INSIDE, OTHER], [2], 1),
+        ([WHOLE, INSIDE], [2, 2], 0),
+        ([WHOLE, INSIDE, OTHER], [2, 2], 1),
+        ([[WHOLE, INSIDE, OTHER]], [2, 2], 1),
+        ([{"messages": []}], [0], 0),
+    ],
+)
+def test_conversations_are_found_beside_what_is_none(documents: list[Any], sizes: list[int], left_out: int) -> None:
+    logs, others = logs_in(documents)
+
+    assert ([len(log.messages) for log in logs], others) == (sizes, left_out)
+
+
+@for_each(
+    ("document", "sizes"),
+    [
+        ({"talk": TALK}, [2]),
+        ({"talk": [ASKED]}, [1]),
+        ({"talk": [*TALK, "x"]}, [1]),
+        ({"one": TALK, "two": TALK}, [2, 2]),
+        ({"input": {"messages": TALK}}, [1]),
+        ({"run": {"a": {"b": {"messages": TALK}}}}, [2]),
+        ({"runs": [{"messages": TALK}, {"messages": TALK}]}, [2, 2]),
+        ({"members": [{"messages": TALK}, {"messages": TALK}]}, [1]),
+        ({"members": [{"messages": TALK}]}, [2]),
+        ({"run": {"messages": TALK}, "response": {"messages": TALK}}, [1]),
+        ({"run": {"messages": TALK}, "later": {"messages": TALK}}, [2, 2]),
+        ({"run": {"messages": TALK}, "later": {"messages": TALK}, "note": 1}, [1]),
+        ({"cell": '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}'}, [2]),
+        ([*of("x"), *of("y")], [2, 2]),
+        ([*of("x"), *of("x")], [4]),
+        ([*of("x"), ASKED], [3]),
+        ([*of("x", "threadId"), *of("y", "threadId")], [2, 2]),
+    ],
+)
+def test_a_conversation_lies_under_any_key_where_it_is_clear_which_are_runs(document: Any, sizes: list[int]) -> None:
+    """Otherwise the document is taken for a message, which is not understood."""
+    logs, _ = logs_in([document])
+
+    assert [len(log.messages) for log in logs] == sizes
