@@ -139,6 +139,14 @@ def plain_run(number: int = 0, calls: int = 4) -> Document:
     return {"resourceSpans": [{"scopeSpans": [{"scope": {"name": "shop"}, "spans": made}]}]}
 
 
+def plain_calls(number: int = 0, calls: int = 4) -> Document:
+    """The calls of a plain run without its agent."""
+    document = plain_run(number, calls)
+    scoped = document["resourceSpans"][0]["scopeSpans"][0]
+    scoped["spans"] = [{**span, "parentSpanId": ""} for span in scoped["spans"][1:]]
+    return document
+
+
 def _span(trace: str, own: int, parent: int | None, name: str, start: int, end: int, held: dict[str, Any]) -> Span:
     return {
         "traceId": trace,
@@ -286,8 +294,8 @@ def mutants(count: int, seed: int) -> Iterator[bytes]:
     texts = [files["otlp.json"] for _, files in sorted(recordings().items()) if "otlp.json" in files]
     for number in range(count):
         # Most of them are of plain runs: recordings are far from simple, whatever is changed.
-        is_plain = chance.random() < 0.8
-        document = plain_run(number, chance.randint(1, 5)) if is_plain else json.loads(chance.choice(texts))
+        make = chance.choice((plain_run, plain_run, plain_run, plain_calls, None))
+        document = make(number, chance.randint(1, 5)) if make else json.loads(chance.choice(texts))
         for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
             held = spans(document)
             if held:

@@ -12,7 +12,15 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace.status import Status, StatusCode
 from tests.reading.changes import Document, spans, written
 from tests.reading.corpus import recordings
-from tests.reading.differential import counted, differing, mutants, plain_run, read_by_spans, read_directly
+from tests.reading.differential import (
+    counted,
+    differing,
+    mutants,
+    plain_calls,
+    plain_run,
+    read_by_spans,
+    read_directly,
+)
 
 from rightcall import read, read_spans
 from rightcall.limits import KEEPING_MESSAGES
@@ -78,6 +86,33 @@ def _move_output(made: dict[str, Any]) -> None:
     made.update(attributes=attributes, status={"code": 2, "message": "boom"})
 
 
+def _leave_calls(held: list[dict[str, Any]]) -> None:
+    del held[0]
+    for call in held:
+        call["parentSpanId"] = ""
+
+
+def _leave_calls_of_two_traces(held: list[dict[str, Any]]) -> None:
+    _leave_calls(held)
+    held[1].update(traceId="9" * 32)
+
+
+def _leave_calls_at_once(held: list[dict[str, Any]]) -> None:
+    _leave_calls(held)
+    held[0].update(endTimeUnixNano=held[1]["endTimeUnixNano"])
+
+
+def _leave_calls_of_which_one_failed(held: list[dict[str, Any]]) -> None:
+    _leave_calls(held)
+    _fail(held[1])
+
+
+def _leave_a_call_without_an_id(held: list[dict[str, Any]]) -> None:
+    del held[2:]
+    _leave_calls(held)
+    held[0].pop("spanId")
+
+
 SIMPLE: dict[str, Edit] = {
     "as it is": lambda held: None,
     "out of order": lambda held: held.reverse(),
@@ -93,6 +128,7 @@ SIMPLE: dict[str, Edit] = {
     "two pairs at once": lambda held: _overlap(held),
     "a span of a server in place of the agent": lambda held: held[0].update(name="POST /chat", attributes=[]),
     "a span of a server around the agent": lambda held: _put_server_around(held),
+    "calls without an agent": lambda held: _leave_calls(held),
 }
 """Changes after which a run is still read directly."""
 
@@ -130,7 +166,11 @@ OTHER: dict[str, Edit] = {
     "a case named by a call": lambda held: _set(held[1], "rightcall.case.id", "c1"),
     "tokens of a call": lambda held: _set(held[1], "gen_ai.usage.input_tokens", {"intValue": "12"}),
     "another trace": lambda held: held[1].update(traceId="9" * 32),
-    "calls only": lambda held: held.__delitem__(0),
+    "calls whose parent is missing": lambda held: held.__delitem__(0),
+    "calls without an agent, of two traces": lambda held: _leave_calls_of_two_traces(held),
+    "calls without an agent, at once": lambda held: _leave_calls_at_once(held),
+    "calls without an agent, of which one failed": lambda held: _leave_calls_of_which_one_failed(held),
+    "a call without an agent and an id": lambda held: _leave_a_call_without_an_id(held),
     "no calls": lambda held: held.__delitem__(slice(1, None)),
 }
 """Changes after which it is built from its spans."""
@@ -197,6 +237,19 @@ def test_another_line_of_the_same_trace_joins_a_simple_run() -> None:
     assert run.names == ("search", "book", "pay")
 
 
+@pytest.mark.parametrize("beside", ["calls", "agent"])
+def test_calls_without_an_agent_are_one_run_unless_another_trace_shows_an_agent(beside: str) -> None:
+    make = {"calls": plain_calls, "agent": plain_run}[beside]
+    lines = [written(each) for each in (plain_calls(0), make(1))]
+
+    with counted() as simple:
+        read_so = read_directly(b"\n".join(lines))
+
+    assert len(simple) == 2
+    assert read_so == read_by_spans(b"\n".join(lines))
+    assert len(list(read(b"\n".join(lines)))) == {"calls": 1, "agent": 2}[beside]
+
+
 def test_run_inside_a_call_of_a_simple_run_is_part_of_it() -> None:
     outer, inner = plain_run(0, calls=1), plain_run(1, calls=1)
     call = spans(outer)[1]
@@ -234,7 +287,7 @@ def test_no_fewer_runs_are_read_directly_than_can_be() -> None:
         for source in mutants(300, seed=21):
             read_directly(source)
 
-    assert len(simple) == 187
+    assert len(simple) == 176
 
 
 def test_warnings_of_a_source_reach_its_simple_runs() -> None:

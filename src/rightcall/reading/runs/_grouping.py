@@ -335,7 +335,7 @@ def _is_creation(span: ReadSpan) -> bool:
 
 def _tops_of(run: Run) -> set[tuple[str, str]]:
     if isinstance(run, SimpleRun):
-        return {run.root}
+        return run.roots
     return {(span.name, span.scope) for span in topmost(run) or run[:1]}
 
 
@@ -346,7 +346,7 @@ def is_at_work(run: Run) -> bool:
     shows were made by an agent elsewhere.
     """
     if isinstance(run, SimpleRun):
-        return True  # its calls are below a span that is an agent's, or not a call
+        return run.is_at_work
     kinds = [span.kind for span in run]
     calls = [kind for kind in kinds if isinstance(kind, CallShape)]
     agents = [span for span, kind in zip(run, kinds, strict=True) if kind == "agent"]

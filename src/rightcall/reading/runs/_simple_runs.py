@@ -5,7 +5,8 @@ asked for, which turn is which. A line on which none of them arises needs no ans
 with the same functions for values, if all of this holds:
 
 - The line is one trace, and every span has an id of its own and both times.
-- One span has no parent; the parents of all others are on the line, and none of them is a call.
+- One span has no parent; the parents of all others are on the line, and none of them is a call. Or all spans are calls
+  without a parent, one after the other.
 - No span has events, messages, a conversation or a session, or cannot be read.
 - Every call follows a convention by attributes whose names and deciding values were seen before; all are of one
   instrumentation, none is MCP's, and at most one turn is recorded.
@@ -23,91 +24,61 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
 from rightcall.limits import Limits
-from rightcall.reading.conventions import (
-    KIND_KEYS,
-    MARKS_OF_ANY_VALUE,
-    MERGED,
-    CallShape,
-    Role,
-    Shape,
-    kind_of,
-    may_tell_kind,
-    reads_like_error,
-    shape_of,
-)
+from rightcall.reading.conventions import CallShape, Role, Shape, reads_like_error
 from rightcall.reading.formats import NO_EVENTS, OtlpRequest, OtlpSpan, decode_request, finished
 from rightcall.reading.messages import Conversation, Log, message_attributes
-from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span
+from rightcall.reading.spans import NOTHING, CallRecord, RawAttributes, Span
 from rightcall.values.trajectory import ToolCall, Trajectory
 
+from ._call_plans import CallPlan, CallPlans
 from ._calls import group_by_time
 from ._input_output import KEYS, asked_and_answered
-from ._own_calls import is_named_like_own
-from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, first_text, read_error, read_span, take_args, take_output
+from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree
-from ._tokens import COUNTS
-from ._told import Kept, told_keys, told_of
+from ._told import Kept, told_of
 from ._turns import Turns, turns_in
 from ._usage import usage_beside
 
-_MOST_SHAPES = 1024  # the caches are cleared when they are full: hostile traces may have any number of shapes
-_MOST_VALUES = 1024
-_MCP = "mcp"
 _FAILED = 2  # STATUS_CODE_ERROR of opentelemetry/proto/trace/v1/trace.proto
-_HANDED = "handoff to "
 _NO_LOG = Log()
 _NO_SPAN = Span("")
 _SILENT = Conversation()
 
 
-class _CallPlan(msgspec.Struct, gc=False):
-    """How to read a call from spans with the same attribute names and deciding values."""
-
-    shape: CallShape
-    is_told: bool
-    """Whether an attribute says that the span is a call; otherwise its name might say that it is something else."""
-    filled: tuple[str, ...]
-    """Attributes that must not be empty, or the span is something else."""
-
-
-class _Plans(msgspec.Struct, gc=False):
-    """What is known about spans with the same attribute names."""
-
-    hinders: bool
-    """Whether a run with such a span is not simple."""
-    has_messages: bool
-    """Whether a run with such a span is not simple, unless the span is a call."""
-    may_be_calls: bool
-    """Whether such a span can be a call of a simple run."""
-    tells: bool
-    """Whether it may say more of the run than its place: its case, its question or answer, its tokens."""
-    by_values: dict[tuple[Any, ...], _CallPlan | None]
-    """The plan for a call by the values that decide its kind; None for another span."""
-
-
 class SimpleRun:
     """A run with its trajectory, and what tells it from other runs."""
 
-    __slots__ = ("_kept", "_limits", "begin", "conventions", "count", "end", "line", "root", "trace_id", "trajectory")
+    __slots__ = (
+        "_kept",
+        "_limits",
+        "begin",
+        "conventions",
+        "count",
+        "end",
+        "is_at_work",
+        "line",
+        "roots",
+        "trace_id",
+        "trajectory",
+    )
 
     def __init__(
         self,
         request: OtlpRequest,
         limits: Limits,
         kept: Kept,
-        spans: list[ReadSpan],
+        roots: Sequence[Span],
         trajectory: Trajectory,
         times: tuple[int, int],
         conventions: Iterable[str],
     ) -> None:
-        root = next(span for span in spans if span.parent_id is None)
         self.line, self._limits, self._kept, self.trajectory = request.line, limits, kept, trajectory
-        self.trace_id = root.trace_id
-        self.root = (root.name, root.scope)
-        """The name and scope of the topmost span."""
+        self.trace_id = roots[0].trace_id
+        self.roots = {(root.name, root.scope) for root in roots}
+        """The names and scopes of the topmost spans."""
+        self.is_at_work = len(roots) < len(request.held)
+        """Whether its calls are below a span that is an agent's, or not a call."""
         self.begin, self.end = times
         self.count = len(request.held)
         self.conventions = dict.fromkeys(conventions)
@@ -124,12 +95,7 @@ class SimpleRuns:
 
     def __init__(self, limits: Limits, kept: Kept) -> None:
         self._limits, self._kept = limits, kept
-        self._told = told_keys(kept.attributes)
-        self._plans: dict[Shape, _Plans] = {}
-        self._decoded: dict[Shape, _Plans] = {}
-        """The same for spans whose attributes are decoded: their deciding values are not bytes."""
-        self._names: set[str] = set()
-        """Names of tools that are not a framework's own."""
+        self._plans = CallPlans(limits, kept)
 
     def run_of(self, request: OtlpRequest) -> SimpleRun | None:
         """Return the run of a line; None if it is not simple."""
@@ -139,10 +105,10 @@ class SimpleRuns:
         tells = False
         known = self._plans
         for (span, scope), shape in zip(request.held, request.shapes, strict=True):
-            plans = known.get(shape) or self._learn(shape, known)
+            plans = known.of_shape(shape)
             if plans.hinders or span.events != NO_EVENTS:
                 return None
-            plan = self._plan(span, scope, shape, plans) if plans.may_be_calls else None
+            plan = known.of_span(span, scope, shape, plans) if plans.may_be_calls else None
             if plan is None:
                 if plans.has_messages:
                     return None
@@ -151,51 +117,47 @@ class SimpleRuns:
             else:
                 calls.append((span, shape, plan, span.parent()))
                 scopes.add(scope)
-        if not calls or not others or len(scopes) > 1:
+        if not calls or len(scopes) > 1:
             return None
+        if not others:
+            return self._run_of_calls(request, calls, scopes.pop())
         return self._run(request, calls, others, scopes.pop(), tells)
-
-    def _learn(self, shape: Shape, plans: dict[Shape, _Plans]) -> _Plans:
-        if len(plans) >= _MOST_SHAPES:
-            plans.clear()
-        keys = shape.places.keys()
-        hinders = bool(shape.groups) or UNREADABLE in keys
-        has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
-        may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
-        tells = not may_be_calls or not KEYS.isdisjoint(keys)
-        made = plans[shape] = _Plans(hinders, has_messages, may_be_calls, tells, {})
-        return made
-
-    def _plan(self, span: OtlpSpan, scope: str, shape: Shape, plans: _Plans) -> _CallPlan | None:
-        held = span.attributes
-        values = tuple([bytes(held[place].value) for place in shape.deciding_places])
-        try:
-            return plans.by_values[values]
-        except KeyError:
-            pass
-        attributes: Any = RawAttributes(shape, shape.places, held)
-        return self._learn_values(values, finished(span, scope, attributes), shape, plans)
-
-    def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: _Plans) -> _CallPlan | None:
-        if len(plans.by_values) >= _MOST_VALUES:
-            plans.by_values.clear()
-        plan = plans.by_values[values] = _planned(span, shape)
-        return plan
 
     def trajectory_of(self, spans: Sequence[Span]) -> Trajectory | None:
         """Return the trajectory of spans that are all calls, none inside another; None if it is not as simple as that.
 
-        The conditions for each call are those above. Decoded attributes have plans of their own.
+        Decoded attributes have plans of their own.
         """
+        plans = [plan for span in spans if (plan := self._plans.of_decoded(span)) is not None]
+        return self._one_after_another(spans, plans) if len(plans) == len(spans) else None
+
+    def _run_of_calls(self, request: OtlpRequest, calls: list[_Call], scope: str) -> SimpleRun | None:
+        """Return the run of a line that is nothing but calls; None if it is not simple."""
+        traced = {span.trace_id for span, _, _, _ in calls}
+        if len(traced) > 1 or any([not span.span_id for span, _, _, _ in calls]):
+            return None
+        spans = [
+            finished(span, scope, RawAttributes(shape, shape.places, span.attributes)) for span, shape, _, _ in calls
+        ]
+        trajectory = self._one_after_another(spans, [plan for _, _, plan, _ in calls])
+        if trajectory is None:
+            return None
+        times = spans[0].start_ns or 0, spans[-1].end_ns or 0
+        conventions = [plan.shape.convention.name for _, _, plan, _ in calls]
+        return SimpleRun(request, self._limits, self._kept, spans, trajectory, times, conventions)
+
+    def _one_after_another(self, spans: Sequence[Span], plans: Sequence[CallPlan]) -> Trajectory | None:
+        """Return the trajectory of calls that neither failed nor overlap; None if there are others."""
         made: list[ToolCall] = []
         layers: set[str] = set()
         latest = -1
-        for span in spans:
-            plan = self._decoded_plan(span)
-            if plan is None or span.parent_id is not None or span.failed or span.events:
+        for span, plan in zip(spans, plans, strict=True):
+            if span.parent_id is not None or span.failed or span.events:
                 return None
             start, end = span.start_ns, span.end_ns
-            record = self._record(span, plan) if start is not None and end is not None and start >= latest else None
+            record = (
+                self._plans.record(span, plan) if start is not None and end is not None and start >= latest else None
+            )
             if record is None or record.failed or start is None or end is None:
                 return None
             layers.add(span.scope or plan.shape.dialect)
@@ -207,20 +169,6 @@ class SimpleRuns:
         trace_id = next((span.trace_id for span in spans if span.trace_id), None)
         metadata = {"tool_data": "spans", "instrumentation": [*layers]}
         return Trajectory(calls=tuple(made), trace_id=trace_id, metadata=metadata)
-
-    def _decoded_plan(self, span: Span) -> _CallPlan | None:
-        attributes = span.attributes
-        shape = shape_of(tuple(attributes))
-        plans = self._decoded.get(shape) or self._learn(shape, self._decoded)
-        if plans.hinders or not plans.may_be_calls:
-            return None
-        values = tuple([attributes[key] for key in shape.deciding])
-        if any([value.__class__ is not str for value in values]):
-            return None  # True and 1 are equal, and say different things
-        try:
-            return plans.by_values[values]
-        except KeyError:
-            return self._learn_values(values, span, shape, plans)
 
     def _run(
         self,
@@ -258,7 +206,8 @@ class SimpleRuns:
             usage=usage_beside(spans, roles, made, end - begin) if self._kept.about_runs else None,
         )
         conventions = [plan.shape.convention.name for _, _, plan, _ in calls]
-        return SimpleRun(request, self._limits, self._kept, spans, trajectory, (begin, end), conventions)
+        root = next(span for span in spans if span.parent_id is None)
+        return SimpleRun(request, self._limits, self._kept, [root], trajectory, (begin, end), conventions)
 
     def _read_others(self, others: list[tuple[OtlpSpan, str, Shape]]) -> list[ReadSpan] | None:
         """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
@@ -281,7 +230,7 @@ class SimpleRuns:
             attributes: Any = RawAttributes(shape, shape.places, span.attributes)
             own, failed = (span.span_id or "").lower(), status.code == _FAILED
             made = Span(span.name, "", own, parent, start, end, attributes, failed, status.message, scope)
-            record = self._record(made, plan) if start > before else None
+            record = self._plans.record(made, plan) if start > before else None
             if record is None:
                 return None
             records.append(record)
@@ -293,45 +242,6 @@ class SimpleRuns:
             group_by_time(records)
         return [_tool_call(record) for record in records]
 
-    def _record(self, span: Span, plan: _CallPlan) -> CallRecord | None:
-        """Read a call by its plan; None if more has to be asked about it."""
-        known, attributes = plan.shape, span.attributes
-        name = attributes.get(known.tool[0])
-        if name.__class__ is not str or not (name in self._names or self._is_plain(name)):
-            return None
-        if span.name.startswith(_HANDED) or not (plan.is_told or not may_tell_kind(span.name)):
-            return None
-        if plan.filled and any([attributes.get(key) in (None, "") for key in plan.filled]):
-            return None
-        convention = known.convention
-        record = CallRecord(name, span, convention.name)
-        if known.call_id:
-            record.call_id = first_text(attributes, known.call_id)
-        if known.tool_id:
-            record.tool_id = first_text(attributes, known.tool_id)
-        if known.agent:
-            record.agent = first_text(attributes, known.agent)
-        key = known.args[0]
-        take_args(record, convention, attributes, key, attributes.get(key), self._limits)
-        if record.args.__class__ is not dict:
-            return None
-        if known.output:
-            take_output(record, convention, attributes, attributes.get(known.output[0]), self._limits)
-        if span.failed or record.failed or known.may_fail:
-            read_error(record, convention, span, ())
-        is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
-        return record if is_whole else None
-
-    def _is_plain(self, name: str) -> bool:
-        """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
-        is_odd = not name or name in PLACEHOLDERS or name[0] == '"' or name == MERGED
-        if is_odd or len(name) > self._limits.name_length or is_named_like_own(name):
-            return False
-        if len(self._names) >= _MOST_VALUES:
-            self._names.clear()
-        self._names.add(name)
-        return True
-
 
 @lru_cache(maxsize=8)
 def simple_runs(limits: Limits, kept: Kept) -> SimpleRuns:
@@ -339,7 +249,7 @@ def simple_runs(limits: Limits, kept: Kept) -> SimpleRuns:
     return SimpleRuns(limits, kept)
 
 
-_Call = tuple[OtlpSpan, Shape, _CallPlan, str | None]
+_Call = tuple[OtlpSpan, Shape, CallPlan, str | None]
 """A span of a call, its shape, its plan and its parent."""
 
 
@@ -351,20 +261,6 @@ def _are_mixed(calls: list[_Call]) -> bool:
     """Whether calls are not recorded in order of their start."""
     starts = [call[0].start_time_unix_nano or 0 for call in calls]
     return starts != sorted(starts)
-
-
-def _planned(span: Span, shape: Shape) -> _CallPlan | None:
-    """Return the plan for calls like this span; None if it is not a call, or more has to be asked about it."""
-    places = shape.places
-    kind = kind_of(span)
-    is_told = not KIND_KEYS.isdisjoint(places)
-    if not isinstance(kind, CallShape) or not (is_told or not may_tell_kind(span.name)):
-        return None
-    if not (kind.tool and kind.args) or kind.args[0] == PARAMETERS or kind.convention.name == _MCP:
-        return None
-    # Values that decide are part of what the plan is found by, and a tool's name is looked at in any case.
-    known = {kind.tool[0], *shape.deciding}
-    return _CallPlan(kind, is_told, tuple([key for key in places if key in MARKS_OF_ANY_VALUE and key not in known]))
 
 
 def _tool_call(record: CallRecord) -> ToolCall:
