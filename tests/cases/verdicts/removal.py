@@ -41,12 +41,13 @@ def verdicts_of(made: Trajectory, rules: list[Rule]) -> list[str]:
 
 
 def _verdict(made: Trajectory, kind: str, criteria: str, config: str) -> str:
-    evaluator, compiled = _compiled(kind, criteria, config)
-    return str(evaluator.evaluate(made, compiled).verdict)
+    evaluator, expected = compiled(kind, criteria, config)
+    return str(evaluator.evaluate(made, expected).verdict)
 
 
 @cache
-def _compiled(kind: str, criteria: str, config: str) -> tuple[Any, Any]:
+def compiled(kind: str, criteria: str, config: str) -> tuple[Any, Any]:
+    """The evaluator of a rule, and its compiled criteria."""
     evaluator = EVALUATORS[kind](config=json.loads(config))
     return evaluator, evaluator.criteria(json.loads(criteria))
 

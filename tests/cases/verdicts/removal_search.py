@@ -190,7 +190,7 @@ def _of_sources(made: Trajectory) -> Iterator[Criteria]:
 def _of_answers(made: Trajectory) -> Iterator[Criteria]:
     answers = [each if isinstance(each, str) else json.dumps(each) for each in (*made.turn_outputs, made.output)]
     for kind, key in _EXPECTED.items():
-        for answer in {*answers, "never given back"}:
+        for answer in dict.fromkeys([*answers, "never given back"]):
             written = re.escape(answer) if kind == "regex-match" else answer
             for turn in ({}, {"turn": 0}, {"turn": 1}, {"turn": "last"}, {"turn": "any"}):
                 yield kind, {key: written, **turn}, {}
@@ -207,10 +207,12 @@ def changes_of(document: Any, read: Sequence[Trajectory], random: Random) -> Ite
     for made in read:
         _keys_of_question(document, made.input, held)
     names = {*_VALUES} | {key for key in held if key not in ("type", "content", "name")}
-    return _of_spans(document, names, random) if "resourceSpans" in document else _of_log(document, names, random)
+    losses = losses_in_spans if "resourceSpans" in document else losses_in_log
+    return losses(document, names, random)
 
 
-def _of_log(document: Any, values: set[str], random: Random) -> Iterator[Change]:
+def losses_in_log(document: Any, values: set[str], random: Random) -> Iterator[Change]:
+    """What can be taken out of a log of messages, but for keys of values."""
     keys: set[str] = set()
     _keys_in(document, keys)
     for key in sorted(keys - values):
@@ -219,7 +221,8 @@ def _of_log(document: Any, values: set[str], random: Random) -> Iterator[Change]
                 yield f"{key} {left!r} {share}", partial(_without, document, key, left, share, random)
 
 
-def _of_spans(document: Any, values: set[str], random: Random) -> Iterator[Change]:
+def losses_in_spans(document: Any, values: set[str], random: Random) -> Iterator[Change]:
+    """What can be taken out of a trace, but for keys of values."""
     for kind, pattern in removal.ATTRIBUTES.items():
         yield kind, partial(removal.without_attributes, document, re.compile(pattern).search)
     for kind, fields in removal.SPAN_FIELDS.items():

@@ -1,0 +1,90 @@
+"""What every evaluator says of many trajectories, some of which do not record everything."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from tests.cases.verdicts.removal import Rule, compiled
+from tests.cases.verdicts.removal_search import rules_of
+from tests.snapshots import digest
+
+from rightcall import ToolCall, Trajectory
+from rightcall.values.trajectory import Usage
+
+FILE = "verdicts.txt"
+_GROUPS = 12
+_TRAJECTORIES = 10
+_RULES = 26
+_MILLISECOND = 1_000_000
+
+
+def groups() -> list[str]:
+    """What trajectories are grouped by: a number, so that a test takes a part of them."""
+    return [f"{number:02}" for number in range(_GROUPS)]
+
+
+def outcomes(group: str) -> dict[str, str]:
+    """A line for each trajectory of a group and each expectation about it."""
+    found = {}
+    for number in range(_TRAJECTORIES):
+        random = Random(f"{group} {number}")
+        made = _trajectory(random)
+        for place, rule in enumerate(rules_of(made, random, _RULES)):
+            found[f"{group}.{number} {place:02} {rule[0]}"] = _line(made, rule)
+    return found
+
+
+def _line(made: Trajectory, rule: Rule) -> str:
+    evaluator, criteria = compiled(*rule)
+    result = evaluator.evaluate(made, criteria)
+    words = [result.verdict, *[finding.message for finding in result.findings[:1]]]
+    everything = json.loads(result.to_json()) | {"evaluation_time": 0}
+    return f"{digest(json.dumps([*rule, everything]).encode())} {' '.join(words)}"
+
+
+def _trajectory(random: Random) -> Trajectory:
+    """A small run with whatever a trace can record, and without some of it."""
+    turns = random.choice((1, 1, 2, 3))
+    has_times = random.random() < 0.8
+    calls: list[ToolCall] = []
+    clock = 0
+    for turn in range(turns):
+        for batch in range(random.randint(0, 3)):
+            for _ in range(random.choice((1, 1, 2, 3))):
+                times = (clock, clock + random.randint(1, 9) * _MILLISECOND) if has_times else (None, None)
+                group = f"g{turn}.{batch}" if random.random() < 0.9 else None
+                calls.append(_call(random, turn if turns > 1 else None, group, times))
+                clock += random.choice((0, 1, 5)) * _MILLISECOND
+            clock += 10 * _MILLISECOND
+    usage = Usage(duration_ns=clock, input_tokens=random.choice((None, 7)), output_tokens=random.choice((None, 3)))
+    answers = tuple([random.choice(("done", "booked it", {"ok": True})) for _ in range(turns)])
+    return Trajectory(
+        calls=tuple(calls),
+        input="Book a trip.",
+        output=answers[-1],
+        turn_inputs=("Book a trip.",) * turns if turns > 1 else (),
+        turn_outputs=answers if turns > 1 else (),
+        usage=usage if random.random() < 0.7 else None,
+        calls_recorded=random.random() < 0.9,
+    )
+
+
+def _call(random: Random, turn: int | None, group: str | None, times: tuple[int | None, int | None]) -> ToolCall:
+    args: dict[str, Any] = {"city": random.choice(("Rome", "Oslo")), "n": random.randint(0, 2)}
+    given: dict[str, Any] = {"output": random.choice(("ok", {"id": 7}, None, "Error: no")), "args": args}
+    is_failed = random.random() < 0.15
+    lost = [name for name in given if random.random() < 0.07]
+    return ToolCall(
+        name=random.choice(("search", "book", "pay", "pay_later")),
+        error="boom" if is_failed else None,
+        turn=turn,
+        group=group,
+        agent=random.choice(("planner", "booker", None)),
+        start_ns=times[0],
+        end_ns=times[1],
+        source=random.choice(("span", "message")),
+        suspected_error=not is_failed and random.random() < 0.05,
+        **{name: value for name, value in given.items() if name not in lost and not (is_failed and name == "output")},
+    )
