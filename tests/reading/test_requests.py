@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.reading.talks import asks_for, chat, gives, says
+from tests.reading.talks import asks_for, chat, gives, says, tool_span
 from tests.reading.traces import request, span
 from tests.walls import for_each
 
@@ -34,6 +34,27 @@ def test_a_result_that_comes_once_more_is_of_the_last_call_of_its_id() -> None:
     found = read_messages([says("user", "Go."), *calls])
 
     assert [call.output for call in found.calls] == ["one", "two"]
+
+
+@pytest.mark.parametrize("turns", [1, 2])
+def test_a_log_without_words_of_the_user_repeats_what_the_spans_of_its_turn_show(turns: int) -> None:
+    """A function may return the events of ADK, which have other ids than the prompts and lack the user's message."""
+    words = [says("user", f"Go {turn}.") for turn in range(turns)]
+    asked = [asks_for("a", {}, "a_0"), gives("one", "a_0"), MODEL_WORDS]
+    spans = []
+    for turn, each in enumerate(words):
+        said = [*[message for word in words[:turn] for message in (word, *asked)], each]
+        first = 10 * turn + 1
+        spans += [chat(first, said, asked[0]), tool_span(first + 1, "a", {}, f"adk-{turn}")]
+        spans += [chat(first + 2, [*said, *asked[:2]], MODEL_WORDS)]
+    last = f"adk-{turns - 1}"
+    log = [asks_for("a", {}, last), gives("one", last), MODEL_WORDS]
+
+    found = read_spans([request(*spans)], messages=log)
+
+    assert [(call.name, call.call_id, call.turn) for call in found.calls] == [
+        ("a", f"adk-{turn}", turn) for turn in range(turns)
+    ]
 
 
 def test_a_failure_that_only_the_log_of_a_run_marks_is_kept_beside_the_prompts_of_its_spans() -> None:

@@ -171,8 +171,9 @@ class Requests:
             named.append(record)
 
     def nth(self, key: Key, position: int) -> CallRecord | None:
-        """Return the request of a name and arguments at a position, if that many are known."""
-        found = self._by_key.get(key, ())
+        """Return the request of a name and arguments at a position; without a turn, of the last one that has any."""
+        keys = [key] if key[1] is not None else [(key[0], turn, *key[2:]) for turn in (None, *sorted(self.heard)[::-1])]
+        found = next((self._by_key[each] for each in keys if each in self._by_key), ())
         return found[position] if position < len(found) else None
 
 
@@ -346,8 +347,7 @@ class _ConversationReader:
             return next((record for record in few if record.name == result.name), few[0])
         use = self._uses.get(call_id, 0)
         # A second result of an answered call repeats it, unless it is of another tool: then its call is missing.
-        answered = max(use - 1, 0)
-        return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, result.name, answered)
+        return self._requests.with_id(call_id, use=use) or self._requests.with_id(call_id, result.name, max(use - 1, 0))
 
     def _free_id(self, request: CallRecord, call_id: str | None) -> None:
         """Free the id of a request that is answered now, so that another call may use it."""
