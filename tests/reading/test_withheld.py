@@ -88,6 +88,49 @@ def test_a_graph_that_was_interrupted_inside_of_a_tool_tells_by_spans_which_call
     assert trajectory.calls_recorded
 
 
+def adk_span(number: int, response: dict[str, Any], call_id: str = "adk-1") -> dict[str, Any]:
+    held = {**TOOL, "gen_ai.tool.call.id": call_id, "gen_ai.tool.call.result": json.dumps(response)}
+    return span(number, held, name="execute_tool refund")
+
+
+ADK = "gcp.vertex.agent"
+ASKS_FIRST = {"error": "This tool call requires confirmation, please approve or reject."}
+REJECTED = {"error": "This tool call is rejected."}
+
+
+def adk_event(part: dict[str, Any], role: str = "model", **actions: Any) -> dict[str, Any]:
+    return {"author": "shop", "content": {"role": role, "parts": [part]}, "actions": actions}
+
+
+def adk_events(*responses: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of a call that a person is asked to confirm."""
+    call = adk_event({"function_call": {"id": "adk-1", "name": "refund", "args": {"n": 7}}})
+    given = [{"function_response": {"id": "adk-1", "name": "refund", "response": each}} for each in responses]
+    first = adk_event(given[0], "user", requested_tool_confirmations={"adk-1": None})
+    return [call, first, *[adk_event(each, "user") for each in given[1:]]]
+
+
+def test_a_call_of_adk_that_was_confirmed_is_made_once() -> None:
+    [trajectory] = read(request(adk_span(1, ASKS_FIRST), adk_span(2, {"result": "paid"}), scope=ADK))
+
+    assert [(call.output, call.error) for call in trajectory.calls] == [("paid", None)]
+
+
+def test_two_calls_of_adk_that_wait_for_confirmation_are_two() -> None:
+    [trajectory] = read(request(adk_span(1, ASKS_FIRST), adk_span(2, ASKS_FIRST, "adk-2"), scope=ADK))
+
+    assert trajectory.names == ("refund", "refund")
+
+
+@pytest.mark.parametrize("responses", [[ASKS_FIRST], [ASKS_FIRST, REJECTED]], ids=["open", "rejected"])
+def test_a_call_of_adk_that_its_events_say_was_not_confirmed_is_withheld(responses: list[dict[str, Any]]) -> None:
+    spans = [adk_span(number, each) for number, each in enumerate(responses, 1)]
+    trajectory = read_spans([request(*spans, scope=ADK)], messages=adk_events(*responses))
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
+
+
 def waiting(output: str, *answers: dict[str, Any]) -> Trajectory:
     """A run of Pydantic AI that ended with an output, after a model had asked for a call."""
     asked = {"type": "tool_call", "id": "c1", "name": "refund", "arguments": '{"n": 7}'}

@@ -393,3 +393,37 @@ def test_a_graph_that_waits_for_approval_has_no_answer_and_has_made_no_open_call
 
 def test_a_structured_answer_of_a_graph_is_its_output() -> None:
     assert answer_of(graph_state(structured_response={"sky": "blue"})).output == {"sky": "blue"}
+
+
+class Event:
+    """An event of ADK."""
+
+    __module__ = "google.adk.events.event"
+
+    def __init__(self, part: dict[str, Any] | None, **held: Any) -> None:
+        content = {"role": "model", "parts": [part]}
+        self.content = None if part is None else row(model_dump=lambda **_: content, parts=[row(text=part.get("text"))])
+        self.author, self.partial, self.actions = "shop", held.get("partial", False), row(**held.get("actions", {}))
+
+    def is_final_response(self) -> bool:
+        return self.content is not None and not self.partial
+
+
+def test_events_of_adk_say_which_agent_made_a_call_and_which_call_waits() -> None:
+    call = {"function_call": {"id": "1", "name": "look", "args": {"city": "Rome"}}}
+    other = {"function_call": {"id": "2", "name": "find", "args": {}}}
+    result = {"function_response": {"id": "1", "name": "look", "response": {"error": "confirm"}}}
+    waits = {"requested_tool_confirmations": {"1": object()}}
+    events = [Event(None), Event(call), Event(other), Event(result, actions=waits)]
+
+    found = read_messages(answer_of(events).messages)
+
+    assert [(made.name, made.agent) for made in found.calls] == [("find", "shop")]
+    assert [call.name for call in found.withheld] == ["look"]
+
+
+def test_partial_events_of_adk_are_left_out() -> None:
+    answer = answer_of([Event({"text": "It "}, partial=True), Event({"text": "It rains."})])
+
+    assert answer.output == "It rains."
+    assert [message["content"]["parts"] for message in answer.messages] == [[{"text": "It rains."}]]

@@ -1,5 +1,5 @@
 from ._argument_keys import key_of as key_of
-from ._asides import stopped_to_call as stopped_to_call
+from ._asides import UNCONFIRMED as UNCONFIRMED, stopped_to_call as stopped_to_call
 from ._framework_states import (
     answer_in as answer_in,
     given_in as given_in,

@@ -8,7 +8,7 @@ from operator import lt
 from typing import Any
 
 from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
-from rightcall.reading.messages import Requests
+from rightcall.reading.messages import UNCONFIRMED, Requests
 from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids, same_but_nulls
 
 from ._span_tree import Tree
@@ -131,6 +131,7 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     Spans and requests are paired by id, then by name and arguments, then by name alone if the span has no arguments;
     always in order.
     """
+    _withhold_unconfirmed(records, requests)
     # A call that was put off and made later is one request: that of the call that was made.
     open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
     # From the surest sign to the weakest: what one step pairs, the next one does not see.
@@ -138,6 +139,14 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     for key in (_context_name_args, _name_args, _name_only):
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
     return _unseen(open_requests, records, open_records)
+
+
+def _withhold_unconfirmed(records: list[CallRecord], requests: Requests) -> None:
+    """Withhold calls whose spans have the error that ADK returns for them, and that its events say were not made."""
+    waiting = {request.call_id: request.withheld for request in requests.made if request.withheld and request.call_id}
+    for record in records if waiting else ():
+        if record.error in UNCONFIRMED and record.call_id in waiting:
+            record.withheld = waiting[record.call_id]
 
 
 def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, Role, agent_name
-from rightcall.reading.messages import Log, key_of
+from rightcall.reading.messages import UNCONFIRMED, Log, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span, object_in
 from rightcall.values.trajectory import WithheldCall
 
@@ -152,13 +152,25 @@ def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], 
     """Return the calls that were made and those that were withheld. A call deferred first and made later was made."""
     made: list[CallRecord] = []
     withheld: list[CallRecord] = []
-    for record in records:
+    for record in _each_once(list(records)):
         (withheld if record.withheld else made).append(record)
     if not withheld:
         return made, []
     ids = {record.call_id for record in made if record.call_id}
     latest = {(record.name, key_of(record.args)): _span_start(record) for record in sorted(made, key=_span_start)}
     return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, latest)]
+
+
+def _each_once(records: list[CallRecord]) -> list[CallRecord]:
+    """Return calls without those that ADK made again once they were confirmed or rejected, with the same id."""
+    if not any([record.error in UNCONFIRMED for record in records]):
+        return records
+    last = {(record.call_id or "", record.name): record for record in records if record.call_id}
+    return [
+        record
+        for record in records
+        if record.error not in UNCONFIRMED or last.get((record.call_id or "", record.name), record) is record
+    ]
 
 
 def withhold_waiting(records: list[CallRecord], spans: Iterable[Span], roles: Mapping[int, Role]) -> list[CallRecord]:

@@ -13,7 +13,7 @@ from rightcall.errors import AgentError, MissingExtraError, shown
 from ._agent import AgentAnswer, AgentRequest, plain
 from ._arguments import Arguments
 from ._framework_objects import check_conversation, object_form, run_openai_agent
-from ._results import adk_usage, answer_of, answer_of_method
+from ._results import adk_messages, adk_usage, answer_of, answer_of_method
 
 _METHODS = ("ainvoke", "invoke", "run")
 _BY_RUNNER = "Runner.run"
@@ -189,15 +189,14 @@ class AdkAgent:
         runner = self._runner(str(session["app_name"] or getattr(self._target, "name", "agent")))
         session_id = await self._session(runner.app_name, session, request)
         said = self._content(request.input)
-        output, messages = None, [_content_json(said)]
+        output = None
         user_id = str(session["user_id"] or _USER)
         events = []
         async for event in runner.run_async(user_id=user_id, session_id=session_id, new_message=said):
             events.append(event)
-            if event.content is None:
-                continue
-            messages.append(_content_json(event.content))
-            output = _text_of(event.content) if event.is_final_response() else output
+            if event.content is not None and event.is_final_response():
+                output = _text_of(event.content)
+        messages = [plain(said.model_dump(mode="json", exclude_none=True)), *adk_messages(events)]
         return AgentAnswer(output=output, messages=messages, usage=adk_usage(events))
 
     def close(self) -> None:
@@ -262,10 +261,6 @@ def _session_of(session: Any, name: str) -> dict[str, Any]:
     if found["state"] is not None and not isinstance(found["state"], Mapping):
         raise AgentError(f"{name}: the state of a session is an object, not {shown(found['state'])}")
     return found
-
-
-def _content_json(content: Any) -> Any:
-    return plain(content.model_dump(mode="json", exclude_none=True))
 
 
 def _text_of(content: Any) -> str:

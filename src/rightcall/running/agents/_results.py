@@ -228,9 +228,21 @@ def _adk_output(events: Any) -> Any:
     return "".join([part.text for part in final[-1].content.parts or () if part.text]) if final else None
 
 
-def _adk_messages(events: Any) -> Any:
-    said = [event.content for event in events if event.content is not None]
-    return [content.model_dump(mode="json", exclude_none=True) for content in said]
+def adk_messages(events: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return events of ADK with what they say, who said it, and which calls the user is to confirm.
+
+    Of a stream, the event at its end has all that the partial ones before it have.
+    """
+    said = [event for event in events if event.content is not None and not getattr(event, "partial", False)]
+    return [_adk_message(event) for event in said]
+
+
+def _adk_message(event: Any) -> dict[str, Any]:
+    waiting = getattr(getattr(event, "actions", None), "requested_tool_confirmations", None)
+    content = plain(event.content.model_dump(mode="json", exclude_none=True))
+    author = {"author": event.author} if getattr(event, "author", None) else {}
+    asked = {"actions": {"requested_tool_confirmations": dict.fromkeys(waiting)}} if waiting else {}
+    return {"content": content, **author, **asked}
 
 
 def adk_usage(events: Iterable[Any]) -> Usage | None:
@@ -322,7 +334,7 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
         messages=_langchain_messages,
         usage=_langchain_usage,
     ),
-    ResultForm("Google ADK", "google.adk.events.", "Event", _adk_output, _adk_messages, adk_usage),
+    ResultForm("Google ADK", "google.adk.events.", "Event", _adk_output, adk_messages, adk_usage),
     ResultForm(
         *("LlamaIndex", "llama_index.core.agent.", "AgentOutput"),
         output=lambda result: result.response.content,
