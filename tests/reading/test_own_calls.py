@@ -57,6 +57,7 @@ def agent(number: int, name: str, **more: Any) -> dict[str, Any]:
         ("transfer_to_billing", {}, "Transferred to billing, adopting the role of billing immediately.", True),
         ("handoff_to_billing", {}, '{"handoff_to": "billing"}', True),
         ("final_answer", {"answer": 1}, "1", True),
+        ("set_model_response", {"answer": 1}, '{"answer": 1}', True),
         ("transfer_to_billing", {}, '{"graph": "__parent__", "update": {}, "goto": "billing"}', True),
         ("transfer_to_billing", {}, '{"graph": "__parent__", "update": {}, "goto": "savings"}', None),
         ("transfer_to_billing", {}, '{"graph": null, "update": {}, "goto": "billing"}', False),

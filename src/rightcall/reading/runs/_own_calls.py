@@ -13,8 +13,9 @@ from rightcall.reading.messages import UNCONFIRMED, Log, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span, object_in
 from rightcall.values.trajectory import WithheldCall
 
-# smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`.
-_ANSWERS = frozenset({"final_answer", "final_result"})
+# smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
+# `set_model_response` where it has an output schema.
+_ANSWERS = frozenset({"final_answer", "final_result", "set_model_response"})
 _STRUCTURED = "Returning structured response: "
 """How the results begin of the calls by which LangChain's agents give a structured answer; a tool has another name."""
 # Questions to the user, which ADK writes as calls in its events.
