@@ -446,6 +446,18 @@ def test_a_graph_that_was_interrupted_inside_of_a_tool_does_not_tell_which_calls
     assert not found.calls_recorded
 
 
+@pytest.mark.parametrize(("is_error", "error"), [(True, "no such order"), (False, None)])
+def test_a_tool_of_an_mcp_server_says_in_its_result_for_adk_whether_it_failed(
+    is_error: bool, error: str | None
+) -> None:
+    result = {"content": [{"type": "text", "text": "no such order"}], "isError": is_error}
+    asked = adk("shop", {"functionCall": {"id": "1", "name": "refund", "args": ARGS}})
+
+    [call] = of([adk("user", {"text": "Refund order 7"}, "user"), asked, adk_result(result)]).calls
+
+    assert (call.output, call.error) == ("no such order", error)
+
+
 def test_lines_of_claude_code_with_one_uuid_are_one_only_if_they_say_the_same() -> None:
     use = [item("tool_use", id="t1", name="Bash", input={})]
     first = claude("user", 1, "Go")

@@ -167,11 +167,13 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
 
 
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for x not an object; `{"error": …}`."""
+    """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for x not an object; `{"error": …}`; MCP's."""
     if isinstance(value, dict) and _is_function_response(value, call):
         value = value.get("response", NOTHING)
     if not isinstance(value, dict):
         return value
+    if "isError" in value:
+        return mcp_result(value, call, attributes)
     if value.keys() == {"error"}:
         call.failed = True
         call.error = call.error or _text(value["error"])
