@@ -207,6 +207,24 @@ def test_the_text_of_a_tool_of_openai_agents_is_logged() -> None:
     assert call.output == "paid"
 
 
+@pytest.mark.parametrize(
+    ("tool", "args", "names"),
+    [
+        ("maps_weather", {"order": 7}, ("maps_weather",)),
+        ("maps_weather", {"order": 8}, ("maps_weather", "weather")),
+        ("ask_maps", {"order": 7}, ("ask_maps", "weather")),
+    ],
+    ids=["with a prefix", "with other arguments", "with another name"],
+)
+def test_a_session_of_mcp_goes_on_with_the_call_of_a_tool_with_a_prefix(
+    tool: str, args: dict[str, Any], names: tuple[str, ...]
+) -> None:
+    session = fake.ClientSession()
+    outer = fake.StructuredTool(tool, lambda order: asyncio.run(session.call_tool("weather", args)))
+
+    assert logged(lambda: outer.run({"order": 7})).names == names
+
+
 @pytest.mark.parametrize("value", [3, 2.5, True, None, "3", "null", "", [1], {"content": 1, "more": 2}], ids=repr)
 def test_an_output_is_logged_as_the_value_that_it_is(value: Any) -> None:
     [call] = logged(lambda: fake.StructuredTool("count", lambda order: value).run({"order": 7})).calls

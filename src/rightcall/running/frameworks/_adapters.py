@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
 from ._answer_forms import CONTENT_AND_ARTIFACT, DATA, MCP_RESULT, RETURN_VALUE, TOOL_OUTPUT
-from ._dispatch import DispatchedCall, Form, dispatch_log, dispatched, dispatched_plainly
+from ._dispatch import DispatchedCall, Form, dispatch_log, dispatched, dispatched_plainly, is_same_call
 
 _WRAPPED = "__rightcall_dispatch__"
 
@@ -296,6 +296,8 @@ class _Mcp:
 def _call_session(original: Callable[..., Any]) -> Callable[..., Any]:
     async def call_tool(self: Any, name: str, arguments: dict[str, Any] | None = None, *args: Any, **more: Any) -> Any:
         run = functools.partial(original, self, name, arguments, *args, **more)
+        if is_same_call(name, arguments or {}):
+            return await run()
         return await dispatched(name, arguments or {}, run, MCP_RESULT)
 
     return call_tool

@@ -122,6 +122,12 @@ def _is_watched(tool: str) -> bool:
     return tool_stub.get() is not None or tool_observer.get() is not None or dispatch_log.get() is not None
 
 
+def is_same_call(tool: str, args: Mapping[str, Any]) -> bool:
+    """Whether a call goes on with the one that is running, whose name has a prefix, as toolsets of MCP servers add."""
+    running = _inside.get()
+    return running is not None and running.tool.endswith(tool) and running.args == as_arguments(args)
+
+
 class _Call:
     """A call that is stubbed, observed or logged."""
 
