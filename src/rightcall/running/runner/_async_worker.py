@@ -22,8 +22,14 @@ _PATIENCE = 0.3
 
 _TASKS_LEFT = "tasks of the agent went on after it had answered; what they called after that was not recorded"
 
-_KNOWN = (("LoggingWorker._worker_loop", "litellm"),)
+_KNOWN = (
+    ("LoggingWorker._worker_loop", "litellm"),
+    ("AsyncClient.aclose", "genai"),
+    ("_stdio_transport_connect_task", "fastmcp"),
+)
 """Tasks of frameworks that outlive every answer: name, and part of the path of their file."""
+_OF_MCP = ("mcp.client.", "mcp.shared.")
+"""How the names begin of tasks that carry the messages of an open MCP session."""
 
 _number: ContextVar[int | None] = ContextVar("rightcall_number", default=None)
 _numbers: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
@@ -111,6 +117,8 @@ def _with_task_warning(done: Done) -> Done:
 
 def _is_housekeeping(task: asyncio.Task[Any]) -> bool:
     """Whether a task is one that a framework leaves running on purpose, and that calls no tools."""
+    if task.get_name().startswith(_OF_MCP):
+        return True
     code = getattr(task.get_coro(), "cr_code", None)
     return code is not None and any([code.co_qualname == name and part in code.co_filename for name, part in _KNOWN])
 
