@@ -182,6 +182,16 @@ TEXT = {"type": "text", "text": "Gone."}
 @for_each(
     ("messages", "answer"),
     [
+        (
+            [
+                USER,
+                {**MODEL, "content": "Go", "finish_reason": ""},
+                {**MODEL, "content": "ne.", "finish_reason": "stop"},
+            ],
+            "Gone.",
+        ),
+        ([USER, {**MODEL, "finish_reason": "stop"}, {**MODEL, "content": "Now.", "finish_reason": "stop"}], "Now."),
+        ([{**USER, "finish_reason": ""}, {**MODEL, "finish_reason": ""}], "Gone."),
         ([], None),
         ([MODEL], "Gone."),
         ([MODEL, {"type": "result", "subtype": "success"}], "Gone."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import takewhile
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
@@ -80,12 +81,25 @@ def answer_in(messages: list[Any]) -> str | None:
         return None
     exchange = exchange_of(last)
     if not exchange.calls and not exchange.results:
-        return text_of(last)
+        return "".join([*_fragments_before(messages), text_of(last) or ""]) or None
     if exchange.unread:
         return None  # it may be a call that is still open
     known = {result.call_id for result in exchange.results if result.call_id}
     is_open = [call.output is NOTHING and not call.failed and call.call_id not in known for call in exchange.calls]
     return None if any(is_open) else text_of({"content": _after_calls(content_of(last))})
+
+
+def _fragments_before(messages: list[Any]) -> list[str]:
+    """Return the texts right before the last message that are the beginning of it.
+
+    A message without a reason why the model finished goes on in the next one: ADK records the pieces of a stream so.
+    """
+    before = takewhile(_is_unfinished, reversed(messages[:-1]))
+    return [text_of(message) or "" for message in before][::-1]
+
+
+def _is_unfinished(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("finish_reason") == "" and writer_of(message) == "model"
 
 
 def _written_text(message: str) -> str | None:
