@@ -446,6 +446,17 @@ def test_a_graph_that_was_interrupted_inside_of_a_tool_does_not_tell_which_calls
     assert not found.calls_recorded
 
 
+def test_mistakes_in_arguments_that_pydantic_ai_lists_are_the_error() -> None:
+    call = {"part_kind": "tool-call", "tool_name": "refund", "tool_call_id": "1", "args": {"order": "x"}}
+    mistakes = [{"type": "int_parsing", "loc": ["order"], "msg": "größer"}]
+    answer = {"part_kind": "tool-return", "tool_name": "refund", "tool_call_id": "1", "outcome": "retried"}
+    log = [pydantic("request", part_kind="user-prompt", content="Go"), pydantic("response", **call)]
+
+    [found] = of([*log, pydantic("request", **answer, content=mistakes)]).calls
+
+    assert found.error == '[{"type": "int_parsing", "loc": ["order"], "msg": "größer"}]'
+
+
 @pytest.mark.parametrize(("is_error", "error"), [(True, "no such order"), (False, None)])
 def test_a_tool_of_an_mcp_server_says_in_its_result_for_adk_whether_it_failed(
     is_error: bool, error: str | None

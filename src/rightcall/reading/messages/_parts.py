@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -352,6 +353,9 @@ def _take_output(record: CallRecord, document: Mapping[str, Any], part: Part, he
 
 
 def _as_text(value: Any) -> str | None:
+    """Return an error as text; a list or an object, such as the mistakes in arguments, as JSON."""
+    if isinstance(value, (list, dict)) and value:
+        return json.dumps(value, ensure_ascii=False)
     return value if isinstance(value, str) and value else None
 
 
