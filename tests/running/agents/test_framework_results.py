@@ -331,6 +331,16 @@ def openai_agents(*, is_open: bool, approved: bool | None) -> Any:
     )
 
 
+def test_a_stream_of_pydantic_ai_that_has_ended_is_a_result() -> None:
+    done = pydantic_ai(None)
+    stream = row(new_messages_json=done.new_messages_json, get_output=None, response=row(text="Sunny."))
+
+    answer = answer_of(stream)
+
+    assert answer.output == "Sunny."
+    assert read_messages(answer.messages).names == ("look",)
+
+
 def deferred(**calls: list[Any]) -> Any:
     return made("DeferredToolRequests", "pydantic_ai.tools", **{"calls": [], "approvals": [], **calls})
 

@@ -155,7 +155,7 @@ def _pydantic_messages(result: Any) -> Any:
         known = json.loads(result.all_messages_json())
         prompts = [place for place, message in enumerate(known) if _has_prompt(message)]
         new = known[prompts[-1] :] if prompts else known
-    return [*new, *_pydantic_deferrals(result.output)]
+    return [*new, *_pydantic_deferrals(getattr(result, "output", None))]
 
 
 def _pydantic_deferrals(output: Any) -> list[dict[str, Any]]:
@@ -318,6 +318,13 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
         messages=_pydantic_messages,
         usage=_pydantic_usage,
         attributes=("new_messages_json", "output"),
+    ),
+    ResultForm(
+        *("Pydantic AI", "", ""),  # of a stream that has ended
+        output=lambda result: getattr(result.response, "text", None),
+        messages=_pydantic_messages,
+        usage=_pydantic_usage,
+        attributes=("new_messages_json", "get_output", "response"),
     ),
     ResultForm(
         *("OpenAI Agents", "", ""),
