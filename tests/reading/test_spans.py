@@ -303,6 +303,7 @@ EXCEPTION: dict[str, Any] = {
         (call(1, **EXCEPTION), "raised"),
         (call(1, **ERROR, **EXCEPTION), "raised"),
         (call(1, output="why", status={"code": 2}), "why"),
+        (call(1, output="why", status={"code": 2, "message": "MCP_TOOL_ERROR"}), "why"),
         (
             call(1, output="[1]", status={"code": 2, "message": "TOOL_ERROR"}),
             "the tool failed; no message was recorded",
@@ -313,7 +314,7 @@ EXCEPTION: dict[str, Any] = {
         (span(1, CONVENTIONS["Haystack"] | {"haystack.tool.error": True}), "o"),
         (span(1, CONVENTIONS["Genkit"] | {"genkit:state": "error"}), "o"),
     ],
-    ids=["status", "exception", "both", "output", "nothing", "type", "flag", "ADK", "Haystack", "Genkit"],
+    ids=["status", "exception", "both", "output", "code", "nothing", "type", "flag", "ADK", "Haystack", "Genkit"],
 )
 def test_a_call_that_failed_says_so(made: dict[str, Any], error: str) -> None:
     assert only_call(made).error == error

@@ -426,8 +426,10 @@ def test_events_of_adk_say_which_agent_made_a_call_and_which_call_waits() -> Non
     waits = {"requested_tool_confirmations": {"1": object()}}
     events = [Event(None), Event(call), Event(other), Event(result, actions=waits)]
 
-    found = read_messages(answer_of(events).messages)
+    answer = answer_of(events)
 
+    found = read_messages(answer.messages)
+    assert answer.output is None
     assert [(made.name, made.agent) for made in found.calls] == [("find", "shop")]
     assert [call.name for call in found.withheld] == ["look"]
 

@@ -46,7 +46,7 @@ PARAMETERS = "tool.parameters"
 """An attribute with the arguments of a call, or with the definition of its tool."""
 NO_MESSAGE = "the tool failed; no message was recorded"
 """The error of a call that failed without a message."""
-_NO_MESSAGE = frozenset({"", "TOOL_ERROR", "tool_error", "ERROR", "error"})
+_NO_MESSAGE = frozenset({"", "TOOL_ERROR", "MCP_TOOL_ERROR", "tool_error", "ERROR", "error"})
 _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 """OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
 

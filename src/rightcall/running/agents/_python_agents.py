@@ -195,7 +195,7 @@ class AdkAgent:
         async for event in runner.run_async(user_id=user_id, session_id=session_id, new_message=said):
             events.append(event)
             if event.content is not None and event.is_final_response():
-                output = _text_of(event.content)
+                output = _text_of(event.content) or None  # one that asks for a confirmation says nothing
         messages = [plain(said.model_dump(mode="json", exclude_none=True)), *adk_messages(events)]
         return AgentAnswer(output=output, messages=messages, usage=adk_usage(events))
 

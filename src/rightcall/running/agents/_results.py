@@ -225,7 +225,8 @@ def _messages_in(result: Any) -> Any:
 
 def _adk_output(events: Any) -> Any:
     final = [event for event in events if event.is_final_response() and event.content is not None]
-    return "".join([part.text for part in final[-1].content.parts or () if part.text]) if final else None
+    # An event that asks for a confirmation is final, too, and says nothing.
+    return "".join([part.text for part in final[-1].content.parts or () if part.text]) or None if final else None
 
 
 def adk_messages(events: Iterable[Any]) -> list[dict[str, Any]]:
