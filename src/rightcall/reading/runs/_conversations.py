@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from rightcall.reading.conventions import CallShape, Role
@@ -24,6 +26,7 @@ from ._stops import Stop, first_without_own_calls, stop_in_records, stop_of
 from ._turns import Turns
 
 _SILENT = Conversation()
+_FEWEST_SUMMED = 2
 
 
 class Conversations:
@@ -59,6 +62,8 @@ class Conversations:
         told = [stop_of(span, said, turns.of(span)) for span, said in held]
         self.stops = [stop for stop in [*told, *[stop_in_records(*each) for each in in_records]] if stop]
         _note_copies([said for said, _ in found])
+        for said in self._sums(tree):
+            said.of_model, said.output = False, [_ungrouped(exchange) for exchange in said.output]
         asked = [(span, said) for span, said in held if said and not span.failed]
         silent = {id(said) for span, said in asked if not has_answer(span) or _mute_in(said.output)}
         requests.is_unanswered = _is_unanswered([said for said, _ in found], silent | {id(said) for said in logged})
@@ -78,6 +83,13 @@ class Conversations:
         said = self._by_logs()
         asked = question_in([each.message for each in said[0].input]) if said else None
         return asked, answer_in([each.message for each in said[-1].output]) if said else None
+
+    def _sums(self, tree: Tree) -> list[Conversation]:
+        """Return the conversations of models around several others: each sums up their answers (Vercel)."""
+        models = [span for span in self._spans if self._roles.get(id(span)) == "model"]
+        inner = Counter([tree.at_work_around(span) for span in models]) if len(models) > _FEWEST_SUMMED else {}
+        around = [span for span in models if span.span_id and inner.get(span.span_id, 0) >= _FEWEST_SUMMED]
+        return [said for span in around if (said := self._carried_by(span)) is not _SILENT]
 
     def _carried_by(self, span: ReadSpan) -> Conversation:
         known = self._carried.get(id(span))
@@ -146,6 +158,17 @@ def _note_copies(conversations: Iterable[Conversation]) -> None:
     for said, ids in asked:
         if any([fewest[call_id] < len(ids) for call_id in ids]):
             said.of_model = False
+
+
+def _ungrouped(exchange: Exchange) -> Exchange:
+    """Return an exchange whose calls may have been asked for one after the other; the original belongs to a cache."""
+    if not exchange.calls:
+        return exchange
+    found = copy(exchange)
+    found.calls = [copy(call) for call in exchange.calls]
+    for call in found.calls:
+        call.step = None
+    return found
 
 
 def _asked_for(said: Conversation) -> set[str]:

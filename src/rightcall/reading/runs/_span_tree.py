@@ -186,6 +186,10 @@ class Tree:
         within = _Intervals(records) if later else None
         return within is not None and any([within.hold(start) for start in later])
 
+    def at_work_around(self, span: Span) -> str | None:
+        """Return the id of the nearest call, agent or model around a span."""
+        return self._surroundings(self._parents.get(span.span_id or "", span.parent_id)).known
+
     def is_known_around(self, span: Span) -> bool:
         """Whether it is known which call is around a span, or that none is."""
         if self.enclosing(span) is not None:

@@ -1,0 +1,64 @@
+"""Requests that became known in another order than that of the model, and answers that sum up others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.reading.logs import ASKED, asks, gives
+from tests.reading.traces import request, span
+
+from rightcall import Trajectory, read
+
+SEARCH, WEATHER = ("search", "search", "{}"), ("weather", "weather", "{}")
+BOTH = [ASKED, asks(SEARCH, WEATHER), gives("search", "ok"), gives("weather", "ok")]
+
+
+def model(number: int, given: list[Any], told: list[Any] | None, **more: Any) -> dict[str, Any]:
+    attributes = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(given)}
+    return span(
+        number, attributes | ({} if told is None else {"gen_ai.output.messages": json.dumps(told)}), name="chat", **more
+    )
+
+
+def tool(number: int, name: str) -> dict[str, Any]:
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": name}
+    return span(number, attributes, name=f"execute_tool {name}", startTimeUnixNano="3000")
+
+
+def one(*spans: dict[str, Any]) -> Trajectory:
+    [made] = read(request(*spans))
+    return made
+
+
+def test_the_order_of_a_request_that_its_answer_lost_is_not_that_in_which_it_became_known() -> None:
+    answer = {"role": "assistant", "content": "Done."}
+    whole = one(
+        model(1, [ASKED], [asks(SEARCH, WEATHER)]), model(5, BOTH, [answer]), tool(3, "weather"), tool(4, "search")
+    )
+    lossy = one(model(1, [ASKED], [asks(WEATHER)]), model(5, BOTH, [answer]), tool(3, "weather"), tool(4, "search"))
+
+    assert (whole.names, whole.unordered) == (("search", "weather"), ())
+    assert lossy.unordered == ((0, 2),)
+    assert [len({call.group for call in made.calls}) for made in (whole, lossy)] == [1, 1]
+
+
+def test_a_request_that_became_known_after_those_before_it_keeps_its_place() -> None:
+    later = [*BOTH, asks(("save", "3", "{}")), gives("3", "ok")]
+    made = one(
+        model(1, [ASKED], None), model(2, BOTH, None), model(3, later, [{"role": "assistant", "content": "Done."}])
+    )
+
+    assert made.names == ("search", "weather", "save")
+    assert [call.group for call in made.calls] == ["turn-1", "turn-1", "turn-2"]
+
+
+def test_calls_that_a_model_around_several_others_lists_were_not_asked_for_at_once() -> None:
+    outer = model(1, [ASKED], [asks(SEARCH, WEATHER)], endTimeUnixNano="9000")
+    bare = {"gen_ai.operation.name": "chat"}
+    alone = one(outer)
+    one_inside = one(outer, span(2, bare, parent=1, name="chat"))
+    summed_up = one(outer, *[span(number, bare, parent=1, name="chat") for number in (2, 3)])
+
+    assert [call.group for call in alone.calls] == [call.group for call in one_inside.calls] == ["turn-1", "turn-1"]
+    assert [call.group for call in summed_up.calls] == [None, None]
