@@ -322,6 +322,18 @@ SPANS: dict[str, Any] = {
             "meta": {"span.kind": "tool", "input": {"value": TEXT}, "output": {"value": "ok"}},
         }
     ],
+    "Opik": [
+        {
+            "id": "b",
+            "trace_id": "a",
+            "name": "refund",
+            "type": "tool",
+            "start_time": START,
+            "last_updated_at": START,
+            "input": ARGS,
+            "output": {"output": "ok"},
+        }
+    ],
     "Application Insights": [
         {
             "id": "b",
@@ -592,6 +604,23 @@ def test_a_span_of_datadog_failed_if_its_status_says_so(status: str, has_failed:
     for span in (told, {**sent, "status": status}):
         [made] = read(json.dumps([span]).encode())
         assert [call.error is not None for call in made.calls] == [has_failed]
+
+
+def test_spans_of_opik_are_of_one_run_whatever_types_another_server_knows() -> None:
+    [made] = SPANS["Opik"]
+    error = {"exception_type": "ValueError", "message": "no", "traceback": "…"}
+    spans = [
+        {**made, "id": "a", "type": "general", "name": "agent"},
+        {**made, "id": "b", "type": "tool", "parent_span_id": "a"},
+        {**made, "id": "c", "type": "tool", "parent_span_id": "a", "error_info": error, "output": None},
+    ]
+    [found] = read(json.dumps(spans).encode())
+
+    assert [(call.name, call.error, call.parent_id) for call in found.calls] == [
+        ("refund", None, None),
+        ("refund", "no", None),
+    ]
+    assert not [note for note in found.warnings if "left out" in note]
 
 
 @pytest.mark.parametrize("state", ["input-streaming", "approval-requested", "output-denied"])

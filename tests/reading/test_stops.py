@@ -214,3 +214,25 @@ def test_a_later_prompt_shows_which_choice_was_used() -> None:
     [made] = read(request(chat(1, given=[QUESTION], told=choices("refund", "look")), used))
 
     assert (made.names, made.calls_recorded) == (("look",), True)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": "[redacted]"}}]},
+        {"output": {"message": {"role": "assistant", "content": [{"text": "I look."}]}}, "stopReason": "tool_use"},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}], "stop_reason": "tool_use"},
+    ],
+    ids=["chat", "Converse", "Anthropic"],
+)
+def test_why_a_model_stopped_is_told_beside_its_message(response: dict[str, Any]) -> None:
+    [row] = read([{"request": {"messages": refund()[:3]}, "response": response}])
+    assert (row.names, row.calls_recorded) == (("refund",), False)
+    assert STOPPED in row.not_understood
+
+
+def test_why_a_model_stopped_is_told_beside_the_only_message_of_a_response() -> None:
+    told = {"output": {"message": {"role": "assistant", "content": [{"text": "I look."}]}}}
+
+    assert not read_messages({**told, "stopReason": "tool_use"}).calls_recorded
+    assert read_messages({**told, "stopReason": "end_turn"}).calls_recorded

@@ -96,10 +96,10 @@ CONTAINERS = (
         "platforms",
         is_platform_span,
         _alone(platform_span),
-        "spans of Braintrust (`fetch`, exports), of Datadog's LLM Observability (export API, its SDK's spans), and "
-        "rows of Application Insights",
-        "`root_span_id` and `span_attributes`; `span_kind` or `meta` with `start_ns`; `operation_Id` and "
-        "`customDimensions`",
+        "spans of Braintrust (`fetch`, exports), of Datadog's LLM Observability (export API, its SDK's spans), of "
+        "Opik, and rows of Application Insights",
+        "`root_span_id` and `span_attributes`; `span_kind` or `meta` with `start_ns`; `trace_id`, `type` and "
+        "`last_updated_at`; `operation_Id` and `customDimensions`",
     ),
     Container("zipkin", is_zipkin_span, _alone(zipkin_span), "Zipkin v2", "`traceId` and `id`"),
     Container(

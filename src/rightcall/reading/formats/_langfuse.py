@@ -17,6 +17,8 @@ _TYPES = frozenset(
     {"span", "generation", "event", "agent", "tool", "chain", "retriever", "evaluator", "embedding", "guardrail"}
 )
 """Types of observations (API reference, `ObservationType`)."""
+_OF_OTHERS = frozenset({"parent_span_id", "error_info", "last_updated_at"})
+"""Keys of spans of Opik, which has some of these types."""
 _OTEL = frozenset({"attributes", "resourceAttributes", "scope"})
 """Keys of `metadata` with what OpenTelemetry recorded."""
 _OWN = "langfuse.observation."
@@ -63,6 +65,7 @@ def _is_observation(document: Any) -> bool:
         return True
     return (
         _kind(document) in _TYPES
+        and _OF_OTHERS.isdisjoint(document)
         and "id" in document
         and _either(document, "traceId", "trace_id") is not None
         and _either(document, "startTime", "start_time") is not None

@@ -1,7 +1,7 @@
 """Spans in the exports of platforms that keep kind, input and output of a span beside it: a table of their keys.
 
-Braintrust, Datadog and Application Insights. Where a platform has kinds of its own, a span becomes what LangSmith's
-exporter would write of it, so that calls and messages are read by one convention.
+Braintrust, Datadog, Application Insights and Opik. Where a platform has kinds of its own, a span becomes what
+LangSmith's exporter would write of it, so that calls and messages are read by one convention.
 """
 
 from __future__ import annotations
@@ -112,6 +112,21 @@ PLATFORMS = (
         "Name",
         "TimeGenerated",
         attributes="Properties",
+    ),
+    # Opik, "Get spans by project": what is null is left out.
+    Platform(
+        "Opik",
+        ("id", "trace_id", "type", "start_time", "parent_span_id|error_info|last_updated_at|project_name"),
+        "trace_id",
+        "id",
+        "parent_span_id",
+        "name",
+        "start_time",
+        "type",
+        end="end_time",
+        input="input",
+        output="output",
+        error="error_info.message|error_info.exception_type|error_info",
     ),
 )
 

@@ -146,6 +146,12 @@ def stopped_to_call(held: Mapping[str, Any]) -> bool:
     return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told])
 
 
+def with_reason(message: Mapping[str, Any], holder: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message that says that its model stopped to call a tool, if the object around it says so."""
+    is_told = stopped_to_call(holder) and not stopped_to_call(message)
+    return {**message, "finish_reason": "tool_calls"} if is_told else dict(message)
+
+
 def says_why(message: Mapping[str, Any]) -> bool:
     """Whether a message says why its model stopped."""
     return any([message.get(key) for key in _REASONS])

@@ -22,6 +22,7 @@ from ._asides import (
     role_of,
     stopped_to_call,
     unconfirmed,
+    with_reason,
 )
 from ._part_finder import FoundPart, FoundParts, find_parts
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, unwrapped, writer_of
@@ -201,7 +202,9 @@ def _only_answer(response: dict[str, Any]) -> dict[str, Any] | None:
         held = candidates[0].get("content")
     else:
         held = output.get("message") if isinstance(output, dict) and "stopReason" in response else None
-    return held if isinstance(held, dict) and ("parts" in held or "content" in held) else None
+    if not isinstance(held, dict) or not ("parts" in held or "content" in held):
+        return None
+    return with_reason(held, response)
 
 
 def _chosen(response: dict[str, Any], choices: list[Any]) -> list[Any]:

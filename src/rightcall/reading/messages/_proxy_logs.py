@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from ._argument_keys import key_of
+from ._asides import with_reason
 from ._log import Log, decoded, listed, plain, returned, said, word
 from ._message_exchange import exchange_of, has_messages
 from ._parts import text_of, writer_of
@@ -201,10 +202,11 @@ def _answer(response: Mapping[str, Any]) -> tuple[list[Any], str]:
         held = plain(several[0])
         message = held.get("message", held.get("content"))
         many = "a response with several answers, of which the log does not tell the one that was used"
-        return ([message] if isinstance(message, dict) else []), (many if len(several) > 1 else _odd(message))
+        told = [with_reason(message, held)] if isinstance(message, dict) else []
+        return told, many if len(several) > 1 else _odd(message)
     output = response.get("output")
     if isinstance(output, dict):
-        return [output.get("message")], _odd(output.get("message"))
+        return [with_reason(plain(output.get("message")), response)], _odd(output.get("message"))
     if isinstance(output, list):
         return output, ""
     if "content" in response:
