@@ -183,7 +183,7 @@ def diff(
         lines = verdict_lines(sides, called, screen.paper(), [gate_sides_in(run) for run in found])
     for line in lines:
         screen.line(*line)
-    worse = [change for change in comparison.cases if change.kind == "worse" and not change.is_quarantined]
+    worse = [change for change in comparison.cases if change.is_regression and not change.is_quarantined]
     if not fail_on_flip or not worse:
         return 0
     return 1 if any(change.after is not None and change.after.verdict == "failed" for change in worse) else 2

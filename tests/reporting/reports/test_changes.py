@@ -6,7 +6,7 @@ from tests.walls import for_each
 
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.reporting.changes import compare, sides_of
-from rightcall.reporting.reports import Line, Paper, cell_count, change_words, comparison_lines, verdict_lines
+from rightcall.reporting.reports import Line, Paper, cell_count, comparison_lines, verdict_lines
 
 
 def text_of(line: Line) -> str:
@@ -124,15 +124,33 @@ def test_a_flip_without_another_path_says_what_there_is(old: CaseResult, new: Ca
     assert shown([old], [new])[1].endswith(words)
 
 
-@pytest.mark.parametrize(("calls", "words"), [(["x"], "same calls, same answer"), (["x", "y"], "+y")])
-def test_a_flip_of_a_case_that_was_edited_says_so(calls: list[str], words: str) -> None:
-    old, new = [result("a", "failed", calls=["x"])], [result("a", calls=calls)]
+@pytest.mark.parametrize(
+    ("asked", "counted"),
+    [("1", "1 fix"), ("2", "1 edited case"), ("", "1 fix")],
+    ids=["as it was", "edited", "not known"],
+)
+def test_a_case_that_was_edited_is_neither_a_fix_nor_a_regression(asked: str, counted: str) -> None:
+    old, new = [result("a", "failed", calls=["x"])], [result("a", calls=["x"])]
 
-    def told(question: str) -> list[str]:
-        comparison = compare(sides_of(old, questions={"a": "1"}), sides_of(new, questions={"a": question}))
-        return change_words(comparison.cases[0])
+    comparison = compare(sides_of(old, questions={"a": "1"}), sides_of(new, questions={"a": asked}))
+    lines = [text_of(line) for line in comparison_lines(comparison, Paper())]
 
-    assert (told("1"), told("2"), told("")) == ([words], [words, "the case was edited"], [words])
+    assert lines[0] == counted
+    assert lines[-1] == f"{counted} · 0 unchanged"
+
+
+def test_changes_that_differ_in_a_generated_value_alone_are_listed_together() -> None:
+    def paid(key: str) -> Trajectory:
+        return Trajectory(calls=(ToolCall("pay", {"amount": 5, "key": key}, 1),))
+
+    before = [result(name, trajectory=paid(f"a{name}")) for name in "xyz"]
+    after = [result(name, "failed", "no", trajectory=paid(f"b{name}")) for name in "xy"]
+    after.append(result("z", trajectory=paid("bz")))
+
+    lines = shown(before, after)
+
+    assert lines[:3] == ["2 regressions", "  ✓→✗ x   calls 1.00 → 0.50   pay key differs", "      │ and 1 more: y"]
+    assert lines[3:5] == ["1 other path", '  ≈   z   passes on both, path differs: pay key "az" → "bz"']
 
 
 def test_many_changes_of_a_path_are_counted() -> None:

@@ -24,7 +24,7 @@ from tests.reporting.viewer.viewing import (
 
 from rightcall import CaseResult
 from rightcall.reporting.pages import case_key, ends_text, key_of
-from rightcall.reporting.store import RunFolder, Sample, keep_mutation
+from rightcall.reporting.store import RunFolder, Sample, create_run, keep_mutation
 from rightcall.reporting.viewer import Hosts, Index, Library, make_app
 from rightcall.values.results import EvaluatorTotals, MutatedCase, MutationReport, Survivor, Totals
 
@@ -175,7 +175,7 @@ def test_an_argument_that_alone_differs_can_be_ignored_and_compared_again(tmp_pa
     [back] = re.findall(r'<a class="tag" href="([^"]*)">ignoring <code>search.key</code>', ignoring)
     same = browser.get(f"{unescape(href)}&show=same".replace("show=paths&", "")).text
 
-    assert "3 cases search.key differs" in text_of(page)
+    assert "3 cases search key differs" in text_of(page)
     assert unescape(href) == f"{address}&show=paths&ignore=search.key"
     assert "1 Regressions 0 Fixes 0 Other paths or scores 3 Unchanged" in text_of(ignoring)
     assert unescape(back) == f"{address}&show=paths"
@@ -183,6 +183,24 @@ def test_an_argument_that_alone_differs_can_be_ignored_and_compared_again(tmp_pa
     links = re.findall(r'href="(/compare[^"]*)"', same)
     assert [link for link in links if "ignore=search.key" not in link] == [back.replace("paths", "same")]
     assert browser.get(f"{address}&show=paths").text == page
+
+
+def test_an_edited_case_is_in_a_tab_of_its_own_and_named_once(tmp_path: Path, runs: Path) -> None:
+    [right], [wrong] = [results_of(tmp_path, laptop_search=calls) for calls in (RIGHT, RIGHT[:1])]
+    [steady] = results_of(tmp_path, gift_card=[])
+    made = []
+    for result, question in ((wrong, "asked-x"), (right, "edited-x")):
+        run = create_run(runs, agent="agent.py:answer", evalset="shop.yaml", evalset_hash="0")
+        journal = run.journal()
+        journal.append(result, question)
+        journal.append(steady, "steady-x")
+        journal.close()
+        made.append(run.folder.name)
+
+    page = text_of(Browser(runs).get(f"/compare?a={made[0]}&b={made[1]}").text)
+
+    assert "0 Regressions 0 Fixes 1 Edited 0 Other paths or scores 1 Unchanged" in page
+    assert "Not compared, edited since" not in page
 
 
 def test_a_regression_stays_and_is_not_offered_to_be_ignored(runs: Path, good: RunFolder, bad: RunFolder) -> None:

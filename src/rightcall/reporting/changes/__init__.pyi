@@ -9,6 +9,7 @@ from ._comparison import (
     redacted_comparison as redacted_comparison,
     sides_in as sides_in,
     sides_of as sides_of,
+    varying_arguments as varying_arguments,
 )
 from ._gate import (
     Base as Base,

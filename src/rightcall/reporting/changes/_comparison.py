@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 
@@ -17,8 +17,9 @@ from ._path_changes import ComparedCall, PathChange, compared_calls, path_change
 if TYPE_CHECKING:
     from rightcall.reporting.store import RunFolder
 
-Kind = Literal["worse", "better", "other", "drifted", "only_before", "only_after"]
-_RANKS: dict[Kind, int] = {"worse": 0, "better": 1, "other": 2, "drifted": 3, "only_before": 4, "only_after": 5}
+Kind = Literal["worse", "better", "other", "edited", "drifted", "only_before", "only_after"]
+_RANKS: dict[Kind, int] = {kind: rank for rank, kind in enumerate(get_args(Kind))}
+_FEWEST_VALUES = 2
 
 
 class ScoreChange(msgspec.Struct, frozen=True):
@@ -33,8 +34,9 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
     """The change of one case.
 
     `worse`: it passed, and does not now. `better`: it did not pass, and does now. `other`: another verdict, neither
-    of them `passed`. `drifted`: the same verdict by another path or with other scores. `only_before` and
-    `only_after`: the case is in one run only.
+    of them `passed`. `edited`: it asks or expects something else now, so what changed says nothing of the agent.
+    `drifted`: the same verdict by another path or with other scores. `only_before` and `only_after`: the case is in one
+    run only.
     """
 
     case_id: str
@@ -47,7 +49,12 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_flip(self) -> bool:
         """Whether its verdict is another."""
-        return self.kind in ("worse", "better", "other")
+        return self.before is not None and self.after is not None and self.before.verdict != self.after.verdict
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether it passed and does not now, edited or not."""
+        return self.is_flip and self.before is not None and self.before.passed
 
     @property
     def is_rescored(self) -> bool:
@@ -72,12 +79,6 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
         found = {(step.name, each.path): None for step in self.path for each in step.differences}
         names = [(tool, _argument(path, known.get(tool, ()))) for tool, path in found]
         return tuple(sorted({f"{tool}.{name}" for tool, name in names})) if all(name for _, name in names) else ()
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether the case asks or expects something else now: another verdict may say nothing of the agent."""
-        questions = [side.question for side in (self.before, self.after) if side is not None and side.question]
-        return len(set(questions)) > 1
 
     @property
     def has_other_answer(self) -> bool:
@@ -192,6 +193,25 @@ def mean(scores: Iterable[float | None]) -> float | None:
     return sum(given) / len(given) if given else None
 
 
+def varying_arguments(changes: Iterable[CaseChange]) -> frozenset[tuple[str, str]]:
+    """Return the arguments, each a tool and a path, that have other values in most cases, as generated ids have.
+
+    Cases in which nothing else differs have changed in the same way.
+    """
+    values: dict[tuple[str, str], list[tuple[str | None, str | None]]] = {}
+    for change in changes:
+        for step in change.path:
+            for each in step.differences:
+                values.setdefault((step.name, each.path), []).append((each.expected, each.actual))
+    return frozenset(
+        [
+            argument
+            for argument, pairs in values.items()
+            if len(pairs) >= _FEWEST_VALUES and 2 * len(set(pairs)) > len(pairs)
+        ]
+    )
+
+
 def redacted_comparison(comparison: Comparison) -> Comparison:
     """Return the same changes without secrets. A secret that was replaced by another is still a change."""
     return msgspec.structs.replace(comparison, cases=tuple([_redacted_change(change) for change in comparison.cases]))
@@ -214,7 +234,9 @@ def _change(case_id: str, old: CaseSide, new: CaseSide) -> CaseChange | None:
     if old.verdict == new.verdict and not scores and not path:
         return None
     kind: Kind = "drifted"
-    if old.verdict != new.verdict:
+    if old.question and new.question and old.question != new.question:
+        kind = "edited"
+    elif old.verdict != new.verdict:
         kind = "worse" if old.passed else "better" if new.passed else "other"
     return CaseChange(case_id=case_id, kind=kind, before=old, after=new, scores=scores, path=path)
 

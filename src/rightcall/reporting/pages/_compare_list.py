@@ -8,10 +8,9 @@ from itertools import groupby
 from typing import Literal
 
 import msgspec
-from msgspec.structs import replace
 
 from rightcall.matching.matchers import equal
-from rightcall.reporting.changes import CaseChange, CaseSide, Comparison, compared_call
+from rightcall.reporting.changes import CaseChange, CaseSide, Comparison, compared_call, varying_arguments
 from rightcall.reporting.reports import change_words, score_words, totals_words
 from rightcall.values.results import Verdict, call_text
 from rightcall.values.trajectory import ToolCall
@@ -20,7 +19,7 @@ from ._gate_panel import GatePanel
 from ._runs_page import PartOfList, RunLine
 from ._templates import Links, Marked, case_key, marked_pair, render
 
-Shown = Literal["regressions", "fixes", "paths", "same"]
+Shown = Literal["regressions", "fixes", "edited", "paths", "same"]
 ROWS_A_CHANGE = 6
 _MOST_GROUPS = 60
 _MOST_CALLS = 400
@@ -29,11 +28,11 @@ _MOST_WORDS = 4
 _TABS: tuple[tuple[Shown, str], ...] = (
     ("regressions", "Regressions"),
     ("fixes", "Fixes"),
+    ("edited", "Edited"),
     ("paths", "Other paths or scores"),
     ("same", "Unchanged"),
 )
-
-
+_ALWAYS = ("regressions", "fixes", "paths", "same")
 _ON_BOTH = {
     "passed": "passes on both",
     "failed": "fails on both",
@@ -60,7 +59,7 @@ class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] = ()
     """Where the verdict is the same: the arguments that alone make the path another, such as `search.key`."""
     change: tuple[str, ...] = ()
-    """What it is grouped by, if not by `path`."""
+    """What it is grouped by, if not by `path`: the same without values that are others in each case."""
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +67,8 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
     totals: tuple[tuple[str, str], ...]
     flips: tuple[ChangeLine, ...]
+    edited: tuple[ChangeLine, ...]
+    """Cases that ask or expect something else now."""
     drifted: tuple[ChangeLine, ...]
     only_before: tuple[ChangeLine, ...]
     only_after: tuple[ChangeLine, ...]
@@ -79,7 +80,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def changed(self) -> tuple[ChangeLine, ...]:
         """Cases that both have and that are not as they were, flips first."""
-        return self.flips + self.drifted
+        return self.flips + self.edited + self.drifted
 
 
 class ChangeRow(msgspec.Struct, frozen=True):
@@ -185,40 +186,27 @@ def compare_html(page: ComparePage, links: Links) -> str:
 
 def changes_of(comparison: Comparison, before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Changes:
     """Return a comparison in words, without the paths it was computed from."""
-    kinds: dict[str, list[ChangeLine]] = {"flip": [], "drifted": [], "only_before": [], "only_after": []}
+    kinds: dict[str, list[ChangeLine]] = {}
+    varying = varying_arguments(comparison.cases)
     for change in comparison.cases:
-        kinds["flip" if change.is_flip else change.kind].append(_change_line(change))
+        kinds.setdefault(change.kind, []).append(_change_line(change, varying))
     changed = {change.case_id for change in comparison.cases}
     same = [
         _same_line(case_id, side) for case_id, side in after.items() if case_id in before and case_id not in changed
     ]
     return Changes(
         totals=tuple(totals_words(comparison)),
-        flips=tuple(kinds["flip"]),
-        drifted=_by_argument(kinds["drifted"]),
-        only_before=tuple(kinds["only_before"]),
-        only_after=tuple(kinds["only_after"]),
+        flips=tuple([line for kind in ("worse", "better", "other") for line in kinds.get(kind, ())]),
+        edited=tuple(kinds.get("edited", ())),
+        drifted=tuple(kinds.get("drifted", ())),
+        only_before=tuple(kinds.get("only_before", ())),
+        only_after=tuple(kinds.get("only_after", ())),
         same=tuple(same),
         weight=1 + len(changed) + len(same),
     )
 
 
-def _by_argument(lines: Sequence[ChangeLine]) -> tuple[ChangeLine, ...]:
-    """Return lines so that those whose same arguments have other values each time, as generated ids, are a group."""
-    paths: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    for line in lines:
-        paths.setdefault(line.arguments, set()).add(line.path)
-    return tuple(
-        [
-            replace(line, change=tuple([f"{name} differs" for name in line.arguments]))
-            if line.arguments and len(paths[line.arguments]) > 1
-            else line
-            for line in lines
-        ]
-    )
-
-
-def _change_line(change: CaseChange) -> ChangeLine:
+def _change_line(change: CaseChange, varying: frozenset[tuple[str, str]]) -> ChangeLine:
     before, after = [side.verdict if side is not None else None for side in (change.before, change.after)]
     path = tuple(change_words(change)) if before is not None and after is not None else ()
     summary = ""
@@ -232,6 +220,7 @@ def _change_line(change: CaseChange) -> ChangeLine:
         summary=summary,
         scores=tuple(score_words(change)),
         path=path,
+        change=tuple(change_words(change, varying=varying)) if path and varying else (),
         arguments=_ignorable(change.other_arguments) if before == after else (),
     )
 
@@ -251,6 +240,8 @@ def lines_of(changes: Changes, shown: Shown) -> tuple[ChangeLine, ...]:
         return changes.same
     if shown == "paths":
         return changes.drifted
+    if shown == "edited":
+        return changes.edited
     fixes = tuple([line for line in changes.flips if line.after == "passed"])
     return fixes if shown == "fixes" else tuple([line for line in changes.flips if line.after != "passed"])
 
@@ -258,20 +249,21 @@ def lines_of(changes: Changes, shown: Shown) -> tuple[ChangeLine, ...]:
 def tabs_of(
     changes: Changes, chosen: Shown, names: tuple[str, str], links: Links, ignored: Sequence[str] = ()
 ) -> tuple[Tab, ...]:
-    """Return the kinds of change, each with its number."""
+    """Return the kinds of change, each with its number; that of edited cases only where there are some."""
+    counts = {name: len(lines_of(changes, name)) for name, _ in _TABS}
     return tuple(
         [
-            Tab(name, label, len(lines_of(changes, name)), links.compare(*names, ignored, show=name), name == chosen)
+            Tab(name, label, counts[name], links.compare(*names, ignored, show=name), name == chosen)
             for name, label in _TABS
+            if counts[name] or name in (chosen, *_ALWAYS)
         ]
     )
 
 
 def words_of(line: ChangeLine) -> tuple[str, ...]:
     """Return the change that a case is grouped by."""
-    if line.change:
-        return line.change[:_MOST_WORDS]
-    return line.path[:_MOST_WORDS] if line.path else (line.summary,) if line.summary else ("the same calls",)
+    words = line.change or line.path
+    return words[:_MOST_WORDS] if words else (line.summary,) if line.summary else ("the same calls",)
 
 
 def groups_of(
@@ -308,7 +300,7 @@ def groups_of(
         arguments = arguments if len(ignored) + len(arguments) <= MOST_IGNORED else ()
         groups.append(
             ChangeGroup(
-                words=words,
+                words=words if len(cases) > 1 or not cases[0].path else cases[0].path[:_MOST_WORDS],
                 count=(matched or {}).get(words, len(cases)),
                 rows=tuple(rows),
                 more=len(cases) - len(rows),

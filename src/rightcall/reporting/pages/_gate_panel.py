@@ -91,7 +91,7 @@ def gate_panel(said: Gate) -> GatePanel | None:
             case.case_id: (counts_text(case), _WORDS.get(case.told, case.told) if _differs(case) else "")
             for case in said.cases
         },
-        notes=tuple(gate_notes(said)),
+        notes=tuple(gate_notes(said, lists_changes=True)),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from rightcall.reporting.changes import (
     CaseChange,
@@ -14,6 +15,7 @@ from rightcall.reporting.changes import (
     PathChange,
     gate,
     overview,
+    varying_arguments,
 )
 from rightcall.values.results import SIGNS, Difference, Verdict, count_text
 from rightcall.values.statistics import run_rate, these_cases_again
@@ -37,12 +39,14 @@ _MOST_NAMED = 20
 _WORD_WIDTH = 120
 _CASE_WIDTH = 32
 _INDENT = " " * 6
-
+Arguments: TypeAlias = Container[tuple[str, str]]
+"""Arguments of tools, each the tool and the path to it."""
 
 _SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("regression", "regressions", ("worse",)),
     ("fix", "fixes", ("better",)),
     ("other verdict", "other verdicts", ("other",)),
+    ("edited case", "edited cases", ("edited",)),
     ("other path", "other paths", ("drifted",)),
     ("other score", "other scores", ("rescored",)),
 )
@@ -64,13 +68,14 @@ def comparison_lines(
     """
     shared = [change for change in comparison.cases if change.before is not None and change.after is not None]
     width = max([cell_count(_case(change.case_id, paper)) for change in shared], default=0)
+    varying = varying_arguments(shared)
     counts = []
     for one, several, kinds in _SECTIONS:
         found = [change for change in shared if ("rescored" if change.is_rescored else change.kind) in kinds]
         if found:
             counts.append(f"{len(found):,} {one if len(found) == 1 else several}")
             yield ((counts[-1], "bold"),)
-            yield from _section(found, width, paper, most)
+            yield from _section(found, width, paper, most, varying)
     for kind, name in zip(("only_before", "only_after"), names, strict=True):
         ids = [_case(change.case_id, paper) for change in comparison.cases if change.kind == kind]
         if ids:
@@ -84,17 +89,19 @@ def comparison_lines(
         yield from ((piece,) for piece in wrap(dot.join([*counts, f"{comparison.same:,} unchanged"]), paper.width))
 
 
-def _section(changes: Sequence[CaseChange], width: int, paper: Paper, most: int | None) -> Iterator[Line]:
+def _section(
+    changes: Sequence[CaseChange], width: int, paper: Paper, most: int | None, varying: Arguments
+) -> Iterator[Line]:
     """Yield the changes of one kind, each once: the first case of it, and which others it is the same in."""
     groups: dict[tuple[str, ...], list[CaseChange]] = {}
     for change in changes:
-        words = tuple(change_words(change)) if change.path else (change.case_id,)
+        words = tuple(change_words(change, varying=varying)) if change.path else (change.case_id,)
         verdicts = (change.before.verdict, change.after.verdict) if change.before and change.after else ()
         groups.setdefault((*verdicts, *words), []).append(change)
     # The commonest first; of equals the one that comes first in the eval set, which is the order they have.
     ordered = sorted(groups.values(), key=len, reverse=True)
     for found in ordered[:most]:
-        yield from _change_lines(found[0], width, paper)
+        yield from _change_lines(found[0], width, paper, varying if len(found) > 1 else ())
         if len(found) > 1:
             lead = f"{_INDENT}{paper.glyph(_BAR)} and {len(found) - 1:,} more: "
             room = max(NARROWEST, paper.width) - cell_count(lead)
@@ -184,16 +191,19 @@ def score_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
     return [*words, f"{left:,} more scores"] if left > 0 else words
 
 
-def change_words(change: CaseChange, paper: Paper = _UNICODE) -> list[str]:
-    """Return the change of a path in a few short words: `a ⇄ b`, `−c`, `+d`, `e quantity 2 → 1`."""
-    words = [word for step in change.path[:_MOST_WORDS] for word in _path_words(step, paper)]
+def change_words(change: CaseChange, paper: Paper = _UNICODE, varying: Arguments = ()) -> list[str]:
+    """Return the change of a path in a few short words: `a ⇄ b`, `−c`, `+d`, `e quantity 2 → 1`.
+
+    Of an argument that is `varying` no value is told: `e key differs`.
+    """
+    words = [word for step in change.path[:_MOST_WORDS] for word in _path_words(step, paper, varying)]
     left = max(0, len(words) - _MOST_WORDS) + max(0, len(change.path) - _MOST_WORDS)
     words = [fit(word, _WORD_WIDTH, plain=paper.plain) for word in words[:_MOST_WORDS]]
     if left:
         words.append(f"{left:,} more changes")
     if not words and change.is_flip:
         words.append(_without_path(change))
-    return [*words, "the case was edited"] if change.is_flip and change.is_edited else words
+    return words
 
 
 def _without_path(change: CaseChange) -> str:
@@ -203,7 +213,7 @@ def _without_path(change: CaseChange) -> str:
     return "same calls, another answer" if change.has_other_answer else "same calls, same answer"
 
 
-def _path_words(step: PathChange, paper: Paper) -> list[str]:
+def _path_words(step: PathChange, paper: Paper, varying: Arguments) -> list[str]:
     name, other = paper.text(step.name), paper.text(step.other)
     times = f" {paper.glyph(('×', 'x'))}{step.times:,}" if step.times > 1 else ""
     if step.kind == "swapped":
@@ -216,11 +226,15 @@ def _path_words(step: PathChange, paper: Paper) -> list[str]:
         return [f"{paper.glyph(('−', '-'))}{name}{times}"]
     if step.kind == "added":
         return [f"+{name}{times}"]
-    return [f"{name} {_difference(difference, paper)}" for difference in step.differences]
+    return [
+        f"{name} {_difference(each, paper, is_varying=(step.name, each.path) in varying)}" for each in step.differences
+    ]
 
 
-def _difference(difference: Difference, paper: Paper) -> str:
+def _difference(difference: Difference, paper: Paper, *, is_varying: bool) -> str:
     path = fit(paper.text(difference.path), 60, plain=paper.plain)
+    if is_varying:
+        return f"{path} differs"
     before, after = (paper.text(value or "") for value in (difference.expected, difference.actual))
     if difference.actual is None:
         return f"{paper.glyph(('−', '-'))}{path}"
@@ -229,14 +243,14 @@ def _difference(difference: Difference, paper: Paper) -> str:
     return f"{path} {before} {paper.glyph(_ARROW)} {after}"
 
 
-def _change_lines(change: CaseChange, width: int, paper: Paper) -> Iterator[Line]:
+def _change_lines(change: CaseChange, width: int, paper: Paper, varying: Arguments) -> Iterator[Line]:
     """Yield one line if the change fits, else the change of the path on lines below."""
     if change.before is None or change.after is None:
         return
     old, new = change.before.verdict, change.after.verdict
     case = _case(change.case_id, paper)
     head: list[Part] = ["  ", *_flip(old, new, paper), " ", case, " " * (width - cell_count(case))]
-    scores, words = "   ".join(score_words(change, paper)), change_words(change, paper)
+    scores, words = "   ".join(score_words(change, paper)), change_words(change, paper, varying)
     if not change.is_flip:
         same = f"{_ON_BOTH[new]}, path differs: " if words else _ON_BOTH[new]
         words = [same + "".join(words[:1]), *words[1:]]

@@ -59,8 +59,11 @@ def gate_lines(gate: Gate, base: str, paper: Paper) -> Iterator[Line]:
     yield (paper.text(f"gate  {gate_sentence(gate, base)}"),)
 
 
-def gate_notes(gate: Gate) -> Iterator[str]:
-    """Yield what was not compared, and what makes the comparison weaker than it looks."""
+def gate_notes(gate: Gate, *, lists_changes: bool = False) -> Iterator[str]:
+    """Yield what was not compared, and what makes the comparison weaker than it looks.
+
+    Where changes are listed beside it, cases that were edited or are in one run only are not named again.
+    """
     left = gate.left_out
     reasons = (
         (left.changed, "edited since"),
@@ -68,7 +71,7 @@ def gate_notes(gate: Gate) -> Iterator[str]:
         (left.only_after, "only after"),
         (left.open, "without any answer on one side"),
     )
-    for cases, reason in reasons:
+    for cases, reason in reasons[-1:] if lists_changes else reasons:
         if cases:
             more = f" and {len(cases) - _MOST_NAMED:,} more" if len(cases) > _MOST_NAMED else ""
             yield f"not compared, {reason}: {', '.join(cases[:_MOST_NAMED])}{more}"

@@ -179,6 +179,7 @@ def _change_block(change: CaseChange) -> str:
     old, new = change.before.verdict, change.after.verdict
     became = f"{SIGNS[old].word} → {SIGNS[new].word}" if change.is_flip else f"{SIGNS[new].word} on both"
     marks = f"{SIGNS[old].emoji}→{SIGNS[new].emoji}" if change.is_flip else SIGNS[new].emoji
+    became = f"edited since, {became}" if change.kind == "edited" else became
     words = " · ".join([*score_words(change), *change_words(change)])
     return f"- {marks} {case}: {became}{f', {code_span(words, _SENTENCE)}' if words else ''}\n"
 

@@ -65,7 +65,7 @@ _LONGEST_QUERY = 200
 _MOST_DIGITS = 6
 _COMPARED = 100
 _LONGEST_CHANGE = 300
-_SHOWN: tuple[Shown, ...] = ("regressions", "fixes", "paths", "same")
+_SHOWN: tuple[Shown, ...] = ("regressions", "fixes", "edited", "paths", "same")
 MOST_RUNS = 12
 
 
@@ -288,7 +288,7 @@ def _shown(changes: Changes, query: Mapping[str, str]) -> Shown:
     asked: Any = "same" if query.get("same") == "1" else query.get("show", "")
     if asked in _SHOWN:
         return asked  # type: ignore[no-any-return] # it is one of them
-    return next((each for each in _SHOWN[:3] if lines_of(changes, each)), "regressions")
+    return next((each for each in _SHOWN[:-1] if lines_of(changes, each)), "regressions")
 
 
 def _first_shown(lines: Sequence[ChangeLine]) -> ChangeLine | None:
