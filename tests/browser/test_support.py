@@ -167,7 +167,7 @@ def test_a_search_finds_cases_of_all_runs(browse: Callable[..., Page], url: str)
 
     found = page.locator(".found li")
     expect(found).to_have_count(1)
-    expect(found).to_contain_text("and 1 more")
+    expect(found).to_contain_text("and in 1 more run")
     found.get_by_role("link").click()
     expect(page.locator("h1")).to_contain_text("refund_0003")
 

@@ -296,6 +296,28 @@ def test_turns_are_headings_with_what_was_asked_and_answered() -> None:
     ]
 
 
+def test_a_path_of_all_turns_is_shown_turn_by_turn_with_what_is_missing_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "trip.yaml"
+    path.write_text("cases:\n  - {id: trip, expect: {calls: [search, compare, book]}}\n")
+    calls = (ToolCall("search", {}, 1, turn=0), ToolCall("book", {}, 1, turn=1))
+    run = Trajectory(calls=calls, turn_inputs=("find", "book"), turn_outputs=("found", "booked"))
+
+    page = case_page(judge(load_eval_set(path).cases[0], run), "8f2c", Links())
+
+    told = [(item.kind, item.label or str(item.text), item.fate) for item in page.timeline]
+    assert told == [
+        ("turn", "Turn 1 of 2", "failed"),
+        ("user", "find", ""),
+        ("call", "search", "match"),
+        ("missing", "compare", "missing"),
+        ("answer", "found", ""),
+        ("turn", "Turn 2 of 2", ""),
+        ("user", "book", ""),
+        ("call", "book", "match"),
+        ("answer", "booked", ""),
+    ]
+
+
 @pytest.mark.parametrize("times", [(0, 2**64 - 1), (2**63, 0), (-5, -9), (7, 7), (None, 3)], ids=str)
 def test_a_broken_clock_does_no_harm(times: tuple[Any, Any]) -> None:
     calls = (ToolCall("a", {}, 1, start_ns=times[0], end_ns=times[1]), made("b", 1, 2))

@@ -23,9 +23,10 @@ from tests.reporting.viewer.viewing import (
 )
 
 from rightcall import CaseResult
-from rightcall.reporting.pages import case_key, ends_text, key_of
+from rightcall.reporting.pages import Links, case_key, ends_text, key_of
 from rightcall.reporting.store import RunFolder, Sample, create_run, keep_mutation
 from rightcall.reporting.viewer import Hosts, Index, Library, make_app
+from rightcall.reporting.viewer._search_view import shown_search
 from rightcall.values.results import EvaluatorTotals, MutatedCase, MutationReport, Survivor, Totals
 
 LAPTOP = case_key("laptop_search")
@@ -203,6 +204,27 @@ def test_an_edited_case_is_in_a_tab_of_its_own_and_named_once(tmp_path: Path, ru
     assert "Not compared, edited since" not in page
 
 
+def test_a_search_keeps_the_rows_of_all_runs_whatever_their_last_case_holds(tmp_path: Path, runs: Path) -> None:
+    for _ in range(3):
+        new_run(runs, *results_of(tmp_path, laptop_search=[call("search", query=str(n)) for n in range(100)]))
+    library = Library(runs, rows=150)
+
+    page = shown_search(library, {"q": "laptop"}, Links())
+
+    assert "and in 2 more runs" in text_of(page)
+    assert library.kept["indices"] == 3
+
+
+def test_trends_begin_with_an_eval_set_that_has_something_to_compare(tmp_path: Path, runs: Path) -> None:
+    for evalset in ("shop.yaml", "shop.yaml", "once.yaml", ""):
+        new_run(runs, *results_of(tmp_path, laptop_search=RIGHT), evalset=evalset)
+
+    page = Browser(runs).get("/trends").text
+
+    assert re.findall(r'<span class="card-name"><code>([^<]*)', page) == ["shop.yaml", "once.yaml"]
+    assert "Pass rate of shop.yaml" in text_of(page)
+
+
 def test_a_regression_stays_and_is_not_offered_to_be_ignored(runs: Path, good: RunFolder, bad: RunFolder) -> None:
     address = f"/compare?a={good.folder.name}&b={bad.folder.name}"
 
@@ -253,7 +275,7 @@ def test_more_runs_are_a_table_of_verdicts_that_are_not_the_same(tmp_path: Path,
 
     page = Browser(runs).get("/compare?" + "&".join([f"run={run.folder.name}" for run in made])).text
 
-    assert "1 case with other verdicts, 1 with the same in all of them" in text_of(page)
+    assert "1 case differs, 1 is the same in all runs" in text_of(page)
     assert "laptop_search passed failed passed" in text_of(page)
     assert "gift_card" not in page
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reporting.reports import ExpectedPath, PathRow, group_labels, path_rows, paths_of, reported_findings
+from rightcall.reporting.reports import PathRow, group_labels, path_rows, reported_findings
 from rightcall.values.decoding import decode_json
 from rightcall.values.results import (
     CaseResult,
@@ -16,23 +16,22 @@ from rightcall.values.results import (
     PlacedFinding,
     RulesJustification,
     Step,
-    ToolTrajectoryEvaluatorJustification,
 )
 from rightcall.values.trajectory import Message, ToolCall, Trajectory
 
-from ._case_calls import BarView, CallView, value_shown
+from ._case_calls import BarView, CallView
 from ._evaluations import EvaluationView, StepView
 from ._flows import Flow
 from ._rows import problem_view
-from ._templates import Change, Marked, ShownText, shown_text
+from ._templates import Change, Marked, ShownText
 from ._timeline_items import Agreement, TimelineItem, agreements, folded, in_lanes, message_item, with_messages
+from ._turns import Turn, turns_of
 
 _SHOWN_WHOLE = 20
 """Calls of a case without problems up to which nothing is folded."""
 _NAMED = 6
 _MOST_SAID = 300
 """Messages on a page."""
-_TEXT = 1_000
 _QUIET = ("", "match", "skipped")
 
 
@@ -70,7 +69,7 @@ def timeline_of(material: Material) -> tuple[TimelineItem, ...]:
     trajectory = material.result.trajectory
     if trajectory is None:
         return ()
-    turns = _turns(material.result)
+    turns = turns_of(material.result)
     folds = making.has_problems or len(trajectory.calls) > _SHOWN_WHOLE
     makers = _makers(trajectory)
     items: list[TimelineItem] = []
@@ -84,7 +83,7 @@ def timeline_of(material: Material) -> tuple[TimelineItem, ...]:
         whole = in_lanes(with_messages(made, said), makers)
         is_end = len(turns) > 1 or material.end > len(trajectory.calls)
         whole, answer = _answered(whole, turn) if is_end else (whole, [])
-        items += _head(turn, len(turns), whole, is_first=material.first == 1)
+        items += _head(turn, len(turns), whole, _fate(turn, making), is_first=material.first == 1)
         items += folded(whole) if folds else whole
         if not made and len(turns) > 1:
             items.append(TimelineItem(kind="nothing", label=_no_calls(turn)))
@@ -102,14 +101,21 @@ def _makers(trajectory: Trajectory) -> dict[int, str]:
     }
 
 
-def _no_calls(turn: _Turn) -> str:
+def _no_calls(turn: Turn) -> str:
     """Words for a turn without calls."""
-    expected = turn.path is not None and not [step for step in turn.path.alignment.steps if step.kind != "skipped"]
+    expected = turn.is_judged and not [step for step in turn.steps if step.kind != "skipped"]
     return "no calls, as expected" if expected else "no calls"
 
 
+def _fate(turn: Turn, making: _Making) -> str:
+    """The sign of a turn: whether it has a problem; none where nothing is expected of it alone."""
+    if making.is_wrong(turn):
+        return "failed"
+    return "match" if turn.is_judged else ""
+
+
 def _said_in(
-    turn: _Turn, turns: Sequence[_Turn], material: Material, trajectory: Trajectory
+    turn: Turn, turns: Sequence[Turn], material: Material, trajectory: Trajectory
 ) -> list[tuple[int, TimelineItem]]:
     """The messages of a turn that are on the page, each with the number of calls before it."""
     size, last = len(trajectory.calls), turns[-1].number
@@ -123,7 +129,7 @@ def _said_in(
     return found
 
 
-def _answered(items: list[TimelineItem], turn: _Turn) -> tuple[list[TimelineItem], list[TimelineItem]]:
+def _answered(items: list[TimelineItem], turn: Turn) -> tuple[list[TimelineItem], list[TimelineItem]]:
     """The rows without the answer of a turn, and the answer: the last message of the model where that is the answer."""
     last = items[-1] if items else None
     if turn.answer is None:
@@ -145,9 +151,9 @@ def first_problem_page(result: CaseResult, size: int) -> int:
         return 1
     named = [placed.finding.actual for placed in reported_findings(result)]
     found = [call.position for call in named if call is not None]
-    for turn in _turns(result):
+    for turn in turns_of(result):
         before = 0
-        for step in turn.path.alignment.steps if turn.path is not None else ():
+        for step in turn.steps:
             if step.actual is not None:
                 before = step.actual
             if step.kind == "missing" and not result.passed:
@@ -176,65 +182,9 @@ _RULES = {
 }
 
 
-class _Turn(msgspec.Struct, frozen=True):
-    """A turn of a conversation, or the whole run: what was asked and answered, and the path that was expected."""
-
-    number: int
-    question: ShownText | None
-    answer: ShownText | None
-    path: ExpectedPath | None
-    calls: Sequence[int]
-    """The positions of its calls."""
-    was_run: bool = True
-    """Whether the agent was run here, so that its input is known; otherwise this is a recorded trace."""
-
-
-def _turns(result: CaseResult) -> list[_Turn]:
-    run = result.trajectory
-    if run is None:
-        return []
-    paths, was_run = _main_paths(result), result.outcome is not None
-    count = max(len(paths), len(run.turn_outputs), len(run.turn_inputs), 1)
-    if count == 1:
-        whole = range(len(run.calls))
-        return [_Turn(0, _said(run.input), _said(run.output), paths[0] if paths else None, whole, was_run)]
-    by_turn: list[list[int]] = [[] for _ in range(count)]
-    at = 0
-    for position, call in enumerate(run.calls):
-        at = min(call.turn, count - 1) if call.turn is not None else at
-        by_turn[at].append(position)
-    return [
-        _Turn(
-            turn,
-            _said(run.turn_inputs[turn]) if turn < len(run.turn_inputs) else None,
-            _said(run.turn_outputs[turn]) if turn < len(run.turn_outputs) else None,
-            paths[turn] if turn < len(paths) and len(paths) > 1 else None,
-            by_turn[turn],
-            was_run,
-        )
-        for turn in range(count)
-    ]
-
-
-def _said(value: object) -> ShownText | None:
-    """What was asked or answered: a text as it is, anything else as JSON."""
-    if value is None:
-        return None
-    return shown_text(value, _TEXT, whole=True) if isinstance(value, str) else value_shown(value, _TEXT)
-
-
-def _main_paths(result: CaseResult) -> list[ExpectedPath]:
-    """The paths of the expectation that says most about the calls: a whole path, one that did not pass first."""
-    ordered = sorted(
-        result.results,
-        key=lambda one: (not isinstance(one.details, ToolTrajectoryEvaluatorJustification), one.passed),
-    )
-    return next((paths for one in ordered if (paths := list(paths_of(result, one)))), [])
-
-
-def _head(turn: _Turn, turns: int, said: Sequence[TimelineItem], *, is_first: bool) -> list[TimelineItem]:
+def _head(turn: Turn, turns: int, said: Sequence[TimelineItem], fate: str, *, is_first: bool) -> list[TimelineItem]:
     """The heading of a turn and its question, which is one of the messages where it was recorded among them."""
-    items = [TimelineItem(kind="turn", label=f"Turn {turn.number + 1} of {turns}")] if turns > 1 else []
+    items = [TimelineItem(kind="turn", label=f"Turn {turn.number + 1} of {turns}", fate=fate)] if turns > 1 else []
     if turns == 1 and not is_first:
         return items
     asked = [item for item in said if item.kind == "user" and item.text is not None]
@@ -247,7 +197,7 @@ def _head(turn: _Turn, turns: int, said: Sequence[TimelineItem], *, is_first: bo
     return [*items, TimelineItem(kind="user", text=turn.question)]
 
 
-def _unasked(turn: _Turn) -> list[TimelineItem]:
+def _unasked(turn: Turn) -> list[TimelineItem]:
     return [TimelineItem(kind="nothing", label="The input was not recorded")] if not turn.was_run else []
 
 
@@ -276,13 +226,16 @@ class _Making:
         """Whether some row may be worth finding among others."""
         return bool(self._by_call or self._by_path)
 
-    def rows(self, turn: _Turn) -> list[tuple[PathRow, int]]:
+    def is_wrong(self, turn: Turn) -> bool:
+        """Whether a call of a turn has a problem, or one is missing from it."""
+        has_missing = any([step.kind == "missing" for step in turn.steps])
+        return any([place + 1 in self._by_call for place in turn.calls]) or (has_missing and self.has_problems)
+
+    def rows(self, turn: Turn) -> list[tuple[PathRow, int]]:
         """The rows of a turn, each with the number of a call whose page it is on."""
-        steps = list(turn.path.alignment.steps) if turn.path is not None else []
         calls = self._material.result.trajectory.calls if self._material.result.trajectory is not None else ()
-        whole = _with_other_calls(steps, [place for place in turn.calls if place < len(calls)], calls)
-        groups = turn.path.alignment.groups if turn.path is not None else ()
-        rows = path_rows(whole, groups, rounds=False)
+        whole = _with_other_calls(turn.steps, [place for place in turn.calls if place < len(calls)], calls)
+        rows = path_rows(whole, turn.groups, rounds=False)
         found, number = [], turn.calls[0] + 1 if turn.calls else 1
         for row in rows:
             number = row.step.actual + 1 if row.step.actual is not None else number
@@ -385,7 +338,7 @@ def _plain_source(change: Change) -> Change:
     return msgspec.structs.replace(change, expected=Marked("", f"from {words}"))
 
 
-def _with_other_calls(steps: list[Step], positions: Sequence[int], calls: Sequence[ToolCall]) -> list[Step]:
+def _with_other_calls(steps: Sequence[Step], positions: Sequence[int], calls: Sequence[ToolCall]) -> list[Step]:
     """The steps of a path, and the calls that it says nothing about where they were made."""
     told = {step.actual for step in steps if step.actual is not None}
     others = [place for place in positions if place not in told]

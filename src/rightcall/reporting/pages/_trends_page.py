@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -174,7 +175,9 @@ def trends_page(
     `gates_sort` is that of the gates; without one the newest commit is first.
     """
     whole = [run for run in runs if not run.is_part] or list(runs)
-    sets = list(dict.fromkeys([run.evalset for run in reversed(whole)]))
+    often = Counter([run.evalset for run in whole])
+    # The last one that was run comes first, of those that have something to compare.
+    sets = sorted(dict.fromkeys([run.evalset for run in reversed(whole)]), key=lambda name: often[name] == 1)
     chosen = evalset if evalset in sets else sets[0] if sets else ""
     mine = [run for run in whole if run.evalset == chosen]
     branches = list(dict.fromkeys([run.branch for run in mine]))

@@ -161,6 +161,10 @@ class Index:
         kept = self._latest[1].trajectory if self._latest is not None else None
         return len(self._entries) + len(self.columns) // 50 + (len(kept.calls) if kept is not None else 0)
 
+    def let_go(self) -> None:
+        """Forget the result that is kept whole, so that the rows of many runs can be kept beside each other."""
+        self._latest = None
+
     def extend(self, run: RunFolder, stamp: tuple[int, ...] = ()) -> None:
         """Read what has been written since; `stamp` identifies the journal: its inode, size and time.
 

@@ -87,7 +87,7 @@ def shown_run(
     counts, tried = index.counts(), kept_mutation(run.folder)
     page = RunListPage(
         title=f"{facts.name} {facts.subject}".strip(),
-        trail=(Crumb("Runs", links.runs()), Crumb(facts.subject or facts.name), Crumb(facts.name)),
+        trail=(Crumb("Runs", links.runs()), *([Crumb(facts.subject)] if facts.subject else []), Crumb(facts.name)),
         facts=facts,
         head=_head(run, line, index, query, links, name),
         pills=pills(index.cases(), choice.verdict, name, links, choice.q),

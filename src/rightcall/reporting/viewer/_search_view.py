@@ -77,6 +77,7 @@ def _cases(
             index = library.index(name, run)
         except StoreError:
             continue  # its own page says what is wrong with it
+        index.let_go()
         searched += 1
         left -= len(index) + 1
         for case in index.cases():

@@ -20,7 +20,9 @@ _LONGEST = 200
 def shown_trends(library: Library, query: Mapping[str, str], links: Links) -> str:
     """Render what changed over time, of one eval set and branch or of all. Raises `StoreError`."""
     found = [
-        (name, run) for name, run in library.readable(library.names()[:_SEARCHED]) if run.header.finished is not None
+        (name, run)
+        for name, run in library.readable(library.names()[:_SEARCHED])
+        if run.header.finished is not None and run.header.evalset  # traces of no eval set are others each time
     ]
     often: dict[str, int] = {}
     runs: list[TrendRun] = []
