@@ -22,13 +22,13 @@ from rightcall.reporting.paths import (
     route_steps,
 )
 from rightcall.reporting.reports import duration_text, share_text
-from rightcall.values.results import Verdict
+from rightcall.values.results import Verdict, count_text
 
 from ._path_graph import MOST_EDGES, Graph, path_graph
 from ._sorting import Column, Head, sorted_table
 from ._templates import Crumb, Links, render
 
-LISTED = 12
+LISTED = 8
 _IN_ONE_FILE = 20
 _MOST_TABLE = 300
 _NARROW = 764
@@ -219,6 +219,7 @@ def paths_page(
     """
     tables, heads = _tables(paths, asked or {}, sorts)
     lines, rest = _listed(tables["sort"], listed, number)
+    runs = sum([path.ended.runs for path in rest])
     graph = path_graph(paths, paths.paths[number - 1].calls if number else None, most_edges)
     return PathsPage(
         title=title,
@@ -229,7 +230,7 @@ def paths_page(
         is_mixed=paths.ended.is_mixed,
         is_listed=paths.is_listed,
         lines=tuple(_lines(paths, lines, number, href)),
-        more=f"{len(rest):,} more paths, {sum([path.ended.runs for path in rest]):,} runs" if rest else "",
+        more=f"{count_text(len(rest), 'more path')}, {count_text(runs, 'run')}" if rest else "",
         differ=tuple([shift_line(each, paths.labels, _judged(paths)) for each in paths.differ]),
         partings=(parting_view(paths.parting, paths.labels),) if paths.parting is not None else (),
         graphs=(("How calls follow each other", graph),) if graph is not None else (),
