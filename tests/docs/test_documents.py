@@ -166,6 +166,21 @@ def test_every_evaluator_has_a_page_that_names_all_its_keys(type_id: str) -> Non
 
 
 @pytest.mark.parametrize("type_id", EVALUATORS)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        r"^Score: |\| score \||the score is",
+        r"- (Nothing (expected|forbidden)|No rules)",
+        r"[Nn]othing (was )?called",
+        r"[Tt]he same (forbidden )?(call|tool|action|output) twice|a call was made twice",
+    ],
+    ids=["score", "nothing expected", "nothing called", "the same twice"],
+)
+def test_the_page_of_an_evaluator_has_its_score_and_answers_the_usual_questions(type_id: str, answer: str) -> None:
+    assert re.search(answer, reference(f"evaluators/{type_id}.md"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("type_id", EVALUATORS)
 def test_every_evaluator_has_the_details_that_the_reference_says(type_id: str) -> None:
     rows = re.findall(r"^\| (.*?) \| `(\w+)` \|", sections_of(reference("results.md"))["Details"], re.MULTILINE)
     named = {kind for evaluators, kind in rows if f"`{type_id}`" in evaluators}
