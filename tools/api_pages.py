@@ -41,7 +41,8 @@ GROUPS: dict[str, tuple[str, str, list[str]]] = {
     ),
     "evaluators": (
         "Evaluator classes",
-        "The evaluators used most; [every evaluator](../evaluators.md) has a page with its formula and settings.",
+        "The evaluators used most. [Every evaluator](../evaluators.md) has a page with its formula and settings, and "
+        "all of them are [called the same way](../evaluators.md#calling-an-evaluator).",
         [
             *("EVALUATORS", "evaluator_type", "evaluator", "Judgement", "ToolCallOrderEvaluator"),
             *("ToolCallCountEvaluator", "ToolCallArgsEvaluator", "ToolCallOutputEvaluator", "ToolTrajectoryEvaluator"),
@@ -162,11 +163,16 @@ def fields_of(kind: type) -> Iterator[tuple[str, str, str]]:
 
 
 def methods_of(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield the public methods and properties that a class declares itself, and that have a docstring."""
+    """Yield the public methods and properties that a class declares itself, and that have a docstring.
+
+    What a parent class asks of it is not for users to call.
+    """
+    inherited = {name for parent in kind.__mro__[1:] for name in vars(parent)}
     for name, value in vars(kind).items():
         plain = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
         if (
             not name.startswith("_")
+            and name not in inherited
             and inspect.getdoc(plain)
             and (inspect.isfunction(plain) or isinstance(plain, property))
         ):

@@ -57,6 +57,13 @@ def test_a_page_of_the_python_interface_has_signatures_fields_and_methods() -> N
     assert "**Raises:**\n\n- `" in page
 
 
+def test_a_page_of_the_python_interface_leaves_out_what_only_a_parent_class_calls() -> None:
+    page = api_pages.pages()["evaluators.md"]
+
+    assert "\n## ToolCallOrderEvaluator\n" in page
+    assert "ToolCallOrderEvaluator.measure" not in page
+
+
 def test_every_name_of_the_package_has_an_entry() -> None:
     listed = [name for _, _, names in api_pages.GROUPS.values() for name in names]
 
