@@ -8,7 +8,9 @@ import pytest
 from tests.reporting.pages.reading import Seen
 from tests.reporting.reports.reporting import HOSTILE, harmful, hostile_report, report, result
 
-from rightcall import CaseResult
+from rightcall import CaseResult, ToolCall, Trajectory
+from rightcall.cases.evalsets import load_expectation
+from rightcall.cases.verdicts import judge
 from rightcall.reporting.pages import case_key, html_report
 from rightcall.reporting.reports import Report
 from rightcall.values.results import Totals
@@ -29,6 +31,17 @@ def test_cases_that_did_not_pass_come_first_and_open_and_the_others_are_folded()
     seen = Seen(page)
     about, *cases = ["open" in attrs for tag, attrs in seen.elements if tag == "details"]
     assert (about, cases) == (False, [True, False, False])
+
+
+def test_each_case_is_under_its_first_problem_so_that_causes_add_up() -> None:
+    written = load_expectation(b"calls: [search, book]", "--expect")
+    made = {"neither": (), "half": (ToolCall("search", {}, 1),)}
+
+    page = page_of(report(*[judge(written(name), Trajectory(calls=calls)) for name, calls in made.items()]))
+
+    causes = re.findall(r'<a href="#cases" data-problem="([^"]+)">1 case</a>: <code>(\w+)</code> never called', page)
+    assert [tool for _, tool in causes] == ["book", "search"]
+    assert re.findall(r'<article [^>]*data-problem="([^"]+)"', page) == [causes[1][0], causes[0][0]]
 
 
 def test_it_has_the_page_of_the_run_with_what_is_known_of_it() -> None:

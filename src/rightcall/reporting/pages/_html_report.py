@@ -31,8 +31,8 @@ class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
     """One case in the file: its line, its details if there is room, and whether they are open at first."""
 
     row: CaseRow
-    problems: str
-    """The keys of its problems, by which it is found."""
+    cause: str
+    """The key of its first problem, by which it is found; empty if it has none."""
     case: CasePage | None = None
     is_open: bool = False
     note: str = ""
@@ -93,7 +93,8 @@ class _Articles:
         """Add a case."""
         row = row_of(result)
         self.number += 1
-        self.grouping.add(row)
+        first = row.problems[:1]  # so that the numbers of causes add up to that of cases
+        self.grouping.add(msgspec.structs.replace(row, problems=first))
         self._codes.update(dict.fromkeys([problem.code for problem in row.problems]))
         # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
         repeats = self._report.repeats.get(result.case_id)
@@ -104,11 +105,10 @@ class _Articles:
         if len(pile.texts) == MOST_CASES:
             return
         is_open = not is_good and len(pile.texts) < _MOST_OPEN
-        problems = " ".join(list(map(cause_key, row.problems)))
         decides = "the gate decides" if block.decided is not None else "the case passed"
         note = ": ".join(filter(None, [decides, block.shares])) if block.is_note else ""
         note = str(quarantine)[:_LONGEST_NOTE] if quarantine is not None else note
-        line = ArticleView(row=row, problems=problems, note=note)
+        line = ArticleView(row=row, cause="".join(map(cause_key, first)), note=note)
         whole = ""
         if self._bad.size + (self._good.size if is_good else 0) < MOST_BYTES:
             case = brief_case_page(result)

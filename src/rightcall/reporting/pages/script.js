@@ -246,7 +246,7 @@ if (choosing) {
     for (const each of cases) {
       const fits =
         (!wanted.verdict || each.dataset.stop === wanted.verdict) &&
-        (!wanted.problem || (each.dataset.problems ?? "").split(" ").includes(wanted.problem)) &&
+        (!wanted.problem || each.dataset.problem === wanted.problem) &&
         (!wanted.text || textOf(each).includes(wanted.text));
       each.hidden = !fits;
       count += fits;
