@@ -1,7 +1,9 @@
 """Pictures and figures of runs, comparisons and tools."""
 
 from functools import cache
+from typing import Any
 
+import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 from tests.reporting.pages.reading import Seen
@@ -28,6 +30,7 @@ from rightcall.reporting.pages import (
     groups_of,
     histogram,
     moment,
+    other_answers,
     picture,
     pictures,
     quantile,
@@ -122,6 +125,21 @@ def test_neighbours_that_are_the_same_in_both_runs_are_one_folded_row() -> None:
     assert [call for row in case.rows for call in row] == list(lined)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("It is sent.", "It is lost.", ("It is [sen]t.", "It is [los]t.")),
+        (None, {"id": 7}, ("[no answer]", '[{"id": 7}]')),
+        ("the same", "the same", None),
+    ],
+    ids=["text", "none", "same"],
+)
+def test_answers_that_differ_are_told_with_what_differs_marked(before: Any, after: Any, told: Any) -> None:
+    found = other_answers(before, after)
+
+    assert (found and tuple([f"{one.before}[{one.marked}]{one.after}" for one in found])) == told
+
+
 def pages(text: str) -> list[str]:
     """Every page of runs and tools, with a text wherever somebody else than us may say something."""
     lines, trail, links = (line(text), line(text, 0, 1)), (Crumb(text, "/"), Crumb(text)), Links()
@@ -132,7 +150,13 @@ def pages(text: str) -> list[str]:
     drifted = replace(changed, after="passed", arguments=(text,), change=(text or "x",))
     lined, _ = aligned([call], [call, call], ignored=(text,))
     compared = ComparedCase(
-        case_id=text, before="passed", after="failed", sentence=sentence_of_change(lined), calls=lined, scores=(text,)
+        case_id=text,
+        before="passed",
+        after="failed",
+        sentence=sentence_of_change(lined),
+        calls=lined,
+        scores=(text,),
+        answers=other_answers(f"a{text}", f"b{text}"),
     )
     rows = tuple(verdict_rows([{text: "passed"}, {text: "failed"}, {}]))
     columns = {key: Column(key, str) for key in ("case", "error", "took", "0", "1", "2")}

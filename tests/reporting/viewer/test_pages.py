@@ -143,7 +143,7 @@ def test_a_comparison_has_flips_first_in_the_words_of_the_terminal(runs: Path, g
 
     page = browser.get(f"/compare?a={good.folder.name}&b={bad.folder.name}").text
 
-    assert "1 Regressions 0 Fixes 0 Other paths or scores 1 Unchanged" in text_of(page)
+    assert "1 Regression 0 Fixes 0 Other paths or scores 1 Unchanged" in text_of(page)
     assert 'reserve item "P001" → "P010"' in text_of(page)
     assert "`reserve` has other arguments".replace("`", "") in text_of(page)
     assert "calls 1.00 → 0.00" in text_of(page)
@@ -178,7 +178,7 @@ def test_an_argument_that_alone_differs_can_be_ignored_and_compared_again(tmp_pa
 
     assert "3 cases search key differs" in text_of(page)
     assert unescape(href) == f"{address}&show=paths&ignore=search.key"
-    assert "1 Regressions 0 Fixes 0 Other paths or scores 3 Unchanged" in text_of(ignoring)
+    assert "1 Regression 0 Fixes 0 Other paths or scores 3 Unchanged" in text_of(ignoring)
     assert unescape(back) == f"{address}&show=paths"
     assert "The calls are the same." in text_of(same)
     links = re.findall(r'href="(/compare[^"]*)"', same)
@@ -232,7 +232,7 @@ def test_a_regression_stays_and_is_not_offered_to_be_ignored(runs: Path, good: R
     ignoring = Browser(runs).get(f"{address}&ignore=item&ignore=&ignore={'x' * 201}").text
 
     assert "ignore this argument" not in page
-    assert "1 Regressions 0 Fixes 0 Other paths or scores 1 Unchanged" in text_of(ignoring)
+    assert "1 Regression 0 Fixes 0 Other paths or scores 1 Unchanged" in text_of(ignoring)
     assert ignoring.count('class="tag"') == 1
 
 

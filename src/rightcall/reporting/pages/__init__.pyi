@@ -23,6 +23,7 @@ from ._compare_list import (
     compare_html as compare_html,
     groups_of as groups_of,
     lines_of as lines_of,
+    other_answers as other_answers,
     sentence_of_change as sentence_of_change,
     tabs_of as tabs_of,
     words_of as words_of,

@@ -12,7 +12,7 @@ import msgspec
 from rightcall.matching.matchers import equal
 from rightcall.reporting.changes import CaseChange, CaseSide, Comparison, compared_call, varying_arguments
 from rightcall.reporting.reports import change_words, score_words, totals_words
-from rightcall.values.results import Verdict, call_text
+from rightcall.values.results import Verdict, call_text, value_text
 from rightcall.values.trajectory import ToolCall
 
 from ._gate_panel import GatePanel
@@ -24,14 +24,16 @@ ROWS_A_CHANGE = 6
 _MOST_GROUPS = 60
 _MOST_CALLS = 400
 _CALL = 200
+_ANSWER = 400
 _MOST_WORDS = 4
-_TABS: tuple[tuple[Shown, str], ...] = (
-    ("regressions", "Regressions"),
-    ("fixes", "Fixes"),
-    ("edited", "Edited"),
-    ("paths", "Other paths or scores"),
-    ("same", "Unchanged"),
+_TABS: tuple[tuple[Shown, str, str], ...] = (
+    ("regressions", "Regression", "Regressions"),
+    ("fixes", "Fix", "Fixes"),
+    ("edited", "Edited", "Edited"),
+    ("paths", "Other path or score", "Other paths or scores"),
+    ("same", "Unchanged", "Unchanged"),
 )
+"""The kinds of change: their names in addresses, and what one and several cases of each are called."""
 _ALWAYS = ("regressions", "fixes", "paths", "same")
 _ON_BOTH = {
     "passed": "passes on both",
@@ -146,6 +148,8 @@ class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
     before_href: str = ""
     after_href: str = ""
     scores: tuple[str, ...] = ()
+    answers: tuple[Marked, Marked] | None = None
+    """What the agent returned before and after, if that differs."""
 
     @property
     def rows(self) -> tuple[tuple[AlignedCall, ...], ...]:
@@ -250,14 +254,13 @@ def tabs_of(
     changes: Changes, chosen: Shown, names: tuple[str, str], links: Links, ignored: Sequence[str] = ()
 ) -> tuple[Tab, ...]:
     """Return the kinds of change, each with its number; that of edited cases only where there are some."""
-    counts = {name: len(lines_of(changes, name)) for name, _ in _TABS}
-    return tuple(
-        [
-            Tab(name, label, counts[name], links.compare(*names, ignored, show=name), name == chosen)
-            for name, label in _TABS
-            if counts[name] or name in (chosen, *_ALWAYS)
-        ]
-    )
+    found: list[Tab] = []
+    for name, one, several in _TABS:
+        count = len(lines_of(changes, name))
+        if count or name in (chosen, *_ALWAYS):
+            href = links.compare(*names, ignored, show=name)
+            found.append(Tab(name, one if count == 1 else several, count, href, name == chosen))
+    return tuple(found)
 
 
 def words_of(line: ChangeLine) -> tuple[str, ...]:
@@ -340,6 +343,15 @@ def aligned(
         found += [AlignedCall("gone", texts[0][place], "", expected[0].get(place, "")) for place in range(a, b)]
         found += [AlignedCall("new", "", texts[1][place], expected[1].get(place, "")) for place in range(c, d)]
     return tuple(found), max(0, len(before) - _MOST_CALLS) + max(0, len(after) - _MOST_CALLS)
+
+
+def other_answers(before: object, after: object) -> tuple[Marked, Marked] | None:
+    """Return two answers that differ, each with the part marked that does; nothing where they are equal."""
+    texts = [
+        "no answer" if value is None else value if isinstance(value, str) else value_text(value, _ANSWER)
+        for value in (before, after)
+    ]
+    return None if texts[0] == texts[1] else marked_pair(texts[0][:_ANSWER], texts[1][:_ANSWER])
 
 
 def sentence_of_change(calls: Sequence[AlignedCall]) -> str:

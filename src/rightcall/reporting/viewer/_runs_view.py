@@ -38,6 +38,7 @@ from rightcall.reporting.pages import (
     groups_of,
     lines_of,
     moment,
+    other_answers,
     pictures,
     runs_html,
     sentence_of_change,
@@ -312,6 +313,7 @@ def _compared_case(
 ) -> ComparedCase:
     """Return a case as it was in both runs, its paths lined up."""
     paths: list[Sequence[ToolCall]] = []
+    answers: list[Any] = []
     expected: list[Mapping[int, str]] = []
     for name, run in runs:
         index = library.index(name, run)
@@ -323,6 +325,7 @@ def _compared_case(
         result = index.result(entry) if entry is not None else None
         trajectory = result.trajectory if result is not None else None
         paths.append(trajectory.calls if trajectory is not None else ())
+        answers += [trajectory.output] if trajectory is not None else []
         expected.append(expected_calls(result) if result is not None else {})
     calls, left_out = aligned(paths[0], paths[1], (expected[0], expected[1]), ignored)
     return ComparedCase(
@@ -335,6 +338,7 @@ def _compared_case(
         before_href=links.case(runs[0][0], line.key) if line.before is not None else "",
         after_href=links.case(runs[1][0], line.key) if line.after is not None else "",
         scores=line.scores,
+        answers=other_answers(*answers) if len(answers) == len(runs) else None,
     )
 
 
