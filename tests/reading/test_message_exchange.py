@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.walls import for_each
 
-from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
+from rightcall.reading.messages._message_exchange import exchange_of
 
 CALL = {"id": "1", "type": "function", "function": {"name": "a", "arguments": "{}"}}
 OF_USER = {"id": "1", "name": "a", "arguments": {}, "requestor": "user"}
@@ -65,49 +65,3 @@ def test_a_message_is_someone_s_and_says_something_or_not(
 
     assert exchange.writer == writer
     assert {claim for claim in CLAIMS if getattr(exchange, claim)} == claims
-
-
-BEDROCK = {"output": {"message": {"role": "assistant", "content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}
-GEMINI = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}
-
-
-@for_each(
-    ("document", "messages"),
-    [
-        ([{"role": "user"}], [{"role": "user"}]),
-        ([[{"role": "user"}]], [{"role": "user"}]),
-        ({"messages": [{"role": "user"}]}, [{"role": "user"}]),
-        ({"messages": []}, [{"messages": []}]),
-        ({"messages": ["x"]}, [{"messages": ["x"]}]),
-        ({"role": "user", "items": [{"a": 1}]}, [{"role": "user", "items": [{"a": 1}]}]),
-        ({"items": [{"a": 1}]}, [{"a": 1}]),
-        (BEDROCK, [{"role": "assistant", "content": [{"text": "Hi"}]}]),
-        ({"output": BEDROCK["output"]}, [{"output": BEDROCK["output"]}]),
-        ({"output": "x", "stopReason": "end_turn"}, [{"output": "x", "stopReason": "end_turn"}]),
-        (GEMINI, [{"role": "model", "parts": [{"text": "Hi"}]}]),
-        ({"candidates": [{"content": "x"}]}, [{"candidates": [{"content": "x"}]}]),
-        ({"candidates": GEMINI["candidates"] * 2}, [{"candidates": GEMINI["candidates"] * 2}]),
-    ],
-)
-def test_the_messages_of_a_document_are_those_of_its_list_or_itself(document: Any, messages: list[Any]) -> None:
-    assert messages_of(document) == messages
-
-
-@for_each(
-    ("message", "is_one"),
-    [
-        ({"role": "user"}, True),
-        ({"author": "x"}, True),
-        ({"tool_calls": []}, True),
-        ({"type": "user", "message": {}}, True),
-        ({"type": "user", "uuid": "x"}, True),
-        ({"type": "user"}, False),
-        ({"type": 7, "content": "x"}, False),
-        ({"content": "x"}, False),
-        ({"results": [{"type": "tool_use", "id": "1", "name": "a", "input": {}}]}, False),
-        ("user", False),
-    ],
-)
-def test_a_message_has_a_role_a_part_or_a_type_beside_what_it_holds(message: Any, is_one: bool) -> None:
-    assert has_messages([message]) == is_one
-    assert has_messages([{}, message]) == is_one

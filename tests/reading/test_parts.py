@@ -16,13 +16,14 @@ from rightcall.reading.messages._asides import (
     is_blank,
     is_open,
     is_refused,
+    kinds_of_parts,
     role_of,
+    stopped_to_call,
     unconfirmed,
 )
 from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
 from rightcall.reading.messages._part_finder import find_parts
 from rightcall.reading.messages._parts import is_plain, text_of, writer_of
-from rightcall.reading.messages._result_pairing import may_answer, only_order, only_pairing
 from rightcall.reading.messages._step_parts import IN_CODE, is_step, read_step
 from rightcall.reading.spans import NOTHING, CallRecord
 
@@ -218,6 +219,9 @@ def test_the_agent_that_wrote_a_message(message: dict[str, Any], author: str | N
         ({"author": "a", "actions": {"state": {}}}, True, True),
         ({"author": "a", "actions": "none"}, True, True),
         ({"message": {"role": "assistant"}, "stop_reason": "end"}, True, False),
+        ({"role": "assistant", "finish_reason": "tool_calls", "refusal": "No."}, True, True),
+        ({"kind": "response", "parts": None, "finish_reason": "stop"}, True, True),
+        ({"kind": "response", "parts": []}, False, True),
     ],
 )
 def test_a_message_without_content_is_open_unless_it_says_why(
@@ -281,6 +285,45 @@ def test_what_agents_write_beside_messages() -> None:
 )
 def test_a_user_did_not_allow_a_call(message: dict[str, Any], error: str | None, refused: bool) -> None:
     assert is_refused(message, CallRecord("look", error=error)) is refused
+
+
+@for_each(
+    ("reason", "is_call"),
+    [
+        ("tool_calls", True),
+        ("tool_use", True),
+        ("tool-call", True),
+        ("function_call", True),
+        (["stop", "tool_call"], True),
+        ("TOOL_CALL", True),
+        ("stop", False),
+        ("MALFORMED_FUNCTION_CALL", False),
+        ("tool_calls_off", False),
+        (None, False),
+        ("x" * 199 + "tool_use", False),
+    ],
+)
+def test_a_model_stopped_to_call_where_its_reason_says_so(reason: Any, is_call: bool) -> None:
+    assert stopped_to_call({"finish_reason": reason}) is is_call
+    assert stopped_to_call({"gen_ai.response.finish_reasons": reason}) is is_call
+    assert stopped_to_call({"reason": reason}) is False
+
+
+@for_each(
+    ("message", "kinds"),
+    [
+        (
+            {"kind": "request", "parts": [{"part_kind": "user-prompt"}, {"part_kind": "retry"}]},
+            {"user-prompt", "retry"},
+        ),
+        ({"kind": "request", "parts": [{"part_kind": 7}, "x"]}, {None}),
+        ({"kind": "request", "parts": "x"}, set()),
+        ({"kind": "response", "parts": [{"part_kind": "text"}]}, set()),
+        ({"parts": [{"part_kind": "text"}]}, set()),
+    ],
+)
+def test_parts_have_kinds_in_requests_of_pydantic_ai(message: dict[str, Any], kinds: set[str | None]) -> None:
+    assert kinds_of_parts(message) == kinds
 
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -367,52 +410,8 @@ def test_arguments_are_written_alike_where_they_are_equal() -> None:
     assert (key_of(NOTHING), key_of({})) == (b"", b"{}")
 
 
-def test_a_result_may_be_of_a_call_unless_its_name_or_id_is_another() -> None:
-    def may(result: dict[str, Any], call: dict[str, Any]) -> bool:
-        return may_answer(CallRecord(**{"name": "", **result}), CallRecord(**{"name": "look", **call}))
-
-    assert may({}, {})
-    assert may({"name": "look"}, {"call_id": "1"})
-    assert not may({"name": "find"}, {})
-    assert may({"call_id": "1"}, {})
-    assert not may({"call_id": "1"}, {"call_id": "2"})
-    assert may({"call_id": "1"}, {"call_id": "fc_2"})
-
-
-def test_results_without_ids_are_paired_where_there_is_one_possibility() -> None:
-    def paired(results: list[tuple[str, Any]], calls: str) -> list[tuple[str, Any]]:
-        given = [CallRecord(name, output=output) for name, output in results]
-        pairs = only_pairing(given, [CallRecord(name, call_id=str(place)) for place, name in enumerate(calls)])
-        return sorted([(call.name + str(call.call_id), result.output) for call, result in pairs])
-
-    assert paired([("a", 1), ("b", 2)], "ba") == [("a1", 1), ("b0", 2)]
-    assert paired([("a", 1)], "aa") == []
-    assert paired([("a", 1), ("a", 2)], "aa") == []
-    assert paired([("a", 1), ("a", 1)], "aa") == [("a0", 1), ("a1", 1)]
-    assert paired([("a", 1), ("a", 1)], "aaa") == []
-    assert paired([("a", 1), ("a", 1)], "a") == []
-    assert paired([("", 1), ("a", 2)], "ab") == [("a0", 2), ("b1", 1)]
-    assert paired([("a", 1), ("b", 2)], "aab") == [("b2", 2)]
-    assert paired([("a", 1)] * 65, "a" * 65) == []
-    assert len(paired([("a", 1)] * 64, "a" * 64)) == 64
-
-
-@for_each(
-    ("groups", "call_id", "outputs"),
-    [
-        ("xy", None, {"a": 1, "b": 2}),
-        ("xx", None, {"a": 1, "b": 2}),
-        ("xy", "lost", {"a": 1, "b": 2}),
-        ("xx", "lost", {}),
-    ],
-)
-def test_results_with_unknown_ids_are_in_the_order_of_calls_that_were_not_asked_for_at_once(
-    groups: str, call_id: str | None, outputs: dict[str, int]
-) -> None:
-    requests = [CallRecord(name, group=group) for name, group in zip("ab", groups, strict=True)]
-    results = [CallRecord("", call_id=call_id, output=output) for output in (1, 2)]
-
-    assert {request.name: result.output for request, result in only_order(results, requests)} == outputs
+BEDROCK = {"output": {"message": {"role": "assistant", "content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}
+GEMINI = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}}]}
 
 
 @for_each(
@@ -431,6 +430,12 @@ def test_results_with_unknown_ids_are_in_the_order_of_calls_that_were_not_asked_
         ({"role": "user"}, [{"role": "user"}]),
         ("a", ["a"]),
         ({"messages": ["Go.", {"role": "user"}]}, [{"messages": ["Go.", {"role": "user"}]}]),
+        (BEDROCK, [{"role": "assistant", "content": [{"text": "Hi"}]}]),
+        ({"output": BEDROCK["output"]}, [{"output": BEDROCK["output"]}]),
+        ({"output": "x", "stopReason": "end_turn"}, [{"output": "x", "stopReason": "end_turn"}]),
+        (GEMINI, [{"role": "model", "parts": [{"text": "Hi"}]}]),
+        ({"candidates": [{"content": "x"}]}, [{"candidates": [{"content": "x"}]}]),
+        ({"candidates": GEMINI["candidates"] * 2}, [{"candidates": GEMINI["candidates"] * 2}]),
     ],
 )
 def test_a_document_is_a_list_of_messages_holds_one_or_is_a_message(document: Any, messages: list[Any]) -> None:
@@ -451,6 +456,7 @@ def test_a_document_is_a_list_of_messages_holds_one_or_is_a_message(document: An
         ({"content": "a"}, False),
         ({"body": {"role": "user"}}, False),
         ({"body": CALL}, True),
+        ({"results": [CALL]}, False),
         ("user", False),
     ],
 )

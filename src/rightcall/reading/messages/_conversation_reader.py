@@ -177,8 +177,7 @@ class ConversationReader:
         if request is not None:
             self._close(request, result)
             return
-        possible = (record for record in self._waiting.values() if may_answer(result, record))
-        waiting = list(islice(possible, MOST_WAITING))
+        waiting = list(islice((each for each in self._waiting.values() if may_answer(result, each)), MOST_WAITING))
         if not waiting:
             self._stray.append(result)
         elif len(waiting) > 1 and (result.call_id or any([has_own_id(record) for record in waiting])):
@@ -194,8 +193,9 @@ class ConversationReader:
     def _settle(self) -> None:
         """Assign results without ids to the requests that wait, where there is one possibility."""
         if self._unclear:
-            self._requests.strays += self._unclear[len(self._waiting) :]  # more results than calls: some are missing
-            for request, result in only_pairing(self._unclear, list(self._waiting.values())):
+            pairs, strays = only_pairing(self._unclear, list(self._waiting.values()))
+            self._requests.strays += strays
+            for request, result in pairs:
                 self._close(request, result)
             self._unclear, self._waiting = [], {}  # whatever comes later is not theirs
 

@@ -38,15 +38,18 @@ def has_own_id(record: CallRecord) -> bool:
     return bool(record.call_id) and not has_made_up_id(record)
 
 
-def only_pairing(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> list[tuple[CallRecord, CallRecord]]:
+def only_pairing(
+    results: Sequence[CallRecord], requests: Sequence[CallRecord]
+) -> tuple[list[tuple[CallRecord, CallRecord]], Sequence[CallRecord]]:
     """Pair results without ids with requests, each with the one that is left for it; equal results in their order.
 
-    With more results than requests, no result is sure to belong to any of them.
+    Returns also the results whose requests are missing. With more results than requests, no result is sure to belong to
+    any of them, and those that are too many count as theirs.
     """
     if not len(results) <= len(requests) <= MOST_WAITING:
-        return []
+        return [], results[len(requests) :]
     if len(results) == len(requests) and _are_in_order(results, requests):
-        return list(zip(requests, results, strict=True))
+        return list(zip(requests, results, strict=True)), []
     open_results, left, pairs = list(results), list(requests), []
     while open_results:
         found = [(result, [each for each in left if may_answer(result, each)]) for result in open_results]
@@ -57,11 +60,11 @@ def only_pairing(results: Sequence[CallRecord], requests: Sequence[CallRecord]) 
         pairs.append(only)
         open_results.remove(result)
         left.remove(request)
-    # Which of several equal results belongs to which request makes no difference.
-    first = open_results[0] if open_results else None
-    if first is not None and len(open_results) == len(left) and all([_are_equal(first, each) for each in open_results]):
-        pairs += zip(left, open_results, strict=True)
-    return pairs
+    # Which of several equal results belongs to which request makes no difference, as long as each can.
+    are_equal = all([_are_equal(open_results[0], each) for each in open_results])
+    if len(open_results) == len(left) and are_equal and all(map(may_answer, open_results, left)):
+        return [*pairs, *zip(left, open_results, strict=True)], []
+    return pairs, [result for result in open_results if not any([may_answer(result, each) for each in left])]
 
 
 def _are_in_order(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> bool:
