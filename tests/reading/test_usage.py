@@ -107,6 +107,17 @@ def test_equal_calls_at_once_are_told_apart_by_who_recorded_them_and_by_their_re
     assert [usage_in(each).input_tokens for each in (at_once, others, the_same, shared)] == [20, 20, 10, 20]
 
 
+@for_each("times", [(5, 8), (1, 2), (2, 4)])
+def test_a_call_lasts_from_the_first_to_the_last_time_that_its_records_have(times: tuple[int, int]) -> None:
+    one = [("a", lasting(1, 9, response="r1")), ("b", lasting(3, 4, response="r1"))]
+    start, end = times
+
+    assert (
+        usage_in(seen_by(*one, ("c", {**lasting(20, end), "startTimeUnixNano": str(start * 1000)}))).input_tokens == 10
+    )
+    assert usage_in(seen_by(*one, ("c", lasting(10, 12)))).input_tokens == 20
+
+
 def test_two_counts_of_one_response_leave_the_sum_unknown() -> None:
     both = seen_by(("a", lasting(1, 9, 10, response="r1")), ("b", lasting(2, 8, 7, response="r1")))
 

@@ -6,7 +6,7 @@ A sum that leaves out a call would pass a budget that the run exceeded, so whate
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -267,8 +267,10 @@ def _once_each(
         told = [figures for span in group if (figures := stated.get(id(span))) and figures[which] is not None]
         if len({figures[which] for figures in told}) != 1:
             return None  # no count, or two that differ
-        starts, ends = [span.start_ns for span in group], [span.end_ns for span in group]
-        calls.append(_Call(told[0], {_instrumentation(span) for span in group}, _least(starts), _least(ends), has_id))
+        # The call ran from the first time that one of its records has to the last.
+        start = min([span.start_ns for span in group if span.start_ns is not None], default=None)
+        end = max([span.end_ns for span in group if span.end_ns is not None], default=None)
+        calls.append(_Call(told[0], {_instrumentation(span) for span in group}, start, end, has_id))
     merged = _merged(calls, which)
     return None if merged is None else sum([call.figures[which] or 0 for call in merged])
 
@@ -298,10 +300,6 @@ def _by_response(spans: list[ReadSpan]) -> Iterator[tuple[list[ReadSpan], bool]]
 def _response_id(span: ReadSpan) -> str | None:
     found = [span.attributes.get(key) for key in _RESPONSE_IDS]
     return next((held for held in found if isinstance(held, str) and held.strip('"')), None)
-
-
-def _least(times: Iterable[int | None]) -> int | None:
-    return min([time for time in times if time is not None], default=None)
 
 
 def _merged(calls: list[_Call], which: int) -> list[_Call] | None:
