@@ -8,7 +8,13 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall.limits import Limits
-from rightcall.reading.runs._input_output import asked_and_answered, asked_and_answered_in, has_answer, plain_texts
+from rightcall.reading.runs._input_output import (
+    _beside_the_first,
+    asked_and_answered,
+    asked_and_answered_in,
+    has_answer,
+    plain_texts,
+)
 from rightcall.reading.runs._span_calls import read_span
 from rightcall.reading.runs._span_tree import ReadSpan, Tree
 from rightcall.reading.spans import CallRecord, Event, LogRecord, Span
@@ -185,3 +191,23 @@ def test_the_question_and_the_answer_of_each_turn_of_a_log() -> None:
     assert asked_and_answered_in(log[:3]) == [("Go.", "Gone.")]
     assert asked_and_answered_in([*log, say("assistant", "Here.")]) == [("Go.", "Gone."), ("Back.", "Here.")]
     assert asked_and_answered_in([say("assistant", "Hello.")]) == [(None, "Hello.")]
+
+
+@for_each(
+    ("first", "other", "beside"),
+    [
+        ((0, 9), (5, 12), True),
+        ((0, 9), (9, 12), False),
+        ((5, 9), (1, 6), True),
+        ((5, 9), (1, 5), False),
+        ((0, 9), (2, 3), True),
+        ((0, 0), (0, 0), False),
+        ((0, 9), (None, 3), False),
+        ((0, 9), (3, None), True),
+    ],
+)
+def test_spans_that_ran_while_the_first_did_are_beside_it(first: Times, other: Times, beside: bool) -> None:
+    one, two = ReadSpan("a", "t", "a", None, *first), ReadSpan("b", "t", "b", None, *other)
+
+    assert _beside_the_first([one, two]) == ([one, two] if beside else [one])
+    assert _beside_the_first([one]) == [one]

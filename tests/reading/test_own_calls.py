@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from tests.builders import judge
 from tests.reading.traces import call, request, span
+from tests.walls import for_each
 
 from rightcall import ToolCall, Trajectory, read, read_messages
+from rightcall.reading.runs._own_calls import agents_in, is_internal
 from rightcall.reading.runs._span_calls import _is_schema
+from rightcall.reading.spans import CallRecord, Span
 from rightcall.scale.columns import Plan, score_batch, trajectories_batch, trajectory_of
 
 
@@ -160,3 +163,60 @@ def test_the_doubt_survives_a_table() -> None:
 )
 def test_the_definition_of_a_tool_is_told_from_the_arguments_of_a_call(held: str, defines: bool) -> None:
     assert _is_schema(held) is defines
+
+
+HANDED = "Successfully transferred to billing"
+
+
+@for_each(
+    ("record", "agents", "internal"),
+    [
+        (CallRecord("search"), [], False),
+        (CallRecord("final_answer"), [], True),
+        (CallRecord("adk_request_input"), [], True),
+        (CallRecord("transfer_to_billing", convention="openai-agents, hand-off"), [], True),
+        (CallRecord("transfer_to_billing", Span("handoff to billing")), [], True),
+        (CallRecord("transfer_to_billing", Span("a tool")), [], None),
+        (CallRecord("transfer_to_billing"), ["billing"], True),
+        (CallRecord("transfer_back_to_billing"), ["billing"], True),
+        (CallRecord("transfer_to_billing"), ["sales"], None),
+        (CallRecord("transfer_to_agent", args={"agent_name": "Billing"}), ["billing"], True),
+        (CallRecord("transfer_to_agent", args={"agent_name": 7}), ["billing"], None),
+        (CallRecord("transfer_to_agent", args={"other": "billing"}), ["billing"], None),
+        (CallRecord("handoff_to_agent", args={"target": "billing"}), ["billing"], True),
+        (CallRecord("transfer_to_billing", output=None), [], None),
+        (CallRecord("transfer_to_billing", output="null"), [], None),
+        (CallRecord("transfer_to_billing", output=""), [], None),
+        (CallRecord("transfer_to_billing", output=HANDED), [], True),
+        (CallRecord("transfer_to_billing", output=HANDED, failed=True), [], None),
+        (CallRecord("transfer_to_billing", output="Successfully transferred to sales"), [], None),
+        (CallRecord("transfer_to_billing", output="Adopt the role of billing"), [], True),
+        (CallRecord("transfer_to_billing", output={"assistant": "billing"}), [], True),
+        (CallRecord("transfer_to_billing", output='{"assistant": "billing"}'), [], True),
+        (CallRecord("transfer_to_billing", output=' {"assistant": "billing"}'), [], True),
+        (CallRecord("transfer_to_billing", output='{"assistant": "billing", "sum": 3}'), [], False),
+        (CallRecord("transfer_to_billing", output='{"sum": 3}'), [], False),
+        (CallRecord("transfer_to_billing", output=3), [], False),
+        (CallRecord("transfer_to_billing", args={"sum": 3}, output="done"), [], False),
+        (CallRecord("transfer_to_billing", args={"reason": "x"}, output="done"), [], None),
+        (CallRecord("transfer_to_billing", args={"sum": 3}, output="delegated to billing"), [], None),
+        (CallRecord("transfer_to_billing", args={"sum": 3}, output="delegated to sales"), [], False),
+    ],
+)
+def test_a_call_is_a_hand_off_by_what_is_known_of_it(
+    record: CallRecord, agents: list[str], internal: bool | None
+) -> None:
+    assert is_internal(record, frozenset(agents)) is internal
+
+
+def test_agents_are_known_by_their_spans_their_calls_and_what_they_write() -> None:
+    handing = [CallRecord("transfer_to_x", agent="Front Desk")]
+    spans = [
+        Span("a", attributes={"gen_ai.agent.name": "Billing", "handoffs": '["Sales", 7]'}),
+        Span("b", attributes={"gen_ai.agent.name": "not an agent"}),
+        Span("c", attributes={"handoffs": "["}),
+    ]
+    roles: dict[int, Any] = {id(spans[0]): "agent", id(spans[2]): "agent"}
+
+    assert agents_in(spans, roles, handing, []) == {"frontdesk", "billing", "sales"}
+    assert agents_in(spans, roles, [CallRecord("search")], []) == frozenset()
