@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.walls import for_each
+
 from rightcall.reading import read, read_messages
-from rightcall.reading.messages import exchanges_of
-from rightcall.reading.messages._prompt_history import PromptHistory, _KnownPrompt, _remember
+from rightcall.reading.messages import Exchange, exchanges_of
+from rightcall.reading.messages._prompt_history import (
+    BEFORE,
+    PromptHistory,
+    _KnownPrompt,
+    _remember,
+    doubtful_places,
+    falls_silent,
+    turns_in_log,
+    words_shared,
+)
 from rightcall.values.trajectory import Trajectory
 
 from .talks import ANSWERED, ASKED, MADE, asks_for, chat, gives, of_turn, says, spans_of_turn
@@ -119,3 +130,129 @@ def test_a_context_is_known_once_a_prompt_of_it_was_seen_with_or_without_words()
         history.turns_of(exchanges_of([message]), 0, context, answer=[])
         assert history.is_known(context) is True
     assert history.is_known("another") is False
+
+
+def said(letters: str) -> list[Exchange]:
+    """Messages, a letter each: what the model asked for, a result, its words; instructions; words of the user."""
+    messages = {"C": LOOKUP, "R": gives("ok"), "M": says("assistant", "Done."), "S": says("system", "Be brief.")}
+    messages |= {"_": {"role": "user", "content": None}, "?": {"content": "whose?"}}
+    return exchanges_of([messages.get(letter) or says("user", letter) for letter in letters])
+
+
+@for_each(
+    ("before", "prompt", "turns"),
+    [
+        ([], ("a", 0), [0]),
+        ([], ("aMb", 1), [0, 0, 1]),
+        ([], ("aMb", 0), [BEFORE, BEFORE, 0]),
+        ([], ("ab", 1), [1, 1]),
+        ([], ("SaM", 0), [BEFORE, 0, 0]),
+        ([], ("SaM", 1), [0, 1, 1]),
+        ([], ("aMbMc", 1), [BEFORE, BEFORE, 0, 0, 1]),
+        ([("a", 0)], ("aMb", 1), [0, 0, 1]),
+        ([("a", 0)], ("aMb", 0), [0, 0, 0]),
+        ([("a", 0)], ("aMbMc", 2), [0, 0, 1, 1, 2]),
+        ([("a", 1)], ("aMbMc", 2), [1, 1, 1, 1, 2]),
+        ([("a", 0)], ("xMb", 1), [BEFORE, BEFORE, 1]),
+        ([("a", 0)], ("aMa", 1), [0, 0, 1]),
+        ([("a", 0)], ("a", 1), [1]),
+        ([("a", 0)], ("aM", 1), [0, 0]),
+        ([("aMb", 1)], ("bMc", 2), [1, 1, 2]),
+        ([("aMb", 1)], ("xMb", 2), [BEFORE, BEFORE, 2]),
+        ([("a", 0), ("aMb", 1)], ("aMbMc", 2), [0, 0, 1, 1, 2]),
+        ([("SM", 0)], ("SMC", 1), [0, 0, 1]),
+        ([("SC", 0)], ("SMC", 1), [0, 1, 1]),
+    ],
+)
+def test_messages_of_a_prompt_are_of_the_turns_in_which_they_were_first_shown(
+    before: list[tuple[str, int]], prompt: tuple[str, int], turns: list[int]
+) -> None:
+    history = PromptHistory()
+    for letters, turn in before:
+        history.turns_of(said(letters), turn)
+
+    assert history.turns_of(said(prompt[0]), prompt[1]) == turns
+
+
+def test_what_was_asked_in_a_turn_is_where_it_begins() -> None:
+    assert PromptHistory().turns_of(said("aMb"), 1, asked="a") == [1, 1, 1]
+    assert PromptHistory().turns_of(said("aMbMc"), 1, asked="b") == [0, 0, 1, 1, 1]
+    assert PromptHistory().turns_of(said("aMb"), 1, asked="x") == [0, 0, 1]
+
+
+def test_the_beginning_of_a_conversation_inside_a_call_is_older_than_the_call() -> None:
+    assert PromptHistory().turns_of(said("aMb"), 2, context="call") == [BEFORE, BEFORE, 2]
+
+
+def test_what_a_model_answered_is_of_its_turn_when_it_is_shown_again() -> None:
+    history = PromptHistory()
+    history.turns_of(said("S"), 0, answer=said("C"))
+
+    assert history.turns_of(said("SCR"), 1) == [0, 0, 1]
+
+
+@for_each(
+    ("letters", "asked", "turns"),
+    [
+        ("aMbM", None, [0, 0, 1, 1]),
+        ("abM", None, [0, 0, 0]),
+        ("aCRb", None, [0, 0, 0, 1]),
+        ("SaM", None, [None, 0, 0]),
+        ("SM", None, [None, None]),
+        ("aMbM", "b", [BEFORE, BEFORE, 0, 0]),
+        ("aMbMcM", "c", [BEFORE, BEFORE, BEFORE, BEFORE, 0, 0]),
+        ("aMbM", "x", [0, 0, 1, 1]),
+    ],
+)
+def test_words_of_the_user_after_work_of_the_agent_begin_a_turn_of_a_log(
+    letters: str, asked: str | None, turns: list[int | None]
+) -> None:
+    assert turns_in_log(said(letters), asked) == turns
+
+
+@for_each(
+    ("letters", "silent"),
+    [("aM_", True), ("aM?", True), ("_aM", False), ("?M", False), ("aMb", False), ("aC_M", True), ("a_M", False)],
+)
+def test_a_message_after_work_of_the_agent_may_have_been_a_question(letters: str, silent: bool) -> None:
+    assert falls_silent(said(letters)) is silent
+
+
+@for_each(
+    ("letters", "turns", "models_tell", "is_first", "places"),
+    [
+        ("aCRMb", [BEFORE] * 4 + [0], True, False, []),
+        ("aCRMb", [BEFORE] * 4 + [0], False, False, [1]),
+        ("aCRb", [BEFORE] * 3 + [0], True, False, [1]),
+        ("aCRMbCRc", [BEFORE] * 7 + [0], True, False, [5]),
+        ("aCRMbCRc", [BEFORE] * 4 + [0] * 4, True, False, []),
+        ("aCRb", [0, 0, 0, 1], True, False, []),
+        ("CR", [0, 0], True, True, [0, 1]),
+        ("CR", [0, 0], True, False, []),
+        ("aCR", [0, 0, 0], True, True, []),
+    ],
+)
+def test_a_call_that_no_answer_followed_may_be_of_this_run(
+    letters: str, turns: list[int], models_tell: bool, is_first: bool, places: list[int]
+) -> None:
+    assert doubtful_places(said(letters), turns, models_tell, is_first) == set(places)
+
+
+@for_each(
+    ("known", "texts", "shared"),
+    [
+        ("ab", "a", range(1)),
+        ("ab", "ab", range(2)),
+        ("ab", "abc", range(2)),
+        ("ab", "bc", range(1, 2)),
+        ("ab", "ac", None),
+        ("aab", "ab", range(1, 3)),
+        ("ab", "c", None),
+        ("", "a", None),
+        ("a", "", None),
+    ],
+)
+def test_a_prompt_begins_with_the_end_of_another_or_is_its_beginning(
+    known: str, texts: str, shared: range | None
+) -> None:
+    assert words_shared(tuple(known), tuple(texts)) == shared
