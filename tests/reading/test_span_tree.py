@@ -57,6 +57,17 @@ def test_an_agent_that_ran_while_one_call_did_was_started_by_it() -> None:
     assert made_inside(found) == {"research": None, "lookup": "research", "save": None}
 
 
+@pytest.mark.parametrize(("most", "outer"), [(2, "research"), (1, None)])
+def test_a_run_with_too_many_calls_and_agents_to_compare_keeps_the_parents_it_recorded(
+    most: int, outer: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightcall.reading.runs._span_tree._MOST_COMPARISONS", most)
+
+    found = one(call(2, "research", **until(9)), span(3, AGENT, **until(8)), call(4, "lookup", parent=3))
+
+    assert made_inside(found) == {"research": None, "lookup": outer}
+
+
 def test_an_agent_that_ran_while_two_calls_did_is_of_neither() -> None:
     agent = span(3, AGENT, **until(8))
     found = one(call(1, "one", **until(9)), call(2, "two", **until(9)), agent, call(4, "lookup", parent=3))
