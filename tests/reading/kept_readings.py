@@ -17,6 +17,7 @@ from tests.reading.differential import CHANGES
 from tests.snapshots import digest
 
 from rightcall import RightcallError, Trajectory, read
+from rightcall.limits import KEEPING_MESSAGES
 
 FILE = "readings.txt"
 _LOSSES = 4
@@ -70,7 +71,7 @@ def _changed(document: Any, change: Callable[..., None]) -> Any:
 
 def _line(source: bytes) -> str:
     try:
-        runs = list(read(source))
+        runs = list(read(source, limits=KEEPING_MESSAGES))
     except RightcallError as problem:
         return f"{digest(str(problem).encode())} {type(problem).__name__}"
     everything = msgspec.json.encode(runs, order="deterministic")
