@@ -14,6 +14,8 @@ from tests.waiting import PATIENCE
 
 NO_JAVA = "no Java"
 PACKAGES = {"spark": "pyspark", "ray": "ray"}
+RAY_WAS_SLOW = "The current node timed out during startup"
+"""What Ray says of a node that is not there after 30 seconds, as on a busy machine. Nothing sets another limit."""
 
 
 def is_ci() -> bool:

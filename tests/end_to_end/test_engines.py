@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyarrow import parquet
-from tests.engines import ask_for, java
+from tests.engines import RAY_WAS_SLOW, ask_for, java
 from tests.projects import make_project
 from tests.scale.tables import CASES, canonical, read_scores, table
 from tests.waiting import PATIENCE, until
@@ -27,7 +27,6 @@ spark.sql.codegen.wholeStage false
 spark.sql.shuffle.partitions 2
 """
 """Nothing is compiled for a few rows, and they are not spread over 200 partitions, which is Spark's default."""
-RAY_WAS_SLOW = "Ray does not start: The current node timed out during startup"
 
 
 @pytest.fixture
@@ -54,7 +53,7 @@ def score(folder: Path, *arguments: str, **environment: str) -> subprocess.Compl
 
 
 def score_by_ray(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The same by Ray, which gives its node 30 seconds to start, and is asked again where a busy machine needs more."""
+    """The same by Ray, which is asked again where its node was slow to start."""
     return until(
         lambda: None if RAY_WAS_SLOW in (done := score(folder, *arguments, "--engine", "ray")).stderr else done
     )

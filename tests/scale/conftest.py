@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.engines import ask_for
+from tests.engines import RAY_WAS_SLOW, ask_for
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,9 +52,22 @@ def ray_session() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+        until(_has_started)
     yield
     ray.shutdown()
+
+
+def _has_started() -> bool:
+    import ray
+
+    quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
+    try:
+        ray.init(address="local", num_cpus=2, **quiet)
+    except Exception as problem:
+        if RAY_WAS_SLOW not in str(problem):
+            raise
+        return False
+    return True
 
 
 @pytest.fixture
