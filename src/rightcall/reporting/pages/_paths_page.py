@@ -219,7 +219,6 @@ def paths_page(
     """
     tables, heads = _tables(paths, asked or {}, sorts)
     lines, rest = _listed(tables["sort"], listed, number)
-    runs = sum([path.ended.runs for path in rest])
     graph = path_graph(paths, paths.paths[number - 1].calls if number else None, most_edges)
     return PathsPage(
         title=title,
@@ -230,7 +229,7 @@ def paths_page(
         is_mixed=paths.ended.is_mixed,
         is_listed=paths.is_listed,
         lines=tuple(_lines(paths, lines, number, href)),
-        more=f"{count_text(len(rest), 'more path')}, {count_text(runs, 'run')}" if rest else "",
+        more=_more(rest),
         differ=tuple([shift_line(each, paths.labels, _judged(paths)) for each in paths.differ]),
         partings=(parting_view(paths.parting, paths.labels),) if paths.parting is not None else (),
         graphs=(("How calls follow each other", graph),) if graph is not None else (),
@@ -239,6 +238,12 @@ def paths_page(
         edges=_edges(tables["follows"], paths.labels),
         heads=heads,
     )
+
+
+def _more(rest: Sequence[TakenPath]) -> str:
+    """Return in words how many paths are not listed; nothing where all are."""
+    runs = sum([path.ended.runs for path in rest])
+    return f"{count_text(len(rest), 'more path')}, {count_text(runs, 'run')}" if rest else ""
 
 
 def _tables(
