@@ -77,7 +77,7 @@ def take_pages(browser: Browser, project: Path, folder: Path) -> None:
         ("run", f"{viewer.url}/runs/{hasty}", {"viewport": {"width": _WIDTH, "height": 860}}),
         ("case", viewer.url + case, {"viewport": {"width": _WIDTH, "height": 760}}),
         ("case-dark", viewer.url + case, {"viewport": {"width": _WIDTH, "height": 760}, "color_scheme": "dark"}),
-        ("compare", f"{viewer.url}/compare?a={passing}&b={hasty}", {"viewport": {"width": _WIDTH, "height": 480}}),
+        ("compare", f"{viewer.url}/compare?a={passing}&b={hasty}", {"viewport": {"width": _WIDTH, "height": 640}}),
         ("one-file", (project / "report.html").as_uri(), {"viewport": {"width": 390, "height": 760}}),
     ]
     try:
