@@ -157,6 +157,7 @@ def pages(text: str) -> list[str]:
         calls=lined,
         scores=(text,),
         answers=other_answers(f"a{text}", f"b{text}"),
+        title=text or "x",
     )
     rows = tuple(verdict_rows([{text: "passed"}, {text: "failed"}, {}]))
     columns = {key: Column(key, str) for key in ("case", "error", "took", "0", "1", "2")}

@@ -155,6 +155,20 @@ def test_a_comparison_has_flips_first_in_the_words_of_the_terminal(runs: Path, g
     assert "gift_card" in browser.get(f"/compare?a={good.folder.name}&b={bad.folder.name}&show=same").text
 
 
+def test_a_compared_case_has_its_question_and_both_answers(tmp_path: Path, runs: Path) -> None:
+    made = []
+    for calls, answer in ((RIGHT, "Reserved."), (WRONG, "Reserved!")):
+        [result] = results_of(tmp_path, laptop_search=calls)
+        assert result.trajectory is not None
+        said = replace(result.trajectory, input="Reserve a laptop", output=answer)
+        made.append(new_run(runs, replace(result, trajectory=said)).folder.name)
+
+    page = text_of(Browser(runs).get(f"/compare?a={made[0]}&b={made[1]}").text)
+
+    assert "laptop_search Reserve a laptop" in page
+    assert "answer Reserved . Reserved !" in page
+
+
 def test_an_argument_that_alone_differs_can_be_ignored_and_compared_again(tmp_path: Path, runs: Path) -> None:
     made = [
         new_run(

@@ -144,6 +144,8 @@ class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
     after: Verdict | None
     sentence: str
     calls: tuple[AlignedCall, ...]
+    title: str = ""
+    """What the user asked for, on one line."""
     left_out: int = 0
     before_href: str = ""
     after_href: str = ""

@@ -315,6 +315,7 @@ def _compared_case(
     paths: list[Sequence[ToolCall]] = []
     answers: list[Any] = []
     expected: list[Mapping[int, str]] = []
+    title = ""
     for name, run in runs:
         index = library.index(name, run)
         entry = next(
@@ -323,6 +324,7 @@ def _compared_case(
         )
         entry = entry or index.entry(line.key)
         result = index.result(entry) if entry is not None else None
+        title = entry.row.title if entry is not None else title
         trajectory = result.trajectory if result is not None else None
         paths.append(trajectory.calls if trajectory is not None else ())
         answers += [trajectory.output] if trajectory is not None else []
@@ -333,6 +335,7 @@ def _compared_case(
         before=line.before,
         after=line.after,
         sentence=sentence_of_change(calls),
+        title=title,
         calls=calls,
         left_out=left_out,
         before_href=links.case(runs[0][0], line.key) if line.before is not None else "",
