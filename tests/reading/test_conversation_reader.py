@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from tests.reading.logs import ASKED, asks, gives
 from tests.reading.traces import request, span
 
@@ -62,3 +63,34 @@ def test_calls_that_a_model_around_several_others_lists_were_not_asked_for_at_on
 
     assert [call.group for call in alone.calls] == [call.group for call in one_inside.calls] == ["turn-1", "turn-1"]
     assert [call.group for call in summed_up.calls] == [None, None]
+
+
+ANSWER = {"role": "assistant", "content": "Done."}
+RESULT = gives("search", "ok")
+NAMELESS = {"role": "tool", "content": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("prompts", "told"),
+    [
+        ([[ASKED, RESULT]], "search"),
+        ([[RESULT]], "search"),
+        ([[ASKED, NAMELESS]], "a tool"),
+        ([[ASKED], [ASKED, RESULT]], "search"),
+        ([[ASKED, RESULT, ANSWER, ASKED]], ""),
+        ([[ASKED, RESULT], [ASKED, asks(SEARCH), RESULT]], ""),
+        ([BOTH], ""),
+    ],
+    ids=["alone", "without a question", "without an id", "later", "of an earlier turn", "shown later", "with its call"],
+)
+def test_a_result_of_this_turn_whose_call_no_message_shows_is_a_sign_of_one(prompts: list[Any], told: str) -> None:
+    made = one(*[model(number, given, [ANSWER]) for number, given in enumerate(prompts, 1)])
+
+    assert made.calls_recorded is not bool(told)
+    assert made.not_understood == (f"a result of {told}, whose call the trace does not show" if told else "")
+
+
+def test_where_spans_of_tools_tell_the_calls_a_result_needs_no_message_for_its_own() -> None:
+    made = one(model(1, [ASKED, RESULT], [ANSWER]), tool(3, "search"))
+
+    assert (made.names, made.calls_recorded) == (("search",), True)

@@ -210,7 +210,8 @@ def test_several_messages_without_a_sign_of_choices_are_one_answer(answer: dict[
 
 
 def test_a_later_prompt_shows_which_choice_was_used() -> None:
-    used = chat(2, given=[QUESTION, choices("look")[0], RESULT], told=[ANSWER])
+    result = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "look", "response": "ok"}]}
+    used = chat(2, given=[QUESTION, choices("look")[0], result], told=[ANSWER])
     [made] = read(request(chat(1, given=[QUESTION], told=choices("refund", "look")), used))
 
     assert (made.names, made.calls_recorded) == (("look",), True)

@@ -37,6 +37,7 @@ class ConversationReader:
         self._uses: dict[str, int] = {}  # how often each id was answered
         self._of_user: set[str] = set()  # ids of calls of a simulated user that wait for results
         self._stray: list[CallRecord] = []
+        self._of_turn: list[CallRecord] = []  # those of the turn in which the conversation was shown
         self._unclear: list[CallRecord] = []  # results that several requests may have
         self._group: str | None = None
         self._last: list[CallRecord] = []  # the requests of the messages right before
@@ -53,10 +54,11 @@ class ConversationReader:
     def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None]) -> None:
         """Add messages, each with its turn."""
         for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
-            count = len(self._requests.known)
+            count, strays = len(self._requests.known), len(self._stray)
             if not exchange.results:
                 self._settle()
             self._take(exchange, turn)
+            self._of_turn += self._stray[strays:] if turn == self._shown_in else ()
             if place in self.doubts and len(self._requests.known) > count:
                 self._requests.is_doubtful = True
 
@@ -254,6 +256,9 @@ class ConversationReader:
             self._answer(request, result)
             strays.remove(result)
         requests.strays += strays
+        if self._start_ns is not None:
+            left = set(map(id, strays))
+            requests.unasked |= {id(result): result for result in self._of_turn if id(result) in left}
 
     def _answer_later_request(self, result: CallRecord) -> bool:
         waiting = self._open.get(result.call_id or "")

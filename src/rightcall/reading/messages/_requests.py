@@ -51,6 +51,8 @@ class Requests:
         self.saw_messages = False
         self.strays: list[CallRecord] = []
         """Results whose requests were not found."""
+        self.unasked: dict[int, CallRecord] = {}
+        """Those that models were shown in the turn in which they were given, by `id()`: their calls are of this run."""
         self._by_id: dict[tuple[str, int], list[CallRecord]] = {}
         self._by_key: dict[Key, list[CallRecord]] = {}
         self._written: dict[int, tuple[CallRecord, bytes | str]] = {}
@@ -112,6 +114,14 @@ class Requests:
         if turn is None or turn == shown_in:
             return False
         return turn == BEFORE or ((place, turn) in self._answered and (place, turn) not in self._mute)
+
+    def first_unasked(self) -> CallRecord | None:
+        """Return the first result of this run whose request nothing shows, whatever was read since."""
+        for result in self.unasked.values():
+            known = self._by_id.get((result.call_id, 0)) if result.call_id else self.known
+            if not known:
+                return result
+        return None
 
     def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> CallRecord | None:
         """Return the request with an id that was answered `use` times before; of several, the one with the name."""

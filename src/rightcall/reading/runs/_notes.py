@@ -88,12 +88,12 @@ class NotUnderstood:
                 self.note(f"message {place}{where}: {exchange.unread}")
         self._messages.append((exchanges, where))
 
-    def note_strays(self, strays: list[CallRecord]) -> None:
-        """Note results of calls that a log does not show."""
+    def note_strays(self, strays: Sequence[CallRecord], where: str = "log") -> None:
+        """Note results of calls that a log, or a trace, does not show."""
         made = [stray for stray in strays if not stray.withheld]
         if made:
             name = made[0].name or made[0].call_id or "a tool"
-            self.note(f"a result of {name[:80]}, whose call the log does not show")
+            self.note(f"a result of {name[:80]}, whose call the {where} does not show")
 
     def note_twins(self, records: Sequence[CallRecord], spans: Sequence[ReadSpan]) -> None:
         """Note spans of several instrumentations that may be one call or several, and spans that may be one more.

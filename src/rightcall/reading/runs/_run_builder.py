@@ -176,6 +176,8 @@ class RunBuilder:
         conversations.add_to(self._requests, turns, tree, self._not_understood)
         for each in said:
             self._read_log(each)
+        unasked = self._requests.first_unasked() if not records else None
+        self._not_understood.note_strays([unasked] if unasked else [], "trace")
         unseen = join(records, self._requests) if self._requests.known else []
         self._not_understood.note_nameless([record for record in self._requests.made if not record.joined])
         unseen = [record for record in unseen if record.name]
