@@ -179,3 +179,18 @@ def test_a_choice_without_content_is_an_answer_only_if_it_says_how_it_ended() ->
 
     assert not of(logged(asked, record(2, "gen_ai.choice", 1, {"index": 0}))).calls_recorded
     assert of(logged(asked, record(2, "gen_ai.choice", 1, {"index": 0, "finish_reason": "stop"}))).calls_recorded
+
+
+def test_a_result_without_its_content_is_known_by_its_id() -> None:
+    bare = {"tool_calls": [{"id": "c1", "type": "function", "function": {"name": "refund"}}]}
+    found = of(
+        logged(
+            record(1, "gen_ai.user.message", 1, {}),
+            record(2, "gen_ai.choice", 1, {"finish_reason": "tool_calls", "message": {"role": "assistant", **bare}}),
+            record(3, "gen_ai.tool.message", 2, {"id": "c1"}),
+            record(4, "gen_ai.choice", 2, {"finish_reason": "stop", "message": {"role": "assistant"}}),
+        )
+    )
+
+    assert (found.names, found.calls_recorded) == (("refund",), True)
+    assert found.calls[0].unrecorded >= {"args", "output"}

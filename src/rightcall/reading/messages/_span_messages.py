@@ -39,6 +39,7 @@ _EVENTS: dict[str, Side] = {
 _WRITERS = {"gen_ai.user.message": "user", "gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool"}
 """The roles of messages in events that have none."""
 
+_RESULT = "gen_ai.tool.message"
 _DETAILS = "gen_ai.client.inference.operation.details"
 
 
@@ -174,6 +175,8 @@ class SpanMessages:
             message = event_body(name, body)
             if name in _WRITERS:
                 message.setdefault("role", _WRITERS[name])
+            if name == _RESULT and "content" not in message and "id" in message:
+                message["tool_call_id"] = message["id"]  # without contents, no more is left of a result than its id
             found.add(side, _exchanges_in([message]))
             return
         told = _messages_of_record(body)
