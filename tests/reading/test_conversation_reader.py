@@ -94,3 +94,28 @@ def test_where_spans_of_tools_tell_the_calls_a_result_needs_no_message_for_its_o
     made = one(model(1, [ASKED, RESULT], [ANSWER]), tool(3, "search"))
 
     assert (made.names, made.calls_recorded) == (("search",), True)
+
+
+def test_a_call_with_the_id_of_one_in_another_conversation_is_another_call() -> None:
+    task = {"role": "user", "content": "Look for hotels."}
+    found = [model(1, [ASKED], [asks(SEARCH)]), model(2, [ASKED, asks(SEARCH), RESULT], [ANSWER])]
+    other = [model(3, [task], [asks(SEARCH)]), model(4, [task, asks(SEARCH), gives("search", "none")], [ANSWER])]
+    made = one(*found, *other)
+
+    assert [(call.name, call.output) for call in made.calls] == [("search", "ok"), ("search", "none")]
+    assert len({call.group for call in made.calls}) == 2
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        model(3, [ASKED], [asks(SEARCH)]),
+        model(3, [ASKED, asks(SEARCH)], [asks(SEARCH)]),
+        model(1, [{"role": "user", "content": "x"}], [asks(SEARCH)], spanId="ab", parentSpanId=f"{1:016x}"),
+    ],
+    ids=["asked again", "shown before", "of the same time"],
+)
+def test_a_call_with_the_id_of_one_in_the_same_conversation_is_that_call(again: dict[str, Any]) -> None:
+    made = one(model(1, [ASKED], [asks(SEARCH)]), again)
+
+    assert made.names == ("search",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,7 @@ class ConversationReader:
         self._has_history, self.prompted, self.answering, self._step = False, False, False, 0
         self._count = len(requests.known)  # how many requests were known before
         self._new: list[CallRecord] = []  # the requests that this conversation is the first to show
+        self.thread: Hashable = None  # the conversation, if its first words tell it
         self.shown: int | None = None  # how many requests were known before the model answered
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
@@ -120,7 +121,7 @@ class ConversationReader:
         if known is None:
             self._group = self._group or requests.new_group()
             is_past = requests.is_shown_again(context, turn, self._shown_in)
-            known = requests.keep(call, key, context, use, is_past)
+            known = requests.keep(call, key, context, use, is_past, self.thread)
             known.group = self._group if call.step is not None else None
             known.asked_ns, known.answered_ns, known.is_told_later = self._start_ns, self._end_ns, self.prompted
             self._new.append(known)
@@ -156,23 +157,34 @@ class ConversationReader:
     def _same(self, call: CallRecord, key: Key, position: int, use: int) -> CallRecord | None:
         requests = self._requests
         if call.call_id:
-            known = requests.with_id(call.call_id, call.name, use)
+            known = requests.with_id(call.call_id, call.name, use, self.thread)
             if known and (NOTHING in (known.args, call.args) or known.args == call.args):
-                return None if self._is_older(known) else known
+                return None if self._is_older(known) or self._is_of_other(known) else known
         known = requests.nth(key, position)
         if known is None or have_different_ids(known, call):
             return None
         # With state on the server (OpenAI's previous_response_id) a prompt has new messages only, so the same request
         # in a later answer is another call.
-        answered = known.answered_ns
-        later = self._start_ns is not None and answered is not None and self._start_ns >= answered
-        return None if self.answering and later and not self._has_history else known
+        return None if self.answering and self._is_later(known) and not self._has_history else known
 
     def _is_older(self, known: CallRecord) -> bool:
         """Whether a request is from before the turn in which the model now makes one with the same id."""
         if not self.answering or self._shown_in is None:
             return False
         return self._requests.is_past(known) or (known.turn is not None and known.turn < self._shown_in)
+
+    def _is_of_other(self, known: CallRecord) -> bool:
+        """Whether a model makes a request with an id that an earlier answer in another conversation has.
+
+        Some models count their calls: two agents that begin with the same tool have the same ids.
+        """
+        thread = self._requests.threads.get(id(known))
+        is_other = self.answering and None not in (thread, self.thread) and thread != self.thread
+        return is_other and not known.is_told_later and self._is_later(known)
+
+    def _is_later(self, known: CallRecord) -> bool:
+        """Whether the conversation was held after the answer with a request."""
+        return None not in (self._start_ns, known.answered_ns) and (self._start_ns or 0) >= (known.answered_ns or 0)
 
     def _result(self, result: CallRecord) -> None:
         request = self._with_id_of(result)

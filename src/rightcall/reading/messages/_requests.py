@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy
+from itertools import islice
 from typing import Any
 
 from rightcall.reading.spans import CallRecord, has_made_up_id
@@ -11,7 +12,8 @@ from rightcall.reading.spans import CallRecord, has_made_up_id
 from ._argument_keys import key_of
 from ._conversation_reader import ConversationReader
 from ._message_exchange import Exchange
-from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
+from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log, words_of
+from ._result_pairing import MOST_WAITING
 
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
@@ -48,6 +50,8 @@ class Requests:
         self._answered: set[tuple[int | None, int]] = set()
         self._mute: set[tuple[int | None, int]] = set()  # answers that lost their content: not all requests are known
         self.contexts: dict[int, Any] = {}
+        self.threads: dict[int, Hashable] = {}
+        """For each request, by `id()`, the conversation it was made in, if that is known by its first words."""
         self.saw_messages = False
         self.strays: list[CallRecord] = []
         """Results whose requests were not found."""
@@ -80,7 +84,8 @@ class Requests:
         turns = self._threads.turns_of(before, turn, place, answer=after)
         reading = ConversationReader(self, context, start_ns, end_ns, turn)
         reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
-        reading.prompted = of_model
+        reading.prompted, words = of_model, words_of(before)
+        reading.thread = (place, words[0]) if words else None
         reading.take_all(before, turns)
         reading.prompted, reading.answering, reading.shown = False, of_model, len(self.known)
         reading.take_all(after, [turn] * len(after))
@@ -123,12 +128,15 @@ class Requests:
                 return result
         return None
 
-    def with_id(self, call_id: str | None, name: str = "", use: int = 0) -> CallRecord | None:
-        """Return the request with an id that was answered `use` times before; of several, the one with the name."""
-        for record in self._by_id.get((call_id or "", use), ()):
-            if not name or not record.name or record.name == name:
-                return record
-        return None
+    def with_id(self, call_id: str | None, name: str = "", use: int = 0, thread: Hashable = None) -> CallRecord | None:
+        """Return the request with an id that was answered `use` times before.
+
+        Of several it is the one with the name, and of these the one that was made in the conversation.
+        """
+        held = self._by_id.get((call_id or "", use), ())
+        named = (record for record in held if not name or not record.name or record.name == name)
+        few = list(islice(named, MOST_WAITING if thread is not None else 1))
+        return next((record for record in few if self.threads.get(id(record)) == thread), few[0] if few else None)
 
     def new_group(self) -> str:
         """Return a name for a new group of calls that were asked for at once."""
@@ -139,7 +147,9 @@ class Requests:
         """Whether a request is from before the run."""
         return id(record) in self._past
 
-    def keep(self, call: CallRecord, key: Key, context: Any, use: int = 0, is_past: bool = False) -> CallRecord:
+    def keep(
+        self, call: CallRecord, key: Key, context: Any, use: int = 0, is_past: bool = False, thread: Hashable = None
+    ) -> CallRecord:
         """Add a copy of a request seen for the first time; the original belongs to a cached message."""
         record = copy(call)
         record.turn = key[1]
@@ -148,7 +158,7 @@ class Requests:
             self._past.add(id(record))
         record.order = len(self.known)
         self.known.append(record)
-        self.contexts[id(record)] = context
+        self.contexts[id(record)], self.threads[id(record)] = context, thread
         self._by_key.setdefault(key, []).append(record)
         self.name_by_id(record, record.call_id, use)
         return record
