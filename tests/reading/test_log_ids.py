@@ -235,3 +235,26 @@ def test_the_id_of_a_call_goes_before_that_of_its_item() -> None:
     items = [{"name": "pay", "arguments": "{}", "call_id": call_id, "id": "__fake_id__"} for call_id in ("c1", "c2")]
 
     assert [call.call_id for call in read_messages([ASKED, *items, ANSWERED]).calls] == ["c1", "c2"]
+
+
+LOOK = asks(("look", "call_0", "{}"))
+AGAIN = {"role": "user", "content": "And again."}
+
+
+@pytest.mark.parametrize(
+    ("log", "outputs", "turns"),
+    [
+        ([ASKED, LOOK, ANSWERED, AGAIN, LOOK, ANSWERED], [None, None], [0, 1]),
+        ([ASKED, LOOK, ANSWERED, AGAIN, LOOK, gives("call_0", "b"), ANSWERED], [None, "b"], [0, 1]),
+        ([ASKED, LOOK, ANSWERED, AGAIN, gives("call_0", "a"), ANSWERED], ["a"], [0]),
+        ([ASKED, LOOK, LOOK, gives("call_0", "a"), ANSWERED], ["a"], [0]),
+    ],
+    ids=["no result", "the second is answered", "answered in the next turn", "shown twice in a turn"],
+)
+def test_an_id_that_no_result_answered_is_free_in_the_next_turn(
+    log: list[Any], outputs: list[Any], turns: list[int]
+) -> None:
+    made = read_messages(log)
+
+    assert [call.output for call in made.calls] == outputs
+    assert [call.turn for call in made.calls] == turns

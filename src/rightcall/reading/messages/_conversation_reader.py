@@ -116,6 +116,7 @@ class ConversationReader:
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
         position = self._counts[key] = self._counts.get(key, -1) + 1
         self._group, self._step = self._group if call.step == self._step else None, call.step or 0
+        self._free_earlier(call.call_id, turn)
         use = self._uses.get(call.call_id or "", 0)
         known = self._same(call, key, position, use)
         if known is None:
@@ -231,6 +232,16 @@ class ConversationReader:
         waiting = self._open.get(call_id or "")
         if call_id and waiting and waiting.pop(id(request), None):
             self._uses[call_id] = self._uses.get(call_id, 0) + 1
+
+    def _free_earlier(self, call_id: str | None, turn: int | None) -> None:
+        """Free an id that a request of an earlier turn has and that no result answered: that turn is over.
+
+        A call that waits for approval is asked for again under its own id.
+        """
+        waiting = self._open.get(call_id or "", {}) if turn is not None else {}
+        for record in list(islice(waiting.values(), MOST_WAITING)):
+            if not record.withheld and record.turn is not None and record.turn < (turn or 0):
+                self._free_id(record, call_id)
 
     def _answer(self, request: CallRecord, result: CallRecord) -> None:
         if result.call_id and request.call_id and request.call_id.startswith(ITEM):
