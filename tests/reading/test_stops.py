@@ -137,6 +137,24 @@ def test_a_message_that_stopped_to_call_a_tool_has_a_call_beside_it(more: list[A
     assert made.not_understood == ("" if told is None else f"message {told}, which {STOPPED}")
 
 
+STEP_ENDS = {"type": "finish-step", "finishReason": "tool-calls"}
+
+
+@pytest.mark.parametrize(
+    ("events", "told"),
+    [
+        ([asks(("look", "2", "{}")), gives("2", "x"), STEP_ENDS, {"role": "assistant", "content": "Done."}], None),
+        ([asks(("look", "2", "{}")), gives("2", "x"), STEP_ENDS, STEP_ENDS], 9),
+        ([STEP_ENDS], 6),
+    ],
+    ids=["after a result", "twice", "without a call"],
+)
+def test_an_event_that_ends_a_step_may_come_after_the_results_of_its_calls(events: list[Any], told: int | None) -> None:
+    made = read_messages([*refund(), AGAIN, *events])
+
+    assert made.not_understood == ("" if told is None else f"message {told}, which {STOPPED}")
+
+
 def test_a_log_beside_spans_of_tools_may_leave_the_calls_to_them() -> None:
     made = read_spans([request(tool(2))], messages=[ASKED, LOOKS])
 

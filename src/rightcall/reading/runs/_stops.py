@@ -96,14 +96,19 @@ def stop_in_log(said: Sequence[Exchange]) -> str:
     """Describe the first message of a log that stopped to call a tool, where no call is beside it; else be empty.
 
     Claude Code writes each block of an answer as a line of its own, and a stream ends with the reason: a call is beside
-    a message if neither a result nor a message of the user is between them.
+    a message if neither a result nor a message of the user is between them. An event that ends a step comes after the
+    results of its calls (Vercel's stream).
     """
-    stopped, has_call = 0, False
+    stopped, has_call, is_in_step = 0, False, False
     for place, exchange in enumerate(said, 1):
         if exchange.results or exchange.is_of_user:
             if stopped and not has_call:
                 break
             stopped, has_call = 0, False
         has_call = has_call or bool(exchange.calls)
-        stopped = stopped or (place if exchange.is_broken_off else 0)
+        is_in_step = not exchange.is_of_user and (is_in_step or has_call)
+        if exchange.is_broken_off and (exchange.writer or not is_in_step):
+            stopped = stopped or place
+        elif exchange.is_broken_off:
+            is_in_step = False
     return f"message {stopped}{_WHY}" if stopped and not has_call else ""
