@@ -175,6 +175,31 @@ def test_a_call_that_waited_and_has_a_result_in_a_span_is_not_known_to_be_refuse
     assert waiting(requests_of(approvals=["c1"]), {"role": "user", "parts": [result]}).names == ("refund",)
 
 
+NOT_RUN = "Tool not executed - a final result was already processed."
+
+
+def answered_beside(*results: tuple[str, str, str]) -> Trajectory:
+    """A log of Pydantic AI, whose model asked for tools together with the final answer."""
+    ids = [{"tool_name": tool, "tool_call_id": call_id} for tool, call_id, _ in results]
+    asked = [{"part_kind": "tool-call", "args": {"n": 7}, **each} for each in ids]
+    given = [
+        {"part_kind": "tool-return", "content": text, **each} for each, (_, _, text) in zip(ids, results, strict=True)
+    ]
+    said = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Go"}]}
+    return read_messages([said, {"kind": "response", "parts": asked}, {"kind": "request", "parts": given}])
+
+
+def test_a_tool_that_was_asked_for_together_with_the_final_answer_was_not_made() -> None:
+    found = answered_beside(("final_result", "1", "Final result processed."), ("refund", "2", NOT_RUN))
+
+    assert found.names == ("final_result",)
+    assert found.withheld == (WithheldCall("refund", {"n": 7}, "a final result was already given"),)
+
+
+def test_the_text_alone_does_not_say_that_a_tool_was_not_made() -> None:
+    assert answered_beside(("look", "1", "found"), ("refund", "2", NOT_RUN)).names == ("look", "refund")
+
+
 def claude(use: dict[str, Any], result: dict[str, Any], **beside: Any) -> list[dict[str, Any]]:
     return [
         {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "tool_use", **use}]}},

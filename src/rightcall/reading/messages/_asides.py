@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
+from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import CallRecord
 
 from ._parts import unwrapped
@@ -26,6 +27,9 @@ _NO_QUESTIONS = (
 _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
 """Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
+_FINAL = "Final result processed."
+_SKIPPED = "Tool not executed - a final result was already processed."
+"""What Pydantic AI returns for its output tool, and for tools that a model asks for together with it."""
 UNCONFIRMED = (
     "This tool call requires confirmation, please approve or reject.",
     "This tool call is rejected.",
@@ -102,6 +106,20 @@ def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     held = actions.get("requested_tool_confirmations") or actions.get("requestedToolConfirmations")
     return held if isinstance(held, dict) else {}
+
+
+def withhold(message: Mapping[str, Any], results: list[CallRecord]) -> None:
+    """Note of results of a message why their calls were not made, if it says that they were not."""
+    waiting = unconfirmed(message)
+    # An answer ends a run of Pydantic AI, and with it what the model asked for together with the answer.
+    is_over = len(results) > 1 and any([result.output == _FINAL for result in results])
+    for result in results:
+        if is_refused(message, result):
+            result.withheld = "refused by the user"
+        elif result.call_id in waiting:
+            result.withheld = ASKED_FOR
+        elif is_over and result.output == _SKIPPED:
+            result.withheld = "a final result was already given"
 
 
 def is_about_session(message: Any) -> bool:

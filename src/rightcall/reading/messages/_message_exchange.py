@@ -17,12 +17,11 @@ from ._asides import (
     is_blank,
     is_no_question,
     is_open,
-    is_refused,
     kinds_of_parts,
     role_of,
     stopped_to_call,
-    unconfirmed,
     with_reason,
+    withhold,
 )
 from ._part_finder import FoundPart, FoundParts, find_parts
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, unwrapped, writer_of
@@ -309,11 +308,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         call.step = None if is_summed_up else call.step
         if message.get("message_type") == "approval_request_message":
             call.withheld = ASKED_FOR
-    for result in exchange.results:
-        if is_refused(message, result):
-            result.withheld = "refused by the user"
-        elif result.call_id in unconfirmed(message):
-            result.withheld = ASKED_FOR
+    withhold(message, exchange.results)
     return exchange
 
 

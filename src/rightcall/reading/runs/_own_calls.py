@@ -16,6 +16,9 @@ from rightcall.values.trajectory import WithheldCall
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
 # `set_model_response` where it has an output schema.
 _ANSWERS = frozenset({"final_answer", "final_result", "set_model_response"})
+_ANSWERS_OF_A_TYPE = "final_result_"
+_PROCESSED = "Final result processed."
+"""How the output tools of Pydantic AI are named where an answer may have several types, and what they return."""
 _STRUCTURED = "Returning structured response: "
 """How the results begin of the calls by which LangChain's agents give a structured answer; a tool has another name."""
 # Questions to the user, which ADK writes as calls in its events.
@@ -79,6 +82,8 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     name = record.name
     if name in _ANSWERS or name in _OF_ADK:
         return True
+    if name.startswith(_ANSWERS_OF_A_TYPE):
+        return None if record.output is NOTHING else record.output == _PROCESSED
     if record.output.__class__ is str and record.output.startswith(_STRUCTURED) and record.args:
         return True
     prefix = next((each for each in _HANDOFFS if name.startswith(each)), None)
