@@ -439,3 +439,26 @@ def test_partial_events_of_adk_are_left_out() -> None:
 
     assert answer.output == "It rains."
     assert [message["content"]["parts"] for message in answer.messages] == [[{"text": "It rains."}]]
+
+
+@pytest.mark.parametrize(
+    ("held", "reason"),
+    [
+        ({"requires_confirmation": True}, "approval was asked for"),
+        ({"requires_user_input": True}, "approval was asked for"),
+        ({"external_execution_required": True}, "deferred: the tool is run elsewhere"),
+        ({"confirmed": False}, "approval was refused"),
+    ],
+)
+def test_a_tool_of_agno_that_waits_for_a_person_is_withheld(held: dict[str, Any], reason: str) -> None:
+    result = agno()
+    result.messages = result.messages[:1]
+    names = ("result", "confirmed", "requires_confirmation", "requires_user_input", "external_execution_required")
+    result.tools = [row(**dict.fromkeys(names), tool_call_id="1")]
+    for key, value in held.items():
+        setattr(result.tools[0], key, value)
+
+    found = read_messages(answer_of(result).messages)
+
+    assert (found.calls, [call.reason for call in found.withheld]) == ((), [reason])
+

@@ -13,7 +13,8 @@ from rightcall.errors import AgentError, MissingExtraError, shown
 from ._agent import AgentAnswer, AgentRequest, plain
 from ._arguments import Arguments
 from ._framework_objects import check_conversation, object_form, run_openai_agent
-from ._results import adk_messages, adk_usage, answer_of, answer_of_method
+from ._result_readers import adk_messages, adk_usage
+from ._results import answer_of, answer_of_method
 
 _METHODS = ("ainvoke", "invoke", "run")
 _BY_RUNNER = "Runner.run"
