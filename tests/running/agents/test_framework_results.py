@@ -462,3 +462,13 @@ def test_a_tool_of_agno_that_waits_for_a_person_is_withheld(held: dict[str, Any]
 
     assert (found.calls, [call.reason for call in found.withheld]) == ((), [reason])
 
+
+def test_the_tokens_of_a_turn_of_strands_are_not_those_of_all_turns() -> None:
+    latest = row(usage={"inputTokens": 3, "outputTokens": 2})
+    metrics = row(accumulated_usage={"inputTokens": 30, "outputTokens": 20}, latest_agent_invocation=latest)
+    message = {"role": "assistant", "content": [{"text": "Sunny."}]}
+
+    usage = answer_of(made("AgentResult", "strands.agent.agent_result", message=message, metrics=metrics)).usage
+
+    assert usage is not None
+    assert usage.total_tokens == 5

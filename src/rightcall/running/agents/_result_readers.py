@@ -253,8 +253,9 @@ def _agno_reason(tool: Any) -> str:
 
 
 def strands_usage(result: Any) -> Usage | None:
-    """Return the tokens of an agent."""
-    return tokens(result.metrics.accumulated_usage, "inputTokens", "outputTokens")
+    """Return the tokens of the last invocation: an agent adds up those of all its turns."""
+    latest = getattr(result.metrics, "latest_agent_invocation", None)
+    return tokens(result.metrics.accumulated_usage if latest is None else latest.usage, "inputTokens", "outputTokens")
 
 
 def crew_output(result: Any) -> Any:
