@@ -194,6 +194,14 @@ def test_a_log_of_messages_completes_spans_and_adds_what_they_do_not_show() -> N
         read_spans([], messages=[5])
 
 
+def test_a_call_that_only_a_log_shows_stays_before_those_that_were_asked_for_later() -> None:
+    log = [*asked(("c1", "no_such_tool", {})), *answered(("c1", "Error: unknown")), *asked(("c2", "t", {"a": 1}))]
+
+    trajectory = read_spans([executed(1, "t", "c2")], messages=[*log, *answered(("c2", "o"))])
+
+    assert (trajectory.names, trajectory.unordered) == (("no_such_tool", "t"), ())
+
+
 USER = {"role": "user", "content": "Pay back 7 and 7."}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from itertools import groupby
 from operator import lt
 from typing import Any
@@ -252,9 +252,11 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
 def ordered(records: list[CallRecord]) -> list[CallRecord]:
     """Sort calls by start time, then as the model asked for them, then parent before child, then as recorded.
 
-    Calls without a start time come last.
+    Where some have no start time, all are in the order of the model if it is known, else those come last.
     """
     starts: list[Any] = [record.span.start_ns if record.span else record.asked_ns for record in records]
+    if None in starts and _are_told(records):
+        return sorted(records, key=lambda record: record.order)
     # Most runs are in order already, or have distinct times: both are settled without making a key for each call.
     if None not in starts:
         if all(map(lt, starts, starts[1:])):
@@ -289,10 +291,7 @@ def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[in
         # A call without a time may have been made before any other, unless one conversation has them all in order.
         # Agents inside calls have separate conversations, whose position among the others nothing shows.
         # So have traces of one conversation, which nothing but their times puts in order. A log has all in its order.
-        is_one = all([record.parent is records[0].parent for record in records])
-        is_one = is_one and len({record.span.trace_id for record in records if record.span}) < 2
-        is_told = (is_one or in_log) and all([record.order >= 0 for record in records])
-        return () if is_told else ((0, len(records)),)
+        return () if _are_told(records, in_log) else ((0, len(records)),)
     found = _mixed(records)
     position = 0
     for _, tied in groupby(records, key=lambda record: (_start(record), id(record.parent))):
@@ -302,6 +301,13 @@ def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[in
             found.append((position, end))
         position = end
     return _merged(found)
+
+
+def _are_told(records: Sequence[CallRecord], in_log: bool = False) -> bool:
+    """Whether the messages of one conversation have all calls in order."""
+    is_one = all([record.parent is records[0].parent for record in records])
+    is_one = is_one and len({record.span.trace_id for record in records if record.span}) < 2
+    return (is_one or in_log) and all([record.order >= 0 for record in records])
 
 
 def _merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
