@@ -255,6 +255,27 @@ def test_neighbours_have_nothing_between_them() -> None:
     assert statuses(ruled(rule, [made("confirm"), made("log"), made("pay")], ignore_tools=["log"])) == ["holds"]
 
 
+@for_each(
+    ("rule", "names", "unordered", "status"),
+    [
+        ({"call": "pay", "only_after": "confirm"}, ["confirm", "pay", "log", "note"], (2, 4), "holds"),
+        ({"call": "confirm", "followed_by": "pay"}, ["confirm", "pay", "log", "note"], (2, 4), "holds"),
+        ({"call": "pay", "only_after": "confirm"}, ["log", "note", "confirm", "pay"], (0, 2), "holds"),
+        ({"call": "pay", "only_after": "confirm"}, ["log", "confirm", "pay"], (0, 2), "open"),
+        ({"call": "pay", "only_after": "confirm"}, ["confirm", "pay"], (0, 2), "open"),
+        ({"call": "pay", "only_after": "confirm"}, ["confirm", "confirm", "pay"], (0, 2), "holds"),
+        ({"call": "pay", "only_after": "confirm"}, ["log", "note", "pay"], (0, 2), "broken"),
+        ({"call": "confirm", "followed_by": "pay"}, ["confirm", "pay", "log"], (1, 3), "open"),
+    ],
+)
+def test_neighbours_are_known_where_the_order_of_others_is_not(
+    rule: dict[str, Any], names: list[str], unordered: tuple[int, int], status: str
+) -> None:
+    run = Trajectory(calls=tuple([made(name) for name in names]), unordered=(unordered,))
+
+    assert statuses(ruled({**rule, "directly": True}, run)) == [status]
+
+
 def test_failed_calls_may_be_left_out() -> None:
     rule, calls = (
         {"call": "pay", "only_after": "confirm"},
