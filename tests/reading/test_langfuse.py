@@ -356,6 +356,7 @@ def test_a_trace_tells_its_only_root_what_the_root_does_not_know() -> None:
         (trace(observation(1, "SPAN")), True),
         ({"observations": []}, False),
         ({"observations": [{"odd": 1}]}, False),
+        ({"observations": ["odd"]}, False),
         ({"observations": [{"odd": 1}, observation(1, "SPAN")]}, True),
         ({"id": "1", "timestamp": "x", "sessionId": None, "observations": []}, True),
         ({"id": "1", "timestamp": "x", "observations": []}, False),

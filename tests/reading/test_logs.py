@@ -39,6 +39,7 @@ def of(name: str, key: str = "conversation_id") -> list[dict[str, Any]]:
         ([INSIDE], [2], 0),
         ([INSIDE, OTHER], [2], 1),
         ([WHOLE, INSIDE], [2, 2], 0),
+        ([TALK, INSIDE], [2, 2], 0),
         ([WHOLE, INSIDE, OTHER], [2, 2], 1),
         ([[WHOLE, INSIDE, OTHER]], [2, 2], 1),
         ([{"messages": []}], [0], 0),

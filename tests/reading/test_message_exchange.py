@@ -51,6 +51,7 @@ MESSAGES: list[tuple[dict[str, Any], str, set[str]]] = [
     ({"role": "assistant", "content": [{"type": "own_tool", "tool": "a"}]}, "model", {"is_of_agent", "unread"}),
     ({"role": "tool", "tool_call_id": "1", "content": "3"}, "", {"is_of_agent", "results", "item"}),
     ({"role": "tool", "content": "3"}, "", {"is_of_agent", "results", "item"}),
+    ({"role": "environment", "content": "3"}, "", {"is_of_agent", "unread"}),
     ({"content": "Hi"}, "", {"is_anonymous"}),
     ({"content": [{"type": "text", "text": "Hi"}]}, "", {"is_anonymous"}),
     ({"content": None}, "", {"is_blank"}),

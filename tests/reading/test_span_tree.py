@@ -329,3 +329,18 @@ def test_a_call_is_under_the_nearest_known_span_and_within_what_may_have_made_it
     tree.look_up(record)
 
     assert (record.under, record.within) == (under, within)
+
+
+def test_an_agent_is_at_work_inside_calls_where_it_began_while_one_ran_and_after_the_first() -> None:
+    agent = ReadSpan("agent", "t", "agent", None, 5, 6)
+    tree = Tree([agent], {id(agent): "agent"})
+
+    def running(*times: tuple[int, int]) -> list[CallRecord]:
+        return [CallRecord("x", ReadSpan("x", "t", f"x{place}", None, *each)) for place, each in enumerate(times)]
+
+    assert tree.is_at_work_inside(running((1, 9)))
+    assert tree.is_at_work_inside(running((1, 2), (4, 9)))
+    assert not tree.is_at_work_inside(running((1, 4)))
+    assert not tree.is_at_work_inside(running((5, 9)))
+    assert not tree.is_at_work_inside(running((6, 9)))
+    assert not tree.is_at_work_inside([])

@@ -215,6 +215,25 @@ def test_it_stands_under_every_policy(policy: Any) -> None:
     assert [pattern.accepts_at(calls[at], CallMoment(Trajectory(calls=calls), at)) for at in (1, 2)] == [True, False]
 
 
+def test_arguments_that_were_not_recorded_come_from_nowhere_that_is_known() -> None:
+    pattern = call_pattern("book", {"id": {"$from": "search"}})
+    for unrecorded, expected in ((frozenset(["args"]), None), (frozenset[str](), False)):
+        calls = (search(), ToolCall("book", None, "ok", unrecorded=unrecorded))
+
+        assert pattern.accepts_at(calls[1], CallMoment(Trajectory(calls=calls), 1)) is expected
+
+
+def test_a_text_that_only_python_can_read_takes_a_step_for_two_characters() -> None:
+    text = "{'id': 7, 'note': '" + "x" * 2_000 + "'}"
+    calls = (search(text), ToolCall("book", {"id": 7}))
+    pattern = call_pattern("book", {"id": {"$from": {"call": "search", "output": "$.id"}}})
+
+    with Budget(len(text) // 2), pytest.raises(LimitError):
+        pattern.accepts_at(calls[1], CallMoment(Trajectory(calls=calls), 1))
+    with Budget(len(text)):
+        assert pattern.accepts_at(calls[1], CallMoment(Trajectory(calls=calls), 1)) is True
+
+
 def test_without_its_moment_a_call_is_unknown() -> None:
     assert call_pattern("book", {"id": {"$from": "search"}}).accepts(ToolCall("book", {"id": 1})) is None
 

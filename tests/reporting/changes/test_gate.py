@@ -1,10 +1,14 @@
 """Is a run worse than another one, or is it chance?"""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, strategies as st
+from tests.reporting.viewer.viewing import RIGHT, new_run, results_of
 from tests.sampling import examples
 
-from rightcall.reporting.changes import Gate, GateRule, GateSide, gate
+from rightcall.errors import StoreError
+from rightcall.reporting.changes import Gate, GateRule, GateSide, gate, gate_base
 from rightcall.values.results import Totals
 
 Counts = tuple[int, int]
@@ -160,3 +164,25 @@ def test_open_trials_give_one_of_the_two_ways_to_count_them(
 
     assert said.open_decides == (said.if_failed != said.if_passed)
     assert said.verdict in (said.if_failed, said.if_passed, "inconclusive") or not (old or new)
+
+
+def test_a_branch_is_its_newest_finished_run_of_the_eval_set(tmp_path: Path) -> None:
+    runs, shop, other = tmp_path / "runs", str(tmp_path / "shop.yaml"), str(tmp_path / "other.yaml")
+    results = results_of(tmp_path, laptop_search=RIGHT)
+    new_run(runs, *results, evalset=shop)
+    newest = new_run(runs, *results, evalset=shop)
+    new_run(runs, *results, evalset=shop, branch="topic")
+    new_run(runs, *results, evalset=other)
+    new_run(runs, *results, evalset=shop, is_complete=False)
+
+    found = gate_base("main", shop, runs)
+
+    assert (found.name, found.kept) == (f"main {newest.short_id}", newest.folder.name)
+    assert found.sides["laptop_search"].trials == Totals(passed=1)
+
+
+def test_a_run_that_is_not_finished_is_no_base(tmp_path: Path) -> None:
+    run = new_run(tmp_path / "runs", *results_of(tmp_path, laptop_search=RIGHT), is_complete=False)
+
+    with pytest.raises(StoreError, match="is not complete"):
+        gate_base(run.folder.name, "shop.yaml", tmp_path / "runs")

@@ -187,7 +187,7 @@ def _with_unknown_makers(calls: Sequence[ToolCall], makers: dict[str, str | None
 
 def _times_of_positions(size: int, at_once: Sequence[Range], unordered: Sequence[Range]) -> tuple[Times, Times]:
     """Positions as times. Calls asked for at once may have run at once, or one after the other as listed."""
-    begin, end = list(range(size)), list(range(1, size + 1))
+    begin, end = list(range(size)), [place + 1 for place in range(size)]
     if not at_once and not unordered:
         certain = Times(begin, end)
         return certain, certain

@@ -172,7 +172,7 @@ class Serving:
         self._full = pool.full(weights)
         # What the group is worth up to each of its calls; the start, and the first call, that it is worth that from.
         self._best: list[int | None] = [None] * len(pool.calls)
-        self._starts: list[tuple[int, int]] = [(-1, -1)] * len(pool.calls)
+        self._starts: dict[int, tuple[int, int]] = {}
 
     def serve(self, batches: Sequence[Range] | None = None) -> None:
         """Take the stairs through the group; with batches, through one of them."""
