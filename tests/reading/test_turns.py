@@ -19,7 +19,7 @@ from rightcall.reading.runs._turns import (
     UserRequest,
     UserRequests,
     _are_all_known,
-    _begins_of_traces,
+    _following_traces,
     _follows_work,
     _is_asked_anew,
     end_of,
@@ -101,6 +101,32 @@ def test_a_conversation_is_the_same_wherever_it_was_recorded(
 @pytest.mark.parametrize("place", PLACES[1:])
 def test_calls_that_only_later_prompts_show_are_of_the_turn_they_were_made_in(place: str, ids: bool) -> None:
     assert made(recorded(place, tools=False, ids=ids, outputs=False)) == MADE
+
+
+@pytest.mark.parametrize("ids", [True, False], ids=["ids", "no ids"])
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+def test_without_anything_around_it_an_agent_goes_on_with_its_turn_until_the_user_writes(
+    tools: bool, ids: bool
+) -> None:
+    """Each use of a model is a trace then, and so is each call."""
+    spans = [each for turn in range(3) for each in joined(spans_of_turn(turn, tools=tools, ids=ids, agent=None))]
+    for number, each in enumerate(spans):
+        each.update(traceId=f"{number + 1:032x}", parentSpanId="")
+    [found] = read(request(*spans))
+
+    assert made(found) == MADE
+    assert found.turn_inputs == ASKED
+
+
+def test_the_first_prompt_of_a_turn_that_is_lost_makes_no_turn_of_another() -> None:
+    spans = [each for turn in range(3) for each in joined(spans_of_turn(turn, tools=False, agent=None))]
+    for number, each in enumerate(spans):
+        each.update(traceId=f"{number + 1:032x}", parentSpanId="")
+    shown = [json.loads(each["attributes"][1]["value"]["stringValue"])[-1] for each in spans]
+    first = next(place for place, message in enumerate(shown) if message == says("user", ASKED[1]))
+    [found] = read(request(*spans[:first], *spans[first + 1 :]))
+
+    assert made(found) == MADE
 
 
 @pytest.mark.parametrize("outputs", [True, False], ids=["answers", "prompts only"])
@@ -576,7 +602,8 @@ def test_spans_that_reach_over_a_further_turn_of_their_trace_are_of_none() -> No
 def test_a_trace_begins_a_turn_when_all_before_it_are_over() -> None:
     def begins(*times: tuple[int, int]) -> list[int]:
         traces = [[timed("a", start, end)] for start, end in times]
-        return list(_begins_of_traces(traces, {id(trace[0]): end_of(trace[0]) for trace in traces}))
+        following = _following_traces(traces, {id(trace[0]): end_of(trace[0]) for trace in traces})
+        return [begin for begin, _, _ in following]
 
     assert begins((0, 9)) == []
     assert begins((0, 9), (9, 12)) == [9]

@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import inf
+from operator import itemgetter
 
 import msgspec
 
@@ -212,15 +213,34 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
         return Turns(is_known=is_known)
     requests = UserRequests(spans, roles, tree)
     ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
-    # A trace is one request in most servers, so traces that follow each other are turns without further proof.
-    begins = set(_begins_of_traces(traces.values(), ends))
+    # A trace is one request in most servers, so traces that follow each other are turns without further proof. Where
+    # nothing is recorded around an agent, each use of a model is a trace: its prompt shows that the agent goes on.
+    following = _following_traces(traces.values(), ends)
+    begins = {begin for begin, last, trace in following if not _goes_on(last, trace, roles, read)}
     begun: dict[str, tuple[int, ...]] = {}
     for trace, at_work in traces.items():
-        further, is_sure = _begins_of_requests(requests.of(at_work), read)
-        begun[trace] = (min([span.start_ns or 0 for span in at_work]), *further)
-        begins.update(further)
+        later, is_sure = _begins_of_requests(requests.of(at_work), read)
+        begun[trace] = (min([span.start_ns or 0 for span in at_work]), *later)
+        begins.update(later)
         is_known = is_known and is_sure
     return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known, ends=ends)
+
+
+def _goes_on(
+    last: Sequence[ReadSpan], trace: Sequence[ReadSpan], roles: Mapping[int, Role], read: ReadMessages
+) -> bool:
+    """Whether a trace of models alone goes on with the turn of the one before it.
+
+    Then its first prompt ends with calls or results, and the user wrote no more than the last prompt before it has.
+    """
+    if any([roles[id(span)] != "model" for span in (*last, *trace)]):
+        return False
+    in_time = [sorted(each, key=lambda span: span.start_ns or 0) for each in (last, trace)]
+    before, now = _first_said(reversed(in_time[0]), read), _first_said(in_time[1], read)
+    written = [each for each in now if each.is_of_user or each.is_of_agent]
+    is_at_work = bool(written) and bool(written[-1].calls or written[-1].results)
+    words = words_of(now)
+    return is_at_work and bool(words) and words == words_of(before)
 
 
 def _are_all_known(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> bool:
@@ -232,14 +252,19 @@ def _are_all_known(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: T
     return is_timed or sum([bool(message_attributes(span.attributes)) for span in spans]) < 2
 
 
-def _begins_of_traces(traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, float]) -> Iterator[int]:
-    times = sorted(
-        [(min([span.start_ns or 0 for span in trace]), max([ends[id(span)] for span in trace])) for trace in traces]
-    )
+def _following_traces(
+    traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, float]
+) -> Iterator[tuple[int, Sequence[ReadSpan], Sequence[ReadSpan]]]:
+    """Yield each trace that began when all before it were over: when, the one before it, and the trace."""
+    times = [
+        (min([span.start_ns or 0 for span in trace]), max([ends[id(span)] for span in trace]), trace)
+        for trace in traces
+    ]
+    times.sort(key=itemgetter(0, 1))
     latest = times[0][1]
-    for begin, end in times[1:]:
+    for (_, _, last), (begin, end, trace) in pairwise(times):
         if begin >= latest:
-            yield begin
+            yield begin, last, trace
         latest = max(latest, end)
 
 
