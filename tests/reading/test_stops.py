@@ -236,6 +236,24 @@ def test_a_later_prompt_shows_which_choice_was_used() -> None:
 
 
 @pytest.mark.parametrize(
+    ("key", "about"),
+    [
+        ("response_metadata", {"finish_reason": "tool_calls"}),
+        ("response_metadata", {"stop_reason": "tool_use"}),
+        ("generation_info", {"finish_reason": "function_call"}),
+        ("meta", {"finish_reason": "tool_calls"}),
+        ("state", {"type": "complete", "stopReason": "tool_use"}),
+    ],
+)
+def test_why_a_model_stopped_is_told_in_what_is_said_about_its_answer(key: str, about: dict[str, Any]) -> None:
+    answer = {"type": "ai", "role": "assistant", "content": "I look.", key: about}
+    made = read_messages([*refund(), AGAIN, answer])
+
+    assert made.not_understood == f"message 6, which {STOPPED}"
+    assert read_messages([*refund(), AGAIN, {**answer, key: {"finish_reason": "stop"}}]).calls_recorded
+
+
+@pytest.mark.parametrize(
     "response",
     [
         {"choices": [{"finish_reason": "tool_calls", "message": {"role": "assistant", "content": "[redacted]"}}]},

@@ -42,6 +42,8 @@ _REASONS = ("finish_reason", "finish_reasons", "stop_reason", "finishReason", "s
 _TO_CALL = lazy_pattern(r"(?<![a-z_])(?:tool[_-]?(?:calls?|use)|function[_-]?calls?)(?![a-z_])", re.I)
 """Why a model stopped, if it asked for a call. Gemini's `MALFORMED_FUNCTION_CALL` is not one."""
 _LONGEST_REASON = 200
+_ABOUT_ANSWER = ("response_metadata", "generation_info", "meta", "state")
+"""Keys of what LangChain, Haystack and Amp tell about an answer, with the reason for its end."""
 _ABOUT_END = ("turnComplete", "turn_complete", "interrupted", "errorCode", "error_code")
 _SAID_OTHERWISE = ("refusal", "audio", "reasoning", "reasoning_content", "thinking")
 _SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS, *_ABOUT_END])
@@ -162,6 +164,13 @@ def stopped_to_call(held: Mapping[str, Any]) -> bool:
     """Whether a message, or the attributes of a span, say that a model stopped because it asked for a call."""
     told = [held.get(key) for key in held if key.__class__ is str and key.endswith(_REASONS)]
     return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told])
+
+
+def says_it_stopped(message: Mapping[str, Any]) -> bool:
+    """Whether a message, or what it tells about its answer, says that its model stopped because it asked for a call."""
+    held = unwrapped(message)
+    inner = [held.get(key) for key in _ABOUT_ANSWER] if isinstance(held, Mapping) else []
+    return any([stopped_to_call(each) for each in (message, held, *inner) if isinstance(each, Mapping)])
 
 
 def with_reason(message: Mapping[str, Any], holder: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,12 +19,12 @@ from ._asides import (
     is_open,
     kinds_of_parts,
     role_of,
-    stopped_to_call,
+    says_it_stopped,
     with_reason,
     withhold,
 )
 from ._part_finder import FoundPart, FoundParts, find_parts
-from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, unwrapped, writer_of
+from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
 from ._step_parts import IN_CODE, is_step, read_step, unknown_step
 from ._unknown_calls import is_of_tool, unknown_block, unknown_item, unnamed_call
 
@@ -144,9 +144,7 @@ class Exchange:
     @property
     def is_broken_off(self) -> bool:
         """Whether the message says that its model stopped to call a tool, and shows no call."""
-        if self.calls:
-            return False
-        return stopped_to_call(self.message) or stopped_to_call(unwrapped(self.message))
+        return not self.calls and says_it_stopped(self.message)
 
     @property
     def is_blank(self) -> bool:
