@@ -80,6 +80,19 @@ def test_a_tool_that_interrupted_its_graph_and_was_called_again_is_one_call_with
     assert trajectory.withheld == ()
 
 
+@pytest.mark.parametrize(("output", "made"), [(None, ()), ("paid", ("refund",))], ids=["open", "answered"])
+def test_a_span_without_a_result_is_of_no_call_where_the_log_says_that_it_waits(
+    output: str | None, made: tuple[str, ...]
+) -> None:
+    note = {"type": "user.tool_confirmation", "tool_use_id": "c1", "result": "deny", "deny_message": "no"}
+    held = {**TOOL, "gen_ai.tool.call.id": "c1", **({} if output is None else {"gen_ai.tool.call.result": output})}
+    log = [ASKED, asks(("refund", "c1", '{"n": 7}')), note]
+
+    trajectory = read_spans([request(span(1, held, name="execute_tool refund"))], messages=log)
+
+    assert (trajectory.names, len(trajectory.withheld)) == (made, 1 - len(made))
+
+
 def test_a_graph_that_was_interrupted_inside_of_a_tool_tells_by_spans_which_calls_were_made() -> None:
     state = {"messages": [ASKED, asks(("refund", "c1", '{"n": 7}'))], "__interrupt__": [{"value": "Which card?"}]}
     trajectory = read_spans([request(interrupted_tool(1))], messages=state)

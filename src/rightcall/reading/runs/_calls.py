@@ -219,6 +219,8 @@ def _compatible(record: CallRecord, request: CallRecord) -> bool:
 
 
 def _take(record: CallRecord, request: CallRecord) -> None:
+    if request.withheld and record.is_open:  # OpenAI Agents begins the span of a tool before it asks for approval
+        record.withheld = request.withheld
     if record.output is NOTHING and request.output is not NOTHING:
         for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
             request.output = unwrap(request.output, request, {})
