@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.projects import make_project
@@ -72,6 +73,13 @@ def spans_of_mcp(input):
     with trace.get_tracer("mcp").start_as_current_span("tools/call look", attributes=held):
         return tool.run({"order": 7})
 
+def counted(input):
+    "A model has a span with its tokens, beside the result with those of the run."
+    figures = {"gen_ai.usage.input_tokens": input, "gen_ai.usage.output_tokens": input}
+    held = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", **figures}
+    with trace.get_tracer("framework").start_as_current_span("chat m", attributes=held):
+        return Result(SAID, DONE)
+
 def interrupted(input):
     "The tool asks a person, and is called again with the answer."
     def ask(order):
@@ -105,8 +113,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def path_of(agent: str, project: Path) -> Trajectory:
-    [finished] = finished_of(f"agent.py:{agent}", [CaseJob(case_id="one", turns=("Go",))], project).values()
+def path_of(agent: str, project: Path, given: Any = "Go") -> Trajectory:
+    [finished] = finished_of(f"agent.py:{agent}", [CaseJob(case_id="one", turns=(given,))], project).values()
     assert finished.outcome.error is None
     assert finished.trajectory is not None
     return finished.trajectory
@@ -164,3 +172,13 @@ def test_a_call_that_was_put_off_and_then_made_is_one_call(project: Path) -> Non
     assert path.withheld == ()
     assert path.usage is not None
     assert path.usage.total_tokens == 15
+
+
+@pytest.mark.parametrize(("figure", "total"), [(2, 15), (40, 80)], ids=["of the result", "of the spans"])
+def test_of_the_tokens_of_spans_and_of_a_result_the_larger_figure_counts(
+    project: Path, figure: int, total: int
+) -> None:
+    usage = path_of("counted", project, figure).usage
+
+    assert usage is not None
+    assert usage.total_tokens == total
