@@ -276,6 +276,13 @@ def test_neighbours_are_known_where_the_order_of_others_is_not(
     assert statuses(ruled({**rule, "directly": True}, run)) == [status]
 
 
+def test_a_call_that_an_unknown_one_made_may_be_made_by_each_that_has_no_id() -> None:
+    inner = made("read_a", start=5, end=8, span_id="r", parent_id="gone")
+    runs = [[made("auth", start=0, end=10, span_id=own), inner] for own in (None, "a")]
+
+    assert [statuses(ruled(READS, calls)) for calls in runs] == [["open"], ["broken"]]
+
+
 def test_failed_calls_may_be_left_out() -> None:
     rule, calls = (
         {"call": "pay", "only_after": "confirm"},

@@ -44,6 +44,7 @@ def kept(made: Stairs) -> list[tuple[int, int]]:
 
 
 @given(OFFERS)
+@example([(3, 2), (5, 4), (0, 1)])
 def test_what_is_offered_counts_from_its_place_on_where_nothing_is_worth_more(offers: list[tuple[int, int]]) -> None:
     made = stairs(offers)
 

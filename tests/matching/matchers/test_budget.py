@@ -134,6 +134,17 @@ STEPS: dict[str, tuple[Any, Any, float]] = {
         keyed(SIZE),
         1.25 * SIZE,
     ),
+    "unevaluatedItems, of a reference": (
+        {
+            "$schema": {
+                "$ref": "#/$defs/a",
+                "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"items": {}}},
+                "unevaluatedItems": False,
+            }
+        },
+        [1] * SIZE,
+        4 * SIZE,
+    ),
     "uniqueItems": ({"$schema": {"uniqueItems": True}}, rows(SIZE), 5 * SIZE),
 }
 """What is compared, and how many steps that takes: a change of an estimate changes them here, too."""

@@ -13,7 +13,14 @@ from tests.walls import for_each
 from rightcall import ToolCall, Trajectory
 from rightcall.errors import ExpectationError, LimitError
 from rightcall.limits import Budget, Limits
-from rightcall.matching.matchers import CallMoment, CallPattern, call_pattern, compile_value, made_up_values
+from rightcall.matching.matchers import (
+    CallMoment,
+    CallPattern,
+    call_pattern,
+    compile_value,
+    made_up_values,
+    seen_before,
+)
 from rightcall.matching.matchers._shelf import ValuePath
 
 FLIGHTS = {"flights": [{"id": "LH1", "price": 120}, {"id": "TP2", "price": 99.5}], "note": "cheapest is TP2, 3 left"}
@@ -55,6 +62,16 @@ def test_text_that_reads_as_json_is_read_first() -> None:
 def test_output_of_another_tool_is_no_source() -> None:
     assert asked("search", "LH1", ToolCall("lookup", {}, FLIGHTS)) is False
     assert asked("l*", "LH1", ToolCall("lookup", {}, FLIGHTS)) is True
+
+
+def test_a_value_was_surely_seen_before_or_nothing_is_claimed() -> None:
+    run = Trajectory(calls=(search(), ToolCall("lost", {}), ToolCall("book", {"id": "LH1"})), input="to LIS")
+
+    assert seen_before(run, 2, "LH1", "search")
+    assert seen_before(run, 2, "LIS", None)
+    assert not seen_before(run, 2, "LIS", "search")
+    assert not seen_before(run, 0, "LH1", "search")
+    assert not seen_before(run, 2, "x", "lost")
 
 
 def test_a_value_must_have_been_there_before() -> None:
