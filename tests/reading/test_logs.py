@@ -78,3 +78,8 @@ def test_a_conversation_lies_under_any_key_where_it_is_clear_which_are_runs(docu
     logs, _ = logs_in([document])
 
     assert [len(log.messages) for log in logs] == sizes
+
+
+def test_a_conversation_is_named_where_its_messages_name_several() -> None:
+    assert [log.id for log in logs_in([[*of("x"), *of("y")]])[0]] == ["x", "y"]
+    assert [log.id for log in logs_in([[*of("x"), *of("x")]])[0]] == [None]

@@ -204,6 +204,15 @@ HANDED = "Successfully transferred to billing"
         (CallRecord("transfer_to_billing", args={"reason": "x"}, output="done"), [], None),
         (CallRecord("transfer_to_billing", args={"sum": 3}, output="delegated to billing"), [], None),
         (CallRecord("transfer_to_billing", args={"sum": 3}, output="delegated to sales"), [], False),
+        (
+            CallRecord(
+                "transfer_to_agent",
+                args={"agent": "billing", "target": "sales", "sum": 3},
+                output="delegated to billing",
+            ),
+            [],
+            None,
+        ),
     ],
 )
 def test_a_call_is_a_hand_off_by_what_is_known_of_it(
