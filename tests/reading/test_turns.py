@@ -118,6 +118,20 @@ def test_without_anything_around_it_an_agent_goes_on_with_its_turn_until_the_use
     assert found.turn_inputs == ASKED
 
 
+def test_the_rest_of_a_run_that_waited_for_a_person_is_of_the_same_turn() -> None:
+    asked, asking = says("user", "Refund order 7."), asks_for("refund", {"order_id": 7}, "c1")
+    first = [agent_span(1, lasts=4), chat(2, [asked], asking, parentSpanId=f"{1:016x}")]
+    rest = [agent_span(10), tool_span(11, "refund", {"order_id": 7}, "c1", parentSpanId=f"{10:016x}")]
+    rest += [chat(12, [asked, asking, gives("ok", "c1")], says("assistant", "Done."), parentSpanId=f"{10:016x}")]
+    for place, spans in enumerate((first, rest)):
+        for each in joined(spans):
+            each.update(trace_of(place))
+    [found] = read(request(*first, *rest))
+
+    assert [(call.name, call.output) for call in found.calls] == [("refund", "ok")]
+    assert (found.input, found.output, found.turn_inputs) == ("Refund order 7.", "Done.", ())
+
+
 def test_the_first_prompt_of_a_turn_that_is_lost_makes_no_turn_of_another() -> None:
     spans = [each for turn in range(3) for each in joined(spans_of_turn(turn, tools=False, agent=None))]
     for number, each in enumerate(spans):

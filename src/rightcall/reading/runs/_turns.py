@@ -213,8 +213,9 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
         return Turns(is_known=is_known)
     requests = UserRequests(spans, roles, tree)
     ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
-    # A trace is one request in most servers, so traces that follow each other are turns without further proof. Where
-    # nothing is recorded around an agent, each use of a model is a trace: its prompt shows that the agent goes on.
+    # A trace is one request in most servers, so traces that follow each other are turns, unless prompts show that the
+    # agent goes on: where nothing is recorded around it, each use of a model is a trace; so is the rest of a run that
+    # waited for a person.
     following = _following_traces(traces.values(), ends)
     begins = {begin for begin, last, trace in following if not _goes_on(last, trace, roles, read)}
     begun: dict[str, tuple[int, ...]] = {}
@@ -227,20 +228,22 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
 
 
 def _goes_on(
-    last: Sequence[ReadSpan], trace: Sequence[ReadSpan], roles: Mapping[int, Role], read: ReadMessages
+    last: Iterable[ReadSpan], trace: Iterable[ReadSpan], roles: Mapping[int, Role], read: ReadMessages
 ) -> bool:
-    """Whether a trace of models alone goes on with the turn of the one before it.
+    """Whether a trace goes on with the turn of the one before it, as far as prompts show.
 
     Then its first prompt ends with calls or results, and the user wrote no more than the last prompt before it has.
     """
-    if any([roles[id(span)] != "model" for span in (*last, *trace)]):
-        return False
-    in_time = [sorted(each, key=lambda span: span.start_ns or 0) for each in (last, trace)]
-    before, now = _first_said(reversed(in_time[0]), read), _first_said(in_time[1], read)
+    before, now = _first_said(reversed(_models(last, roles)), read), _first_said(_models(trace, roles), read)
     written = [each for each in now if each.is_of_user or each.is_of_agent]
     is_at_work = bool(written) and bool(written[-1].calls or written[-1].results)
     words = words_of(now)
     return is_at_work and bool(words) and words == words_of(before)
+
+
+def _models(trace: Iterable[ReadSpan], roles: Mapping[int, Role]) -> list[ReadSpan]:
+    """Return the models at work in a trace, in order of time."""
+    return sorted([span for span in trace if roles[id(span)] == "model"], key=lambda span: span.start_ns or 0)
 
 
 def _are_all_known(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> bool:
