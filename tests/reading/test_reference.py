@@ -12,7 +12,7 @@ from tests.reading.reference import written
 
 from rightcall.reading import INPUT_FORMATS
 from rightcall.reading.formats._rows import SPELLINGS
-from rightcall.reading.runs._grouping import GROUPINGS
+from rightcall.reading.runs._traces import GROUPINGS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "traces.md").read_text()
 TABLES = (Path(__file__).parents[2] / "docs" / "reference" / "columns.md").read_text()

@@ -96,7 +96,7 @@ class _Accepting:
         observed = self._observed(chosen)
         text = content.decode()
         if self._options["learns"]:
-            from ._learning import Learning
+            from ._accept_learn import Learning
 
             learning = Learning(self._options, self._screen)
             after, outcomes = learning.update(text.removeprefix(_MARK), eval_set, observed)
@@ -121,7 +121,7 @@ class _Accepting:
             raise click.UsageError(f"--tag chooses cases of an eval set, and {self._path} does not exist yet")
         trajectories = [trajectory for _, trajectory in self._sources.trajectories()]
         if self._options["learns"]:
-            from ._learning import Learning
+            from ._accept_learn import Learning
 
             learning = Learning(self._options, self._screen)
             text, outcomes = learning.create(trajectories, self._path)

@@ -27,7 +27,7 @@ from ._init import AGENT_FILE, EXAMPLE_EVALSET, project_files
 from ._output import Output, write_files
 from ._terminal import Screen
 from .run._request import RunRequest
-from .run._running import Running
+from .run._run import Running
 
 _QUESTIONS = {
     "calls": "the expected path?",

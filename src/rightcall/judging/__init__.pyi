@@ -52,7 +52,7 @@ from .budgets._health import (
     ToolErrorRateConfig as ToolErrorRateConfig,
     ToolErrorRateCriteria as ToolErrorRateCriteria,
 )
-from .budgets._spending import (
+from .budgets._time_and_tokens import (
     CallLatency as CallLatency,
     CallLatencyConfig as CallLatencyConfig,
     Latency as Latency,
@@ -183,4 +183,4 @@ from .rules._evaluator import (
     CallRulesConfig as CallRulesConfig,
     CallRulesCriteria as CallRulesCriteria,
 )
-from .rules._written import CallRule as CallRule, RuleCall as RuleCall
+from .rules._written_rules import CallRule as CallRule, RuleCall as RuleCall

@@ -7,8 +7,8 @@ from ._read import (
     read_turns as read_turns,
 )
 from .formats._containers import INPUT_FORMATS as INPUT_FORMATS
-from .runs._grouping import Grouping as Grouping
 from .runs._notes import Recognised as Recognised
+from .runs._traces import Grouping as Grouping
 from .sources._document_reader import bounded as bounded, check_not_server as check_not_server, check_size as check_size
 from .sources._large_file import (
     BlockReader as BlockReader,

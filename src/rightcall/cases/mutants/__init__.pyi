@@ -21,4 +21,4 @@ from ._operators import (
     family_of as family_of,
     mutants_of as mutants_of,
 )
-from ._strengthening import Remedied as Remedied, Strengthened as Strengthened, mutate as mutate, remedied as remedied
+from ._suggested_lines import Remedied as Remedied, Strengthened as Strengthened, mutate as mutate, remedied as remedied

@@ -6,8 +6,7 @@ from ._all_cases import (
     ToolNames as ToolNames,
     rule_uses as rule_uses,
 )
-from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
-from ._joining import (
+from ._case_finder import (
     CASE_ATTRIBUTE as CASE_ATTRIBUTE,
     JOINS as JOINS,
     CaseFinder as CaseFinder,
@@ -17,6 +16,7 @@ from ._joining import (
     join_rule as join_rule,
     told_repeat as told_repeat,
 )
+from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
 from ._judge import (
     error_result as error_result,
     has_async_evaluators as has_async_evaluators,

@@ -130,7 +130,7 @@ def command(context: click.Context, /, is_watching: bool, dry_run: bool, **optio
         from ._variants import run_variants
 
         return run_variants(_run_options(context, options), is_watching=is_watching)
-    from ._running import Running
+    from ._run import Running
 
     if not is_watching:
         return Running(_run_options(context, options)).run()

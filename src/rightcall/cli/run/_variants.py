@@ -17,7 +17,7 @@ from .._live import Stopping
 from .._output import Output
 from .._terminal import Screen, stdout_guard
 from ._request import RunRequest
-from ._running import Running
+from ._run import Running
 
 _INTERRUPTED = 130
 _PLACE = "{variant}"

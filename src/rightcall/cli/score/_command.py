@@ -130,7 +130,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     from .._pull import addresses_in
 
     if addresses_in(options["traces"]):
-        from ._polling import watch_server
+        from ._watch import watch_server
 
         return watch_server(lambda: _request(options), options)
     from .._live import watch

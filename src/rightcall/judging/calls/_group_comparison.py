@@ -14,7 +14,7 @@ from rightcall.matching.matchers import Pattern
 from rightcall.values.results import AlignedGroup, Alignment, Difference, NamedCall, Step, call_text
 
 from ._comparison import LEAST, Comparison, fitting, size_of, weight
-from ._grouped import ReadTurn
+from ._group_scores import ReadTurn
 from ._groups import GroupPlace
 from ._lines import Line, lines_of, telling_lines
 from ._match_types import IN_SEQUENCE

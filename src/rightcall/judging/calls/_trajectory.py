@@ -35,7 +35,7 @@ from ._comparison import Comparison, too_long_to_align
 from ._findings import MOST_FINDINGS, Rule, Subject, find
 from ._group_comparison import GroupedComparison, compare_reading
 from ._group_findings import find_in_groups
-from ._grouped import (
+from ._group_scores import (
     Credit,
     Extra,
     ReadingRule,

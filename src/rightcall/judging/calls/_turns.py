@@ -11,7 +11,7 @@ import msgspec
 from rightcall.judging.core import Doubts, Selection
 from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls
 
-from ._grouped import ReadingRule
+from ._group_scores import ReadingRule
 from ._match_types import ALLOWS_EXTRAS, MatchType
 
 _MOST_WORLDS = 256

@@ -1,4 +1,4 @@
-from ._asking import Ruling as Ruling, ask_callable as ask_callable, ask_endpoint as ask_endpoint
+from ._ask import Ruling as Ruling, ask_callable as ask_callable, ask_endpoint as ask_endpoint
 from ._endpoint import (
     CACHE as CACHE,
     PREFIX as PREFIX,

@@ -50,7 +50,7 @@ from . import (
     calls_of,
     prompt_text,
 )
-from ._asking import findings_of, justification_of
+from ._ask import findings_of, justification_of
 
 _PASSING_GRADE = 0.5
 _MARGIN = 0.5

@@ -3,7 +3,7 @@ from ._evaluator import (
     CallRulesConfig as CallRulesConfig,
     CallRulesCriteria as CallRulesCriteria,
 )
-from ._judging import (
+from ._judgement import (
     ArgumentKey as ArgumentKey,
     Breach as Breach,
     Cast as Cast,
@@ -14,4 +14,4 @@ from ._judging import (
     judge as judge,
 )
 from ._timeline import Timeline as Timeline, Times as Times, timeline_of as timeline_of
-from ._written import CallRule as CallRule, RuleCall as RuleCall
+from ._written_rules import CallRule as CallRule, RuleCall as RuleCall

@@ -8,9 +8,9 @@ from rightcall.judging.core import Config, Criteria, Evaluator, Measurement, Not
 from rightcall.values.results import RulesJustification
 
 from ._plan import RulesPlan, compile_rules
+from ._reasons import RulesAccount
 from ._stage import Stage
-from ._telling import RulesAccount
-from ._written import CallRule
+from ._written_rules import CallRule
 
 
 class CallRulesCriteria(Criteria):

@@ -13,8 +13,8 @@ from rightcall.limits import Limits
 from rightcall.matching.matchers import NamePattern, Pattern, call_pattern, tool_names
 from rightcall.values.results import call_text
 
-from ._judging import Form
-from ._written import AnyCall, CallRule, RuleCall, same_keys
+from ._judgement import Form
+from ._written_rules import AnyCall, CallRule, RuleCall, same_keys
 
 Failed: TypeAlias = Literal["count", "ignore", "ignore_suspected"]
 _PARTS = {"args", "output", "status"}

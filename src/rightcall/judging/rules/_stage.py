@@ -13,7 +13,7 @@ from rightcall.limits import Budget, Limits
 from rightcall.matching.matchers import Pattern, canonical
 from rightcall.values.trajectory import ToolCall, has_failed, is_suspected
 
-from ._judging import ArgumentKey, Cast, Keys, RuleOutcome, RulePart, SameArguments, judge
+from ._judgement import ArgumentKey, Cast, Keys, RuleOutcome, RulePart, SameArguments, judge
 from ._plan import CallTest, Role, RulePlan, RulesPlan
 from ._timeline import Timeline, timeline_of
 

@@ -18,9 +18,7 @@ Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
 _WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.|^com\.anthropic\.")
 """Scopes of those who put values into wrappings. Other tracers, ours among them, write them as they are."""
-_REPR = lazy_pattern(
-    r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name=|tool_call_id=|artifact=|status=|id=)", re.S
-)
+_REPR = lazy_pattern(r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name|tool_call_id|artifact|status|id)=", re.S)
 _REPR_ID = lazy_pattern(r"tool_call_id='([^']*)'")
 _CALLBACK = frozenset({"input_str", "tags", "metadata", "inputs", "kwargs"})
 """What OpenLLMetry stores of LangChain's callback for the start of a tool."""

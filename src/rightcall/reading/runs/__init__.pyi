@@ -1,4 +1,10 @@
-from ._grouping import (
+from ._notes import Recognised as Recognised, Warnings as Warnings
+from ._run_builder import RunBuilder as RunBuilder
+from ._run_metadata import Kept as Kept
+from ._simple_runs import SimpleRun as SimpleRun, simple_runs as simple_runs
+from ._span_calls import read_span as read_span
+from ._span_tree import ReadSpan as ReadSpan, once_each as once_each
+from ._traces import (
     GROUPINGS as GROUPINGS,
     Grouping as Grouping,
     Run as Run,
@@ -10,9 +16,3 @@ from ._grouping import (
     whole_runs as whole_runs,
     without_creations as without_creations,
 )
-from ._notes import Recognised as Recognised, Warnings as Warnings
-from ._run_builder import RunBuilder as RunBuilder
-from ._simple_runs import SimpleRun as SimpleRun, simple_runs as simple_runs
-from ._span_calls import read_span as read_span
-from ._span_tree import ReadSpan as ReadSpan, once_each as once_each
-from ._told import Kept as Kept

@@ -23,9 +23,9 @@ from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecor
 
 from ._input_output import KEYS
 from ._own_calls import is_named_like_own
+from ._run_metadata import Kept, metadata_keys
 from ._span_calls import DEFERRAL, PARAMETERS, first_text, read_error, take_args, take_output
 from ._tokens import COUNTS
-from ._told import Kept, told_keys
 
 _MOST_SHAPES = 1024  # the caches are cleared when they are full: hostile traces may have any number of shapes
 _MOST_VALUES = 1024
@@ -63,7 +63,7 @@ class CallPlans:
 
     def __init__(self, limits: Limits, kept: Kept) -> None:
         self._limits = limits
-        self._told = told_keys(kept.attributes)
+        self._told = metadata_keys(kept.attributes)
         self._by_shape: dict[Shape, ShapePlans] = {}
         self._decoded: dict[Shape, ShapePlans] = {}
         """The same for spans whose attributes are decoded: their deciding values are not bytes."""

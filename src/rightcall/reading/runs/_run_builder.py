@@ -12,15 +12,16 @@ from rightcall.reading.messages import IN_CODE, OPEN, Log, Requests, exchanges_o
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
-from ._calls import group_by_time, join, may_be_seen_twice, ordered, unsettled, without_duplicates
+from ._call_order import group_by_time, ordered, unsettled
+from ._calls import join, may_be_seen_twice, without_duplicates
 from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
 from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call, withhold_waiting
+from ._run_metadata import Kept, run_metadata
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._stops import first_in_other_turn, stop_in_log
-from ._told import Kept, told_of
 from ._turns import Turns, turns_in
 from ._usage import usage_of
 
@@ -73,7 +74,7 @@ class RunBuilder:
         """Build the trajectory of the run."""
         spans = once_each(self.spans)
         self._not_understood.note(self.beside)
-        metadata = told_of(self.log, spans, self._kept.attributes)
+        metadata = run_metadata(self.log, spans, self._kept.attributes)
         records, roles = _classified(spans)
         doubtful = [record for record in records if record.unread]
         records = [record for record in records if not record.unread] if doubtful else records
@@ -139,7 +140,7 @@ class RunBuilder:
         conversations: Conversations,
         calls: list[CallRecord],
     ) -> tuple[Message, ...]:
-        from ._said import Recorded, messages_of  # most traces are scored, and not kept to be looked at
+        from ._run_messages import Recorded, messages_of  # most traces are scored, and not kept to be looked at
 
         return messages_of(Recorded(spans, roles, tree, turns, conversations, self._all_logs(), calls), self._limits)
 

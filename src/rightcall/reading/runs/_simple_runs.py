@@ -31,12 +31,12 @@ from rightcall.reading.messages import Conversation, Log, message_attributes
 from rightcall.reading.spans import NOTHING, CallRecord, RawAttributes, Span
 from rightcall.values.trajectory import ToolCall, Trajectory
 
+from ._call_order import group_by_time
 from ._call_plans import CallPlan, CallPlans
-from ._calls import group_by_time
 from ._input_output import KEYS, asked_and_answered
+from ._run_metadata import Kept, run_metadata
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree
-from ._told import Kept, told_of
 from ._turns import Turns, turns_in
 from ._usage import usage_beside
 
@@ -190,7 +190,7 @@ class SimpleRuns:
         made = self._calls(calls, scope, tree) if turns.count == 1 and turns.is_known else None
         if made is None:
             return None
-        metadata = told_of(_NO_LOG, spans, self._kept.attributes) if tells else {}
+        metadata = run_metadata(_NO_LOG, spans, self._kept.attributes) if tells else {}
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
         speaks = self._kept.about_runs and (tells or "model" in roles.values())

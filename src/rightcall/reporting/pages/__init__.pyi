@@ -110,7 +110,7 @@ from ._search_page import (
     SearchPage as SearchPage,
     search_html as search_html,
 )
-from ._sorting import (
+from ._sortable_table import (
     NEWEST_FIRST as NEWEST_FIRST,
     RUN_COLUMNS as RUN_COLUMNS,
     Column as Column,

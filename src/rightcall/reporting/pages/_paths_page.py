@@ -25,7 +25,7 @@ from rightcall.reporting.reports import duration_text, share_text
 from rightcall.values.results import Verdict, count_text
 
 from ._path_graph import MOST_EDGES, Graph, path_graph
-from ._sorting import Column, Head, sorted_table
+from ._sortable_table import Column, Head, sorted_table
 from ._templates import Crumb, Links, render
 
 LISTED = 8

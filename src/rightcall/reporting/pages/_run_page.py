@@ -15,7 +15,7 @@ from ._case_page import CALLS_A_PAGE
 from ._rows import CaseRow, Group, RunCounts, ToolTotal
 from ._run_list import ListedCase, cause_key
 from ._runs_page import PartOfList, RunFacts, RunLine
-from ._sorting import Head
+from ._sortable_table import Head
 from ._templates import Crumb, Links, ShownText, key_of, rate_text, render, shown_text
 
 # With long titles and a case beside them, 120 rows of a list make a page of less than 100 kB.

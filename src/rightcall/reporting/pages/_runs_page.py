@@ -13,7 +13,7 @@ from rightcall.reporting.reports import Report, seconds_text, share_text
 from rightcall.reporting.store import Header
 from rightcall.values.results import Totals, Verdict
 
-from ._sorting import NEWEST_FIRST, RUN_COLUMNS, Head, Sorting, heads_of
+from ._sortable_table import NEWEST_FIRST, RUN_COLUMNS, Head, Sorting, heads_of
 from ._templates import Crumb, Links, case_key, render
 
 State = Literal["finished", "running", "unfinished", "unreadable"]

@@ -14,7 +14,7 @@ from rightcall.values.results import Verdict, worst
 from rightcall.values.statistics import Interval, Trials, wilson
 
 from ._runs_page import ends_text
-from ._sorting import Column, Head, sorted_table
+from ._sortable_table import Column, Head, sorted_table
 from ._templates import Crumb, Links, case_key, render, seconds_text
 
 _Row = TypeVar("_Row")

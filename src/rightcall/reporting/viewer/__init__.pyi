@@ -1,5 +1,5 @@
-from ._acting import Desk as Desk, Editor as Editor, Proposal as Proposal
 from ._app import make_app as make_app
+from ._edit_view import Desk as Desk, Editor as Editor, Proposal as Proposal
 from ._index import Index as Index
 from ._library import Library as Library
 from ._server import (

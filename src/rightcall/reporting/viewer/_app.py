@@ -20,7 +20,7 @@ from rightcall.errors import RightcallError, StoreError
 from rightcall.reporting.pages import Crumb, Links, MessagePage, message_html, script, stylesheet
 from rightcall.reporting.reports import printable
 
-from ._acting import ACTIONS, Desk, Proposal, edit_page
+from ._edit_view import ACTIONS, Desk, Proposal, edit_page
 from ._library import Library
 from ._paths_view import shown_paths
 from ._run_view import shown_case, shown_mutants, shown_run

@@ -44,7 +44,7 @@ from rightcall.reporting.reports import Problem, overall_line, share_noticed
 from rightcall.reporting.store import RunFolder, kept_mutation
 from rightcall.values.results import CaseResult, severity
 
-from ._acting import Desk
+from ._edit_view import Desk
 from ._history import history_of
 from ._index import Entry, Index
 from ._library import Library

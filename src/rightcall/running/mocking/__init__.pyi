@@ -1,5 +1,5 @@
 from ._mocks import Mocks as Mocks
-from ._model_recording import (
+from ._model_answers import (
     ModelAnswer as ModelAnswer,
     ModelRecorder as ModelRecorder,
     ModelReplay as ModelReplay,
@@ -15,7 +15,7 @@ from ._model_requests import (
     Provider as Provider,
     model_request as model_request,
 )
-from ._recording import (
+from ._recorded_answers import (
     RecordedCall as RecordedCall,
     RecordedError as RecordedError,
     Recorder as Recorder,

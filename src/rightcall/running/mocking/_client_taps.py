@@ -18,7 +18,7 @@ from typing import Any
 from rightcall.running.tracing import bound
 
 from ._http_clients import Exchange, exchange_of, passed_on, replace
-from ._model_recording import ModelAnswer, model_tap
+from ._model_answers import ModelAnswer, model_tap
 
 _REWRITTEN = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 """Headers that say how the content came; it is given on in plain, and whole."""

@@ -17,7 +17,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
-from ._model_recording import ModelAnswer, ModelTap, model_tap
+from ._model_answers import ModelAnswer, ModelTap, model_tap
 from ._model_requests import ModelRequest, is_host_of_a_provider, is_of_a_provider, model_request
 
 _TAPPED = "__rightcall_tap__"

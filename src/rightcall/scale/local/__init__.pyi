@@ -1,2 +1,2 @@
-from ._scoring import Observing as Observing, Scored as Scored, Scoring as Scoring
+from ._scorer import Observing as Observing, Scored as Scored, Scoring as Scoring
 from ._sources import Sources as Sources, read_source as read_source

@@ -14,7 +14,7 @@ from rightcall.scale.processes import Do, Pool
 from rightcall.scale.request import Request
 from rightcall.values.trajectory import Trajectory
 
-from ._scoring import Evidence, Scored, Scorer, Unmatched
+from ._scorer import Evidence, Scored, Scorer, Unmatched
 from ._sources import read_source
 
 _AHEAD = 2

@@ -17,7 +17,7 @@ from rightcall.values.results import (
     value_text,
 )
 
-from ._judging import ArgumentKey, Breach, RuleOutcome, RulePart
+from ._judgement import ArgumentKey, Breach, RuleOutcome, RulePart
 from ._plan import RulePlan, RulesPlan
 from ._stage import Stage
 

@@ -30,12 +30,12 @@ class Kept(msgspec.Struct, frozen=True):
     """Whether what a run was given, returned and took is read; where nothing asks for it, that takes time."""
 
 
-def told_keys(keys: tuple[str, ...]) -> frozenset[str]:
-    """Return the attributes that `told_of` may look at, given the same keys to keep."""
+def metadata_keys(keys: tuple[str, ...]) -> frozenset[str]:
+    """Return the attributes that `run_metadata` may look at, given the same keys to keep."""
     return frozenset([*_KEYS, *[f"{prefix}{key}" for prefix in ("", *_WITHIN) for key in keys]])
 
 
-def told_of(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
+def run_metadata(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return what to keep in the metadata of a run.
 
     `keys` are attributes to keep as they are. The id of a case is kept under `CASE` if that is one of them.

@@ -15,7 +15,7 @@ from rightcall.limits import KEEPING_MESSAGES, Limits
 from rightcall.reading import Turn, read_turns
 from rightcall.reading.messages import exchanges_of
 from rightcall.reading.runs._conversations import Conversations
-from rightcall.reading.runs._said import Recorded, _figures, _timed, _Told, _told_by, _uses, _writer_of
+from rightcall.reading.runs._run_messages import Recorded, _figures, _timed, _Told, _told_by, _uses, _writer_of
 from rightcall.reading.runs._span_tree import ReadSpan, Tree
 from rightcall.reading.runs._turns import Turns
 from rightcall.values.trajectory import Message, Trajectory

@@ -16,8 +16,8 @@ from tests.walls import for_each
 
 from rightcall.reading import Reading, read
 from rightcall.reading.messages import Log
+from rightcall.reading.runs._run_metadata import metadata_keys, run_metadata
 from rightcall.reading.runs._span_tree import ReadSpan
-from rightcall.reading.runs._told import told_keys, told_of
 from rightcall.values.trajectory import Trajectory
 
 CASE = "rightcall.case.id"
@@ -182,8 +182,8 @@ def spanned(name: str = "a", parent: str | None = None, **held: Any) -> ReadSpan
     ],
 )
 def test_what_is_kept_of_what_a_source_tells(log: Log, spans: list[ReadSpan], told: dict[str, Any]) -> None:
-    assert told_of(log, spans, (CASE,)) == told
-    assert told_of(log, spans, ()) == {key: held for key, held in told.items() if key != CASE}
+    assert run_metadata(log, spans, (CASE,)) == told
+    assert run_metadata(log, spans, ()) == {key: held for key, held in told.items() if key != CASE}
 
 
 @for_each(
@@ -200,5 +200,5 @@ def test_what_is_kept_of_what_a_source_tells(log: Log, spans: list[ReadSpan], to
     ],
 )
 def test_a_key_that_is_asked_for_is_kept_as_it_is(log: Log, spans: list[ReadSpan], held: Any) -> None:
-    assert told_of(log, spans, ("ticket",)).get("ticket") == held
-    assert told_keys(("ticket",)) >= {"ticket", "metadata.ticket", "case_id", "metadata.case_id"}
+    assert run_metadata(log, spans, ("ticket",)).get("ticket") == held
+    assert metadata_keys(("ticket",)) >= {"ticket", "metadata.ticket", "case_id", "metadata.case_id"}

@@ -9,7 +9,7 @@ from rightcall.errors import shown
 from rightcall.judging.core import Bounds, Length, Mistakes, Place, UserModel, path_of, refuse, reject, text_of
 from rightcall.limits import DEFAULT_LIMITS
 
-from ._judging import Relation
+from ._judgement import Relation
 
 RELATIONS: tuple[str, ...] = get_args(Relation)
 _OWN = {"since": ("only_after",), "before": ("followed_by", "at_most"), "after": ("at_most",)}

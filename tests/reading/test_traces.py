@@ -13,7 +13,9 @@ from tests.walls import for_each
 
 from rightcall.limits import Limits
 from rightcall.reading import Grouping, read
-from rightcall.reading.runs._grouping import (
+from rightcall.reading.runs._span_calls import read_span
+from rightcall.reading.runs._span_tree import ReadSpan
+from rightcall.reading.runs._traces import (
     RunFilter,
     Traces,
     _around_others,
@@ -24,8 +26,6 @@ from rightcall.reading.runs._grouping import (
     is_at_work,
     whole_runs,
 )
-from rightcall.reading.runs._span_calls import read_span
-from rightcall.reading.runs._span_tree import ReadSpan
 from rightcall.reading.spans import NOTHING, Span
 from rightcall.values.trajectory import Trajectory
 
