@@ -21,11 +21,12 @@ from rightcall.values.results import Source
 PROJECT = Path(__file__).parents[3]
 HERE = Source("shop.yaml", 1, 1)
 MADE = calls("search", "book")
-RELEASED = threading.Event()
+BEGUN, RELEASED = threading.Event(), threading.Event()
 
 
 @pytest.fixture(autouse=True)
 def _release() -> Iterator[None]:
+    BEGUN.clear()
     RELEASED.clear()
     yield
     RELEASED.set()
@@ -35,6 +36,7 @@ class Endless(ToolCallOrderEvaluator):
     """Judges until it is let go."""
 
     def measure(self, selection: Any, plan: Any) -> Measurement:
+        BEGUN.set()
         RELEASED.wait()
         return super().measure(selection, plan)
 
@@ -70,6 +72,19 @@ def waited_for(judging: JudgingExecutor, futures: list[Any], seconds: float = 20
 def test_whoever_submits_a_case_is_not_kept_waiting() -> None:
     with JudgingExecutor(timeout=60) as judging:
         future = judging.submit(case(check(Endless("endless"), "search")), MADE)
+        was_done = future.done()
+        RELEASED.set()
+        [result] = waited_for(judging, [future])
+
+    assert not was_done
+    assert result.passed
+
+
+def test_an_evaluator_that_is_at_work_keeps_its_time() -> None:
+    with JudgingExecutor(timeout=PATIENCE) as judging:
+        future = judging.submit(case(check(Endless("endless"), "search")), MADE)
+        assert BEGUN.wait(PATIENCE)
+        judging.check_deadline()
         was_done = future.done()
         RELEASED.set()
         [result] = waited_for(judging, [future])
