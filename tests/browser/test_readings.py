@@ -103,7 +103,7 @@ def test_a_turn_is_a_heading_with_its_question_its_calls_and_its_answer(case: Ca
     page = case("talk")
 
     headings = page.get_by_role("heading", name="Turn ")
-    expect(headings).to_have_text(["Turn 1 of 2", "Turn 2 of 2"])
+    expect(headings).to_have_text(["Turn 1 of 2 as expected", "Turn 2 of 2 as expected"])
     text = page.locator(".timeline").inner_text()
     told = ["Turn 1 of 2", "Do you have a laptop?", "search_products", "Yes: Pro Laptop"]
     told += ["Turn 2 of 2", "Thanks, that is all.", "no calls, as expected"]

@@ -133,18 +133,6 @@ def test_a_spark_that_does_not_start_is_told_in_one_line(
     assert done.stderr.splitlines()[-1].startswith("rightcall: Spark does not start: ")
 
 
-def test_a_ray_that_does_not_start_is_told_in_one_line(
-    lake: Path, record_property: Callable[[str, object], None]
-) -> None:
-    ask_for("ray", record_property)
-
-    done = score(lake, "traces", "--out", "scores", "--engine", "ray", RAY_TMPDIR=str(lake / "cases.yaml"))
-
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("rightcall: Ray does not start: ")
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

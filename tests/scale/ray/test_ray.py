@@ -26,7 +26,7 @@ from tests.scale.tables import (
 from rightcall.errors import MissingExtraError, RightcallError
 from rightcall.scale.columns import Plan
 from rightcall.scale.lake import Job, score_fragment
-from rightcall.scale.ray import score, score_dataset, score_job
+from rightcall.scale.ray import _start, score, score_dataset, score_job
 
 
 def write_input(folder: Path) -> list[str]:
@@ -139,3 +139,20 @@ def test_paths_are_those_of_this_machine(ray_cluster: None, tmp_path: Path) -> N
 
         assert job.paths().to_plain() == expected.to_plain()
     assert problems == []
+
+
+class Unwilling:
+    """A Ray that finds no cluster, and starts none."""
+
+    def init(self, *, address: str, **options: Any) -> None:
+        if address == "auto":
+            raise ConnectionError("no running instance")
+        raise RuntimeError("The current node timed out\nduring startup")
+
+
+def test_a_ray_that_does_not_start_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+
+    with pytest.raises(RightcallError, match=r"^Ray does not start: The current node timed out during startup$"):
+        _start(Unwilling(), None)
