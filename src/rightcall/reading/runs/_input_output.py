@@ -178,9 +178,10 @@ class _Speakers:
             return known
         found = self._heard[id(span), side] = []
         is_model = self.roles.get(id(span)) == "model"
-        for holder in message_attributes(span.attributes):
-            if holder.side == side and (is_model or not holder.only_models):
-                found += messages_in(span.attributes, holder)
+        holders = [holder for holder in message_attributes(span.attributes) if holder.side == side]
+        tellings = [messages_in(span.attributes, each) for each in holders if is_model or not each.only_models]
+        # Attributes repeat the same messages by several conventions, and servers add theirs: one of them is all.
+        found += next(filter(None, reversed(tellings)), [])
         for event in span.events:
             found += messages_in_event(event.name, event.attributes, event.attributes).get(side, ())
         for log in self._logs.get(span.span_id, ()):
