@@ -16,9 +16,7 @@ from rightcall.reading.messages._asides import (
     is_blank,
     is_open,
     is_refused,
-    kinds_of_parts,
     role_of,
-    stopped_to_call,
     unconfirmed,
 )
 from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
@@ -285,45 +283,6 @@ def test_what_agents_write_beside_messages() -> None:
 )
 def test_a_user_did_not_allow_a_call(message: dict[str, Any], error: str | None, refused: bool) -> None:
     assert is_refused(message, CallRecord("look", error=error)) is refused
-
-
-@for_each(
-    ("reason", "is_call"),
-    [
-        ("tool_calls", True),
-        ("tool_use", True),
-        ("tool-call", True),
-        ("function_call", True),
-        (["stop", "tool_call"], True),
-        ("TOOL_CALL", True),
-        ("stop", False),
-        ("MALFORMED_FUNCTION_CALL", False),
-        ("tool_calls_off", False),
-        (None, False),
-        ("x" * 199 + "tool_use", False),
-    ],
-)
-def test_a_model_stopped_to_call_where_its_reason_says_so(reason: Any, is_call: bool) -> None:
-    assert stopped_to_call({"finish_reason": reason}) is is_call
-    assert stopped_to_call({"gen_ai.response.finish_reasons": reason}) is is_call
-    assert stopped_to_call({"reason": reason}) is False
-
-
-@for_each(
-    ("message", "kinds"),
-    [
-        (
-            {"kind": "request", "parts": [{"part_kind": "user-prompt"}, {"part_kind": "retry"}]},
-            {"user-prompt", "retry"},
-        ),
-        ({"kind": "request", "parts": [{"part_kind": 7}, "x"]}, {None}),
-        ({"kind": "request", "parts": "x"}, set()),
-        ({"kind": "response", "parts": [{"part_kind": "text"}]}, set()),
-        ({"parts": [{"part_kind": "text"}]}, set()),
-    ],
-)
-def test_parts_have_kinds_in_requests_of_pydantic_ai(message: dict[str, Any], kinds: set[str | None]) -> None:
-    assert kinds_of_parts(message) == kinds
 
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
