@@ -273,3 +273,21 @@ def test_why_a_model_stopped_is_told_beside_the_only_message_of_a_response() -> 
 
     assert not read_messages({**told, "stopReason": "tool_use"}).calls_recorded
     assert read_messages({**told, "stopReason": "end_turn"}).calls_recorded
+
+
+@pytest.mark.parametrize("number", ["1", 1, 1.0, "9" * 5_000, 1e308, float("inf"), float("nan"), True])
+def test_a_choice_has_any_number(number: Any) -> None:
+    first, second = choices("refund", "look", finish_reason=None)
+    numbered = [{**first, "index": 0}, {**second, "index": number}]
+    [made] = read(request(chat(1, given=[QUESTION], told=numbered)))
+
+    assert (made.names, made.calls_recorded) == ((), False)
+
+
+@pytest.mark.parametrize("number", ["0", "", 0, 0.0, False, None, [], {}])
+def test_what_is_not_the_number_of_another_choice_makes_none(number: Any) -> None:
+    first, second = choices("refund", "look", finish_reason=None)
+    numbered = [{**first, "index": 0}, {**second, "index": number}]
+    [made] = read(request(chat(1, given=[QUESTION], told=numbered)))
+
+    assert (made.names, made.calls_recorded) == (("refund", "look"), True)

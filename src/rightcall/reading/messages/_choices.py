@@ -41,9 +41,12 @@ def without_calls(answer: Sequence[Exchange]) -> list[Exchange]:
     return found
 
 
-def _number(message: Mapping[str, Any]) -> int:
+def _number(message: Mapping[str, Any]) -> Any:
+    """Return the number of a choice, in whatever form; 0 if it has none."""
     held = message.get("index")
-    return int(held) if isinstance(held, (int, float)) or (isinstance(held, str) and held.isdecimal()) else 0
+    if isinstance(held, str) and held.strip("0") == "":
+        return 0
+    return held if isinstance(held, (str, int, float)) else 0
 
 
 def _count_asked_for(attributes: Mapping[str, Any]) -> int:
