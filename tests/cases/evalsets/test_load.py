@@ -2,6 +2,7 @@
 
 import gc
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -553,6 +554,16 @@ def _expecting(expect: Any) -> EvalSet:
     return parse_eval_set(json.dumps({"cases": [{"id": "a", "input": "x", "expect": expect}]}), "a.json")
 
 
+@pytest.fixture
+def collector_on() -> Iterator[None]:
+    was_on = gc.isenabled()
+    gc.enable()
+    yield
+    if not was_on:
+        gc.disable()
+
+
+@pytest.mark.usefixtures("collector_on")
 def test_what_is_frozen_is_counted_for_large_eval_sets_only(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Mock(return_value=1)
     monkeypatch.setattr(gc, "get_freeze_count", counted)
