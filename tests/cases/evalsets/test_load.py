@@ -558,6 +558,7 @@ def _expecting(expect: Any) -> EvalSet:
 def collector_on() -> Iterator[None]:
     was_on = gc.isenabled()
     gc.enable()
+    gc.collect()  # what was made while it was off counts as new until then
     yield
     if not was_on:
         gc.disable()
