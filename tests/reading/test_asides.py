@@ -7,6 +7,7 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall.reading.messages._asides import (
+    UNCONFIRMED,
     author_of,
     calling_id,
     is_about_session,
@@ -22,7 +23,8 @@ from rightcall.reading.messages._asides import (
 from rightcall.reading.spans import CallRecord
 
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. …)"
-DENIED = "[Operation Cancelled] Reason: User denied execution"
+CANCELLED = "[Operation Cancelled] Reason: User"
+DENIED = f"{CANCELLED} denied execution"
 
 
 @for_each(
@@ -35,6 +37,7 @@ DENIED = "[Operation Cancelled] Reason: User denied execution"
         ({"partial": False, "author": "x"}, False),
         ({"type": "tool-input-delta"}, True),
         ({"type": "tool-call"}, False),
+        ({"is_demo": 1}, False),
     ],
 )
 def test_examples_and_fragments_are_no_messages(message: dict[str, Any], aside: bool) -> None:
@@ -54,6 +57,8 @@ def test_examples_and_fragments_are_no_messages(message: dict[str, Any], aside: 
         ({"toolCallResult": {"status": "error"}}, DENIED, False),
         ({"toolCallResult": "cancelled"}, DENIED, False),
         ({}, DENIED, False),
+        ({"toolCallResult": {"status": "cancelled"}}, f"{CANCELLED} did not allow tool call", True),
+        ({}, UNCONFIRMED[0], False),
     ],
 )
 def test_a_call_is_refused_where_the_user_did_not_allow_it(
@@ -78,6 +83,15 @@ def test_a_call_is_refused_where_the_user_did_not_allow_it(
         ({"type": "message", "message": {"role": "user"}}, "user"),
         ({"type": 7}, ""),
         ({}, ""),
+        ({"role": "user", "type": "x"}, "user"),
+        ({"role": "", "type": "x"}, "x"),
+        ({"role": 3, "kind": "request"}, ""),
+        ({"source": "planner", "type": "TextMessage"}, "planner"),
+        ({"message": {"role": "assistant"}}, "assistant"),
+        ({"data": {"role": "ai"}, "type": "x"}, "ai"),
+        ({"content": {"role": "model"}}, "model"),
+        ({"message": "a", "type": "x"}, "x"),
+        ({"type": 3}, ""),
     ],
 )
 def test_the_role_of_a_message_is_its_own_or_that_of_what_it_holds(message: dict[str, Any], role: str) -> None:
@@ -100,6 +114,21 @@ def test_the_role_of_a_message_is_its_own_or_that_of_what_it_holds(message: dict
         ({"data": {"type": "AIMessage", "name": "boss"}}, "boss"),
         ({"message": {"role": "assistant", "name": "boss"}}, "boss"),
         ({"kwargs": {"type": "ai", "name": 7}}, None),
+        ({"author": "planner"}, "planner"),
+        ({"source": "planner", "type": "TextMessage"}, "planner"),
+        ({"source": "planner", "type": "ToolCallRequestEvent"}, "planner"),
+        ({"source": "planner", "type": "other"}, None),
+        ({"source": "planner"}, None),
+        ({"role": "assistant", "name": "planner"}, "planner"),
+        ({"role": "tool", "name": "look"}, None),
+        ({"type": "ai", "name": "planner"}, "planner"),
+        ({"type": "AIMessageChunk", "name": "planner"}, "planner"),
+        ({"kwargs": {"type": "ai", "name": "planner"}}, "planner"),
+        ({"message": {"role": "assistant", "name": "planner"}}, "planner"),
+        ({"message": {"role": "tool", "name": "planner"}}, None),
+        ({"data": {"type": "ai", "name": "planner"}}, "planner"),
+        ({"data": "planner"}, None),
+        ({"author": 3}, None),
     ],
 )
 def test_an_agent_is_the_author_of_its_own_messages_alone(message: dict[str, Any], author: str | None) -> None:
@@ -119,6 +148,9 @@ def test_an_agent_is_the_author_of_its_own_messages_alone(message: dict[str, Any
         ({"type": 7}, False),
         ({}, False),
         ("system", False),
+        ({"type": "system", "subtype": "init", "role": "x"}, False),
+        ({"type": "result", "subtype": "error"}, False),
+        ({"type": 3}, False),
     ],
 )
 def test_lines_about_a_session_are_not_of_the_conversation(message: Any, about: bool) -> None:
@@ -164,6 +196,18 @@ def test_calls_wait_for_a_confirmation_that_is_asked_for_by_id(message: dict[str
         ({"author": "x", "turnComplete": True}, True, False),
         ({"kind": "response", "parts": None, "finish_reason": "stop"}, True, True),
         ({"kind": "response", "parts": []}, False, True),
+        ({"role": "assistant", "parts": [{"text": "a"}]}, False, True),
+        ({"role": "assistant", "text": "a"}, False, True),
+        ({"role": "assistant", "tool_calls": None}, True, False),
+        ({"role": "assistant", "refusal": "No."}, True, False),
+        ({"role": "assistant", "stopReason": "toolUse"}, True, True),
+        ({"author": "a", "turnComplete": True}, True, False),
+        ({"author": "a", "actions": {"state": {"x": 1}}}, True, False),
+        ({"author": "a", "actions": {"state": {"x": 1}, "artifacts": {}}}, True, False),
+        ({"author": "a", "actions": {"state": {}}}, True, True),
+        ({"author": "a", "actions": "none"}, True, True),
+        ({"message": {"role": "assistant"}, "stop_reason": "end"}, True, False),
+        ({"role": "assistant", "finish_reason": "tool_calls", "refusal": "No."}, True, True),
     ],
 )
 def test_a_message_without_content_may_have_asked_for_calls_unless_it_says_why(

@@ -1,4 +1,4 @@
-"""Who wrote a message, what it says, and what is beside it, in the forms in which libraries write messages."""
+"""Who wrote a message, and what it says, in the forms in which libraries write messages."""
 
 from __future__ import annotations
 
@@ -7,25 +7,12 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall.reading.messages._argument_keys import key_of
-from rightcall.reading.messages._asides import (
-    UNCONFIRMED,
-    author_of,
-    calling_id,
-    is_about_session,
-    is_aside,
-    is_blank,
-    is_open,
-    is_refused,
-    role_of,
-    unconfirmed,
-)
 from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
 from rightcall.reading.messages._part_finder import find_parts
 from rightcall.reading.messages._parts import is_plain, text_of, writer_of
 from rightcall.reading.messages._step_parts import IN_CODE, is_step, read_step
-from rightcall.reading.spans import NOTHING, CallRecord
+from rightcall.reading.spans import NOTHING
 
-CANCELLED = "[Operation Cancelled] Reason: User"
 OF_LANGCHAIN = {"id": ["x", "HumanMessage"], "kwargs": {"content": "Go."}}
 
 
@@ -148,141 +135,6 @@ def test_messages_that_are_text_and_nothing_else_are_not_looked_into(message: di
     if plain:
         found = find_parts(message)
         assert (found.parts, found.unread) == ([], "")
-
-
-@for_each(
-    ("message", "role"),
-    [
-        ({"role": "user", "type": "x"}, "user"),
-        ({"role": "", "type": "x"}, "x"),
-        ({"role": 3, "kind": "request"}, ""),
-        ({"kind": "request"}, "request"),
-        ({"source": "planner", "type": "TextMessage"}, "planner"),
-        ({"message": {"role": "assistant"}}, "assistant"),
-        ({"data": {"role": "ai"}, "type": "x"}, "ai"),
-        ({"content": {"role": "model"}}, "model"),
-        ({"info": {"role": "user"}}, "user"),
-        ({"message": "a", "type": "x"}, "x"),
-        ({"type": 3}, ""),
-        ({}, ""),
-    ],
-)
-def test_the_role_of_a_message(message: dict[str, Any], role: str) -> None:
-    assert role_of(message) == role
-
-
-@for_each(
-    ("message", "author"),
-    [
-        ({"author": "planner"}, "planner"),
-        ({"author": "user"}, None),
-        ({"source": "planner", "type": "TextMessage"}, "planner"),
-        ({"source": "planner", "type": "ToolCallRequestEvent"}, "planner"),
-        ({"source": "planner", "type": "other"}, None),
-        ({"source": "planner"}, None),
-        ({"role": "assistant", "name": "planner"}, "planner"),
-        ({"role": "tool", "name": "look"}, None),
-        ({"type": "ai", "name": "planner"}, "planner"),
-        ({"type": "AIMessageChunk", "name": "planner"}, "planner"),
-        ({"kwargs": {"type": "ai", "name": "planner"}}, "planner"),
-        ({"message": {"role": "assistant", "name": "planner"}}, "planner"),
-        ({"message": {"role": "tool", "name": "planner"}}, None),
-        ({"data": {"type": "ai", "name": "planner"}}, "planner"),
-        ({"data": "planner"}, None),
-        ({"author": 3}, None),
-    ],
-)
-def test_the_agent_that_wrote_a_message(message: dict[str, Any], author: str | None) -> None:
-    assert author_of(message) == author
-
-
-@for_each(
-    ("message", "blank", "is_open_"),
-    [
-        ({"role": "assistant"}, True, True),
-        ({"role": "assistant", "content": None}, True, True),
-        ({"role": "assistant", "content": [None]}, True, True),
-        ({"role": "assistant", "content": []}, False, True),
-        ({"role": "assistant", "content": ""}, False, True),
-        ({"role": "assistant", "parts": [{"text": "a"}]}, False, True),
-        ({"role": "assistant", "text": "a"}, False, True),
-        ({"role": "assistant", "tool_calls": None}, True, False),
-        ({"role": "assistant", "refusal": "No."}, True, False),
-        ({"role": "assistant", "finish_reason": "stop"}, True, False),
-        ({"role": "assistant", "finish_reason": "tool_calls"}, True, True),
-        ({"role": "assistant", "stopReason": "toolUse"}, True, True),
-        ({"author": "a", "turnComplete": True}, True, False),
-        ({"author": "a", "actions": {"state": {"x": 1}}}, True, False),
-        ({"author": "a", "actions": {"state": {"x": 1}, "artifacts": {}}}, True, False),
-        ({"author": "a", "actions": {"state": {}}}, True, True),
-        ({"author": "a", "actions": "none"}, True, True),
-        ({"message": {"role": "assistant"}, "stop_reason": "end"}, True, False),
-        ({"role": "assistant", "finish_reason": "tool_calls", "refusal": "No."}, True, True),
-        ({"kind": "response", "parts": None, "finish_reason": "stop"}, True, True),
-        ({"kind": "response", "parts": []}, False, True),
-    ],
-)
-def test_a_message_without_content_is_open_unless_it_says_why(
-    message: dict[str, Any], blank: bool, is_open_: bool
-) -> None:
-    assert (is_blank(message), is_open(message)) == (blank, is_open_)
-
-
-@for_each(
-    ("message", "is_of_session"),
-    [
-        ({"type": "system", "subtype": "init"}, True),
-        ({"type": "system"}, False),
-        ({"type": "system", "subtype": "init", "role": "x"}, False),
-        ({"type": "result", "subtype": "success"}, True),
-        ({"type": "result", "subtype": "error"}, False),
-        ({"type": "result"}, False),
-        ({"type": "assistant"}, False),
-        ({"type": 3}, False),
-        ("system", False),
-    ],
-)
-def test_lines_about_a_session_are_no_messages(message: Any, is_of_session: bool) -> None:
-    assert is_about_session(message) is is_of_session
-
-
-def test_what_agents_write_beside_messages() -> None:
-    inside: list[dict[str, Any]] = [{"parent_tool_use_id": "1"}, {"isSidechain": True}, {"isSidechain": 1}, {}]
-    assert [calling_id(each) for each in inside] == ["1", "", None, None]
-    asides: list[dict[str, Any]] = [{"is_demo": True}, {"partial": True, "author": "a"}, {"type": "tool-input-delta"}]
-    messages: list[dict[str, Any]] = [
-        {"is_demo": 1},
-        {"partial": True},
-        {"partial": False, "author": "a"},
-        {"type": "tool-call"},
-    ]
-    assert [is_aside(each) for each in [*asides, *messages]] == [True] * 3 + [False] * 4
-    asked: dict[str, Any] = {"1": {}}
-    assert unconfirmed({"actions": {"requested_tool_confirmations": asked}}) == asked
-    assert unconfirmed({"actions": {"requestedToolConfirmations": asked}}) == asked
-    assert unconfirmed({"actions": {"requestedToolConfirmations": ["1"]}}) == {}
-    assert unconfirmed({"actions": []}) == {}
-
-
-@for_each(
-    ("message", "error", "refused"),
-    [
-        ({"toolUseResult": "User rejected tool use"}, None, True),
-        ({"toolUseResult": "ok"}, None, False),
-        ({}, "The user doesn't want to proceed with this tool use. The tool use was rejected (x)", True),
-        (
-            {"toolCallResult": {"status": "cancelled"}},
-            f"{CANCELLED} did not allow tool call",
-            True,
-        ),
-        ({"toolCallResult": {"status": "cancelled"}}, f"{CANCELLED} cancelled", False),
-        ({"toolCallResult": {"status": "error"}}, f"{CANCELLED} denied execution", False),
-        ({"toolCallResult": "cancelled"}, f"{CANCELLED} denied execution", False),
-        ({}, UNCONFIRMED[0], False),
-    ],
-)
-def test_a_user_did_not_allow_a_call(message: dict[str, Any], error: str | None, refused: bool) -> None:
-    assert is_refused(message, CallRecord("look", error=error)) is refused
 
 
 CALL = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
