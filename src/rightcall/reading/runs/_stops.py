@@ -48,10 +48,10 @@ def _why(said: Conversation, is_stopped: bool = False) -> str:
 
 
 def first_without_own_calls(stops: Iterable[Stop], requests: Sequence[CallRecord]) -> Stop | None:
-    """Return the first stop for which no request can be found that nobody else made, where messages alone tell calls.
+    """Return the first stop without a request of its own, where messages alone show calls; None if each has one.
 
-    A request belongs to a stop if another span tells of the same time, or if a later prompt shows it first. Stops at
-    the same time are one, told by several instrumentations.
+    A request belongs to a stop if another span shows it at the same time, or if a later prompt is the first to show it.
+    Stops at the same time are one, recorded by several instrumentations.
     """
     told = _Times(requests)
     prompts = iter(told.of_prompts)

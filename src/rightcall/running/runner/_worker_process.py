@@ -120,7 +120,7 @@ class WorkerProcess:
         """Why we killed it, if we did."""
         self.output = OutputTail()
         self.has_said_all = False
-        """Whether nobody has its output open any more. Such a pipe is always readable, and not worth waiting for."""
+        """Whether the other end of its output is closed. Such a pipe is always readable: waiting for it would spin."""
         self._frames = FrameReader(read_reply)
         self._unsent = bytearray()
         self._start(variables)
