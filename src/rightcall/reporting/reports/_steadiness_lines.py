@@ -175,7 +175,9 @@ def _totals(run: Steadiness, k: int) -> Iterator[Line]:
     if every is not None:
         of = f" ({cases:,} of {len(run.counted):,} cases)" if cases < len(run.counted) else ""
         label = f"all of {k}".ljust(9)
-        yield (f"{label}  {share_text(every):>6}   at least one of {k}: {share_text(some)}{of}",)
+        interval = run.all_of_interval(k)
+        within = f"{interval_text(interval)}, " if interval is not None else ""
+        yield (f"{label}  {share_text(every):>6}   {within}at least one of {k}: {share_text(some)}{of}",)
 
 
 def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
