@@ -51,7 +51,6 @@ def test_a_call_is_before_those_it_made_through_others() -> None:
     assert clock(*calls).before(0, 2)
     assert not clock(*calls).before(2, 0)
     assert through_one_left_out.before(0, 1)
-    assert through_one_left_out.nearest_makers([0]) == [None, 0]
 
 
 def test_calls_of_a_damaged_trace_that_made_each_other_made_nothing() -> None:
@@ -181,11 +180,6 @@ def test_times_and_makers_are_what_every_pair_says(run: Trajectory) -> None:
             assert time.made(one, other) == (one != other and made(run, one, other))
             if one != other:
                 assert time.before(one, other) == (time.ends[one] <= time.starts[other] or made(run, one, other))
-    marked = [place for place in range(len(run.calls)) if place % 2]
-    for place, nearest in enumerate(time.nearest_makers(marked)):
-        makers = [each for each in marked if made(run, each, place)]
-        assert (nearest in makers) if makers else nearest is None
-        assert all(each == nearest or made(run, each, nearest) for each in makers if nearest is not None)
 
 
 @examples(600)

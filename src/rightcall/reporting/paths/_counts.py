@@ -25,9 +25,6 @@ from ._times import Durations
 Route = tuple[str, ...] | None
 """The keys of calls in order; `None` where the calls of a run were not recorded."""
 
-Ends = tuple[int, int, int]
-"""How many runs passed, failed, and have no verdict."""
-
 _WITH = "\x1f"
 """Separates a tool from the digest of its arguments in a key (the unit separator of ASCII: no tool has it)."""
 _DIGEST = 16

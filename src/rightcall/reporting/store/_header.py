@@ -375,7 +375,3 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
     def worse_cases(self) -> tuple[GatedCaseRecord, ...]:
         """The cases that are worse by themselves, the surest first."""
         return tuple(sorted([case for case in self.cases if case.told == "worse"], key=lambda case: case.q))
-
-    def compares(self, case_id: str) -> bool:
-        """Whether a case is left to the gate: by itself it decides nothing."""
-        return case_id not in self.own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter, deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -72,16 +72,6 @@ class Clock:
         entered, left = self._family
         above, below = self._positions[maker], self._positions[call]
         return entered[above] < entered[below] < left[above]
-
-    def nearest_makers(self, marked: Collection[int]) -> list[int | None]:
-        """For each call, the nearest of the marked calls that made it, directly or through others."""
-        places = {self._positions[index]: index for index in marked}
-        nearest: list[int | None] = [None] * len(self._trajectory.calls)
-        for position in self._from_the_top:
-            parent = self._parents[position]
-            if parent is not None:
-                nearest[position] = places.get(parent, nearest[parent])
-        return [nearest[position] for position in self._positions]
 
     def batches(self) -> Batches:
         """Return the calls made at once: those of one group; without groups, those that all ran at one time.
