@@ -34,7 +34,7 @@ PAGES = {
 
 
 _CALLS = ('search_products(query="laptop")', 'reserve_item(product_id="P001", quantity=1)')
-_GAP = Survivor(operator="drop", told="without `reserve_item`", line="counts: {reserve_item: 1}", calls=_CALLS[:1])
+_GAP = Survivor(operator="drop", fault="without `reserve_item`", line="counts: {reserve_item: 1}", calls=_CALLS[:1])
 _CELLS: dict[str, tuple[int, int]] = dict.fromkeys(OPERATORS, (1, 2))
 MUTANTS = MutationReport(
     evalset="evals/shop.yaml",

@@ -135,7 +135,7 @@ def drifted(text: str) -> str:
 
 def mutated(text: str) -> MutationReport:
     """What became of faults, where cases, tools and values say nothing but the text."""
-    gap = Survivor(operator="drop", told=f"without `{text}`", line=text, calls=(text,))
+    gap = Survivor(operator="drop", fault=f"without `{text}`", line=text, calls=(text,))
     case = MutatedCase(case_id=text, expected=(text,), cells={"drop": (0, 1)}, survivors=(gap,), set_aside={text: 1})
     return MutationReport(evalset=text, operators=("drop",), cases=(case,), not_tried={text: (text,)}, run=text)
 

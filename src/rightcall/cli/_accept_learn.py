@@ -9,7 +9,7 @@ from typing import Any
 from rightcall.cases.accepting import CaseOutcome, Observed, cases_to_fill
 from rightcall.cases.evalsets import EvalSet, parse_eval_set
 from rightcall.cases.learning import LearnedCase, Lesson, Lessons, learn_eval_set
-from rightcall.cases.mutants import Golden, pool_of, told_case, try_case
+from rightcall.cases.mutants import Golden, mutated_case, pool_of, try_case
 from rightcall.reporting.reports import diff_lines
 from rightcall.values.results import count_text
 from rightcall.values.trajectory import Trajectory
@@ -89,18 +89,18 @@ class Learning:
         ]
 
     def _noticed(self, golden: Golden, pool: Any) -> str:
-        told = told_case(try_case(golden, pool))
-        if not told.counted:
+        case = mutated_case(try_case(golden, pool))
+        if not case.counted:
             return ""
-        missed = f"; not: {told.survivors[0].told}" if told.survivors else ""
-        return f"notices {100 * told.noticed // told.counted} % of {count_text(told.counted, 'mutant')}{missed}"
+        missed = f"; not: {case.survivors[0].fault}" if case.survivors else ""
+        return f"notices {100 * case.noticed // case.counted} % of {count_text(case.counted, 'mutant')}{missed}"
 
     def _tell_case(self, found: LearnedCase, noticed: str) -> None:
         lesson = found.lesson
         if lesson is None:
             return
-        said = "" if found.kind == "learned" else ", as it says already"
-        self._screen.line((found.case_id, "bold"), f": learned from {_runs(len(found.runs))}{said}")
+        note = "" if found.kind == "learned" else ", as it says already"
+        self._screen.line((found.case_id, "bold"), f": learned from {_runs(len(found.runs))}{note}")
         for line in (*_sureness(lesson), noticed):
             if line:
                 self._screen.line(f"   {line}")

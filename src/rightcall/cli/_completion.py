@@ -62,10 +62,10 @@ def complete(group: click.Command, commands: Mapping[str, tuple[str, str]]) -> i
         items = known(arguments, begun, commands)
         if items is None:
             items = asking.get_completions(arguments, begun)
-        told = [asking.format_completion(item) for item in items]
+        lines = [asking.format_completion(item) for item in items]
     except Exception:  # noqa: BLE001 - a half-written line can be anything, and there is no place for a message
         return 0
-    click.echo("\n".join(told))
+    click.echo("\n".join(lines))
     return 0
 
 
@@ -105,9 +105,9 @@ def _positional(command: str, begun: str) -> list[CompletionItem] | None:
 def _beginning(begun: str, found: Iterable[tuple[str, str]]) -> list[CompletionItem]:
     """Those that begin like this; none that a terminal could obey."""
     return [
-        CompletionItem(name, help=told or None)
-        for name, told in found
-        if name.startswith(begun) and name.isprintable() and told.isprintable()
+        CompletionItem(name, help=help_text or None)
+        for name, help_text in found
+        if name.startswith(begun) and name.isprintable() and help_text.isprintable()
     ]
 
 
@@ -116,10 +116,10 @@ def _runs() -> list[tuple[str, str]]:
     found = list(summaries(_RUNS))
     branches = {run.branch: f"the newest run of {run.branch}" for run in found if run.branch}
     named = [("last", "the newest run")] if found else []
-    return [*named, *branches.items(), *[(run.id, _told(run)) for run in found]]
+    return [*named, *branches.items(), *[(run.id, _run_help(run)) for run in found]]
 
 
-def _told(run: RunSummary) -> str:
+def _run_help(run: RunSummary) -> str:
     counts = ", ".join([f"{count} {name.replace('_', ' ')}" for name, count in run.totals.items() if count])
     return f"{run.started[:16].replace('T', ' ')}  {run.evalset}  {counts or 'not finished'}"
 

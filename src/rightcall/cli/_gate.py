@@ -33,12 +33,12 @@ def print_gate(
     The two are called by their branches and ids, unless they are `called` something else.
     """
     first, last = called or (name_of(before), name_of(after))
-    said = gate(gate_sides_in(before), gate_sides_in(after), gate_rule(options))
+    found = gate(gate_sides_in(before), gate_sides_in(after), gate_rule(options))
     screen = Screen()
-    screen.line(f"{first} → {last}   {count_text(len(said.cases), 'case')}")
-    for line in gate_lines(said, first, screen.paper()):
+    screen.line(f"{first} → {last}   {count_text(len(found.cases), 'case')}")
+    for line in gate_lines(found, first, screen.paper()):
         screen.line(*line)
-    return said.exit_code
+    return found.exit_code
 
 
 def gated_report(report: Report, run: RunFolder, base: str, runs: Path, options: Mapping[str, Any]) -> Report:
@@ -74,8 +74,8 @@ def gated_report(report: Report, run: RunFolder, base: str, runs: Path, options:
         raise StoreError(f"run {run.short_id} has no case that counts, so there is nothing to compare")
     earlier = run.header.gate
     notes = (f"note: the gate of this run said: {earlier.reason}",) if earlier is not None else ()
-    said = {"gate": gate_record(decision), "repeats": run.repeats(always=True), "notes": (*report.notes, *notes)}
-    return replace(report, **said)
+    changed = {"gate": gate_record(decision), "repeats": run.repeats(always=True), "notes": (*report.notes, *notes)}
+    return replace(report, **changed)
 
 
 def gate_rule(options: Mapping[str, Any]) -> GateRule:

@@ -156,7 +156,7 @@ def run_command() -> int:
         width = max(min(terminal_width(), _HELP_WIDTH) - 2, 50)
         code = _rightcall.main(prog_name="rightcall", standalone_mode=False, terminal_width=width)
     except click.ClickException as problem:
-        print_error(_told(problem) + _where_to_look(problem))
+        print_error(_message_of(problem) + _where_to_look(problem))
         code = EXIT_COULD_NOT_MEASURE
     except RightcallError as problem:
         print_error(problem)
@@ -172,7 +172,7 @@ def run_command() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _told(problem: click.ClickException) -> str:
+def _message_of(problem: click.ClickException) -> str:
     """Return what is wrong; where an argument is missing, what to write."""
     command = problem.ctx.info_name if isinstance(problem, click.MissingParameter) and problem.ctx is not None else None
     is_argument = isinstance(problem, click.MissingParameter) and isinstance(problem.param, click.Argument)

@@ -51,7 +51,9 @@ def command(runs: str | None, allow_run: bool, allow_edit: bool) -> int:
     server = MCPServer("rightcall", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
     for tool, is_reading in offered(answers, allow_run=allow_run, allow_edit=allow_edit):
         hints = ToolAnnotations(read_only_hint=is_reading, open_world_hint=tool.__name__ == "show_trace")
-        server.add_tool(_told(tool, ToolError), name=tool.__name__, annotations=hints, structured_output=False)
+        server.add_tool(
+            _with_protocol_errors(tool, ToolError), name=tool.__name__, annotations=hints, structured_output=False
+        )
     server.run("stdio")
     return 0
 
@@ -76,7 +78,7 @@ def offered(answers: Answers, *, allow_run: bool, allow_edit: bool) -> list[tupl
     return tools
 
 
-def _told(tool: Callable[..., str], error: type[Exception]) -> Callable[..., str]:
+def _with_protocol_errors(tool: Callable[..., str], error: type[Exception]) -> Callable[..., str]:
     """Return a tool whose errors are answers of the protocol."""
     from functools import wraps
 
@@ -182,8 +184,8 @@ class Answers:
         """
         chosen = [f"--case={case}"] if case else []
         named = ["--", str(_inside(evalset))] if evalset else []
-        said = self._asked("run", "--format=concise", f"--runs={self._runs}", *chosen, *named, fails_with=(1, 2))
-        return page(said, cursor)
+        output = self._asked("run", "--format=concise", f"--runs={self._runs}", *chosen, *named, fails_with=(1, 2))
+        return page(output, cursor)
 
     def accept_run(self, run: str = "last", case: str = "", learn: bool = False, cursor: str = "") -> str:
         """Write what a run did into its eval set, so that it passes, and return the edit.
@@ -208,10 +210,10 @@ class Answers:
             )
         except subprocess.TimeoutExpired:
             raise InputError(f"rightcall {arguments[0]} took more than {_PATIENCE:.0f} s") from None
-        said, complaint = [stream.decode(errors="replace") for stream in (done.stdout, done.stderr)]
+        output, complaint = [stream.decode(errors="replace") for stream in (done.stdout, done.stderr)]
         if done.returncode not in (0, *fails_with):
-            raise InputError(complaint.strip().removeprefix("rightcall: ")[:_LONGEST_LINE] or said[:_LONGEST_LINE])
-        return said + (complaint if done.returncode else "")
+            raise InputError(complaint.strip().removeprefix("rightcall: ")[:_LONGEST_LINE] or output[:_LONGEST_LINE])
+        return output + (complaint if done.returncode else "")
 
 
 def page(text: str, cursor: str = "") -> str:

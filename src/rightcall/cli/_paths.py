@@ -104,14 +104,14 @@ def command(sources: tuple[str, ...], **options: Any) -> int:
         return _print_cases(gathering, sources)
     found = gathering.counted(sources)
     before = gathering.counted(options["against"]) if options["against"] else None
-    told = _told(found, before, sources, options)
-    _deliver(told, asked, options)
+    counted = _overview(found, before, sources, options)
+    _deliver(counted, asked, options)
     if gathering.has_failed:
         return _COULD_NOT_READ
-    return _DRIFTED if options["fail_on_drift"] and told.drift is not None and told.drift.count else 0
+    return _DRIFTED if options["fail_on_drift"] and counted.drift is not None and counted.drift.count else 0
 
 
-class _Told(NamedTuple):
+class _Overview(NamedTuple):
     """What is printed and written."""
 
     paths: Paths
@@ -120,12 +120,14 @@ class _Told(NamedTuple):
     """What the two sides are called; the second alone where nothing is compared."""
 
 
-def _told(found: PathCounts, before: PathCounts | None, sources: tuple[str, ...], options: dict[str, Any]) -> _Told:
+def _overview(
+    found: PathCounts, before: PathCounts | None, sources: tuple[str, ...], options: dict[str, Any]
+) -> _Overview:
     from rightcall.reporting.paths import drift, overview
 
     paths = overview(found, redacts=not options["no_redact"])
     changes = None if before is None else drift(before, found)
-    return _Told(paths, changes, (_name(options["against"]), _name(sources)))
+    return _Overview(paths, changes, (_name(options["against"]), _name(sources)))
 
 
 def _name(sources: tuple[str, ...]) -> str:
@@ -150,56 +152,56 @@ def _asked_formats(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
     return asked
 
 
-def _deliver(told: _Told, asked: list[tuple[str, str | None]], options: dict[str, Any]) -> None:
+def _deliver(counted: _Overview, asked: list[tuple[str, str | None]], options: dict[str, Any]) -> None:
     from ._output import new_file
 
     for name, file in asked:
-        text = _TEXTS[name](told)
+        text = _TEXTS[name](counted)
         if file is None:
             click.echo(text, nl=False)
         else:
             with new_file(file) as written:
                 written.write(text)
     if all(file is not None for _, file in asked):
-        _print(told, options["least"])
+        _print(counted, options["least"])
 
 
-def _print(told: _Told, least: float | None) -> None:
+def _print(counted: _Overview, least: float | None) -> None:
     from rightcall.reporting.reports import drift_lines, path_lines
 
     screen = Screen()
     paper = screen.paper()
-    if told.drift is None:
-        lines = path_lines(told.paths, paper, least=least)
+    if counted.drift is None:
+        lines = path_lines(counted.paths, paper, least=least)
     else:
-        lines = drift_lines(told.drift, told.names, told.paths.labels, paper)
+        lines = drift_lines(counted.drift, counted.names, counted.paths.labels, paper)
     for line in lines:
         screen.line(*line)
 
 
-def _json_text(told: _Told) -> str:
+def _json_text(counted: _Overview) -> str:
     from rightcall.reporting.reports import drift_plain, escape_commands_in_json, paths_plain
     from rightcall.values.decoding import dump_json
 
-    plain = {"schema": 1, **paths_plain(told.paths)}
-    if told.drift is not None:
-        plain["drift"] = drift_plain(told.drift, told.paths.labels)
+    plain = {"schema": 1, **paths_plain(counted.paths)}
+    if counted.drift is not None:
+        plain["drift"] = drift_plain(counted.drift, counted.paths.labels)
     return escape_commands_in_json(dump_json(plain, indent=2)) + "\n"
 
 
-def _csv_text(told: _Told) -> str:
+def _csv_text(counted: _Overview) -> str:
     from rightcall.reporting.reports import paths_csv, printable
 
-    return printable(paths_csv(told.paths))
+    return printable(paths_csv(counted.paths))
 
 
-def _html_text(told: _Told) -> str:
+def _html_text(counted: _Overview) -> str:
     from rightcall.reporting.pages import paths_file
 
-    return paths_file(told.paths, told.names[1], told.drift, told.names[0])
+    return paths_file(counted.paths, counted.names[1], counted.drift, counted.names[0])
 
 
-_TEXTS: dict[str, Callable[[_Told], str]] = {"json": _json_text, "csv": _csv_text, "html": _html_text}
+_TEXTS: dict[str, Callable[[_Overview], str]] = {"json": _json_text, "csv": _csv_text, "html": _html_text}
 
 
 def _print_cases(gathering: _Gathering, sources: tuple[str, ...]) -> int:
@@ -224,8 +226,8 @@ def _print_cases(gathering: _Gathering, sources: tuple[str, ...]) -> int:
         results.sort(key=lambda result: result.repeat)
         if number:
             screen.line()
-        told = results if gathering.options["no_redact"] else [redacted(result) for result in results]
-        for line in parting_lines(case_paths(case_id, told), screen.paper()):
+        shown = results if gathering.options["no_redact"] else [redacted(result) for result in results]
+        for line in parting_lines(case_paths(case_id, shown), screen.paper()):
             screen.line(*line)
     return 0
 

@@ -151,11 +151,11 @@ def _show_case(result: CaseResult, run: RunFolder, printer: _Printer) -> None:
 def _written_lines(result: CaseResult, paper: Paper) -> Iterator[Line]:
     """Yield the end of what the agent printed, also where it did well."""
     outcome = result.outcome
-    for told, text in (("printed", outcome.stdout), ("standard error", outcome.stderr)) if outcome is not None else ():
+    for label, text in (("printed", outcome.stdout), ("standard error", outcome.stderr)) if outcome is not None else ():
         lines = text.rstrip().splitlines()
         if lines:
             cut = f", the last {_LINES_PRINTED} of {len(lines):,} lines" if len(lines) > _LINES_PRINTED else ""
-            yield from ((), ((f"{told}{cut}:", "bold"),))
+            yield from ((), ((f"{label}{cut}:", "bold"),))
             for line in lines[-_LINES_PRINTED:]:
                 yield ("  ", *paper.pieces(line.replace("\t", "    "), max(20, paper.width - 2)))
 

@@ -122,8 +122,8 @@ def _lines(project: Project) -> Iterator[str]:
 def _totals(run: RunSummary) -> str:
     counts = [f"{run.totals[name]:,} {SIGNS[name].word}" for name in _SHOWN if run.totals.get(name)]
     apart = [f"{len(run.quarantined):,} in quarantine"] if run.quarantined else []
-    told = ", ".join([*counts, *apart]) or "no cases"
-    return told if run.is_finished else f"{told}; it is not complete"
+    totals = ", ".join([*counts, *apart]) or "no cases"
+    return totals if run.is_finished else f"{totals}; it is not complete"
 
 
 def _trouble_lines(run: RunSummary, troubles: list[CaseProblem]) -> Iterator[str]:
@@ -158,8 +158,8 @@ def _since(project: Project, last: RunSummary) -> Iterator[str]:
     judged = [case for case in now if case not in last.quarantined]
     worse = [case for case in judged if now[case] != "passed" and then.get(case) == "passed"]
     better = [case for case in judged if now[case] == "passed" and then.get(case, "passed") != "passed"]
-    told = [_flips(worse, "passed then"), _flips(better, "passes now")]
-    yield f"Run before {before.id[:4]}: {_totals(before)}" + "".join([f"; {one}" for one in told if one])
+    flips = [_flips(worse, "passed then"), _flips(better, "passes now")]
+    yield f"Run before {before.id[:4]}: {_totals(before)}" + "".join([f"; {one}" for one in flips if one])
 
 
 def _flips(cases: list[str], what: str) -> str:

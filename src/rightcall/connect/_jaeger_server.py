@@ -169,7 +169,7 @@ class Jaeger(SpanServer):
 
 def _is_empty(problem: NotFoundError) -> bool:
     """Whether the server knows the request and has no such traces, which it answers with 404 and an error in JSON."""
-    return problem.said.startswith('{"error"')
+    return problem.answer.startswith('{"error"')
 
 
 def _attributes(query: Query) -> dict[str, str]:

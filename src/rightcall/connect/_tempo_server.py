@@ -62,7 +62,7 @@ class Tempo(SpanServer):
                 answer = self._web.get("/api/search", asked, as_type=_Search)
             except RefusedError as problem:
                 # "range specified by start and end exceeds 168h0m0s" (grafana/tempo#1900).
-                if problem.status == BAD_REQUEST and "exceeds" in problem.said and "range" in problem.said:
+                if problem.status == BAD_REQUEST and "exceeds" in problem.answer and "range" in problem.answer:
                     raise TooLongError(str(problem)) from None
                 raise
             # Zeros at the beginning of an id are left out.

@@ -50,11 +50,11 @@ Parameters = Sequence[tuple[str, str]]
 
 
 class RefusedError(TraceServerError):
-    """The server understands that it is asked, and answers with an error: `status`, and in `said` its words."""
+    """The server answers with an error: its `status`, and its words as `answer`."""
 
-    def __init__(self, message: str, status: int, said: str) -> None:
+    def __init__(self, message: str, status: int, answer: str) -> None:
         super().__init__(message)
-        self.status, self.said = status, said
+        self.status, self.answer = status, answer
 
 
 class NotFoundError(RefusedError):
@@ -203,10 +203,10 @@ class Web:
             )
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise TraceServerError(f"{self._address} refused access ({_named(status)}){self._missing_key}")
-        said = "" if answer.lstrip()[:1] == b"<" else self._quoted(answer[:_READ].decode(errors="replace").strip())
-        message = f"{self._address}: {path} answers {_named(status)}{f': {said}' if said else ''}"
+        quoted = "" if answer.lstrip()[:1] == b"<" else self._quoted(answer[:_READ].decode(errors="replace").strip())
+        message = f"{self._address}: {path} answers {_named(status)}{f': {quoted}' if quoted else ''}"
         is_unknown = status in (HTTPStatus.NOT_FOUND, HTTPStatus.NOT_IMPLEMENTED)
-        raise (NotFoundError if is_unknown else RefusedError)(message, status, said)
+        raise (NotFoundError if is_unknown else RefusedError)(message, status, quoted)
 
     def _quoted(self, text: str) -> str:
         """Return the beginning of what a server said, without keys. They go first: half a key is not found any more."""

@@ -113,7 +113,7 @@ def score_table(table: Any, encoded: bytes) -> Any:
     return pa.Table.from_batches([score_batch(batch, plan) for batch in table.to_batches()], SCORES)
 
 
-class Told(msgspec.Struct, frozen=True):
+class FragmentOutcome(msgspec.Struct, frozen=True):
     """What a task says of its part: how many rows there were, or why it could not be scored."""
 
     rows: int = 0
@@ -127,10 +127,10 @@ def score_sent(fragment: bytes, plan: bytes, out: str, folder: str) -> bytes:
     with suppress(OSError):
         os.chdir(folder)
     try:
-        told = Told(score_fragment(msgspec.msgpack.decode(fragment, type=Fragment), _decoded(plan), out))
+        outcome = FragmentOutcome(score_fragment(msgspec.msgpack.decode(fragment, type=Fragment), _decoded(plan), out))
     except RightcallError as problem:
-        told = Told(problem=str(problem), is_fatal=isinstance(problem, StoreError))
-    return msgspec.msgpack.encode(told)
+        outcome = FragmentOutcome(problem=str(problem), is_fatal=isinstance(problem, StoreError))
+    return msgspec.msgpack.encode(outcome)
 
 
 @lru_cache(maxsize=4)
@@ -162,13 +162,13 @@ class _Tasks:
                 self._running[self._task.remote(msgspec.msgpack.encode(fragment))] = fragment
             for reference in ray.wait(list(self._running), timeout=_PATIENCE)[0]:
                 fragment = self._running.pop(reference)
-                told = _told(reference, fragment)
-                if told.is_fatal:
-                    raise StoreError(told.problem)
-                tell(fragment, told.rows, True)
-                if told.problem:
+                outcome = _outcome_of(reference, fragment)
+                if outcome.is_fatal:
+                    raise StoreError(outcome.problem)
+                tell(fragment, outcome.rows, True)
+                if outcome.problem:
                     failed += 1
-                    complain(told.problem)
+                    complain(outcome.problem)
             if stop():
                 raise KeyboardInterrupt
         return failed
@@ -180,18 +180,18 @@ class _Tasks:
             ray.cancel(reference, force=True)
 
 
-def _told(reference: Any, fragment: Fragment) -> Told:
+def _outcome_of(reference: Any, fragment: Fragment) -> FragmentOutcome:
     import ray
 
     try:
-        return msgspec.msgpack.decode(ray.get(reference), type=Told)
+        return msgspec.msgpack.decode(ray.get(reference), type=FragmentOutcome)
     except ray.exceptions.RayTaskError as problem:
         if isinstance(problem, ImportError):
             raise RightcallError(str(problem.cause)) from None
-        return Told(problem=f"{fragment}: a defect in Rightcall: {' '.join(str(problem.cause).split())}")
+        return FragmentOutcome(problem=f"{fragment}: a defect in Rightcall: {' '.join(str(problem.cause).split())}")
     except ray.exceptions.RayError as problem:
         reason = str(problem).strip().partition("\n")[0]
-        return Told(problem=f"{fragment}: {_RETRIES + 1} workers of Ray died while they scored it: {reason}")
+        return FragmentOutcome(problem=f"{fragment}: {_RETRIES + 1} workers of Ray died while they scored it: {reason}")
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def tried(expect: dict[str, Any], run: Trajectory = RUN, *others: Trajectory, **
 
 def let_pass(report: MutationReport) -> dict[str, str]:
     """The faults of the first case that were let pass, each with the line that would notice it."""
-    return {survivor.told: survivor.line for survivor in report.cases[0].survivors}
+    return {survivor.fault: survivor.line for survivor in report.cases[0].survivors}
 
 
 @given(TRAJECTORIES, TRAJECTORIES)
@@ -88,7 +88,7 @@ def test_each_operator_makes_the_fault_it_is_named_after() -> None:
     other = Trajectory(calls=(SEARCH, MAIL), output="Sent.")
     made = mutants_of(RUN, Pool.of({"run": RUN, "other": other}))
 
-    told = {operator: next(each.told for each in made if each.operator == operator) for operator in OPERATORS}
+    told = {operator: next(each.description for each in made if each.operator == operator) for operator in OPERATORS}
     assert told == {
         "drop": "without `search`",
         "repeat": "`search` made twice",
@@ -206,4 +206,4 @@ def test_secrets_are_in_no_report() -> None:
 
     report = tried({"order": ["login"]}, run)
 
-    assert "hunter2" not in repr([(each.told, each.calls) for each in report.cases[0].survivors])
+    assert "hunter2" not in repr([(each.fault, each.calls) for each in report.cases[0].survivors])

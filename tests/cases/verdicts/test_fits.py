@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rightcall.cases.evalsets import EvalSet, parse_eval_set
-from rightcall.cases.verdicts import CaseFinder, join_rule, told_repeat
+from rightcall.cases.verdicts import CaseFinder, join_rule, recorded_repeat
 from rightcall.errors import ConfigurationError, DocumentError, UnknownNameError
 from rightcall.reporting.store import case_digest
 from rightcall.values.trajectory import Trajectory
@@ -137,11 +137,11 @@ def test_when_is_part_of_what_a_case_asks() -> None:
 def test_a_file_names_its_case_and_repeat() -> None:
     rule = join_rule("file={case}/run-{repeat}.json")
 
-    assert rule.said_by("/logs/refund/run-3.json") == {"rightcall.case.id": "refund", "repeat": 3}
-    assert rule.said_by("logs\\refund\\run-03.json") == {"rightcall.case.id": "refund", "repeat": 3}
-    assert rule.said_by("refund/run-x.json") == {}
-    assert rule.said_by("refund/run-3.json.gz") == {}
-    assert join_rule("file={case}-*.json").said_by("a/b-c-9.json") == {"rightcall.case.id": "b"}
+    assert rule.read_path("/logs/refund/run-3.json") == {"rightcall.case.id": "refund", "repeat": 3}
+    assert rule.read_path("logs\\refund\\run-03.json") == {"rightcall.case.id": "refund", "repeat": 3}
+    assert rule.read_path("refund/run-x.json") == {}
+    assert rule.read_path("refund/run-3.json.gz") == {}
+    assert join_rule("file={case}-*.json").read_path("a/b-c-9.json") == {"rightcall.case.id": "b"}
 
 
 def test_what_a_trace_says_does_not_count_beside_its_file() -> None:
@@ -167,4 +167,4 @@ def test_a_way_that_does_not_exist_is_refused_with_the_nearest() -> None:
 
 @pytest.mark.parametrize(("told", "number"), [(0, 0), ("2", 2), (True, None), (-1, None), ("x", None), (1.5, None)])
 def test_the_number_of_a_repeat_is_a_whole_number(told: Any, number: int | None) -> None:
-    assert told_repeat({"repeat": told}) == number
+    assert recorded_repeat({"repeat": told}) == number

@@ -177,7 +177,7 @@ def pages(text: str) -> list[str]:
                     (changed, drifted), "key", {text: (text, text)}, {"a": "a", "b": "b"}, links,
                     only=text, ignored=(text,),
                 ),
-                filtered=text, ignored=(text, "b"), said=(text,), case=compared,
+                filtered=text, ignored=(text, "b"), gate_reasons=(text,), case=compared,
             ),
             links,
         ),

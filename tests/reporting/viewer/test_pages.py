@@ -598,7 +598,7 @@ def test_the_page_of_mutants_says_how_to_make_them_and_shows_those_that_were_mad
 
     before = text_of(browser.get(address).text)
     case = MutatedCase(
-        case_id="laptop_search", cells={"drop": (1, 2)}, survivors=(Survivor(operator="drop", told="x"),)
+        case_id="laptop_search", cells={"drop": (1, 2)}, survivors=(Survivor(operator="drop", fault="x"),)
     )
     keep_mutation(good.folder, MutationReport(evalset="set.yaml", operators=("drop",), cases=(case,)))
     after, run = text_of(browser.get(address).text), text_of(browser.get(f"/runs/{good.folder.name}").text)

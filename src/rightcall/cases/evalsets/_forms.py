@@ -150,10 +150,10 @@ def _in_short(written: str, setting: Setting, kind: type[Evaluator[Any, Any, Any
         return str(name), setting.value
     if written != "args" or "subset" not in config:
         return None
-    said = setting.value.lower() if isinstance(setting.value, str) else ""
-    if said not in ("subset", "exact"):
-        hint = "; 'calls' has all four policies" if said in ("superset", "ignore") else ""
+    written = setting.value.lower() if isinstance(setting.value, str) else ""
+    if written not in ("subset", "exact"):
+        hint = "; 'calls' has all four policies" if written in ("superset", "ignore") else ""
         raise CriteriaError(
             f"arguments are compared as 'subset' or 'exact' here, not {shown(setting.value)}{hint}", setting.place
         )
-    return "subset", said == "subset"
+    return "subset", written == "subset"

@@ -164,8 +164,8 @@ def _annotated(text: str, eval_set: EvalSet, made: Sequence[LearnedCase]) -> str
         for path, count in found.lesson.learned.support.items():
             place = line_end(text, _begin(root, value, (*inside, *path)))
             comments.setdefault(place, []).append((count, found.lesson.learned.runs))
-    told = {place: _support(counts) for place, counts in comments.items()} | heads
-    annotated = _with_comments(text, told)
+    written = {place: _support(counts) for place, counts in comments.items()} | heads
+    annotated = _with_comments(text, written)
     # A comment in the middle of a text of several lines would be part of it.
     return annotated if decode_document(annotated).value == value else text
 
@@ -194,11 +194,11 @@ def _head(lesson: Lesson) -> str:
     return f"learned from {runs} runs; left out, {lesson.accepted} of {lesson.left_out} are accepted"
 
 
-def _with_comments(text: str, told: Mapping[int, str]) -> str:
+def _with_comments(text: str, written: Mapping[int, str]) -> str:
     parts, end = [], len(text)
-    for place in sorted(told, reverse=True):
+    for place in sorted(written, reverse=True):
         begin = text.rfind("\n", 0, place) + 1
-        line = _SUPPORT.sub("", text[begin:place]) + f"  # {told[place]}"
+        line = _SUPPORT.sub("", text[begin:place]) + f"  # {written[place]}"
         parts += [text[place:end], line]
         end = begin
     return "".join([text[:end], *reversed(parts)])

@@ -5,11 +5,11 @@ from ._mutation import (
     Golden as Golden,
     Tried as Tried,
     answer_of as answer_of,
+    described as described,
     golden_of as golden_of,
+    mutated_case as mutated_case,
     operators_named as operators_named,
     pool_of as pool_of,
-    told as told,
-    told_case as told_case,
     try_case as try_case,
 )
 from ._operators import (

@@ -135,7 +135,7 @@ def try_case(
     return Tried(golden, tuple(noticed), tuple(survived), tuple(aside), unmeasured, len(made) - len(drawn))
 
 
-def told_case(tried: Tried, lines: Mapping[int, str] | None = None) -> MutatedCase:
+def mutated_case(tried: Tried, lines: Mapping[int, str] | None = None) -> MutatedCase:
     """Return the faults of a case counted, given the line that would notice each survivor by its number."""
     noticed = Counter([mutant.operator for mutant in tried.noticed])
     survived = Counter([mutant.operator for mutant in tried.survived])
@@ -149,7 +149,7 @@ def told_case(tried: Tried, lines: Mapping[int, str] | None = None) -> MutatedCa
             [
                 Survivor(
                     operator=mutant.operator,
-                    told=told(mutant),
+                    fault=described(mutant),
                     line=redacted_text((lines or {}).get(number, "")),
                     calls=texts.of(mutant.trajectory),
                 )
@@ -163,12 +163,12 @@ def told_case(tried: Tried, lines: Mapping[int, str] | None = None) -> MutatedCa
     )
 
 
-def told(mutant: Mutant) -> str:
+def described(mutant: Mutant) -> str:
     """Return a fault in words, with the value that was put in, unless that is a secret."""
     if mutant.operator != "argument" or mutant.position is None:
-        return mutant.told
+        return mutant.description
     args = redacted_value(mutant.trajectory.calls[mutant.position].args)
-    return f"{mutant.told}: {value_text(value_at(args, mutant.path), _SHOWN_VALUE)}"
+    return f"{mutant.description}: {value_text(value_at(args, mutant.path), _SHOWN_VALUE)}"
 
 
 class _CallTexts:
@@ -258,8 +258,8 @@ def _names(step: Any) -> frozenset[str]:
 class Asking:
     """Finds out why a fault is let pass, by what a case says and by asking about other trajectories."""
 
-    def __init__(self, said: Allowances, original: Trajectory, notices: Callable[[Trajectory], bool]) -> None:
-        self._said = said
+    def __init__(self, allowed: Allowances, original: Trajectory, notices: Callable[[Trajectory], bool]) -> None:
+        self._allowed = allowed
         self._original = original
         self._notices = notices
         self._closed: dict[int, bool] = {}
@@ -267,20 +267,20 @@ class Asking:
 
     def reason(self, mutant: Mutant) -> str:
         """Return why a fault that was let pass is none, or an empty text."""
-        if mutant.tool and any([mutant.tool in ignored for ignored in self._said.ignored]):
+        if mutant.tool and any([mutant.tool in ignored for ignored in self._allowed.ignored]):
             return "the case ignores the tool"
-        if self._said.named is not None and any([tool not in self._said.named for tool in _tools(mutant)]):
+        if self._allowed.named is not None and any([tool not in self._allowed.named for tool in _tools(mutant)]):
             return "the case says that other tools do not matter"
         ask: Callable[[Mutant], str] = getattr(self, f"_{mutant.operator.replace('-', '_')}", lambda _: "")
         return ask(mutant)
 
     def _drop(self, mutant: Mutant) -> str:
-        if mutant.tool in self._said.optional | self._said.repeated or self._is_closed(mutant):
+        if mutant.tool in self._allowed.optional | self._allowed.repeated or self._is_closed(mutant):
             return "the case says that it may be left out"
         return ""
 
     def _repeat(self, mutant: Mutant) -> str:
-        if mutant.tool in self._said.repeated:
+        if mutant.tool in self._allowed.repeated:
             return "the case says that it may be repeated"
         # A case that would notice many calls bounds their number, and two are within the bounds.
         if mutant.position is not None and self._notices(repeated(self._original, mutant.position, _MANY)):
@@ -295,7 +295,7 @@ class Asking:
         if any([first <= position and position + 1 < end for first, end in self._original.unordered]):
             return "their order was not recorded"
         both = {one.name, two.name}
-        if self._said.any_order or any([both <= names for names in self._said.together]):
+        if self._allowed.any_order or any([both <= names for names in self._allowed.together]):
             return "the case says that the order is free"
         return ""
 

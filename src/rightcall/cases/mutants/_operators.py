@@ -65,7 +65,7 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     """A trajectory with one fault, and the fault in words."""
 
     operator: Operator
-    told: str
+    description: str
     trajectory: Trajectory
     tool: str = ""
     """The tool that the fault is about; the one that would be called too much, for a call that is added."""
@@ -173,17 +173,19 @@ def _swap(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
             continue
         calls = list(trajectory.calls)
         calls[first], calls[second] = moved_to(two, one), moved_to(one, two)
-        told = f"`{two.name}` before `{one.name}`"
+        description = f"`{two.name}` before `{one.name}`"
         made = replace(trajectory, calls=tuple(calls))
-        yield Mutant(operator="swap", told=told, trajectory=made, tool=one.name, position=first, after=two.name)
+        yield Mutant(
+            operator="swap", description=description, trajectory=made, tool=one.name, position=first, after=two.name
+        )
 
 
 def _other_tool(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
     for position in _places(trajectory):
         call = trajectory.calls[position]
         other = next((name for name in pool.tools if name != call.name), UNKNOWN_TOOL)
-        told = f"`{other}` instead of `{call.name}`"
-        yield _mutant("other-tool", told, renamed(trajectory, position, other), call.name, position)
+        description = f"`{other}` instead of `{call.name}`"
+        yield _mutant("other-tool", description, renamed(trajectory, position, other), call.name, position)
 
 
 def _extra(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
@@ -201,9 +203,9 @@ def _stop_early(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
     places = _places(trajectory)
     kept = len(places) // 2
     if kept:
-        told = f"stops after {kept} of {len(places)} calls"
+        description = f"stops after {kept} of {len(places)} calls"
         first_missing = trajectory.calls[places[kept]].name
-        yield _mutant("stop-early", told, without(trajectory, set(places[kept:])), first_missing)
+        yield _mutant("stop-early", description, without(trajectory, set(places[kept:])), first_missing)
 
 
 def _no_calls(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
@@ -228,8 +230,8 @@ def _argument(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
         call = trajectory.calls[position]
         for path in leaves(call.args or {}):
             made = with_args(trajectory, position, replaced(call.args, path, _changed(call, path, pool)))
-            told = f"another `{'.'.join(map(str, path))}` for `{call.name}`"
-            yield _mutant("argument", told, made, call.name, position, path)
+            description = f"another `{'.'.join(map(str, path))}` for `{call.name}`"
+            yield _mutant("argument", description, made, call.name, position, path)
 
 
 def _argument_missing(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
@@ -246,8 +248,8 @@ def _argument_added(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
         call = trajectory.calls[position]
         if "args" not in call.unrecorded:
             made = with_args(trajectory, position, {**(call.args or {}), _ADDED: 1})
-            told = f"an argument more for `{call.name}`"
-            yield _mutant("argument-added", told, made, call.name, position, (_ADDED,))
+            description = f"an argument more for `{call.name}`"
+            yield _mutant("argument-added", description, made, call.name, position, (_ADDED,))
 
 
 def _answer(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
@@ -295,13 +297,15 @@ _MAKERS: dict[Operator, Callable[[Trajectory, Pool], Iterator[Mutant]]] = {
 
 def _mutant(
     operator: Operator,
-    told: str,
+    description: str,
     trajectory: Trajectory,
     tool: str = "",
     position: int | None = None,
     path: tuple[str | int, ...] = (),
 ) -> Mutant:
-    return Mutant(operator=operator, told=told, trajectory=trajectory, tool=tool, position=position, path=path)
+    return Mutant(
+        operator=operator, description=description, trajectory=trajectory, tool=tool, position=position, path=path
+    )
 
 
 def _changed(call: ToolCall, path: tuple[str | int, ...], pool: Pool) -> Any:

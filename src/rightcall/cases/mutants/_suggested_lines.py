@@ -17,7 +17,7 @@ from rightcall.values.results import WORLD_OPERATORS, MutationReport
 from rightcall.values.trajectory import Trajectory
 
 from ._changes import leaves, replaced, value_at
-from ._mutation import Golden, Tried, answer_of, golden_of, pool_of, told_case, try_case
+from ._mutation import Golden, Tried, answer_of, golden_of, mutated_case, pool_of, try_case
 from ._operators import OPERATORS, Mutant, Operator
 
 _MOST_PROPOSED = 30
@@ -68,8 +68,8 @@ def mutate(
     editing = _Editing(text, eval_set) if text is not None else None
     remedies = editing.remedies(tried, None if edits else _MOST_PROPOSED) if editing is not None else {}
     lines = {case_id: found.lines for case_id, found in remedies.items()}
-    told = [told_case(each, lines.get(each.golden.case.id)) for each in tried]
-    report = MutationReport(evalset=eval_set.path, operators=tuple(operators), cases=tuple(told), not_tried=others)
+    counted = [mutated_case(each, lines.get(each.golden.case.id)) for each in tried]
+    report = MutationReport(evalset=eval_set.path, operators=tuple(operators), cases=tuple(counted), not_tried=others)
     if editing is None or not edits:
         return Strengthened(report, text or "")
     return editing.written(report, {each.golden.case.id: each for each in tried}, remedies)
@@ -304,7 +304,7 @@ def _of_answer(original: Trajectory, expect: Mapping[str, Any]) -> Iterator[Reme
 def _phrases(original: Trajectory) -> list[str]:
     """Return parts of an answer that it should hardly go without: what tools returned first, then long words."""
     answer = original.output
-    told = {
+    quoted = {
         leaf
         for call in original.calls
         for held in (call.output, call.args)
@@ -312,7 +312,7 @@ def _phrases(original: Trajectory) -> list[str]:
         if isinstance(leaf := value_at(held, path), str) and 3 <= len(leaf) <= _LONGEST_PHRASE and leaf in answer
     }
     words = sorted(set(_WORD.findall(answer)), key=lambda word: (-len(word), word))
-    return [*sorted(told, key=lambda leaf: (-len(leaf), leaf)), *words][:3]
+    return [*sorted(quoted, key=lambda leaf: (-len(leaf), leaf)), *words][:3]
 
 
 def _appended(expect: Mapping[str, Any], key: str, type_id: str, item: Any) -> Iterator[Remedy]:

@@ -14,7 +14,7 @@ from ._case_finder import (
     JoinRule as JoinRule,
     Match as Match,
     join_rule as join_rule,
-    told_repeat as told_repeat,
+    recorded_repeat as recorded_repeat,
 )
 from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
 from ._judge import (

@@ -193,12 +193,12 @@ class ToolNames:
         others = [name for name in known if name not in self._expected]
         ruled_out = self.ruled_out if self._has_calls else ()
         unknown = [name for name in ruled_out if name not in self._known and not _fits_any(name, known)]
-        told = [name for name in unknown if name not in self._optional or _suggestion(name, others)]
-        for name in told[:_MOST_NOTES]:
+        shown = [name for name in unknown if name not in self._optional or _suggestion(name, others)]
+        for name in shown[:_MOST_NOTES]:
             rule, hint = self.ruled_out[name], _suggestion(name, others)
             yield f"note: no trace shows a tool `{name}`, which `{rule}` names{hint}"
-        if len(told) > _MOST_NOTES:
-            yield f"note: no trace shows {len(told) - _MOST_NOTES:,} more tools that such rules name"
+        if len(shown) > _MOST_NOTES:
+            yield f"note: no trace shows {len(shown) - _MOST_NOTES:,} more tools that such rules name"
 
     def _expect(self, check: Check, missed: Sequence[str]) -> None:
         # A name that is expected elsewhere counts as known: that check fails if no tool has it.

@@ -46,7 +46,7 @@ class JoinRule(msgspec.Struct, frozen=True):
         """Whether the name of a file says the case."""
         return self.kind == "file"
 
-    def said_by(self, path: str) -> dict[str, Any]:
+    def read_path(self, path: str) -> dict[str, Any]:
         """Return what the name of a file says: the id of a case and the number of a repeat; nothing if it does not fit.
 
         The pattern is compared with the end of the path, folder by folder.
@@ -98,7 +98,7 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(f"(?:^|/){made}{re.escape(pattern[end:])}$")
 
 
-def told_repeat(metadata: Mapping[str, Any]) -> int | None:
+def recorded_repeat(metadata: Mapping[str, Any]) -> int | None:
     """Return the number of the repeat that a trace says it is; None if it says none."""
     held = metadata.get(_REPEAT)
     if isinstance(held, str) and held.isascii() and held.isdigit() and len(held) < 10:
@@ -146,7 +146,7 @@ class CaseFinder:
             return trajectory
         # What the trace says of its case does not count then: the file is the one that was asked for.
         held = {key: value for key, value in trajectory.metadata.items() if key != CASE_ATTRIBUTE}
-        return msgspec.structs.replace(trajectory, metadata={**held, **self.rule.said_by(file or "")})
+        return msgspec.structs.replace(trajectory, metadata={**held, **self.rule.read_path(file or "")})
 
     def matches(self, trajectory: Trajectory) -> list[Match]:
         """Return the cases that a trajectory belongs to: the one it names, and those it fits or may fit."""

@@ -141,8 +141,8 @@ class Recordings:
         """Yield where the recording is, once it is made."""
         if self._made:
             answers, cases = sum(map(len, self._made.values())), len(self._made)
-            told = f"{answers:,} answer{'s' * (answers != 1)} of {cases:,} case{'s' * (cases != 1)}"
-            yield f"note: recorded {told} in {self._path}"
+            count = f"{answers:,} answer{'s' * (answers != 1)} of {cases:,} case{'s' * (cases != 1)}"
+            yield f"note: recorded {count} in {self._path}"
 
 
 class SpanListener:

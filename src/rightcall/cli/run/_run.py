@@ -70,13 +70,13 @@ class Running:
         with Stopping() as stopping, stdout_guard():
             for _ in self.steps(stopping):
                 pass
-        code = self.told(self.report())
+        code = self.finish(self.report())
         if stopping.is_asked:
             self._say_how_to_resume()
             return _INTERRUPTED
         return code
 
-    def told(self, report: Report) -> int:
+    def finish(self, report: Report) -> int:
         """Print and write a report, and return the exit code. Raises `RightcallError`."""
         self._output.finish(report)
         if self._trouble is not None:

@@ -63,7 +63,7 @@ def run_variants(request: RunRequest, *, is_watching: bool) -> int:
     with Stopping() as stopping, stdout_guard():
         _take_turns({name: run.steps(stopping) for name, run in runs.items()})
     reports = {name: run.report() for name, run in runs.items()}
-    codes = {name: run.told(reports[name]) for name, run in runs.items()}
+    codes = {name: run.finish(reports[name]) for name, run in runs.items()}
     first = request.gate or next(iter(runs))
     _print({first: reports[first], **reports}, is_gated=request.gate is not None)
     if stopping.is_asked:

@@ -322,9 +322,9 @@ def _evaluators(summary: Summary) -> Iterator[Line]:
     lines = []
     for name, totals in zip(names, summary.evaluators.values(), strict=True):
         counts = ((totals.passed, "passed"), (totals.failed, "failed"), (totals.error, "in error"))
-        told = [f"{count:,} {what}" for count, what in (*counts, (totals.not_measured, "not measured")) if count]
+        parts = [f"{count:,} {what}" for count, what in (*counts, (totals.not_measured, "not measured")) if count]
         mean = f", {totals.mean_score:.3f} on average" if totals.mean_score is not None else ""
-        lines.append(f"{name:<{width}}  {', '.join(told)}{mean}")
+        lines.append(f"{name:<{width}}  {', '.join(parts)}{mean}")
     yield from _titled("evaluators", lines)
 
 

@@ -119,7 +119,7 @@ class LocalScoring:
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
         self._comparison = None if request.compare_with is None else Comparison(request.compare_with)
-        self._said: GateRecord | None = None
+        self._gate_record: GateRecord | None = None
         self._is_complete = True
         self._overall: tuple[OverallResult, ...] = ()
 
@@ -138,7 +138,7 @@ class LocalScoring:
             self._overall = self._scoring.all_cases.results() if self._is_complete else ()
             totals, seconds = self._tally.totals(), perf_counter() - started
             if self._gate is not None and self._is_complete:
-                self._said = self._gate.record(self._tally.repeats(always=True))
+                self._gate_record = self._gate.record(self._tally.repeats(always=True))
             if self._saved is not None:
                 self._saved.finish(
                     totals,
@@ -147,7 +147,7 @@ class LocalScoring:
                     is_complete=self._is_complete,
                     rate=self._tally.rate(),
                     overall=self._overall,
-                    gate=self._said,
+                    gate=self._gate_record,
                 )
             report = self._report(spool, totals, seconds)
             self._output.finish(report)
@@ -211,9 +211,9 @@ class LocalScoring:
             notes=tuple(self._scoring.all_cases.notes()) if self._is_complete else (),
             warnings=self._warnings,
             documents=spool.documents,
-            repeats=self._tally.repeats(always=self._said is not None),
+            repeats=self._tally.repeats(always=self._gate_record is not None),
             quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.verdicts()},
-            gate=self._said,
+            gate=self._gate_record,
             comparison=None if self._comparison is None else self._comparison.plain(),
         )
 

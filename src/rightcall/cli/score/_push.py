@@ -125,14 +125,14 @@ class Webhook:
 
     def add(self, result: CaseResult, run_id: str) -> None:
         """Take the verdict of a case."""
-        told = redacted(result) if self._redacts else result
-        findings = [{"code": each.finding.code, "message": each.finding.message} for each in told.findings]
+        shown = redacted(result) if self._redacts else result
+        findings = [{"code": each.finding.code, "message": each.finding.message} for each in shown.findings]
         self._results.append(
             {
-                "case": told.case_id,
-                "trace_id": told.trajectory.trace_id if told.trajectory is not None else None,
-                "verdict": told.verdict,
-                "score": told.score,
+                "case": shown.case_id,
+                "trace_id": shown.trajectory.trace_id if shown.trajectory is not None else None,
+                "verdict": shown.verdict,
+                "score": shown.score,
                 "findings": findings,
                 "run": run_id,
             }

@@ -158,7 +158,7 @@ def number_of(selection: Selection, index: int) -> str:
     return f"call {selection.position(index) + 1:,}"
 
 
-def told_pairs(
+def pair_findings(
     selection: Selection, pairs: Iterable[tuple[int, int]], code: str, message: Callable[[str, str], str]
 ) -> Iterator[Finding]:
     """A finding for each call that has to do with an earlier one; the message is made of the two."""

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 from rightcall.judging.core import WHOLE, After, Bounds, Config, Listed, Measurement, Selection, Shorthand, tool_name
 from rightcall.values.results import Finding
 
-from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, most_calls, named, number_of, told_pairs
+from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, most_calls, named, number_of, pair_findings
 from ._repeats import (
     Cycle,
     Repeats,
@@ -149,13 +149,13 @@ def _calls(count: int) -> str:
 
 
 def _repeated(selection: Selection, found: Repeats) -> Iterator[Finding]:
-    yield from told_pairs(
+    yield from pair_findings(
         selection,
         found.sure,
         "RC111",
         lambda call, earlier: f"`{call}` was called again, though nothing had changed since {earlier}",
     )
-    yield from told_pairs(
+    yield from pair_findings(
         selection,
         found.undecided,
         "RC301",

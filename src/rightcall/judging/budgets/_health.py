@@ -9,7 +9,7 @@ from rightcall.judging.core import WHOLE, Config, Criteria, Measurement, Selecti
 from rightcall.values.results import Finding, end_text, error_type
 from rightcall.values.trajectory import has_failed
 
-from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, told_pairs
+from ._budgets import AtMost, BudgetEvaluator, BudgetPlan, Figure, Spent, named, pair_findings
 from ._repeats import Repeats, has_unknown_places, most_retries, retries
 
 _LONGEST_ERROR = 200
@@ -108,10 +108,10 @@ def _share_of_failures(selection: Selection, outcomes: list[bool | None]) -> tup
 
 
 def _tried_again(selection: Selection, found: Repeats) -> Iterator[Finding]:
-    yield from told_pairs(
+    yield from pair_findings(
         selection, found.sure, "RC113", lambda call, earlier: f"`{call}` is a retry of {earlier}, which failed"
     )
-    yield from told_pairs(
+    yield from pair_findings(
         selection,
         found.undecided,
         "RC301",

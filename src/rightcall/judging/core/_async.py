@@ -216,7 +216,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         # An event loop ends with SystemExit and KeyboardInterrupt, and this one serves many.
         except (Exception, SystemExit, KeyboardInterrupt) as problem:  # noqa: BLE001 - a fault costs this result only
             reason = f"{type(problem).__name__} while judging: {problem}"
-            return self.broken(execution, "RC402", reason, traceback=_told(problem))
+            return self.broken(execution, "RC402", reason, traceback=_traceback_of(problem))
 
     def _checked(self, execution: Execution, result: Any) -> EvaluationResult:
         if not isinstance(result, EvaluationResult):
@@ -226,13 +226,13 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         return result
 
 
-def _told(problem: BaseException) -> str:
+def _traceback_of(problem: BaseException) -> str:
     """The traceback of an exception, without our own lines, unless there are no others."""
-    told = traceback.TracebackException.from_exception(problem, limit=-200)
-    theirs = [frame for frame in told.stack if not frame.filename.startswith(_OURS)]
+    trace = traceback.TracebackException.from_exception(problem, limit=-200)
+    theirs = [frame for frame in trace.stack if not frame.filename.startswith(_OURS)]
     if theirs:
-        told.stack = traceback.StackSummary.from_list(theirs)
-    return "".join(told.format())
+        trace.stack = traceback.StackSummary.from_list(theirs)
+    return "".join(trace.format())
 
 
 def is_score(value: object) -> bool:

@@ -208,13 +208,13 @@ def findings_of(
     if ruling.score >= threshold:
         return ()
     if not rubrics:
-        return (Finding("RC110", f"the judge gives {ruling.score:.4g}: {_told(told.reason)}", actual=told.call),)
+        return (Finding("RC110", f"the judge gives {ruling.score:.4g}: {_shortened(told.reason)}", actual=told.call),)
     unmet = [(number, one) for number, one in enumerate(told.rubrics) if not one.met]
     return tuple(
         [
             Finding(
                 "RC110",
-                f"the rubric {_told(one.text, 80)!r} is not met: {_told(one.reason)}",
+                f"the rubric {_shortened(one.text, 80)!r} is not met: {_shortened(one.reason)}",
                 actual=told.call,
                 path=f"rubrics[{number - shared}]" if number >= shared else None,
             )
@@ -223,6 +223,6 @@ def findings_of(
     )
 
 
-def _told(text: str, width: int = 300) -> str:
+def _shortened(text: str, width: int = 300) -> str:
     text = " ".join(text.split())
     return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -82,7 +82,7 @@ class EndpointJudge:
             reason, wait = await self._attempt(question, max(0.001, deadline - clock()))
             if isinstance(reason, Asked):
                 return reason
-            told = f"{self._told()}: {reason} ({attempt} {'attempt' if attempt == 1 else 'attempts'}"
+            told = f"{self._shown_address()}: {reason} ({attempt} {'attempt' if attempt == 1 else 'attempts'}"
             if attempt >= self._settings.attempts:
                 raise JudgeError("RC602", f"{told})")
             delay = delay_before(attempt + 1, wait, self._settings.backoff)
@@ -116,7 +116,7 @@ class EndpointJudge:
         if isinstance(cause, (OSError, openai.APIConnectionError)) or type(cause).__module__.startswith(_HTTP):
             return f"the connection failed: {_sentence(cause)}", None
         if isinstance(problem, openai.OpenAIError):
-            raise JudgeError("RC603", f"{self._told()}: {_sentence(problem)}") from None
+            raise JudgeError("RC603", f"{self._shown_address()}: {_sentence(problem)}") from None
         raise problem
 
     async def _post(self, openai: Any, question: Question) -> bytes:
@@ -145,10 +145,10 @@ class EndpointJudge:
     def _status(self, problem: StatusError) -> str:
         reason = f"status {problem.status}" + (f": {problem.text}" if problem.text else "")
         if problem.status not in _AGAIN:
-            raise JudgeError("RC603", f"{self._told()}: {reason}") from None
+            raise JudgeError("RC603", f"{self._shown_address()}: {reason}") from None
         return reason
 
-    def _told(self) -> str:
+    def _shown_address(self) -> str:
         """The address without what may be secret in it."""
         address = self._settings.base_url.split("?")[0].split("#")[0]
         scheme, _, rest = address.partition("://")

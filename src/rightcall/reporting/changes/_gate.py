@@ -26,7 +26,7 @@ from rightcall.values.statistics import (
 )
 
 GateVerdict = Literal["worse", "better", "no worse", "inconclusive"]
-Told = Literal["worse", "likely worse", "better", "likely better", "not told from chance"]
+ChangeWord = Literal["worse", "likely worse", "better", "likely better", "not told from chance"]
 LIKELY = 0.10
 """The adjusted chance up to which a change of one case is called likely."""
 _HALF = 0.5
@@ -78,7 +78,7 @@ class GatedCase(msgspec.Struct, frozen=True):
     """How likely as few passes are if nothing changed."""
     adjusted: float
     """The same, adjusted for looking at every case."""
-    told: Told
+    told: ChangeWord
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -206,7 +206,7 @@ class _Weighed:
             return "better"
         return "no worse" if self.interval.low > -rule.rule_out else "inconclusive"
 
-    def told(self, odds: CaseOdds) -> Told:
+    def word(self, odds: CaseOdds) -> ChangeWord:
         half = self.level / 2.0
         if odds.adjusted_worse <= LIKELY:
             return "worse" if odds.adjusted_worse <= half else "likely worse"
@@ -231,7 +231,7 @@ def _gated(pairs: _Pairs, seen: _Weighed) -> tuple[GatedCase, ...]:
         if _is_measured(old, new):
             found = next(odds)
             cases.append(
-                GatedCase(case_id, old.trials, new.trials, found.worse, found.adjusted_worse, seen.told(found))
+                GatedCase(case_id, old.trials, new.trials, found.worse, found.adjusted_worse, seen.word(found))
             )
     return tuple(cases)
 

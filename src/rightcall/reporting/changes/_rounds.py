@@ -144,9 +144,9 @@ class Rounds:
         plan, rounds = self._plan, self._whole
         is_last = rounds == plan.most
         if self._gate is None and plan.base is not None and rounds in self._shares:
-            said = gate(plan.base, self._compared(), plan.rule, self._shares[rounds])
-            if is_last or said.may_stop:
-                self._gate, self._gate_rounds = said, rounds
+            found = gate(plan.base, self._compared(), plan.rule, self._shares[rounds])
+            if is_last or found.may_stop:
+                self._gate, self._gate_rounds = found, rounds
         if self._floor is None and plan.min_rate is not None and rounds >= plan.least:
             reached = self._reached(plan.min_rate)
             self._floor = reached if is_last or reached.verdict != "inconclusive" else None

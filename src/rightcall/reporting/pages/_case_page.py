@@ -230,18 +230,18 @@ def case_page(
 def _with_timeline(page: CasePage, result: CaseResult, number: int) -> CasePage:
     """The page with the timeline of the calls that are on it, `number` being which page of them."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
-    said = result.trajectory.messages if result.trajectory is not None else ()
+    messages = result.trajectory.messages if result.trajectory is not None else ()
     numbers = range((number - 1) * CALLS_A_PAGE + 1, min(number * CALLS_A_PAGE, len(calls)) + 1)
     return msgspec.structs.replace(
         page,
         timeline=timeline_of(_material(result, page.evaluations, page.calls, numbers)),
         rules=rule_views(result),
         is_timed=any([call.start_ns is not None for call in calls])
-        or any([each.start_ns is not None for each in said]),
-        length=scale_of(calls, said, CALLS_A_PAGE).text,
+        or any([each.start_ns is not None for each in messages]),
+        length=scale_of(calls, messages, CALLS_A_PAGE).text,
         tokens=_tokens(result.trajectory),
-        cost=_cost(said),
-        models=", ".join(dict.fromkeys([each.model for each in said if each.model]))[:_ID],
+        cost=_cost(messages),
+        models=", ".join(dict.fromkeys([each.model for each in messages if each.model]))[:_ID],
     )
 
 
@@ -249,16 +249,16 @@ def _material(
     result: CaseResult, evaluations: Sequence[EvaluationView], made: Sequence[CallView], numbers: range
 ) -> Material:
     calls = result.trajectory.calls if result.trajectory is not None else ()
-    said = result.trajectory.messages if result.trajectory is not None else ()
+    messages = result.trajectory.messages if result.trajectory is not None else ()
     flows, uses = flows_of(calls, numbers)
-    scale = scale_of(calls, said, CALLS_A_PAGE)
-    here = [each for each in said if numbers.start - 1 <= each.at <= max(numbers.stop, 1)]
+    scale = scale_of(calls, messages, CALLS_A_PAGE)
+    here = [each for each in messages if numbers.start - 1 <= each.at <= max(numbers.stop, 1)]
     parents = {call.span_id: call.parent_id for call in calls if call.span_id is not None}
     return Material(
         result=result,
         views={view.number: view for view in made},
         bars=bars_of(calls, numbers, scale),
-        said=[(each, message_bar(each, scale), _depth(each.parent_id, parents)) for each in here],
+        messages=[(each, message_bar(each, scale), _depth(each.parent_id, parents)) for each in here],
         message_text=_MESSAGE_OF_MANY if len(calls) > CALLS_A_PAGE else None,
         evaluations=evaluations,
         flows=flows,
@@ -277,9 +277,9 @@ def _depth(parent_id: str | None, parents: Mapping[str, str | None]) -> int:
     return min(len(above), _DEEPEST)
 
 
-def _cost(said: Sequence[Message]) -> str:
+def _cost(messages: Sequence[Message]) -> str:
     """Return what the calls of models cost, if the trace says it of all of them; otherwise an empty text."""
-    costs = [each.cost for each in said if each.writer == "model"]
+    costs = [each.cost for each in messages if each.writer == "model"]
     known = [cost for cost in costs if cost is not None]
     return money(sum(known)) if known and len(known) == len(costs) else ""
 
@@ -351,7 +351,7 @@ def _page(
         output=value_shown(trajectory.output, most) if trajectory is not None else None,
         turn_inputs=tuple([value_shown(each, most) for each in asked[:100]]) if len(asked) == len(turns) > 1 else (),
         turn_outputs=tuple([value_shown(each, most) for each in turns[:100]]) if len(turns) > 1 else (),
-        error=shown_text(untold, most) if (untold := _untold(result)) else None,
+        error=shown_text(error, most) if (error := _other_error(result)) else None,
         traceback=shown_text(outcome.traceback, most) if outcome is not None and outcome.traceback else None,
         printed=shown_text(outcome.stdout, most) if outcome is not None and outcome.stdout.strip() else None,
         complaints=shown_text(outcome.stderr, most) if outcome is not None and outcome.stderr.strip() else None,
@@ -393,7 +393,7 @@ def _calls(
     )
 
 
-def _untold(result: CaseResult) -> str:
+def _other_error(result: CaseResult) -> str:
     """Return the agent's error, unless a problem already has the same text."""
     error = result.outcome.error if result.outcome is not None else None
     return "" if error is None or any([placed.finding.message == error for placed in result.findings]) else error

@@ -92,7 +92,7 @@ class ChangeRow(msgspec.Struct, frozen=True):
     href: str
     trials: str = ""
     """How many trials passed before and after: `20/20 → 0/5`; empty where they were not compared."""
-    told: str = ""
+    word: str = ""
     """What the trials say of this case alone."""
     is_chosen: bool = False
 
@@ -177,8 +177,8 @@ class ComparePage(PartOfList, frozen=True, kw_only=True):
     """Arguments that are not compared."""
     gate: GatePanel | None = None
     """What the gate says; none where no case can be compared."""
-    said: tuple[str, ...] = ()
-    """What gates said of these runs when they were run."""
+    gate_reasons: tuple[str, ...] = ()
+    """What gates decided about these runs when they were run."""
     case: ComparedCase | None = None
     is_case_asked: bool = False
     is_wide: bool = True
@@ -274,7 +274,7 @@ def words_of(line: ChangeLine) -> tuple[str, ...]:
 def groups_of(
     lines: Sequence[ChangeLine],
     chosen: str,
-    told: Mapping[str, tuple[str, str]],
+    gate_words: Mapping[str, tuple[str, str]],
     address: Mapping[str, str],
     links: Links,
     only: str = "",
@@ -298,7 +298,7 @@ def groups_of(
         shown = [*shown, *[line for line in cases[len(shown) :] if line.key == chosen]]
         hrefs = [links.compare(*compared, ignored, **{**_rest(address), "case": line.key}) for line in shown[:500]]
         rows = [
-            ChangeRow(line, f"{href}#case", *told.get(line.case_id, ("", "")), is_chosen=line.key == chosen)
+            ChangeRow(line, f"{href}#case", *gate_words.get(line.case_id, ("", "")), is_chosen=line.key == chosen)
             for line, href in zip(shown[:500], hrefs, strict=True)
         ]
         arguments = cases[0].arguments if len({line.arguments for line in cases}) == 1 else ()

@@ -307,16 +307,16 @@ def _answer(answer: ComparedAnswer) -> AnswerView:
 
 def _facts(details: JudgeJustification) -> str:
     """Return the model, the number of answers, how far they agree, and what they cost."""
-    said = [details.model[:100]]
+    facts = [details.model[:100]]
     if (count := len(details.samples)) > 1:
-        said.append(f"{count} answers, {details.agreement:.0%} agree")
+        facts.append(f"{count} answers, {details.agreement:.0%} agree")
     if details.cached:
-        said.append(f"{details.cached} known from before")
+        facts.append(f"{details.cached} known from before")
     if details.input_tokens or details.output_tokens:
-        said.append(f"{details.input_tokens:,} + {details.output_tokens:,} tokens")
+        facts.append(f"{details.input_tokens:,} + {details.output_tokens:,} tokens")
     if details.cost is not None:
-        said.append(f"cost {details.cost:.4g}")
-    return ", ".join(said)
+        facts.append(f"cost {details.cost:.4g}")
+    return ", ".join(facts)
 
 
 def headline_of(
@@ -343,8 +343,8 @@ def _marked_in(text: str, change: Change) -> list[tuple[str, str]] | None:
     before, found, after = text.partition(f"{change.path} {given}, expected {wanted}")
     if not found:
         return None
-    told = [(f"{before}{change.path} ", ""), *_of_value(change.actual, "given"), (", expected ", "")]
-    return [each for each in (*told, *_of_value(change.expected, "wanted"), (after, "")) if each[0]]
+    parts = [(f"{before}{change.path} ", ""), *_of_value(change.actual, "given"), (", expected ", "")]
+    return [each for each in (*parts, *_of_value(change.expected, "wanted"), (after, "")) if each[0]]
 
 
 def _of_value(value: Marked, kind: str) -> list[tuple[str, str]]:

@@ -49,49 +49,49 @@ class GatePanel(msgspec.Struct, frozen=True, kw_only=True):
     """How many cases have each word."""
     facts: tuple[tuple[str, str], ...] = ()
     zero: float = _WIDTH / 2
-    told: Mapping[str, tuple[str, str]] = {}
+    words: Mapping[str, tuple[str, str]] = {}
     """For each case its trials before and after, and what they say, if they differ."""
     notes: tuple[str, ...] = ()
 
 
-def gate_panel(said: Gate) -> GatePanel | None:
+def gate_panel(gate: Gate) -> GatePanel | None:
     """Return the panel of a gate; nothing where there is nothing to compare."""
-    if said.interval is None or said.difference is None:
+    if gate.interval is None or gate.difference is None:
         return None
-    reach = max(_LEAST_REACH, abs(said.interval.low), abs(said.interval.high), said.rule.rule_out)
+    reach = max(_LEAST_REACH, abs(gate.interval.low), abs(gate.interval.high), gate.rule.rule_out)
     reach = min(1.0, ceil(reach * 10) / 10)
 
     def place(share: float) -> float:
         return round((share / reach + 1.0) * _WIDTH / 2, 1)
 
-    words = Counter([_WORDS.get(case.told, case.told) for case in said.cases if _differs(case)])
-    left, without = said.left_out, count_text(said.open_trials, "trial") if said.open_trials else ""
+    words = Counter([_WORDS.get(case.told, case.told) for case in gate.cases if _differs(case)])
+    left, without = gate.left_out, count_text(gate.open_trials, "trial") if gate.open_trials else ""
     facts = (
-        ("Compared", count_text(len(said.cases), "case")),
+        ("Compared", count_text(len(gate.cases), "case")),
         ("Edited since, not compared", count_text(len(left.changed), "case") if left.changed else ""),
-        ("Without an answer", f"{without}, which decide" if said.open_decides else without),
+        ("Without an answer", f"{without}, which decide" if gate.open_decides else without),
     )
     return GatePanel(
-        word=said.verdict,
-        sign=_SIGNS[said.verdict],
-        before=share_text(said.before),
-        after=share_text(said.after),
-        points=points_text(said),
-        confidence=f"{said.rule.confidence * 100:g} %",
-        compared=len(said.cases),
+        word=gate.verdict,
+        sign=_SIGNS[gate.verdict],
+        before=share_text(gate.before),
+        after=share_text(gate.after),
+        points=points_text(gate),
+        confidence=f"{gate.rule.confidence * 100:g} %",
+        compared=len(gate.cases),
         reach=round(reach * 100),
-        low=place(said.interval.low),
-        width=round(place(said.interval.high) - place(said.interval.low), 1),
-        at=place(said.difference),
-        rule_out=place(-said.rule.rule_out),
-        rule_out_points=f"−{said.rule.rule_out * 100:g}",
+        low=place(gate.interval.low),
+        width=round(place(gate.interval.high) - place(gate.interval.low), 1),
+        at=place(gate.difference),
+        rule_out=place(-gate.rule.rule_out),
+        rule_out_points=f"−{gate.rule.rule_out * 100:g}",
         counts=tuple([(_alone(word, words[word]), words[word]) for word in _ORDER if words[word]]),
         facts=tuple([(name, text) for name, text in facts if text]),
-        told={
+        words={
             case.case_id: (counts_text(case), _WORDS.get(case.told, case.told) if _differs(case) else "")
-            for case in said.cases
+            for case in gate.cases
         },
-        notes=tuple(gate_notes(said, lists_changes=True)),
+        notes=tuple(gate_notes(gate, lists_changes=True)),
     )
 
 

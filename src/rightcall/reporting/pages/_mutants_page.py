@@ -37,7 +37,7 @@ class Opened(msgspec.Struct, frozen=True):
     """A fault that was let pass, with the calls as expected beside those that were not noticed."""
 
     anchor: str
-    told: str
+    fault: str
     calls: tuple[tuple[str, str, bool], ...] = ()
     """Each pair, and whether the two differ."""
 
@@ -123,7 +123,7 @@ def _gaps(cases: tuple[MutatedCase, ...]) -> list[GapsOfCase]:
             for survivor in survivors:
                 anchor = "" if survivor.operator in seen else f"m{number}-{survivor.operator}"
                 seen.add(survivor.operator)
-                faults.append(Opened(anchor, survivor.told, _beside(case, survivor) if room > 0 else ()))
+                faults.append(Opened(anchor, survivor.fault, _beside(case, survivor) if room > 0 else ()))
                 room -= 1
             gaps.append(Gap(line, tuple(faults)))
         found.append(GapsOfCase(case.case_id, f"m{number}", tuple(gaps)))

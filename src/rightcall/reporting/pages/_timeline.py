@@ -51,7 +51,7 @@ class Material(msgspec.Struct, frozen=True, kw_only=True):
     result: CaseResult
     views: Mapping[int, CallView]
     bars: Mapping[int, BarView]
-    said: Sequence[tuple[Message, BarView | None, int]]
+    messages: Sequence[tuple[Message, BarView | None, int]]
     """The messages, each with its bar, and how many calls it was said in."""
     message_text: int | None
     """How many characters of a message are shown, without all of them below; `None` where there are few."""
@@ -79,8 +79,8 @@ def timeline_of(material: Material) -> tuple[TimelineItem, ...]:
         if not shown and rows and len(turns) > 1:
             continue
         made = making.nested(shown, 0, group_labels([row for row, _ in rows]))
-        said = _said_in(turn, turns, material, trajectory)
-        whole = in_lanes(with_messages(made, said), makers)
+        messages = _messages_in(turn, turns, material, trajectory)
+        whole = in_lanes(with_messages(made, messages), makers)
         is_end = len(turns) > 1 or material.end > len(trajectory.calls)
         whole, answer = _answered(whole, turn) if is_end else (whole, [])
         items += _head(turn, len(turns), whole, _fate(turn, making), is_first=material.first == 1)
@@ -114,14 +114,14 @@ def _fate(turn: Turn, making: _Making) -> str:
     return "match" if turn.is_judged else ""
 
 
-def _said_in(
+def _messages_in(
     turn: Turn, turns: Sequence[Turn], material: Material, trajectory: Trajectory
 ) -> list[tuple[int, TimelineItem]]:
     """The messages of a turn that are on the page, each with the number of calls before it."""
     size, last = len(trajectory.calls), turns[-1].number
     of_call = {place: each.number for each in turns for place in each.calls}
     found: list[tuple[int, TimelineItem]] = []
-    for message, bar, depth in material.said:
+    for message, bar, depth in material.messages:
         known = message.turn if message.turn is not None else of_call.get(message.at, last)
         is_here = material.first - 1 <= message.at < material.end - 1 or (message.at >= size < material.end)
         if min(known, last) == turn.number and is_here and len(found) < _MOST_SAID:
@@ -182,12 +182,12 @@ _RULES = {
 }
 
 
-def _head(turn: Turn, turns: int, said: Sequence[TimelineItem], fate: str, *, is_first: bool) -> list[TimelineItem]:
+def _head(turn: Turn, turns: int, messages: Sequence[TimelineItem], fate: str, *, is_first: bool) -> list[TimelineItem]:
     """The heading of a turn and its question, which is one of the messages where it was recorded among them."""
     items = [TimelineItem(kind="turn", label=f"Turn {turn.number + 1} of {turns}", fate=fate)] if turns > 1 else []
     if turns == 1 and not is_first:
         return items
-    asked = [item for item in said if item.kind == "user" and item.text is not None]
+    asked = [item for item in messages if item.kind == "user" and item.text is not None]
     if turn.question is None:
         return items if asked or turns > 1 else [*items, *_unasked(turn)]
     words = _words(turn.question)
@@ -340,8 +340,8 @@ def _plain_source(change: Change) -> Change:
 
 def _with_other_calls(steps: Sequence[Step], positions: Sequence[int], calls: Sequence[ToolCall]) -> list[Step]:
     """The steps of a path, and the calls that it says nothing about where they were made."""
-    told = {step.actual for step in steps if step.actual is not None}
-    others = [place for place in positions if place not in told]
+    shown = {step.actual for step in steps if step.actual is not None}
+    others = [place for place in positions if place not in shown]
     whole: list[Step] = []
     for step in steps:
         if step.actual is not None:

@@ -20,7 +20,7 @@ from ._templates import Change, ShownText, shown_text
 ItemKind: TypeAlias = Literal[
     "turn", "user", "model", "system", "answer", "group", "lane", "fold", "call", "missing", "left_out", "nothing"
 ]
-SAID = ("user", "model", "system")
+MESSAGES = ("user", "model", "system")
 _FEWEST = 2
 _NAMED = 6
 _TEXT = 1_000
@@ -103,7 +103,7 @@ def message_item(message: Message, bar: BarView | None, depth: int, most: int | 
             text = msgspec.structs.replace(text, tail=f"{text.tail} … {message.left_out:,} characters were not kept")
     return TimelineItem(
         kind=message.writer,
-        label=_unspoken(message) if text is None else "",
+        label=_without_text(message) if text is None else "",
         text=text,
         meta=_meta(message, is_asking=text is not None),
         bar=bar,
@@ -111,7 +111,7 @@ def message_item(message: Message, bar: BarView | None, depth: int, most: int | 
     )
 
 
-def _unspoken(message: Message) -> str:
+def _without_text(message: Message) -> str:
     if message.left_out:
         return f"{message.left_out:,} characters, which were not kept"
     return _asking(message).capitalize() if message.asks else "What was said was not recorded"
@@ -124,14 +124,14 @@ def _asking(message: Message) -> str:
 def _meta(message: Message, *, is_asking: bool) -> str:
     if message.writer != "model":
         return ""
-    told = [
+    facts = [
         message.model or "",
         f"{message.input_tokens:,} in" if message.input_tokens is not None else "",
         f"{message.output_tokens:,} out" if message.output_tokens is not None else "",
         money(message.cost) if message.cost is not None else "",
         _asking(message) if message.asks and is_asking else "",
     ]
-    return " · ".join([each for each in told if each])
+    return " · ".join([each for each in facts if each])
 
 
 def money(dollars: float) -> str:
@@ -208,8 +208,8 @@ def folded(items: Sequence[TimelineItem]) -> list[TimelineItem]:
             quiet.append(item)
             continue
         is_before_problem = item is not None and item.is_problem
-        begin = _said_first(quiet) if is_after_problem else 0
-        end = len(quiet) - (_said_first(quiet[begin:][::-1]) if is_before_problem else 0)
+        begin = _leading_messages(quiet) if is_after_problem else 0
+        end = len(quiet) - (_leading_messages(quiet[begin:][::-1]) if is_before_problem else 0)
         found += [*quiet[:begin], *_fold(quiet[begin:end]), *quiet[end:]]
         quiet, is_after_problem = [], is_before_problem
         found += [item] if item is not None else []
@@ -219,9 +219,9 @@ def folded(items: Sequence[TimelineItem]) -> list[TimelineItem]:
 _FOLDED = ("call", "group", "lane", "left_out", "model", "system")
 
 
-def _said_first(items: Sequence[TimelineItem]) -> int:
+def _leading_messages(items: Sequence[TimelineItem]) -> int:
     """Return how many messages some rows begin with."""
-    return next((number for number, item in enumerate(items) if item.kind not in SAID), len(items))
+    return next((number for number, item in enumerate(items) if item.kind not in MESSAGES), len(items))
 
 
 def _fold(items: Sequence[TimelineItem]) -> list[TimelineItem]:
@@ -229,16 +229,16 @@ def _fold(items: Sequence[TimelineItem]) -> list[TimelineItem]:
     count = sum([each.calls for each in items])
     if count < _FEWEST:
         return list(items)
-    said = sum([each.kind in SAID for each in _all(items)])
+    messages = sum([each.kind in MESSAGES for each in _all(items)])
     names = list(dict.fromkeys([each.label for each in _all(items) if each.kind == "call"]))
-    told = f"{said} message{'' if said == 1 else 's'}" if said else ""
+    meta = f"{messages} message{'' if messages == 1 else 's'}" if messages else ""
     text = ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
     return [
         TimelineItem(
             kind="fold",
             label=f"{count:,} as expected",
             text=shown_text(text, 200),
-            meta=told,
+            meta=meta,
             items=tuple(items),
             calls=count,
         )

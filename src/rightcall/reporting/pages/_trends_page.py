@@ -89,7 +89,7 @@ class EvalSetCard(msgspec.Struct, frozen=True, kw_only=True):
     href: str
     cases: int
     rate: str
-    said: str
+    gate: str
     kind: str
     line: str
     """The points of the line of rates."""
@@ -290,15 +290,15 @@ def _card(evalset: str, runs: Sequence[TrendRun], chosen: str, links: Links) -> 
     line = [(round(_SMALL * times[run.name], 1), place(run.rate or 0.0)) for run in known]
     ends = [(x, run.interval or Interval(0.0, 1.0)) for (x, _), run in zip(line, known, strict=True)]
     band = [f"{x},{place(each.high)}" for x, each in ends] + [f"{x},{place(each.low)}" for x, each in reversed(ends)]
-    said = (gated.verdict or "") if gated is not None else ""
+    word = (gated.verdict or "") if gated is not None else ""
     points = f", {round(100 * gated.difference):+d} points" if gated is not None and gated.difference else ""
     return EvalSetCard(
         evalset=evalset,
         href=links.trends(evalset=evalset),
         cases=len(last.figures.trials),
         rate=share_text(known[-1].rate) if known else "–",
-        said=f"{said}{points}".replace("-", "−") if said in ("worse", "better") else said,
-        kind={"worse": "failed", "better": "passed"}.get(said, ""),
+        gate=f"{word}{points}".replace("-", "−") if word in ("worse", "better") else word,
+        kind={"worse": "failed", "better": "passed"}.get(word, ""),
         line=" ".join([f"{x},{y}" for x, y in line]),
         band=" ".join(band),
         at=line[-1] if line else (0.0, 0.0),

@@ -46,8 +46,8 @@ def turns_of(result: CaseResult) -> list[Turn]:
     return [
         Turn(
             number=turn,
-            question=_said(asked[turn]) if turn < len(asked) else None,
-            answer=_said(answered[turn]) if turn < len(answered) else None,
+            question=_shown(asked[turn]) if turn < len(asked) else None,
+            answer=_shown(answered[turn]) if turn < len(answered) else None,
             steps=steps[turn],
             groups=_groups_of(paths, turn),
             is_judged=turn < len(paths) and (is_one or len(paths) > 1),
@@ -90,7 +90,7 @@ def _groups_of(paths: Sequence[ExpectedPath], turn: int) -> tuple[AlignedGroup, 
     return tuple(path.alignment.groups) if path is not None else ()
 
 
-def _said(value: object) -> ShownText | None:
+def _shown(value: object) -> ShownText | None:
     """What was asked or answered: a text as it is, anything else as JSON."""
     if value is None:
         return None

@@ -169,8 +169,8 @@ def rate_rows(trials: Sequence[Mapping[str, GateSide]], names: Sequence[str]) ->
     yield "rate", [share_text(run_rate(run), count) for run, count in zip(measured, numbers, strict=True)]
     yield "95 %", [interval_text(these_cases_again(run)) for run in measured]
     rule = GateRule(confidence=1.0 - 0.05 / max(1, len(trials) - 1))
-    said = [gate(trials[0], sides, rule).verdict for sides in trials[1:]]
-    words = [word if word in ("better", "worse") else "not told apart" for word in said]
+    verdicts = [gate(trials[0], sides, rule).verdict for sides in trials[1:]]
+    words = [word if word in ("better", "worse") else "not told apart" for word in verdicts]
     yield f"against {names[0]}", ["", *words]
 
 

@@ -57,10 +57,10 @@ def concise_lines(block: CaseBlock) -> Iterator[str]:
         return
     if block.is_note:
         first = f"{result.findings[0].finding.code} {result.findings[0].finding.message}" if result.findings else ""
-        said = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
+        sentence = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
         apart = str(block.quarantine) if block.quarantine is not None else ""
         place = result.findings[0].source if result.findings else result.source
-        yield ": ".join([str(place), "note", block.name, *filter(None, [apart, block.shares]), said])
+        yield ": ".join([str(place), "note", block.name, *filter(None, [apart, block.shares]), sentence])
         return
     for placed in result.findings:
         finding = placed.finding

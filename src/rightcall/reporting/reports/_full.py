@@ -79,18 +79,18 @@ def _by_cause(report: Report, causes: list[CauseCount], paper: Paper, max_detail
         yield ((f"{len(left):,} more causes, {sum([each.cases for each in left]):,} cases", "dim"),)
     if len(causes) > max_detail:
         yield from () if max_detail else [()]
-        said = f"--max-detail {len(causes)} explains a case of each cause, --max-detail {problems} every case"
+        hint = f"--max-detail {len(causes)} explains a case of each cause, --max-detail {problems} every case"
     else:
-        said = f"one case of each cause is explained; --max-detail {problems} explains every case"
-    yield from (((piece, "dim"),) for piece in wrap(said, max(NARROWEST, paper.width)))
+        hint = f"one case of each cause is explained; --max-detail {problems} explains every case"
+    yield from (((piece, "dim"),) for piece in wrap(hint, max(NARROWEST, paper.width)))
 
 
 def _cause_lines(counted: CauseCount, paper: Paper) -> Iterator[Line]:
     """Yield a cause: `49 cases: `search` called out of order`, and the first of these cases."""
     number = "1 case" if counted.cases == 1 else f"{counted.cases:,} cases"
     note = " (other repeats passed)" if counted.cause.verdict == "passed" else ""
-    said = paper.text(f"{number}: {counted.cause.problem.sentence}{note}")
-    text = fit(said, max(NARROWEST, paper.width), plain=paper.plain)
+    sentence = paper.text(f"{number}: {counted.cause.problem.sentence}{note}")
+    text = fit(sentence, max(NARROWEST, paper.width), plain=paper.plain)
     yield ((text, "bold"),)
     more = counted.cases - len(counted.names)
     names = ", ".join(counted.names) + (f" and {more:,} more" if more else "")

@@ -41,8 +41,8 @@ def gate_tests(gate: GateRecord) -> list[GateTest]:
     if gate.floor is not None:
         kinds = {"passes": "passed", "fails": "failure"}
         kind = kinds.get(gate.floor.verdict) or ("error" if gate.exit_code == 2 else "skipped")
-        said = next((line.strip() for line in gate.told if "at least" in line), gate.reason)
-        tests.append(GateTest(f"at least {share_text(gate.floor.at_least)}", kind, gate.floor.verdict, said))
+        sentence = next((line.strip() for line in gate.told if "at least" in line), gate.reason)
+        tests.append(GateTest(f"at least {share_text(gate.floor.at_least)}", kind, gate.floor.verdict, sentence))
     return tests
 
 

@@ -19,7 +19,7 @@ _MOST_CASES = 20
 _MANY_LEFT_OUT = 0.2
 _ARROW = ("→", "->")
 _STYLES = {"worse": "red", "better": "green", "no worse": "green", "inconclusive": "yellow"}
-_TOLD = {"worse": "failed", "likely worse": "failed", "better": "passed", "likely better": "passed"}
+_VERDICTS = {"worse": "failed", "likely worse": "failed", "better": "passed", "likely better": "passed"}
 
 
 def gate_sentence(gate: Gate, base: str) -> str:
@@ -48,8 +48,8 @@ def gate_lines(gate: Gate, base: str, paper: Paper) -> Iterator[Line]:
     counts = max([cell_count(paper.text(counts_text(case))) for case in changed[:_MOST_CASES]], default=0)
     for case in changed[:_MOST_CASES]:
         label, trials = _label(case, paper), paper.text(counts_text(case))
-        sign = paper.sign(_TOLD[case.told]) if case.told in _TOLD else paper.glyph(("·", "."))
-        style = SIGNS[_TOLD[case.told]].style if case.told in _TOLD else ""
+        sign = paper.sign(_VERDICTS[case.told]) if case.told in _VERDICTS else paper.glyph(("·", "."))
+        style = SIGNS[_VERDICTS[case.told]].style if case.told in _VERDICTS else ""
         gap, rest = " " * (width - cell_count(label)), " " * (counts - cell_count(trials))
         yield ("  ", (sign, style), f" {label}{gap}   {trials}{rest}   {case.told}")
     if len(changed) > _MOST_CASES:
@@ -127,16 +127,16 @@ _COIN = 0.25
 
 def gate_record(decision: Decision) -> GateRecord:
     """Return what a gate said, with the lines that say it."""
-    said, floor, plan = decision.gate, decision.floor, decision.plan
-    figures = {} if said is None else _figures(said)
+    gate, floor, plan = decision.gate, decision.floor, decision.plan
+    figures = {} if gate is None else _figures(gate)
     return GateRecord(
-        verdict=None if said is None else said.verdict,
+        verdict=None if gate is None else gate.verdict,
         exit_code=decision.exit_code,
         reason=next(_sentences(decision), "every case passes by itself"),
-        told=tuple(_told(decision)),
+        told=tuple(_lines_of(decision)),
         base=plan.base_name,
         alpha=1.0 - plan.rule.confidence,
-        share=1.0 if said is None else said.share,
+        share=1.0 if gate is None else gate.share,
         rounds=decision.rounds,
         planned_rounds=plan.most,
         rule_out=plan.rule.rule_out,
@@ -149,19 +149,19 @@ def gate_record(decision: Decision) -> GateRecord:
     )
 
 
-def _figures(said: Gate) -> dict[str, Any]:
-    left = said.left_out
-    low, high = said.interval if said.interval is not None else (None, None)
+def _figures(gate: Gate) -> dict[str, Any]:
+    left = gate.left_out
+    low, high = gate.interval if gate.interval is not None else (None, None)
     return {
-        "before": said.before,
-        "after": said.after,
-        "difference": said.difference,
+        "before": gate.before,
+        "after": gate.after,
+        "difference": gate.difference,
         "low": low,
         "high": high,
-        "p_worse": said.odds.worse if said.odds is not None else None,
-        "p_better": said.odds.better if said.odds is not None else None,
-        "open_decides": said.open_decides,
-        "cases": tuple(map(_case, said.cases)),
+        "p_worse": gate.odds.worse if gate.odds is not None else None,
+        "p_better": gate.odds.better if gate.odds is not None else None,
+        "open_decides": gate.open_decides,
+        "cases": tuple(map(_case, gate.cases)),
         "left_out": LeftOutRecord(
             changed=left.changed, only_before=left.only_before, only_after=left.only_after, open=left.open
         ),
@@ -192,11 +192,11 @@ def _floor(floor: Floor) -> FloorRecord:
     )
 
 
-def _told(decision: Decision) -> Iterator[str]:
+def _lines_of(decision: Decision) -> Iterator[str]:
     """Yield the lines of a gate: first what weakens it and what failed by itself, then the decisions."""
-    said = decision.gate
-    if said is not None:
-        yield from gate_notes(said)
+    gate = decision.gate
+    if gate is not None:
+        yield from gate_notes(gate)
     if decision.is_identical:
         yield "warning: every repeat of every case is the same to the byte; a cache or a seed? Repeats say nothing then"
     for cases, words in ((decision.failed, "failed"), (decision.unmeasured, "could not be measured")):
@@ -204,14 +204,14 @@ def _told(decision: Decision) -> Iterator[str]:
             more = f" and {len(cases) - _MOST_NAMED:,} more" if len(cases) > _MOST_NAMED else ""
             yield f"gate  judged by themselves, {words}: {', '.join(cases[:_MOST_NAMED])}{more}"
     yield from [f"gate  {sentence}" for sentence in _sentences(decision)]
-    if said is not None and said.verdict == "inconclusive" and said.cases and not said.open_decides:
-        yield from _hint(decision, said)
+    if gate is not None and gate.verdict == "inconclusive" and gate.cases and not gate.open_decides:
+        yield from _hint(decision, gate)
 
 
 def _sentences(decision: Decision) -> Iterator[str]:
-    plan, said, floor = decision.plan, decision.gate, decision.floor
-    if said is not None:
-        yield f"{gate_sentence(said, plan.base_name)}, {decision.gate_rounds} of {count_text(plan.most, 'round')}"
+    plan, gate, floor = decision.plan, decision.gate, decision.floor
+    if gate is not None:
+        yield f"{gate_sentence(gate, plan.base_name)}, {decision.gate_rounds} of {count_text(plan.most, 'round')}"
     if floor is not None:
         yield _floor_sentence(floor, plan.most, len(plan.questions))
 
@@ -223,14 +223,14 @@ def _floor_sentence(floor: Floor, planned: int, cases: int) -> str:
     return f"{asked}: {floor.verdict}   {seen}, {count_text(cases, 'case')}{open_trials}"
 
 
-def _hint(decision: Decision, said: Gate) -> Iterator[str]:
+def _hint(decision: Decision, gate: Gate) -> Iterator[str]:
     """Yield the plan that would settle it, given how much these trials vary."""
     plan = decision.plan
-    sides = [GateSide(side).measured for case in said.cases for side in (case.before, case.after)]
+    sides = [GateSide(side).measured for case in gate.cases for side in (case.before, case.after)]
     variance = trial_variance([Trials(*side) for side in sides])
-    before = min([GateSide(case.before).measured.measured for case in said.cases])
+    before = min([GateSide(case.before).measured.measured for case in gate.cases])
     spread = _COIN if variance is None else variance
-    needed = repeats_needed_against(len(said.cases), plan.rule.rule_out, before, spread)
+    needed = repeats_needed_against(len(gate.cases), plan.rule.rule_out, before, spread)
     if needed is None:
         yield f"      no number of repeats settles it: {plan.base_name} has too few, {count_text(before, 'trial')}"
     elif needed > plan.most:

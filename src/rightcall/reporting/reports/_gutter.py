@@ -152,8 +152,7 @@ class Gutter:
         counted = f"  and {more:,} more" if more else ""
         width = sum([cell_count(mark) + 2 for mark, _ in marks]) - 2 + len(counted)
         room = max(12, room - width - 2)
-        said = self._said(row, path, calls, room)
-        texts = [fit(paper.text(text), room, plain=paper.plain) for text in said]
+        texts = [fit(paper.text(text), room, plain=paper.plain) for text in self._texts(row, path, calls, room)]
         is_allowed = path.kind(step) == "extra" and not path.is_reported(step)
         head: list[str | tuple[str, str]] = []
         for mark, style in marks:
@@ -166,7 +165,7 @@ class Gutter:
         number = f" {step.actual + 1}" if step.actual is not None else ""
         return f"{self._paper.sign(kind)}{number}", SIGNS[kind].style
 
-    def _said(self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[str]:
+    def _texts(self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[str]:
         step = row.step
         kind = path.kind(step)
         if kind == "extra":

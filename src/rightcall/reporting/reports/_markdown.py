@@ -136,8 +136,8 @@ def _head(report: Report) -> Iterator[str]:
     if len(report.evaluators) > _MOST_EVALUATORS:
         yield f"- … and {len(report.evaluators) - _MOST_EVALUATORS:,} more evaluators\n"
     for overall in report.overall[:_MOST_EVALUATORS]:
-        mark, said = SIGNS[overall.verdict].emoji, code_span(overall.reason[:_SENTENCE])
-        yield f"\n{mark} overall {code_span(overall.evaluator)} {SIGNS[overall.verdict].word}: {said}\n"
+        mark, reason = SIGNS[overall.verdict].emoji, code_span(overall.reason[:_SENTENCE])
+        yield f"\n{mark} overall {code_span(overall.evaluator)} {SIGNS[overall.verdict].word}: {reason}\n"
     for names, found in matrices(report.overall):
         yield from _matrix(names, found)
 
@@ -212,8 +212,8 @@ def _failure_block(block: CaseBlock) -> str:
     word = SIGNS[block.result.verdict if block.decided is not None else block.verdict].word
     if block.quarantine is not None:
         emoji, word = _APART, f"{SIGNS[result.verdict].word}, {code_span(str(block.quarantine), _SENTENCE)}"
-    said = f"{word}{f', {block.shares}' if block.shares else ''}"
-    lines = [f"- {emoji} {code_span(block.name)}: {said}"]
+    words = f"{word}{f', {block.shares}' if block.shares else ''}"
+    lines = [f"- {emoji} {code_span(block.name)}: {words}"]
     for placed in result.findings[:_MOST_FINDINGS]:
         finding = placed.finding
         sentence = code_span(finding.message, _SENTENCE)

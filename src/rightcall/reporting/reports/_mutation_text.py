@@ -47,7 +47,7 @@ def grouped_survivors(case: MutatedCase) -> list[tuple[str, list[Survivor]]]:
     groups: dict[tuple[str, str], list[Survivor]] = {}
     for survivor in case.survivors:
         # Faults without a line have nothing in common.
-        key = (survivor.line, "" if survivor.line else survivor.told)
+        key = (survivor.line, "" if survivor.line else survivor.fault)
         groups.setdefault(key, []).append(survivor)
     ordered = sorted(groups.items(), key=lambda each: (not each[0][0], -len(each[1])))
     return [(line, survivors) for (line, _), survivors in ordered]
@@ -55,13 +55,13 @@ def grouped_survivors(case: MutatedCase) -> list[tuple[str, list[Survivor]]]:
 
 def _group(line: str, survivors: list[Survivor], arrow: str, paper: Paper) -> Iterator[Line]:
     more = f" (and {len(survivors) - 1} more)" if len(survivors) > 1 else ""
-    told = f"     {paper.text(survivors[0].told)}{more}"
+    fault = f"     {paper.text(survivors[0].fault)}{more}"
     if not line:
-        yield (told,)
-    elif len(told) + len(line) + 4 <= paper.width:
-        yield (told, f"  {arrow} ", (line, "cyan"))
+        yield (fault,)
+    elif len(fault) + len(line) + 4 <= paper.width:
+        yield (fault, f"  {arrow} ", (line, "cyan"))
     else:
-        yield (told,)
+        yield (fault,)
         yield (f"       {arrow} ", (line, "cyan"))
 
 
@@ -106,7 +106,7 @@ def _plain_case(case: MutatedCase) -> dict[str, Any]:
         "counted": case.counted,
         "operators": {name: {"noticed": seen, "counted": of} for name, (seen, of) in case.cells.items()},
         "survivors": [
-            {"operator": each.operator, "fault": each.told, "line": each.line or None} for each in case.survivors
+            {"operator": each.operator, "fault": each.fault, "line": each.line or None} for each in case.survivors
         ],
         "set_aside": case.set_aside,
         "not_measured": case.unmeasured,

@@ -165,8 +165,8 @@ def _written(item: Any) -> str:
     if hasattr(item, "output") and not hasattr(item, "args"):
         return f"{item.name} → {value_text(item.output)}"
     args, beside = getattr(item, "args", None), getattr(item, "parts", {})
-    told = {**(args or {}), **beside}
-    shown = {key: _ANYTHING if value == {"$any": True} else value for key, value in told.items()}
+    given = {**(args or {}), **beside}
+    shown = {key: _ANYTHING if value == {"$any": True} else value for key, value in given.items()}
     text = call_text(str(getattr(item, "name", item)), None if args is None and not beside else shown)
     return text.replace(f'"{_ANYTHING}"', _ANYTHING)
 

@@ -120,9 +120,9 @@ def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
     """Yield how many repeats it takes to notice a drop, with as many cases that vary as these do."""
     cases = len([case for case in run.counted if case.measured.measured])
     varies = run.variance
-    said = "your cases; 0.25 is a coin" if varies is not None else "a coin: no case has two trials yet"
+    basis = "your cases; 0.25 is a coin" if varies is not None else "a coin: no case has two trials yet"
     variance = _COIN if varies is None else varies
-    yield (f"{count_text(cases, 'case')}, trials vary with {variance:.2f} ({said})",)
+    yield (f"{count_text(cases, 'case')}, trials vary with {variance:.2f} ({basis})",)
     if not cases:
         return
     yield ("to notice a drop of " + "".join([f"{drop * 100:>6.0f} points" for drop in _DROPS]),)
@@ -188,8 +188,8 @@ def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
         hint = f"rightcall stats {name} --case {_case(worst, paper)} shows where runs diverge"
         if not name:
             hint = "with --keep, rightcall stats shows where runs diverge"
-        said = f"{len(flaky):,} of {count_text(len(run.counted), 'case')} {verb} flaky; {hint}"
-        yield from ((piece,) for piece in wrap(said, paper.width))
+        sentence = f"{len(flaky):,} of {count_text(len(run.counted), 'case')} {verb} flaky; {hint}"
+        yield from ((piece,) for piece in wrap(sentence, paper.width))
     apart = len(run.cases) - len(run.counted)
     if apart:
         yield (f"{count_text(apart, 'case')} in quarantine (q), in none of these figures",)

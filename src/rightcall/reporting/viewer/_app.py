@@ -184,11 +184,11 @@ class _Site:
         back = _own(request.state.fields.get("back", ""))
         return RedirectResponse(back, 303) if back else _message("Undone", f"{path} is as it was.", status=200)
 
-    def _edit(self, request: Request, query: Mapping[str, str], said: str = "") -> tuple[str, Proposal | None] | None:
+    def _edit(self, request: Request, query: Mapping[str, str], note: str = "") -> tuple[str, Proposal | None] | None:
         action, key = request.path_params["action"], request.path_params.get("key", "")
         if self._desk is None or action not in (ACTIONS if key else ("baseline",)):
             return None
-        return edit_page(self._desk, self._library, request.path_params["run"], action, key, query, _LINKS, said)
+        return edit_page(self._desk, self._library, request.path_params["run"], action, key, query, _LINKS, note)
 
     def search(self, request: Request) -> str:
         return shown_search(self._library, request.query_params, _LINKS)
@@ -200,8 +200,8 @@ class _Site:
             return RedirectResponse(_LINKS.compare(*ticked), 303)
         names = ticked or [name for name in (query.get("a", ""), query.get("b", "")) if name]
         if not 2 <= len(names) <= MOST_RUNS:
-            said = f"Tick two runs on the page of all runs, or up to {MOST_RUNS}, and compare them."
-            return _message("Which runs?", said, status=400)
+            hint = f"Tick two runs on the page of all runs, or up to {MOST_RUNS}, and compare them."
+            return _message("Which runs?", hint, status=400)
         return compare_page(self._library, names, query, _LINKS, query.getlist("ignore"))
 
 

@@ -65,7 +65,7 @@ class Written(msgspec.Struct, frozen=True):
     lines: int
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What was done, in words."""
         return f"{self.path} written, {self.lines:,} line{'' if self.lines == 1 else 's'}"
 
@@ -145,7 +145,7 @@ def edit_page(
     key: str,
     query: Mapping[str, str],
     links: Links,
-    said: str = "",
+    note: str = "",
 ) -> tuple[str, Proposal | None] | None:
     """Render an edit that would be made, and return it; `None` if its run or case does not exist."""
     found = desk.proposal(library, name, action, key, query)
@@ -166,8 +166,8 @@ def edit_page(
         rows=shown,
         left_out=left_out,
         patch=_patch(proposal, library),
-        notes=tuple([each for each in (said, *(proposal.notes if proposal is not None else ())) if each]),
-        refusal=_refusal(made, said),
+        notes=tuple([each for each in (note, *(proposal.notes if proposal is not None else ())) if each]),
+        refusal=_refusal(made, note),
         scopes=_scopes(library, name, run, entry, key, query, links)
         if action == "accept" and entry is not None
         else (),
@@ -190,10 +190,10 @@ def _words(action: str, case_id: str, run: str, query: Mapping[str, str]) -> tup
     return "Pin as baseline", f"Let gates compare with run `{run}`: `--gate FILE` names the file."
 
 
-def _refusal(made: Proposal | str, said: str) -> str:
+def _refusal(made: Proposal | str, note: str) -> str:
     if isinstance(made, str):
         return made
-    return "" if made.lines else " ".join([said, *made.notes]) or "There is nothing to change."
+    return "" if made.lines else " ".join([note, *made.notes]) or "There is nothing to change."
 
 
 def _shown(proposal: Proposal, library: Library) -> Sequence[str]:

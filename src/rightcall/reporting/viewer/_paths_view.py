@@ -145,8 +145,8 @@ def _count(library: Library, run: RunFolder, asked: _Asked) -> CountedPaths:
         held = members.setdefault(route, [])
         if len(held) < _MOST_RUNS:
             light = replace(result, trajectory=None, results=(), written=())
-            told = redacted(light) if library.redacts else light
-            problem = told.findings[0].finding.message if told.findings else ""
+            shown = redacted(light) if library.redacts else light
+            problem = shown.findings[0].finding.message if shown.findings else ""
             held.append(_Member(result.case_id, result.repeat, result.verdict, problem))
         if asked.case:
             kept.append(redacted(result) if library.redacts else result)
@@ -248,5 +248,5 @@ def _compared(
     changed = {each.feature.steps for each in changes.shifts if each.feature.kind == "follows"}
     drawn = [(name, path_graph(side.paths, marked=changed)) for name, side in zip(names, counted, strict=True)]
     graphs = tuple([(name, graph) for name, graph in drawn if graph is not None])
-    told = with_drift(page, changes, counted[1].paths.labels, (names[0], names[1]))
-    return replace(told, graphs=graphs, needs_width=True)
+    compared = with_drift(page, changes, counted[1].paths.labels, (names[0], names[1]))
+    return replace(compared, graphs=graphs, needs_width=True)

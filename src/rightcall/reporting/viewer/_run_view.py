@@ -250,7 +250,7 @@ def _case_page(looked: _Looked, key: str) -> CasePage | None:
 def done_of(desk: Desk | None, query: Mapping[str, str]) -> str:
     """Return what was just written, if an address says that something was."""
     last = desk.last if desk is not None else None
-    return last.told if last is not None and query.get("done") == str(last.number) else ""
+    return last.text if last is not None and query.get("done") == str(last.number) else ""
 
 
 def _notes(library: Library, run: RunFolder, index: Index, state: str) -> list[str]:

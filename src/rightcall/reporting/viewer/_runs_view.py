@@ -254,7 +254,7 @@ def _two_runs(
     number, of = page_of(query, len(cases), _COMPARED) if shown == "same" else (1, 1)
     part = cases[(number - 1) * _COMPARED : number * _COMPARED] if shown == "same" else cases
     chosen = next((line for line in cases if line.key == key), None) or _first_shown(part)
-    told = changes.gate.told if changes.gate is not None else {}
+    words = changes.gate.words if changes.gate is not None else {}
     address = {"a": names[0], "b": names[1], "show": shown, "change": only}
     return compare_html(
         ComparePage(
@@ -263,14 +263,14 @@ def _two_runs(
             changes=changes,
             tabs=tabs_of(changes, shown, names, links, ignored),
             groups=groups_of(
-                *(part, chosen.key if chosen is not None else "", told, address, links, only, ignored),
+                *(part, chosen.key if chosen is not None else "", words, address, links, only, ignored),
                 matched=Counter([words_of(line) for line in cases]) if shown == "same" else None,
             ),
             ignored=ignored,
             shown=shown,
             filtered=only,
             gate=changes.gate,
-            said=_gates_said(runs),
+            gate_reasons=_gate_reasons(runs),
             case=_compared_case(library, runs, chosen, links, ignored) if chosen is not None else None,
             is_case_asked=bool(key),
             number=number,
@@ -298,7 +298,7 @@ def _first_shown(lines: Sequence[ChangeLine]) -> ChangeLine | None:
     return min(lines, key=lambda line: (-commonest[words_of(line)], words_of(line)), default=None)
 
 
-def _gates_said(runs: Sequence[tuple[str, RunFolder]]) -> tuple[str, ...]:
+def _gate_reasons(runs: Sequence[tuple[str, RunFolder]]) -> tuple[str, ...]:
     """Return what the gates of runs said when they were run."""
     found = [(run.short_id, run.header.gate) for _, run in runs]
     return tuple([f"{short_id}: {gate.reason}" for short_id, gate in found if gate is not None])

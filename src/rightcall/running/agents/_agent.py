@@ -125,8 +125,8 @@ def listen_to_errors(listener: Listener) -> Iterator[None]:
 
 def request_json(request: AgentRequest) -> bytes:
     """Return a request as JSON: an object with `input`, `case_id`, `turn`, `run`, `session` and `traceparent`."""
-    said = {name: getattr(request, name) for name in ("input", "case_id", "turn", "run", "session", "traceparent")}
-    return json.dumps(said, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+    fields = {name: getattr(request, name) for name in ("input", "case_id", "turn", "run", "session", "traceparent")}
+    return json.dumps(fields, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
 
 
 def answer_from(body: bytes, documents: tuple[bytes, ...], max_bytes: int) -> AgentAnswer:

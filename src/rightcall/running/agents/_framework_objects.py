@@ -64,8 +64,8 @@ def check_conversation(form: ObjectForm, target: Any, request: AgentRequest) -> 
 
 def run_openai_agent(target: Any, request: AgentRequest) -> Any:
     """Run an agent of OpenAI Agents, whose runner is a class of its own, with the items of the turns before."""
-    said = {"role": "user", "content": request.input} if isinstance(request.input, str) else request.input
-    new = said if isinstance(said, list) else [said]
+    question = {"role": "user", "content": request.input} if isinstance(request.input, str) else request.input
+    new = question if isinstance(question, list) else [question]
     return sys.modules["agents"].Runner.run(target, [*request.memory.get(_HISTORY, ()), *new])
 
 
@@ -149,8 +149,8 @@ def _haystack_arguments(agent: Any, request: AgentRequest) -> Given:
     given = request.input
     if isinstance(given, Mapping):
         return (), dict(given)
-    said = sys.modules["haystack.dataclasses"].ChatMessage.from_user(given) if isinstance(given, str) else given
-    new = said if isinstance(said, list) else [said]
+    question = sys.modules["haystack.dataclasses"].ChatMessage.from_user(given) if isinstance(given, str) else given
+    new = question if isinstance(question, list) else [question]
     return (), {"messages": [*request.memory.get(_HISTORY, ()), *new]}
 
 

@@ -189,15 +189,15 @@ class AdkAgent:
         session = _session_of(request.session, self._name)
         runner = self._runner(str(session["app_name"] or getattr(self._target, "name", "agent")))
         session_id = await self._session(runner.app_name, session, request)
-        said = self._content(request.input)
+        question = self._content(request.input)
         output = None
         user_id = str(session["user_id"] or _USER)
         events = []
-        async for event in runner.run_async(user_id=user_id, session_id=session_id, new_message=said):
+        async for event in runner.run_async(user_id=user_id, session_id=session_id, new_message=question):
             events.append(event)
             if event.content is not None and event.is_final_response():
                 output = _text_of(event.content) or None  # one that asks for a confirmation says nothing
-        messages = [plain(said.model_dump(mode="json", exclude_none=True)), *adk_messages(events)]
+        messages = [plain(question.model_dump(mode="json", exclude_none=True)), *adk_messages(events)]
         return AgentAnswer(output=output, messages=messages, usage=adk_usage(events))
 
     def close(self) -> None:

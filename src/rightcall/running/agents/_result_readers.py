@@ -161,8 +161,8 @@ def adk_messages(events: Iterable[Any]) -> list[dict[str, Any]]:
 
     Of a stream, the event at its end has all that the partial ones before it have.
     """
-    said = [event for event in events if event.content is not None and not getattr(event, "partial", False)]
-    return [_adk_message(event) for event in said]
+    whole = [event for event in events if event.content is not None and not getattr(event, "partial", False)]
+    return [_adk_message(event) for event in whole]
 
 
 def _adk_message(event: Any) -> dict[str, Any]:

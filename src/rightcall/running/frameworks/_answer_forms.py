@@ -39,7 +39,7 @@ def _text_in(content: Any) -> Any:
     return blocks[0].get("text", content) if is_text else content
 
 
-def _text_told(content: Any) -> ToolAnswer:
+def _text_answer(content: Any) -> ToolAnswer:
     return ToolAnswer(_text_in(content))
 
 
@@ -47,9 +47,9 @@ def _as_pair(value: Any) -> tuple[Any, Any]:
     return (value[0], value[1]) if isinstance(value, (list, tuple)) and len(value) == 2 else (value, None)
 
 
-def _content_told(pair: Any) -> ToolAnswer:
+def _content_answer(pair: Any) -> ToolAnswer:
     """Return the content of a pair without the artifact, which the model does not see."""
-    return _text_told(_as_pair(pair)[0])
+    return _text_answer(_as_pair(pair)[0])
 
 
 def _mcp_json(result: Any) -> Any:
@@ -68,7 +68,7 @@ def _mcp_result(value: Any) -> Any:
     return types.CallToolResult.model_validate(made)
 
 
-def _mcp_told(result: Any) -> ToolAnswer:
+def _mcp_answer(result: Any) -> ToolAnswer:
     """Return what a result of MCP says: errors of a tool are results with `isError` (`CallToolResult`)."""
     if not isinstance(result, Mapping) or not isinstance(result.get("content"), list):
         return ToolAnswer(result)
@@ -79,8 +79,8 @@ def _mcp_told(result: Any) -> ToolAnswer:
 DATA = Form(_jsonable, _same)
 RETURN_VALUE = Form(_return_value, _same)
 """Pydantic AI."""
-CONTENT_AND_ARTIFACT = Form(_jsonable, _as_pair, _content_told)
+CONTENT_AND_ARTIFACT = Form(_jsonable, _as_pair, _content_answer)
 """LangChain, where a tool says so."""
-TOOL_OUTPUT = Form(_jsonable, _same, _text_told)
+TOOL_OUTPUT = Form(_jsonable, _same, _text_answer)
 """OpenAI Agents: tools of MCP servers return a `ToolOutputText`, of which the model sees the text."""
-MCP_RESULT = Form(_mcp_json, _mcp_result, _mcp_told)
+MCP_RESULT = Form(_mcp_json, _mcp_result, _mcp_answer)

@@ -70,8 +70,8 @@ class Form(NamedTuple):
     """From what the tool returned to a JSON value."""
     given: Callable[[Any], Any]
     """From the JSON value of a mock or a recording to what the framework takes."""
-    told: Callable[[Any], ToolAnswer] = ToolAnswer
-    """From the JSON value to what the model is told of it: a value, or an error that is part of the value."""
+    answer_of: Callable[[Any], ToolAnswer] = ToolAnswer
+    """From the JSON value to what the model is shown: a value, or an error that is part of the value."""
 
 
 def _same(value: Any) -> Any:
@@ -166,7 +166,7 @@ class _Call:
         self._ended(ToolAnswer(self._form.written(value)))
 
     def _log(self, answer: ToolAnswer) -> None:
-        self._logged.end(answer if answer.error is not None else self._form.told(answer.value))
+        self._logged.end(answer if answer.error is not None else self._form.answer_of(answer.value))
 
     def _ended(self, answer: ToolAnswer) -> None:
         self._log(answer)
@@ -181,7 +181,7 @@ def log_document(calls: Sequence[DispatchedCall]) -> bytes:
     trace_id = uuid.uuid4().hex
     spans = []
     for call in calls:
-        span = {"traceId": trace_id, "spanId": ids[id(call)], "name": call.tool, **_said(call.answer)}
+        span = {"traceId": trace_id, "spanId": ids[id(call)], "name": call.tool, **_status(call.answer)}
         span |= {"startTimeUnixNano": str(call.began), "endTimeUnixNano": str(call.ended)}
         if id(call.parent) in ids:
             span["parentSpanId"] = ids[id(call.parent)]
@@ -191,7 +191,7 @@ def log_document(calls: Sequence[DispatchedCall]) -> bytes:
     return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
 
 
-def _said(answer: ToolAnswer | None) -> dict[str, Any]:
+def _status(answer: ToolAnswer | None) -> dict[str, Any]:
     if answer is None or answer.error is None:
         return {}
     event = {"name": "exception", "attributes": [_attribute("exception.type", _kind(answer.error))]}

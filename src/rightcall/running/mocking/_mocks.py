@@ -147,8 +147,8 @@ def _check_keys(tool: str, written: Any, place: KeyPath) -> None:
             raise _wrong(tool, f"unknown key {shown(key)}; {nearest(str(key), _KEYS)}", (*place, key))
     given = [key for key in _OUTCOMES if key in written]
     if len(given) != 1:
-        said = f"not {' and '.join(given)}" if given else "and none is given"
-        raise _wrong(tool, f"a rule has one of {', '.join(_OUTCOMES)}, {said}", (*place, *given[-1:]))
+        instead = f"not {' and '.join(given)}" if given else "and none is given"
+        raise _wrong(tool, f"a rule has one of {', '.join(_OUTCOMES)}, {instead}", (*place, *given[-1:]))
 
 
 def _pattern(tool: str, written: Mapping[str, Any], place: KeyPath, limits: Limits) -> CallPattern:

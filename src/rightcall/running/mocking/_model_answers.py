@@ -38,15 +38,15 @@ class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         """Return a response without secrets. Of its headers only the type of the content is kept."""
         kind = kind.partition(";")[0].strip() or "application/json"
         text = content.decode("utf-8", "replace")
-        told = redacted_text(text)
-        if "\ufffd" in text and told == text:
+        clean = redacted_text(text)
+        if "\ufffd" in text and clean == text:
             return cls(status=status, type=kind, data=content)
         if kind.endswith("json"):
             try:
                 return cls(status=status, type=kind, body=redacted_value(msgspec.json.decode(content)))
             except (msgspec.DecodeError, UnicodeDecodeError):
                 pass  # an error page that calls itself JSON
-        return cls(status=status, type=kind, text=told)
+        return cls(status=status, type=kind, text=clean)
 
     @property
     def content(self) -> bytes:

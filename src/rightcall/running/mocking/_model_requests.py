@@ -124,8 +124,8 @@ def model_request(method: str, path: str, body: bytes, *, is_any: bool = False) 
                 return _cleaned(protocol.read(asked, found))
     if not is_any:
         return None
-    said = asked if asked is not None else body.decode("utf-8", "replace")
-    return _cleaned(ModelRequest(f"{method} {place}", messages=[said] if said else []))
+    text = asked if asked is not None else body.decode("utf-8", "replace")
+    return _cleaned(ModelRequest(f"{method} {place}", messages=[text] if text else []))
 
 
 def difference(recorded: ModelRequest, asked: ModelRequest) -> str:

@@ -212,15 +212,15 @@ class CaseTrajectory:
             InputError: what the agent sent cannot be read; the turn is not added.
             LimitError: there were more spans than the limit; the turn is not added.
         """
-        said = AgentAnswer() if answer is None else answer
-        turn = captured.turn(messages=said.messages, documents=said.documents, asked=asked)
+        result = AgentAnswer() if answer is None else answer
+        turn = captured.turn(messages=result.messages, documents=result.documents, asked=asked)
         latest = self._read([turn], has_others)
         more = _lacking(log, latest)
         unshown = [call for call in more if call.parent is None and not call.is_deferred]
-        self.is_result_partial = said.messages is not None and bool(unshown)
+        self.is_result_partial = result.messages is not None and bool(unshown)
         if more:
-            documents = (*said.documents, log_document(log))
-            turn = captured.turn(messages=said.messages, documents=documents, asked=asked)
+            documents = (*result.documents, log_document(log))
+            turn = captured.turn(messages=result.messages, documents=documents, asked=asked)
             latest = self._read([turn], has_others)
         self._turns.append(turn)
         self._has_others = self._has_others or has_others

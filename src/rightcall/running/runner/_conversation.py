@@ -130,12 +130,12 @@ def _with_tokens(path: Trajectory, usages: list[Usage | None]) -> Trajectory:
     Spans may lack a run that continues another one, and results those of agents that a tool asked: the larger counts.
     """
     known = path.usage or Usage()
-    said = summed_usage(usages)
-    if said is None or said.total_tokens is None or said.total_tokens <= (known.total_tokens or 0):
+    reported = summed_usage(usages)
+    if reported is None or reported.total_tokens is None or reported.total_tokens <= (known.total_tokens or 0):
         return path
     if known.total_tokens is None and (known.input_tokens is not None or known.output_tokens is not None):
         return path
-    tokens = {"input_tokens": said.input_tokens, "output_tokens": said.output_tokens}
+    tokens = {"input_tokens": reported.input_tokens, "output_tokens": reported.output_tokens}
     return msgspec.structs.replace(path, usage=msgspec.structs.replace(known, **tokens))
 
 

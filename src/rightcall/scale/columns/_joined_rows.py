@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rightcall.cases.verdicts import CASE_ATTRIBUTE, told_repeat
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, recorded_repeat
 from rightcall.errors import InputError
 from rightcall.reading import CASES, REPEATS
 from rightcall.values.decoding import decode_json
@@ -35,7 +35,7 @@ def joined_rows(batch: pa.RecordBatch, plan: Plan) -> tuple[pa.RecordBatch, list
     """
     if DOUBT in batch.schema.names:
         return batch, None
-    batch = _told(batch, plan)
+    batch = _with_case_and_repeat(batch, plan)
     finder = plan.joining()
     if finder is None or not (finder.by_fit or plan.every is not None):
         return batch, None
@@ -55,7 +55,7 @@ def joined_rows(batch: pa.RecordBatch, plan: Plan) -> tuple[pa.RecordBatch, list
     return with_column(made, DOUBT, pa.array(doubts, pa.string())), rows
 
 
-def _told(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+def _with_case_and_repeat(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     """Return a batch with the columns `case_id` and `repeat`, as far as other columns or the metadata tell them."""
     names = batch.schema.names
     key = plan.rule.name if plan.rule.kind == "key" else ""
@@ -99,12 +99,12 @@ def _object(text: Any) -> Mapping[str, Any]:
 def repeats_of(batch: pa.RecordBatch) -> pa.Array:
     """Return the number of the repeat that each row says it is."""
     if "repeat" in batch.schema.names and batch.column("repeat").null_count < batch.num_rows:
-        told = batch.column("repeat").to_pylist()
+        repeats = batch.column("repeat").to_pylist()
     elif "metadata" in batch.schema.names:
-        told = [metadata.get("repeat") for metadata in metadata_of(batch)]
+        repeats = [metadata.get("repeat") for metadata in metadata_of(batch)]
     else:
         return pa.nulls(batch.num_rows, pa.int64())
-    return pa.array([told_repeat({"repeat": each}) for each in told], pa.int64())
+    return pa.array([recorded_repeat({"repeat": each}) for each in repeats], pa.int64())
 
 
 def labels_of(batch: pa.RecordBatch, key: str | None) -> pa.Array:

@@ -97,8 +97,8 @@ class _Scoring:
         """Take rows where it is unknown whether their case applies as not measured."""
         for row, doubt in enumerate(self._doubts or ()):
             if doubt:
-                told = f"it is unknown whether this case applies: {doubt}"
-                self._numbers[row] = self._outcomes.number(Outcome("not_measured", error=told))
+                reason = f"it is unknown whether this case applies: {doubt}"
+                self._numbers[row] = self._outcomes.number(Outcome("not_measured", error=reason))
 
     def _score_by_codes(self, cases: Sequence[int]) -> None:
         """Score the rows of cases that look at nothing but what calls are coded by."""
@@ -230,11 +230,11 @@ class _Weighing:
         """The outcome of what all evaluators say of one row."""
         if NOT_SCORED in scored:
             return NOT_SCORED
-        said = tuple([number for number, _ in scored])
-        number = self._numbers.get(said)
+        key = tuple([number for number, _ in scored])
+        number = self._numbers.get(key)
         if number is None:
-            outcome = Outcome.of(self._checks, [self._measured[each] for each in said])
-            number = self._numbers[said] = self._outcomes.number(outcome)
+            outcome = Outcome.of(self._checks, [self._measured[each] for each in key])
+            number = self._numbers[key] = self._outcomes.number(outcome)
         return number, packed([cause for _, causes in scored for cause in causes])
 
 

@@ -133,8 +133,8 @@ def _failed(calls: Calls) -> Any:
     errors, suspected = calls.field("error"), calls.field("suspected_error")
     found = None if errors is None or errors.null_count == len(errors) else pc.is_valid(errors)
     if suspected is not None and suspected.true_count:
-        told = suspected.fill_null(False)
-        found = told if found is None else pc.or_(found, told)
+        marked = suspected.fill_null(False)
+        found = marked if found is None else pc.or_(found, marked)
     return found
 
 
@@ -149,7 +149,7 @@ def _facts(calls: Calls, failed: list[int], odd: set[int]) -> Iterator[tuple[str
     names = calls.vocabulary
     found: dict[str, ToolFacts] = {}
     seen: set[tuple[int, str, str]] = set()
-    told = errors.is_valid().to_pylist() if errors is not None and failed else []
+    has_error = errors.is_valid().to_pylist() if errors is not None and failed else []
     for place in failed:
         row = bisect_right(begins, place) - 1
         if row in odd:
@@ -157,7 +157,7 @@ def _facts(calls: Calls, failed: list[int], odd: set[int]) -> Iterator[tuple[str
         name = names[calls.places[place]] or ""
         facts = found.setdefault(name, ToolFacts())
         facts.errors += 1
-        facts.suspected += not (told and told[place])
+        facts.suspected += not (has_error and has_error[place])
         facts.error_runs += (row, name, "error") not in seen
         seen.add((row, name, "error"))
         follows = place + 1 < begins[row + 1] and calls.places[place + 1] == calls.places[place]

@@ -38,7 +38,7 @@ class NamesScorer:
         self._unexpected = bytes(set(range(256)).difference(self._expected))
         self._faults = _Faults(scope, calls, outcomes, self._evaluator)
         self._scores = [self._score(common) for common in range(len(self._expected) + 1)]
-        self._said: dict[float, int] = {}
+        self._numbers: dict[float, int] = {}
         self._known: dict[bytes, Scored] = {}
 
     def scored(self, bounds: Iterable[tuple[int, int]]) -> list[Scored]:
@@ -84,9 +84,9 @@ class NamesScorer:
         if self._scope.scoring == "in common":
             score = self._faults.paired(key) / len(expected)
         # Asked for once: rows differ, so that this is done for hundreds of thousands of them.
-        said = self._said.get(score)
-        said = self._of_score(score) if said is None else said
-        return said, b"" if score >= self._threshold else self._faults.of(key, common)
+        number = self._numbers.get(score)
+        number = self._of_score(score) if number is None else number
+        return number, b"" if score >= self._threshold else self._faults.of(key, common)
 
     def _score(self, common: int) -> float:
         """The score of so many names in order, where that is what counts, and the calls are not the expected ones."""
@@ -95,10 +95,10 @@ class NamesScorer:
         return float(self._scope.scoring == "in order" and common == len(self._expected))
 
     def _of_score(self, score: float) -> int:
-        found = self._said.get(score)
+        found = self._numbers.get(score)
         if found is None:
             verdict: Verdict = "passed" if score >= self._threshold else "failed"
-            found = self._said[score] = self._number_of(Measured(self._evaluator, verdict, score))
+            found = self._numbers[score] = self._number_of(Measured(self._evaluator, verdict, score))
         return found
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import UNSET
 
-from rightcall.cases.verdicts import CASE_ATTRIBUTE, told_repeat
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, recorded_repeat
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading import Grouping, UnorderedSpans, check_grouping, known_columns, span_columns, table_spans
@@ -137,7 +137,7 @@ def _row(trajectory: Trajectory, case_attribute: str) -> dict[str, Any]:
         "id": column_text(trajectory.trace_id),
         "trace_id": column_text(trajectory.trace_id),
         "case_id": None if case is None else column_text(str(case)),
-        "repeat": told_repeat(trajectory.metadata),
+        "repeat": recorded_repeat(trajectory.metadata),
         "calls": [_call_row(call) for call in trajectory.calls],
         "input": None if trajectory.input is None else json_text(trajectory.input),
         "output": None if trajectory.output is None else json_text(trajectory.output),

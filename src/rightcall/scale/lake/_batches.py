@@ -90,9 +90,9 @@ def _table_batches(fragment: Fragment, fields: Collection[str] | None) -> Iterat
                 return
 
 
-def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None, told: Collection[str]) -> list[str]:
+def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None, joining: Collection[str]) -> list[str]:
     """The columns to read, with those that tell the case of a row; of calls as structs, the parts that are wanted."""
-    known = {*TRAJECTORIES.names, *told} - {"calls"}
+    known = {*TRAJECTORIES.names, *joining} - {"calls"}
     columns = [name for name in table.schema_arrow.names if name in known]
     held = getattr(table.schema_arrow.field("calls").type, "value_type", None)
     if fields is None or not pa.types.is_struct(held):
@@ -236,21 +236,21 @@ def line_row(line: bytes) -> tuple[dict[str, Any], str]:
         if not isinstance(document, dict):
             raise InputError(f"the line is {shown(document)}; it should be an object with calls")
         named = _fields(document, _OF_NAMES)
-        return {**_fields(_with_told(document), _OF_ROWS), "calls": _calls(document.get("calls"))}, ""
+        return {**_fields(_with_own_keys(document), _OF_ROWS), "calls": _calls(document.get("calls"))}, ""
     except InputError as problem:
         return named, str(problem)
 
 
-def _with_told(document: dict[str, Any]) -> dict[str, Any]:
+def _with_own_keys(document: dict[str, Any]) -> dict[str, Any]:
     """A line with the keys of its own in its metadata, where they can be asked for by name."""
     others = {key: held for key, held in document.items() if key not in _KNOWN_KEYS and isinstance(held, _PLAIN)}
     if not others:
         return document
     found = dict(document)
     for name, spellings in (("case_id", CASES), ("repeat", REPEATS)):
-        told = next((others[each] for each in spellings if each in others), None)
-        if found.get(name) is None and told is not None:
-            found[name] = told
+        value = next((others[each] for each in spellings if each in others), None)
+        if found.get(name) is None and value is not None:
+            found[name] = value
     metadata = document.get("metadata")
     if metadata is None or isinstance(metadata, dict):
         found["metadata"] = {**others, **(metadata or {})}

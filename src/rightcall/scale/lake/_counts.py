@@ -40,8 +40,8 @@ class RuleCount(msgspec.Struct, frozen=True):
     @property
     def words(self) -> str:
         """What they have in common: `search: called out of order`."""
-        told = group_words(self.code, self.tool)
-        return f"{self.tool}: {told}" if self.tool else told
+        words = group_words(self.code, self.tool)
+        return f"{self.tool}: {words}" if self.tool else words
 
 
 class ExampleRow(msgspec.Struct, frozen=True):
@@ -198,14 +198,14 @@ class Counting:
         counts = self._labels
         if all([label is None for label, _ in counts]):
             return None
-        told = [(label, verdict) for label, verdict in counts if verdict not in ("passed", "failed")]
+        unmeasured = [(label, verdict) for label, verdict in counts if verdict not in ("passed", "failed")]
         return LabelCounts(
             both_passed=counts[True, "passed"],
             source_passed=counts[True, "failed"],
             verdict_passed=counts[False, "passed"],
             both_failed=counts[False, "failed"],
             not_said=sum([count for (label, _), count in counts.items() if label is None]),
-            not_measured=sum([counts[each] for each in told if each[0] is not None]),
+            not_measured=sum([counts[each] for each in unmeasured if each[0] is not None]),
             differing=tuple(self._differing),
         )
 
@@ -351,10 +351,10 @@ def _all(claims: list[Any]) -> Any:
 
 def _examples(rows: pa.RecordBatch) -> Iterator[ExampleRow]:
     for row in rows.to_pylist():
-        told = [
+        messages = [
             f"{each['tool']}: {group_words(each['code'], each['tool'])}"
             if each["tool"]
             else group_words(each["code"], "")
             for each in (row["diagnoses"] or [])[:1]
         ]
-        yield ExampleRow(row["id"] or "", row["error"] or (told[0] if told else ""))
+        yield ExampleRow(row["id"] or "", row["error"] or (messages[0] if messages else ""))

@@ -100,9 +100,9 @@ def _explained(scores: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
     """Scores that say of rows that could not be read why not: they are errors, whatever case they would belong to."""
     if not rows.problems:
         return scores
-    for name, told in (("verdict", dict.fromkeys(rows.problems, "error")), ("error", rows.problems)):
+    for name, replaced in (("verdict", dict.fromkeys(rows.problems, "error")), ("error", rows.problems)):
         place = scores.schema.get_field_index(name)
-        texts = [told.get(number, text) for number, text in enumerate(scores.column(place).to_pylist())]
+        texts = [replaced.get(number, text) for number, text in enumerate(scores.column(place).to_pylist())]
         scores = scores.set_column(place, scores.schema.field(place), pa.array(texts, pa.string()))
     return scores
 
@@ -285,9 +285,9 @@ def _by_file(fragment: Fragment, plan: Plan) -> Fragment:
         return fragment
     if fragment.kind == "spans":
         raise ConfigurationError("--join file= cannot be done with tables of spans: a run may be in several of them")
-    said = plan.rule.said_by(fragment.path)
-    named = (("case_id", said.get(CASE_ATTRIBUTE)), ("repeat", said.get("repeat")))
-    return replace(fragment, named=named if "repeat" in said else named[:1])
+    found = plan.rule.read_path(fragment.path)
+    named = (("case_id", found.get(CASE_ATTRIBUTE)), ("repeat", found.get("repeat")))
+    return replace(fragment, named=named if "repeat" in found else named[:1])
 
 
 MOST = 1_000

@@ -22,7 +22,7 @@ _PATIENCE = 0.2
 """Seconds between two questions whether to stop."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class FragmentOutcome(msgspec.Struct, frozen=True):
     """What a worker says of a fragment that is done."""
 
     problem: str = ""
@@ -93,14 +93,14 @@ class Scorers:
             self._rows[fragment.file] += heard.value
             self._tell(fragment, heard.value, False)
 
-    def _finish(self, fragment: Fragment, told: Told) -> None:
-        if told.is_fatal:
-            raise StoreError(told.problem)
+    def _finish(self, fragment: Fragment, outcome: FragmentOutcome) -> None:
+        if outcome.is_fatal:
+            raise StoreError(outcome.problem)
         self._tell(fragment, 0, True)
-        if told.problem:
-            self._fail(told.problem)
-        if told.counting is not None:
-            self._job.counted[fragment.file] = told.counting
+        if outcome.problem:
+            self._fail(outcome.problem)
+        if outcome.counting is not None:
+            self._job.counted[fragment.file] = outcome.counting
 
     def _fail(self, problem: str) -> None:
         self.failed += 1
@@ -111,17 +111,19 @@ def _begin(plan: Plan, out: str) -> Do:
     return lambda fragment, tell: _done(fragment, plan, out, tell)
 
 
-def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> Told:
+def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> FragmentOutcome:
     try:
         score_fragment(fragment, plan, out, tell=tell)
-        return Told(counting=count_fragment(fragment, Output(out), plan))
+        return FragmentOutcome(counting=count_fragment(fragment, Output(out), plan))
     except StoreError as problem:
-        return Told(problem=str(problem), is_fatal=True)
+        return FragmentOutcome(problem=str(problem), is_fatal=True)
     except RightcallError as problem:
-        return Told(problem=str(problem))
+        return FragmentOutcome(problem=str(problem))
     except (BrokenPipeError, ConnectionResetError, MemoryError):
         raise
     except Exception as problem:  # noqa: BLE001 - whatever else goes wrong is ours, and costs this fragment only
         last = traceback.extract_tb(problem.__traceback__)[-1]
-        told = f"{fragment}: a defect in Rightcall: {type(problem).__name__}: {problem} ({last.filename}:{last.lineno})"
-        return Told(problem=told)
+        message = (
+            f"{fragment}: a defect in Rightcall: {type(problem).__name__}: {problem} ({last.filename}:{last.lineno})"
+        )
+        return FragmentOutcome(problem=message)

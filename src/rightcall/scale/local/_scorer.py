@@ -19,7 +19,7 @@ from rightcall.cases.verdicts import (
     has_async_evaluators,
     judge,
     not_measured_result,
-    told_repeat,
+    recorded_repeat,
 )
 from rightcall.errors import InputError
 from rightcall.reading import Reading
@@ -59,7 +59,7 @@ class Scored(msgspec.Struct, frozen=True):
     """What each evaluator says of it."""
     seen: Seen = Seen()
     """What all cases together need of it."""
-    told_repeat: int | None = None
+    recorded_repeat: int | None = None
     """The number of the repeat that the trace says it is."""
     label: bool | None = None
     """Whether the source calls the run a success, if that is asked for and it says so."""
@@ -169,10 +169,10 @@ class Scorer:
         else:
             result = judge(case, trajectory) if judged is None else judged
         seen = self.all_cases.see(case, result, trajectory, counts=not case.is_quarantined)
-        told = told_repeat(trajectory.metadata)
+        recorded = recorded_repeat(trajectory.metadata)
         key = self._compare_with
         label = None if key is None else success_of(trajectory.metadata.get(key))
-        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, told, label)
+        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, recorded, label)
 
 
 def doubt_text(doubt: str) -> str:
@@ -193,7 +193,7 @@ class Scoring:
         self._workers = workers
         self._times: Counter[str] = Counter()
         self._numbers: dict[str, set[int]] = {}
-        self._told: set[tuple[str, int]] = set()
+        self._recorded: set[tuple[str, int]] = set()
         self._positions: Counter[str] = Counter()
         self._held: list[Trajectory] = []
         self.unmatched = 0
@@ -268,16 +268,16 @@ class Scoring:
     def _numbered(self, scored: Scored) -> Scored:
         """Return a result with the number of its repeat: the one that the trace says, or the next that is free."""
         used = self._numbers.setdefault(scored.result.case_id, set())
-        told = scored.told_repeat
-        is_told = told is not None and told not in used
-        repeat = told if told is not None and is_told else len(used)
+        recorded = scored.recorded_repeat
+        is_recorded = recorded is not None and recorded not in used
+        repeat = recorded if recorded is not None and is_recorded else len(used)
         # A repeat without a number is shown as one more than its place, which must not be another one's number.
-        while not is_told and (repeat in used or (scored.result.case_id, repeat + 1) in self._told):
+        while not is_recorded and (repeat in used or (scored.result.case_id, repeat + 1) in self._recorded):
             repeat += 1
         used.add(repeat)
-        if is_told:
-            self._told.add((scored.result.case_id, repeat))
-        return _identified(scored, repeat=repeat, is_repeat_told=is_told)
+        if is_recorded:
+            self._recorded.add((scored.result.case_id, repeat))
+        return _identified(scored, repeat=repeat, is_repeat_told=is_recorded)
 
     def _hold(self, trajectory: Trajectory | None) -> None:
         """Keep a trajectory that may turn out to belong to a case by its order: while none names a case."""

@@ -229,8 +229,8 @@ def reason(problem: BaseException) -> str:
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     above = list(takewhile(lambda line: not line.startswith("at "), lines))
     raised = [line for line in above if _RAISED.match(line)] if any([_TRACE in line for line in above]) else []
-    told = raised[-1:] or [line for line in above if not line.startswith("An error occurred while calling")]
-    return (told[0].lstrip(": ") if told else type(problem).__name__)[:500]
+    causes = raised[-1:] or [line for line in above if not line.startswith("An error occurred while calling")]
+    return (causes[0].lstrip(": ") if causes else type(problem).__name__)[:500]
 
 
 @contextmanager

@@ -226,9 +226,9 @@ def _by_file(batch: Any, rule: JoinRule) -> Any:
     if FILE not in batch.schema.names:
         return batch
     files, batch = batch.column(FILE), batch.drop_columns([FILE])
-    said = [rule.said_by(unquote(file or "")) for file in files.to_pylist()]
-    batch = with_column(batch, "case_id", pa.array([each.get(CASE_ATTRIBUTE) for each in said], pa.string()))
-    repeats = [each.get("repeat") for each in said]
+    found = [rule.read_path(unquote(file or "")) for file in files.to_pylist()]
+    batch = with_column(batch, "case_id", pa.array([each.get(CASE_ATTRIBUTE) for each in found], pa.string()))
+    repeats = [each.get("repeat") for each in found]
     return with_column(batch, "repeat", pa.array(repeats, pa.int64())) if any(repeats) else batch
 
 

@@ -37,7 +37,7 @@ from rightcall.running.runner import DEFAULT_TIMEOUT, CaseFinished, CaseJob, Run
 from rightcall.values.results import Aggregates, CaseResult, Tally, measures_of
 
 from ._delivery import Problem, hide_internal_frames, problem_of, raise_or_keep
-from ._gate import EvaluationGate, GateOptions, check_share, gate_problem, gate_rule, skip, untold
+from ._gate import EvaluationGate, GateOptions, check_share, gate_problem, gate_rule, inconclusive_text, skip
 
 _ENDINGS = (".test.json", ".evalset.json", ".yaml", ".yml")
 _MOST_DETAILED = 10
@@ -207,13 +207,13 @@ class _Evaluation:
             tally.add(result)
         if self._options.runs is not None:
             self._keep(self._options.runs, ordered, tally, monotonic() - began)
-        said = self._said()
-        if said is None:
+        record = self._gate_record()
+        if record is None:
             return ordered, list(self._problems(tally)), ""
-        problem = gate_problem(said, ordered)
-        return ordered, [problem] if problem is not None else [], untold(said)
+        problem = gate_problem(record, ordered)
+        return ordered, [problem] if problem is not None else [], inconclusive_text(record)
 
-    def _said(self) -> GateRecord | None:
+    def _gate_record(self) -> GateRecord | None:
         """Return what a gate said, if one was asked."""
         decision = self._rounds.decision if self._rounds is not None else None
         return gate_record(decision) if decision is not None else None
@@ -277,7 +277,7 @@ class _Evaluation:
             seconds,
             is_complete=True,
             rate=tally.rate(),
-            gate=self._said(),
+            gate=self._gate_record(),
             journal=journal,
         )
 

@@ -67,12 +67,12 @@ def gate(
         RightcallError: the base cannot be read, or the results are not of one eval set.
     """
     __tracebackhide__ = True
-    said = gate_record(_decision(results, base, Path(runs), gate_rule(rule)))
-    problem = gate_problem(said, results)
+    record = gate_record(_decision(results, base, Path(runs), gate_rule(rule)))
+    problem = gate_problem(record, results)
     if problem is not None:
         raise_or_keep(problem)
-    skip(untold(said))
-    return said
+    skip(inconclusive_text(record))
+    return record
 
 
 def _decision(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRule) -> Decision:
@@ -123,20 +123,20 @@ def check_share(name: str, share: Any) -> None:
         raise CriteriaError(f"{name} is a share from 0 to 1, not {shown(share)}")
 
 
-def gate_problem(said: GateRecord, results: Sequence[CaseResult]) -> Problem | None:
-    """Return the exception for what a gate said; `None` where it passes."""
-    if not said.exit_code:
+def gate_problem(record: GateRecord, results: Sequence[CaseResult]) -> Problem | None:
+    """Return the exception for a gate that does not pass; `None` where it passes."""
+    if not record.exit_code:
         return None
-    held = {*said.failed, *said.unmeasured, *[case.case_id for case in said.worse_cases]}
+    held = {*record.failed, *record.unmeasured, *[case.case_id for case in record.worse_cases]}
     about = tuple([result for result in results if result.case_id in held and not result.passed])
-    kind = CheckFailedError if said.exit_code == 1 else NotMeasuredError
-    return kind(redacted_text("\n".join(said.told) or said.reason), about)
+    kind = CheckFailedError if record.exit_code == 1 else NotMeasuredError
+    return kind(redacted_text("\n".join(record.told) or record.reason), about)
 
 
-def untold(said: GateRecord) -> str:
+def inconclusive_text(record: GateRecord) -> str:
     """Return what a gate says that could not tell, and passes; else nothing."""
-    is_told = said.exit_code or said.verdict != "inconclusive"
-    return "" if is_told else redacted_text("\n".join(said.told))
+    is_decided = record.exit_code or record.verdict != "inconclusive"
+    return "" if is_decided else redacted_text("\n".join(record.told))
 
 
 def skip(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from rightcall.cases.mutants import Allowances, Asking, Pool, mutants_of, operators_named, told
+from rightcall.cases.mutants import Allowances, Asking, Pool, described, mutants_of, operators_named
 from rightcall.errors import InputError, NotMeasuredError
 from rightcall.values.results import WORLD_OPERATORS
 from rightcall.values.trajectory import Trajectory
@@ -39,7 +39,7 @@ def survivors(
         wanted = tuple([operator for operator in wanted if operator not in WORLD_OPERATORS])
     asking = Asking(Allowances(), original, lambda trajectory: _passes(check, trajectory) is False)
     return [
-        told(mutant)
+        described(mutant)
         for mutant in mutants_of(original, Pool.of(known), wanted)
         if _passes(check, mutant.trajectory) and not asking.reason(mutant)
     ]

@@ -99,13 +99,13 @@ def _names_in(document: Any) -> set[str]:
             names.update([item for item in value if isinstance(item, str) and (len(value) == 2 or item[:2] == "--")])
         names.update(*objects)
         if "value" in names or "path" in names:
-            names.update(*[_told_in(value) for value in objects if "value" in value or "path" in value])
+            names.update(*[_given_names(value) for value in objects if "value" in value or "path" in value])
         held: Iterator[Iterable[Any]] = chain(lists, [value.values() for value in objects])
         level = [item for items in held for item in items if item.__class__ not in _SCALARS]
     return {name for name in names if isinstance(name, str)}
 
 
-def _told_in(value: Mapping[Any, Any]) -> list[str]:
+def _given_names(value: Mapping[Any, Any]) -> list[str]:
     """Return the names that an object gives as values: those of the `value` beside them, and the keys in a path."""
     named = [value[key] for key in _NAMING if isinstance(value.get(key), str)] if "value" in value else []
     path = value.get("path")

@@ -9,8 +9,8 @@ class Survivor(msgspec.Struct, frozen=True, kw_only=True):
     """A fault that a case let pass."""
 
     operator: str
-    told: str
-    """The fault in words."""
+    fault: str = msgspec.field(name="told")
+    """The fault in words; the file of a run has it as `told`."""
     line: str = ""
     """What would notice it, as it is added to the case; empty if no line was found that does."""
     calls: tuple[str, ...] = ()
