@@ -30,9 +30,12 @@ def read_one(*spans: dict[str, Any], scope: str = "") -> Trajectory:
     return trajectory
 
 
-def executed(number: int, tool: str = "t", call_id: str | None = None, **more: Any) -> dict[str, Any]:
+def executed(
+    number: int, tool: str = "t", call_id: str | None = None, args: str | None = None, **more: Any
+) -> dict[str, Any]:
     attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
-    return span(number, attributes | ({"gen_ai.tool.call.id": call_id} if call_id else {}), **more)
+    told = {"gen_ai.tool.call.id": call_id, "gen_ai.tool.call.arguments": args}
+    return span(number, attributes | {key: held for key, held in told.items() if held is not None}, **more)
 
 
 def seen_by_openinference(number: int, tool: str = "t", args: str = '{"a": 1}', **more: Any) -> dict[str, Any]:
@@ -93,6 +96,28 @@ def test_the_models_message_settles_ties_and_names_the_group() -> None:
     assert trajectory.unordered == ()
     assert trajectory.calls[0].group == trajectory.calls[1].group is not None
     assert [found.output for found in trajectory.calls] == ["x", "y"]
+
+
+def told_again_with_its_id(*, start: str) -> Trajectory:
+    """Two calls of one message, and again the one whose id that message lost, beside the answer on the same span."""
+    pair, again = asked(("1", "a", {}), ("", "b", {})), asked(("3", "c", {}), ("2", "b", {}))
+    given = [{"role": "user", "parts": [{"type": "text", "content": "Go"}]}, *pair, *answered(("1", "x"))]
+    began = {"startTimeUnixNano": start} if start else {}
+    tools = [executed(number, tool, str(number - 6), args="{}", **began) for number, tool in enumerate("abc", 7)]
+    said = {"gen_ai.input.messages": json.dumps(given), "gen_ai.output.messages": json.dumps(again)}
+    return read_one(span(1, {"gen_ai.operation.name": "invoke_agent"} | said), *tools)
+
+
+def test_a_call_that_two_messages_may_have_asked_for_has_no_group() -> None:
+    trajectory = told_again_with_its_id(start="")
+
+    assert trajectory.names == ("a", "b", "c")
+    assert trajectory.calls[1].group is None
+    assert None not in (trajectory.calls[0].group, trajectory.calls[2].group)
+
+
+def test_a_call_that_two_messages_may_have_asked_for_has_no_place_among_others_of_its_time() -> None:
+    assert told_again_with_its_id(start="50000").unordered == ((0, 3),)
 
 
 def test_calls_that_overlap_under_one_span_are_a_group() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Hashable
 
 from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
@@ -129,6 +131,7 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     open_requests = [request for request in requests.made if not request.joined]
     for key in (_context_name_args, _name_args, _name_only):
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
+    _forget_places(records, [request for request in open_requests if not request.call_id])
     return _unseen(open_requests, records, open_records)
 
 
@@ -218,6 +221,26 @@ def _take(record: CallRecord, request: CallRecord) -> None:
     record.fill(request)
     record.group, record.order = request.group, request.order
     request.joined = True
+
+
+def _forget_places(records: list[CallRecord], left: list[CallRecord]) -> None:
+    """Forget what calls were asked for with, and when, where a request without an id that is left may be theirs.
+
+    A span that tells a request again, with its id, after a message that lost it, tells of one request as of two.
+    """
+    told: dict[Hashable, list[CallRecord]] = {}
+    for request in left:
+        told.setdefault(_name_args(request, None), []).append(request)
+    sizes = Counter([record.group for record in records]) if told else Counter()
+    orders = sorted([record.order for record in records]) if told else []
+    beside = {key: any([sizes[request.group] for request in requests]) for key, requests in told.items()}
+    for record in records if told else ():
+        if requests := told.get(key := _name_args(record, None)):
+            first, last = min(requests[0].order, record.order), max(requests[-1].order, record.order)
+            if bisect_left(orders, last) > bisect_right(orders, first):
+                record.order = -1
+            if beside[key] or sizes[record.group] > 1:
+                record.group = None
 
 
 def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records: list[CallRecord]) -> list[CallRecord]:
