@@ -1,4 +1,4 @@
-"""What is written beside a conversation: who wrote it, whether it is refused, interrupted or without content."""
+"""What is written beside a conversation: who wrote it, whether it is interrupted or without content."""
 
 from __future__ import annotations
 
@@ -7,24 +7,16 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall.reading.messages._asides import (
-    UNCONFIRMED,
     author_of,
     calling_id,
     is_about_session,
     is_aside,
     is_blank,
     is_open,
-    is_refused,
     kinds_of_parts,
     role_of,
     stopped_to_call,
-    unconfirmed,
 )
-from rightcall.reading.spans import CallRecord
-
-REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. …)"
-CANCELLED = "[Operation Cancelled] Reason: User"
-DENIED = f"{CANCELLED} denied execution"
 
 
 @for_each(
@@ -42,29 +34,6 @@ DENIED = f"{CANCELLED} denied execution"
 )
 def test_examples_and_fragments_are_no_messages(message: dict[str, Any], aside: bool) -> None:
     assert is_aside(message) is aside
-
-
-@for_each(
-    ("message", "error", "refused"),
-    [
-        ({}, None, False),
-        ({}, "no such file", False),
-        ({}, REJECTED, True),
-        ({"toolUseResult": "User rejected tool use"}, None, True),
-        ({"toolUseResult": "x"}, None, False),
-        ({"toolCallResult": {"status": "cancelled"}}, DENIED, True),
-        ({"toolCallResult": {"status": "cancelled"}}, "timeout", False),
-        ({"toolCallResult": {"status": "error"}}, DENIED, False),
-        ({"toolCallResult": "cancelled"}, DENIED, False),
-        ({}, DENIED, False),
-        ({"toolCallResult": {"status": "cancelled"}}, f"{CANCELLED} did not allow tool call", True),
-        ({}, UNCONFIRMED[0], False),
-    ],
-)
-def test_a_call_is_refused_where_the_user_did_not_allow_it(
-    message: dict[str, Any], error: str | None, refused: bool
-) -> None:
-    assert is_refused(message, CallRecord("x", error=error)) is refused
 
 
 @for_each(
@@ -161,20 +130,6 @@ def test_the_call_of_a_sub_agent_is_named_or_known_to_be_one() -> None:
     assert calling_id({"parent_tool_use_id": "t"}) == "t"
     assert calling_id({"parent_tool_use_id": None, "isSidechain": True}) == ""
     assert calling_id({"parent_tool_use_id": None, "isSidechain": False}) is None
-
-
-@for_each(
-    ("message", "calls"),
-    [
-        ({"actions": {"requested_tool_confirmations": {"c1": {}}}}, {"c1": {}}),
-        ({"actions": {"requestedToolConfirmations": {"c1": {}}}}, {"c1": {}}),
-        ({"actions": {"requested_tool_confirmations": ["c1"]}}, {}),
-        ({"actions": {}}, {}),
-        ({"actions": None}, {}),
-    ],
-)
-def test_calls_wait_for_a_confirmation_that_is_asked_for_by_id(message: dict[str, Any], calls: Any) -> None:
-    assert unconfirmed(message) == calls
 
 
 @for_each(

@@ -1,4 +1,4 @@
-"""What agents write beside a conversation: refusals, interruptions, fragments, messages without content."""
+"""What agents write beside a conversation: interruptions, fragments, messages without content."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import ASKED_FOR
-from rightcall.reading.spans import CallRecord
 
 from ._parts import unwrapped
 from ._unknown_calls import ITEM_BEGINNINGS, LINES
 
-# Claude Code: the note beside a result, and the text of the result.
-_REFUSED = "User rejected tool use"
-_REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
 _NO_QUESTIONS = (
     "[Request interrupted by user",
     "<local-command-stdout>",
@@ -24,17 +19,6 @@ _NO_QUESTIONS = (
     "<bash-stdout>",
 )
 """How texts begin that Claude Code writes in the user's name: an interruption, commands that the user ran."""
-_CANCELLED = "[Operation Cancelled] Reason: User "
-_DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
-"""Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
-_FINAL = "Final result processed."
-_SKIPPED = "Tool not executed - a final result was already processed."
-"""What Pydantic AI returns for its output tool, and for tools that a model asks for together with it."""
-UNCONFIRMED = (
-    "This tool call requires confirmation, please approve or reject.",
-    "This tool call is rejected.",
-)
-"""What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
 _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
 _SAID = ("content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents", "task")
 """Keys of a message that hold its content."""
@@ -54,16 +38,6 @@ def is_aside(message: Mapping[str, Any]) -> bool:
     """Whether a message shows the model how to work (SWE-agent), or is a fragment of the one that follows (ADK)."""
     is_fragment = message.get("partial") is True and "author" in message
     return message.get("is_demo") is True or is_fragment or message.get("type") in _FRAGMENTS
-
-
-def is_refused(message: Mapping[str, Any], result: CallRecord) -> bool:
-    """Whether the user did not allow the call of a result."""
-    if message.get("toolUseResult") == _REFUSED or (result.error or "").startswith(_REJECTED):
-        return True
-    # Qwen Code says beside a result that the call was cancelled, and in it that the user did not allow it.
-    told = message.get("toolCallResult")
-    is_cancelled = isinstance(told, dict) and told.get("status") == "cancelled"
-    return is_cancelled and (result.error or "").startswith(_DENIALS)
 
 
 def is_no_question(text: str) -> bool:
@@ -99,29 +73,6 @@ def author_of(message: Mapping[str, Any]) -> str | None:
         if isinstance(found, str) and found and found != "user":
             return found
     return None
-
-
-def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the calls, by id, that an event of ADK asks the user to confirm."""
-    actions = message.get("actions")
-    if not isinstance(actions, dict):
-        return {}
-    held = actions.get("requested_tool_confirmations") or actions.get("requestedToolConfirmations")
-    return held if isinstance(held, dict) else {}
-
-
-def withhold(message: Mapping[str, Any], results: list[CallRecord]) -> None:
-    """Note of results of a message why their calls were not made, if it says that they were not."""
-    waiting = unconfirmed(message)
-    # An answer ends a run of Pydantic AI, and with it what the model asked for together with the answer.
-    is_over = len(results) > 1 and any([result.output == _FINAL for result in results])
-    for result in results:
-        if is_refused(message, result):
-            result.withheld = "refused by the user"
-        elif result.call_id in waiting:
-            result.withheld = ASKED_FOR
-        elif is_over and result.output == _SKIPPED:
-            result.withheld = "a final result was already given"
 
 
 def is_about_session(message: Any) -> bool:

@@ -22,6 +22,8 @@ _EVENTS = ("thread.", "turn.", "item.plan.")
 _SILENT = frozenset({"reasoning", "todo_list", "plan", "error"})
 """Types of items that are not calls: thoughts, the to-do list that is shown, errors of the session."""
 _FAILED = ("failed", "errored")
+_REJECTED = ("exec command rejected by user", "patch rejected by user")
+"""Whole results of calls that the user did not allow; what a command writes has its exit code beside it."""
 _EXIT = re.compile(r"(?:Exit code: |Process exited with code )(-?\d{1,9})\b")
 
 
@@ -94,6 +96,8 @@ def _message(item: dict[str, Any], asked: set[str]) -> dict[str, Any]:
 
 
 def _result(call_id: Any, output: Any) -> dict[str, Any]:
+    if output in _REJECTED:
+        return refused(call_id, output)
     if isinstance(output, dict) and isinstance(output.get("success"), bool):
         return returned(call_id, output.get("content"), not output["success"])
     return returned(call_id, output, _exit_code(output) not in (0, None))

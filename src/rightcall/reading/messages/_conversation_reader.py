@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids
 
-from ._asides import UNCONFIRMED
 from ._message_exchange import Exchange
+from ._refusals import UNCONFIRMED
 from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_order, only_pairing, ungroup
 from ._service_parts import RUN_BY_SERVICE
 from ._step_parts import is_step

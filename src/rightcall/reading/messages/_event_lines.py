@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._log import Log, called, listed, plain, returned, said, word
+from ._log import Log, called, listed, plain, refused, returned, said, word
 
 
 def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[Any]], list[Log]]:
@@ -110,19 +110,36 @@ def _of_cursor(event: dict[str, Any]) -> list[Any]:
     if "result" not in held:
         return [made]
     result = plain(held["result"])
+    if "rejected" in result:
+        return [made, refused(call_id, plain(result["rejected"]).get("reason"))]
     failed = "success" not in result and bool(result)
     output = result.get("success", next(iter(result.values()))) if len(result) == 1 else held["result"]
     return [made, returned(call_id, output, failed)]
 
 
 def cursor_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of a run of Cursor's agent. A call that was never completed is read from its start."""
-    done = {word(line.get("call_id")) for line in lines if is_cursor_event(line) and line["subtype"] == "completed"}
-    lines = [
-        {**line, "subtype": "completed"} if is_cursor_event(line) and word(line.get("call_id")) not in done else line
-        for line in lines
-    ]
-    return _cursor_lines(lines)
+    """Return the log of a run of Cursor's agent. A call that was never completed is read from its start.
+
+    The arguments are told when it starts, and not always again when it is completed.
+    """
+    events = [line for line in lines if is_cursor_event(line)]
+    done = {word(line.get("call_id")) for line in events if line["subtype"] == "completed"}
+    begun = {word(line.get("call_id")): line["tool_call"] for line in events if line["subtype"] == "started"}
+    return _cursor_lines([_whole(line, done, begun) if is_cursor_event(line) else line for line in lines])
+
+
+def _whole(event: dict[str, Any], done: set[str], begun: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    call_id = word(event.get("call_id"))
+    if call_id not in done:
+        return {**event, "subtype": "completed"}
+    if event["subtype"] == "started" or not call_id:
+        return event
+    first = {key: plain(held) for key, held in begun.get(call_id, {}).items()}
+    tools = {
+        key: {**first.get(key, {}), **held} if isinstance(held, dict) else held
+        for key, held in event["tool_call"].items()
+    }
+    return {**event, "tool_call": tools}
 
 
 _cursor_lines = _logs_by(_of_cursor)
@@ -199,11 +216,14 @@ def inspect_event_logs(events: list[Any]) -> list[Log]:
             messages += [answer for answer in answers if isinstance(answer, dict)]
             asked |= {word(plain(call).get("id")) for each in answers for call in listed(plain(each).get("tool_calls"))}
         elif kind == "tool" and event.get("pending") is not True:
-            error = plain(event.get("error")).get("message")
+            failure = plain(event.get("error"))
+            error = failure.get("message")
             if word(event.get("id")) not in asked:
                 messages.append(called(event.get("id"), event.get("function"), event.get("arguments")))
             output = event.get("result") if error is None else None
-            messages.append(returned(event.get("id"), output, error is not None, error))
+            is_refused = failure.get("type") == "approval"
+            result = returned(event.get("id"), output, error is not None, error)
+            messages.append(refused(event.get("id"), error) if is_refused else result)
         elif not isinstance(kind, str):
             messages.append(event)
     return [Log(messages)]

@@ -21,10 +21,10 @@ from ._asides import (
     role_of,
     says_it_stopped,
     with_reason,
-    withhold,
 )
 from ._part_finder import FoundPart, FoundParts, find_parts
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
+from ._refusals import withhold
 from ._step_parts import IN_CODE, is_step, read_step, unknown_step
 from ._unknown_calls import is_of_tool, unknown_block, unknown_item, unnamed_call
 
@@ -306,7 +306,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         call.step = None if is_summed_up else call.step
         if message.get("message_type") == "approval_request_message":
             call.withheld = ASKED_FOR
-    withhold(message, exchange.results)
+    withhold(message, [*exchange.results, *[call for call in exchange.calls if call.failed]])
     return exchange
 
 

@@ -1,0 +1,86 @@
+"""Why a call was not carried out, as agents and frameworks write it into the result that the model is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rightcall._lazy import lazy_pattern
+from rightcall.reading.conventions import ASKED_FOR
+from rightcall.reading.spans import CallRecord
+
+REFUSED_BY_USER = "refused by the user"
+# Claude Code: the note beside a result, and the text of the result.
+_REFUSED = "User rejected tool use"
+_REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
+_CANCELLED = "[Operation Cancelled] Reason: User "
+_DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
+"""Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
+_BEGINNINGS = {
+    "Anthropic": lazy_pattern(
+        rf"{re.escape(_REJECTED)}|Claude requested permissions to |Permission to use .{{1,2000}} has been denied", re.S
+    ),
+    "LangChain": lazy_pattern("User rejected the tool call for `"),
+    "OpenCode": lazy_pattern("The user rejected permission |The user has specified a rule which prevents you from "),
+}
+"""How errors begin that are refusals, by format: of Claude Code, of LangChain's middleware, of OpenCode."""
+_SENTENCES = {
+    "OpenAI Responses": ("Tool execution was not approved.",),  # OpenAI Agents
+    "Goose": (
+        "The user has declined to run this tool. DO NOT attempt to call this tool again. If there are no alternative "
+        "methods to proceed, clearly explain the situation and STOP.",
+    ),
+    "Agent Framework": ("Error: Tool call invocation was rejected by user.",),
+    "Anthropic": ("The user denied this operation.",),  # Cline
+}
+"""Whole results that are refusals, by format, where nothing but the text says so."""
+_FINAL = "Final result processed."
+_SKIPPED = "Tool not executed - a final result was already processed."
+"""What Pydantic AI returns for its output tool, and for tools that a model asks for together with it."""
+UNCONFIRMED = (
+    "This tool call requires confirmation, please approve or reject.",
+    "This tool call is rejected.",
+)
+"""What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
+
+
+def is_refused(message: Mapping[str, Any], result: CallRecord) -> bool:
+    """Whether the user, or a rule of the user's, did not allow the call of a result."""
+    error = result.error or ""
+    if message.get("toolUseResult") == _REFUSED or error.startswith(_REJECTED):
+        return True
+    begins, sentences = _BEGINNINGS.get(result.format), _SENTENCES.get(result.format, ())
+    if (begins is not None and begins.match(error)) or result.output in sentences:
+        return True
+    # Inspect says of an error what kind it is; `approval` is that of an approver who did not approve.
+    kind = message.get("error")
+    if isinstance(kind, dict) and kind.get("type") == "approval":
+        return True
+    # Qwen Code says beside a result that the call was cancelled, and in it that the user did not allow it.
+    told = message.get("toolCallResult")
+    is_cancelled = isinstance(told, dict) and told.get("status") == "cancelled"
+    return is_cancelled and error.startswith(_DENIALS)
+
+
+def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the calls, by id, that an event of ADK asks the user to confirm."""
+    actions = message.get("actions")
+    if not isinstance(actions, dict):
+        return {}
+    held = actions.get("requested_tool_confirmations") or actions.get("requestedToolConfirmations")
+    return held if isinstance(held, dict) else {}
+
+
+def withhold(message: Mapping[str, Any], results: Sequence[CallRecord]) -> None:
+    """Note of results of a message why their calls were not made, if it says that they were not."""
+    waiting = unconfirmed(message)
+    # An answer ends a run of Pydantic AI, and with it what the model asked for together with the answer.
+    is_over = len(results) > 1 and any([result.output == _FINAL for result in results])
+    for result in results:
+        if is_refused(message, result):
+            result.withheld = REFUSED_BY_USER
+        elif result.call_id in waiting:
+            result.withheld = ASKED_FOR
+        elif is_over and result.output == _SKIPPED:
+            result.withheld = "a final result was already given"

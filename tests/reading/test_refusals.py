@@ -1,0 +1,166 @@
+"""Calls that a person or a rule did not allow, as each agent and framework writes it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.reading.logs import ASKED, asks
+from tests.walls import for_each
+
+from rightcall import read
+from rightcall.reading.messages._refusals import UNCONFIRMED, is_refused, unconfirmed
+from rightcall.reading.spans import CallRecord
+
+REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. …)"
+CANCELLED = "[Operation Cancelled] Reason: User"
+DENIED = f"{CANCELLED} denied execution"
+DECLINED = (
+    "The user has declined to run this tool. DO NOT attempt to call this tool again. If there are no alternative "
+    "methods to proceed, clearly explain the situation and STOP."
+)
+NOT_GRANTED = "Claude requested permissions to use Bash, but you haven't granted it yet."
+BY_RULE = "Permission to use Bash with command rm x\nls has been denied."
+
+
+@for_each(
+    ("message", "error", "refused"),
+    [
+        ({}, None, False),
+        ({}, "no such file", False),
+        ({}, REJECTED, True),
+        ({"toolUseResult": "User rejected tool use"}, None, True),
+        ({"toolUseResult": "x"}, None, False),
+        ({"toolCallResult": {"status": "cancelled"}}, DENIED, True),
+        ({"toolCallResult": {"status": "cancelled"}}, "timeout", False),
+        ({"toolCallResult": {"status": "error"}}, DENIED, False),
+        ({"toolCallResult": "cancelled"}, DENIED, False),
+        ({}, DENIED, False),
+        ({"toolCallResult": {"status": "cancelled"}}, f"{CANCELLED} did not allow tool call", True),
+        ({}, UNCONFIRMED[0], False),
+    ],
+)
+def test_a_call_is_refused_where_the_user_did_not_allow_it(
+    message: dict[str, Any], error: str | None, refused: bool
+) -> None:
+    assert is_refused(message, CallRecord("x", error=error)) is refused
+
+
+@for_each(
+    ("format", "error", "refused"),
+    [
+        ("Anthropic", NOT_GRANTED, True),
+        ("Anthropic", BY_RULE, True),
+        ("Anthropic", "Permission to use the camera was denied", False),
+        ("OpenAI chat", NOT_GRANTED, False),
+        ("LangChain", "User rejected the tool call for `rm` with id 1", True),
+        ("LangChain", "No tool call for `rm`", False),
+        ("OpenCode", "The user rejected permission to use this specific tool call.", True),
+        ("OpenCode", "The user has specified a rule which prevents you from using this specific tool call. …", True),
+        ("OpenCode", "The user was not found", False),
+    ],
+)
+def test_an_error_is_a_refusal_by_how_it_begins_in_its_format(format: str, error: str, refused: bool) -> None:
+    assert is_refused({}, CallRecord("rm", format=format, error=error)) is refused
+
+
+@for_each(
+    ("format", "output", "refused"),
+    [
+        ("Goose", DECLINED, True),
+        ("Goose", f"{DECLINED} ", False),
+        ("Anthropic", DECLINED, False),
+        ("Anthropic", "The user denied this operation.", True),
+        ("Agent Framework", "Error: Tool call invocation was rejected by user.", True),
+        ("OpenAI Responses", "Tool execution was not approved.", True),
+        ("OpenAI Responses", ["Tool execution was not approved."], False),
+        ("OpenAI chat", "Tool execution was not approved.", False),
+    ],
+)
+def test_an_output_is_a_refusal_where_it_is_the_whole_sentence_of_its_format(
+    format: str, output: Any, refused: bool
+) -> None:
+    assert is_refused({}, CallRecord("rm", format=format, output=output)) is refused
+
+
+@for_each(
+    ("message", "calls"),
+    [
+        ({"actions": {"requested_tool_confirmations": {"c1": {}}}}, {"c1": {}}),
+        ({"actions": {"requestedToolConfirmations": {"c1": {}}}}, {"c1": {}}),
+        ({"actions": {"requested_tool_confirmations": ["c1"]}}, {}),
+        ({"actions": {}}, {}),
+        ({"actions": None}, {}),
+    ],
+)
+def test_calls_wait_for_a_confirmation_that_is_asked_for_by_id(message: dict[str, Any], calls: Any) -> None:
+    assert unconfirmed(message) == calls
+
+
+def codex(output: str) -> list[dict[str, Any]]:
+    asked = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "c"}
+    items = [asked, {"type": "function_call_output", "call_id": "c", "output": output}]
+    meta = {"type": "session_meta", "payload": {"id": "s"}}
+    return [meta, *[{"type": "response_item", "payload": item} for item in items]]
+
+
+def cursor(result: dict[str, Any]) -> list[dict[str, Any]]:
+    begun = {"type": "tool_call", "call_id": "c", "session_id": "s"}
+    return [
+        {**begun, "subtype": "started", "tool_call": {"shellToolCall": {"args": {"command": "rm"}}}},
+        {**begun, "subtype": "completed", "tool_call": {"shellToolCall": {"result": result}}},
+    ]
+
+
+def goose(answer: str) -> list[dict[str, Any]]:
+    call = {"status": "success", "value": {"name": "shell", "arguments": {}}}
+    given = {"status": "success", "value": [{"type": "text", "text": answer}]}
+    return [
+        {"role": "assistant", "created": 1, "content": [{"type": "toolRequest", "id": "c", "toolCall": call}]},
+        {"role": "user", "created": 2, "content": [{"type": "toolResponse", "id": "c", "toolResult": given}]},
+    ]
+
+
+def opencode(error: str) -> list[dict[str, Any]]:
+    state = {"status": "error", "input": {}, "error": error}
+    return [{"role": "assistant", "parts": [{"type": "tool", "callID": "c", "tool": "shell", "state": state}]}]
+
+
+def inspect(kind: str) -> list[dict[str, Any]]:
+    result = {"role": "tool", "tool_call_id": "c", "function": "shell", "content": "", "error": {"type": kind}}
+    return [asks(("shell", "c", "{}")), {**result, "error": {"type": kind, "message": "no"}}]
+
+
+def inspect_events(kind: str) -> list[dict[str, Any]]:
+    error = {"type": kind, "message": "no"}
+    return [{"event": "tool", "id": "c", "function": "shell", "arguments": {}, "result": "", "error": error}]
+
+
+LOGS = {
+    "Codex": (codex("exec command rejected by user"), codex("exec command rejected by users")),
+    "Cursor": (cursor({"rejected": {"reason": "no"}}), cursor({"failure": {"exitCode": 1}})),
+    "Goose": (goose(DECLINED), goose("done")),
+    "OpenCode": (opencode("The user rejected permission to use this specific tool call."), opencode("no such file")),
+    "Inspect": (inspect("approval"), inspect("timeout")),
+    "Inspect, events": (inspect_events("approval"), inspect_events("timeout")),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_call_that_was_not_allowed_is_no_call_and_one_that_failed_is_one(name: str) -> None:
+    refused, failed = LOGS[name]
+    first = [] if "events" in name else [ASKED]
+
+    [without] = read(json.dumps([*first, *refused]).encode())
+    [with_it] = read(json.dumps([*first, *failed]).encode())
+
+    assert (without.names, [held.name for held in without.withheld]) == ((), ["shell"])
+    assert without.calls_recorded
+    assert (with_it.names, with_it.withheld) == (("shell",), ())
+
+
+def test_a_call_of_cursor_has_the_arguments_that_it_was_started_with() -> None:
+    [trajectory] = read(json.dumps([ASKED, *cursor({"success": {"stdout": ""}})]).encode())
+
+    assert trajectory.calls[0].args == {"command": "rm"}
