@@ -602,6 +602,40 @@ def test_turns_that_were_given_one_by_one_go_by_spans_and_not_by_times() -> None
     assert (turns.of(known), turns.of(other), turns.at(5)) == (1, None, None)
 
 
+@for_each(
+    ("ends", "sure"),
+    [
+        ([], (True, True)),
+        ([15], (True, True)),
+        ([20], (True, True)),
+        ([21], (True, False)),
+        ([11], (True, True)),
+        ([10], (False, True)),
+        ([10, 21], (False, False)),
+        ([None, 15], (False, False)),
+    ],
+)
+def test_the_first_and_last_turn_are_sure_unless_work_of_unknown_time_may_be_before_or_after(
+    ends: list[int | None], sure: tuple[bool, bool]
+) -> None:
+    turns = Turns(count=3, begins=(10, 20), is_known=False)
+
+    assert turns.are_ends_sure([timed("a", 1, 9), *[timed("b", None, end) for end in ends]]) == sure
+    assert Turns(count=2, given={}).are_ends_sure([timed("a", None, None)]) == (True, True)
+
+
+@pytest.mark.parametrize(("lost", "told"), [(0, (None, ANSWERED[2])), (2, (ASKED[0], None))])
+def test_a_turn_whose_time_is_lost_leaves_no_other_to_begin_or_end_the_run(
+    lost: int, told: tuple[str | None, str | None]
+) -> None:
+    never: dict[str, Any] = {"startTimeUnixNano": ""}
+    spans = [spans_of_turn(turn, **(never if turn == lost else {})) for turn in range(3)]
+
+    [trajectory] = read(request(*[each for turn in spans for each in turn]))
+
+    assert (trajectory.input, trajectory.output) == told
+
+
 def test_spans_that_reach_over_a_further_turn_of_their_trace_are_of_none() -> None:
     turns = Turns(count=2, begins=(10,), traces={"t": (0, 10)})
     first, second, until, both = timed("a", 0, 9), timed("b", 10, 19), timed("c", 5, 10), timed("d", 5, 11)

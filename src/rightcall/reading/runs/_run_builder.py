@@ -208,7 +208,12 @@ class RunBuilder:
             return [conversations.asked_and_answered()]
         if turns.count == 1:
             return [asked_and_answered(spans, roles, tree, self.logs)]
-        return [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
+        told = [asked_and_answered(part, roles, tree, self.logs) for part in turns.parted(spans)]
+        at_work = [span for span in spans if id(span) in roles and tree.at_work_around(span) is None]
+        is_first, is_last = turns.are_ends_sure(at_work)
+        told[0] = (told[0][0] if is_first else None, told[0][1])
+        told[-1] = (told[-1][0], told[-1][1] if is_last else None)
+        return told
 
     def _read_log(self, said: GivenLog) -> None:
         """Read a log of messages, and its snapshots."""

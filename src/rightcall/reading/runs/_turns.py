@@ -185,6 +185,14 @@ class Turns(msgspec.Struct, frozen=True):
             return 0
         return None if time_ns is None or self.given is not None else bisect_right(self.begins, time_ns)
 
+    def are_ends_sure(self, at_work: Iterable[ReadSpan]) -> tuple[bool, bool]:
+        """Whether the first and the last turn are known to be that: no work of unknown time may be before or after."""
+        ends = [span.end_ns for span in at_work if self.begins and self.of(span) is None]
+        if None in ends:
+            return False, False
+        known = [end for end in ends if end is not None]
+        return not any([end <= self.begins[0] for end in known]), not any([end > self.begins[-1] for end in known])
+
     def parted(self, spans: Iterable[ReadSpan]) -> list[list[ReadSpan]]:
         """Return the spans of each turn, without those that extend over several."""
         parts: list[list[ReadSpan]] = [[] for _ in range(self.count)]
