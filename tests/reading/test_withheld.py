@@ -53,9 +53,9 @@ def test_a_deferred_call_does_not_hide_another_one_that_was_made() -> None:
     assert (trajectory.names, len(trajectory.withheld)) == (("refund",), 1)
 
 
-def interrupted_tool(number: int) -> dict[str, Any]:
-    """A tool of LangGraph that asks a person, as OpenInference records it."""
-    kind = {"key": "exception.type", "value": {"stringValue": "langgraph.errors.GraphInterrupt"}}
+def interrupted_tool(number: int, exception: str = "langgraph.errors.GraphInterrupt") -> dict[str, Any]:
+    """A tool of LangGraph or LlamaIndex that asks a person, as OpenInference records it."""
+    kind = {"key": "exception.type", "value": {"stringValue": exception}}
     return graph_tool(number, events=[{"name": "exception", "attributes": [kind]}])
 
 
@@ -64,8 +64,11 @@ def graph_tool(number: int, **more: Any) -> dict[str, Any]:
     return span(number, held, name="refund", **more)
 
 
-def test_a_tool_that_interrupts_its_graph_was_not_made() -> None:
-    [trajectory] = read(request(interrupted_tool(1)))
+@pytest.mark.parametrize(
+    "exception", ["langgraph.errors.GraphInterrupt", "workflows.runtime.types.results.WaitingForEvent"]
+)
+def test_a_tool_that_interrupts_its_graph_or_workflow_was_not_made(exception: str) -> None:
+    [trajectory] = read(request(interrupted_tool(1, exception)))
 
     assert trajectory.calls == ()
     assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
@@ -99,6 +102,109 @@ def test_a_graph_that_was_interrupted_inside_of_a_tool_tells_by_spans_which_call
 
     assert (trajectory.calls, [call.name for call in trajectory.withheld]) == ((), ["refund"])
     assert trajectory.calls_recorded
+
+
+ASKED_BY_HAYSTACK = "haystack.agent.hook.human_in_the_loop.strategy"
+
+
+def haystack_spans(decision: str | None, *, is_made: bool = False) -> Trajectory:
+    """A person is asked about a call in a span of Haystack; the call has one of its own if it is made."""
+    prefix = ASKED_BY_HAYSTACK
+    question = {"tool_name": "refund", "tool_description": "Pay back.", "tool_params": {"n": 7}}
+    asked = {"haystack.tool.name": "refund", "haystack.tool.call.id": "c1", f"{prefix}.input": json.dumps(question)}
+    decided = {} if decision is None else {f"{prefix}.decision": decision}
+    made = {"haystack.tool.name": "refund", "haystack.agent.step.tool.input": '{"n": 7}'}
+    spans = [span(1, {**asked, f"{prefix}.type": "Blocking", **decided}, name=prefix)]
+    spans += [span(2, {**made, "haystack.agent.step.tool.output": "paid"}, name="haystack.agent.step.tool")] * is_made
+    [trajectory] = read(request(*spans))
+    return trajectory
+
+
+def test_a_question_of_haystack_that_was_rejected_is_a_call_that_was_refused() -> None:
+    trajectory = haystack_spans("reject")
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was refused"),)
+    assert trajectory.calls_recorded
+
+
+@pytest.mark.parametrize("decision", ["confirm", "modify"])
+def test_a_question_of_haystack_that_was_allowed_is_not_a_second_call(decision: str) -> None:
+    trajectory = haystack_spans(decision, is_made=True)
+
+    assert [(call.name, call.args, call.output) for call in trajectory.calls] == [("refund", {"n": 7}, "paid")]
+    assert (trajectory.withheld, trajectory.calls_recorded) == ((), True)
+
+
+@pytest.mark.parametrize("decision", [None, "postpone"])
+def test_a_question_of_haystack_without_a_known_answer_is_not_understood(decision: str | None) -> None:
+    trajectory = haystack_spans(decision)
+
+    assert (trajectory.calls, trajectory.calls_recorded) == ((), False)
+    assert "does not say what was decided" in trajectory.not_understood
+
+
+def microsoft_log(*answers: dict[str, Any]) -> list[dict[str, Any]]:
+    """A call that a person is asked about, as Microsoft's Agent Framework keeps it in a session, and what follows."""
+    call = {"type": "function_call", "call_id": "c1", "name": "refund", "arguments": '{"n": 7}', "id": "af-call-1"}
+    asked = {"type": "function_approval_request", "id": "af-call-1", "user_input_request": True, "function_call": call}
+    said = [
+        {"type": "function_approval_response", "id": "af-call-1", "function_call": call, **answer}
+        if "approved" in answer
+        else {"type": "function_result", "call_id": "c1", **answer}
+        for answer in answers
+    ]
+    roles = ["user" if "approved" in answer else "tool" for answer in answers]
+    answered = [{"role": role, "contents": [part]} for role, part in zip(roles, said, strict=True)]
+    return [{"role": "user", "contents": [{"type": "text", "text": "Refund 7"}]}, asks_in(call, asked), *answered]
+
+
+def asks_in(*contents: dict[str, Any]) -> dict[str, Any]:
+    return {"role": "assistant", "contents": list(contents)}
+
+
+@pytest.mark.parametrize(
+    ("answers", "made", "reasons"),
+    [
+        ([], (), ["approval was asked for"]),
+        ([{"approved": False}, {"result": "Error: rejected by user."}], (), ["approval was refused"]),
+        ([{"approved": True}, {"result": "paid"}], ("refund",), []),
+        ([{"approved": True}], ("refund",), []),
+    ],
+    ids=["asked", "refused", "approved and made", "approved"],
+)
+def test_a_call_of_agent_framework_is_made_once_a_person_approved_it(
+    answers: list[dict[str, Any]], made: tuple[str, ...], reasons: list[str]
+) -> None:
+    trajectory = read_messages(microsoft_log(*answers))
+
+    assert (trajectory.names, [call.reason for call in trajectory.withheld]) == (made, reasons)
+    assert trajectory.calls_recorded
+
+
+@pytest.mark.parametrize(("approved", "made"), [(True, ("refund",)), (False, ())])
+def test_spans_of_agent_framework_say_whether_a_call_was_approved(approved: bool, made: tuple[str, ...]) -> None:
+    question, asked, answer = [
+        {"role": message["role"], "parts": message["contents"]} for message in microsoft_log({"approved": approved})
+    ]
+    given = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "as was said"}]}
+    turns = [([question], [asked]), ([answer], [given])]
+    spans = [
+        span(
+            number,
+            {
+                "gen_ai.operation.name": "invoke_agent",
+                "gen_ai.input.messages": json.dumps(shown),
+                "gen_ai.output.messages": json.dumps(said),
+            },
+            name="invoke_agent shop",
+        )
+        for number, (shown, said) in enumerate(turns, 1)
+    ]
+
+    [trajectory] = read(request(*spans))
+
+    assert (trajectory.names, len(trajectory.withheld)) == (made, 1 - len(made))
 
 
 def adk_span(number: int, response: dict[str, Any], call_id: str = "adk-1") -> dict[str, Any]:

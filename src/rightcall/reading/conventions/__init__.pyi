@@ -1,3 +1,4 @@
+from ._convention import Convention as Convention
 from ._deferrals import (
     ASKED_FOR as ASKED_FOR,
     DEFERRALS as DEFERRALS,
@@ -40,7 +41,6 @@ from ._tool_calls import (
     MERGED as MERGED,
     SPAN_NAMES as SPAN_NAMES,
     WRAPPED_IN_MESSAGES as WRAPPED_IN_MESSAGES,
-    Convention as Convention,
     convention_by_attributes as convention_by_attributes,
     has_value as has_value,
 )

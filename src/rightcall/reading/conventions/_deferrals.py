@@ -10,5 +10,9 @@ DEFERRALS = {
     "pydantic_ai.exceptions.ApprovalRequired": ASKED_FOR,
     "pydantic_ai.exceptions.CallDeferred": ELSEWHERE,
     "langgraph.errors.GraphInterrupt": ASKED_FOR,
+    "workflows.runtime.types.results.WaitingForEvent": ASKED_FOR,
 }
-"""Exceptions by which a tool says that its call is not made now, and why. LangGraph calls it again with the answer."""
+"""Exceptions by which a tool says that its call is not made now, and why.
+
+LangGraph and LlamaIndex call it again with the answer.
+"""

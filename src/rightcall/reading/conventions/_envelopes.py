@@ -14,6 +14,8 @@ from typing import Any
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING, CallRecord, UnparsableError, arguments, outcome
 
+from ._python_calls import python_call
+
 Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
 _WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.|^com\.anthropic\.")
@@ -61,40 +63,9 @@ def mcp_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> An
     return value
 
 
-def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """A Python call kept as `{"args": […], "kwargs": {…}}`: positional arguments have no names.
-
-    If the span has the tool's parameters, their order gives the names; otherwise the arguments are not known.
-    """
-    if not isinstance(value, dict) or not value or not value.keys() <= {"args", "kwargs", "sanitize_inputs_outputs"}:
-        return value
-    positional, named = value.get("args", NOTHING), value.get("kwargs", NOTHING)
-    if positional is NOTHING or named is NOTHING:
-        return NOTHING
-    if not isinstance(positional, list) or not isinstance(named, dict):
-        return value
-    if not positional:
-        return named
-    # Objects of JSON have no order, but their text does, and producers write parameters in the order of the function.
-    names = _parameter_names(attributes.get("tool.parameters"))
-    if len(names) < len(positional):
-        return NOTHING
-    return {**dict(zip(names, positional, strict=False)), **named}
-
-
-def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Smolagents' call of a tool: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
-    is_of_smolagents = call.span is not None and call.span.scope.endswith("smolagents")
-    if isinstance(value, dict) and ("sanitize_inputs_outputs" in value or is_of_smolagents):
-        return python_call(value, call, attributes)
-    return value
-
-
-def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """LlamaIndex's `FunctionTool.acall`, whose arguments OpenInference keeps as `{"args", "kwargs"}`."""
-    if call.span and call.span.name.endswith(("Tool.call", "Tool.acall", "Tool.__call__")):
-        return python_call(value, call, attributes)
-    return value
+def haystack_question(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """What Haystack asks a person: `{"tool_name", "tool_description", "tool_params", …}`."""
+    return value.get("tool_params", NOTHING) if isinstance(value, dict) else value
 
 
 def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
@@ -158,6 +129,9 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
         value = value.get("tool_output", NOTHING)
     if not isinstance(value, dict) or "raw_output" not in value:
         return NOTHING if isinstance(value, dict) and {"raw_input", "is_error"} <= value.keys() else value
+    given = value.get("raw_input")
+    if call.args is NOTHING and isinstance(given, dict) and given.keys() == {"args", "kwargs"}:
+        call.args = python_call(given, call, attributes)
     if value.get("is_error"):
         call.failed = True
         call.error = call.error or _text(value["raw_output"]) or _text(value.get("content"))
@@ -325,17 +299,6 @@ def _is_left_of_message(value: Any) -> bool:
 
 def _is_of_message(value: Any) -> bool:
     return value.__class__ is dict and len(_OF_MESSAGES & value.keys()) > 1
-
-
-def _parameter_names(parameters: Any) -> list[str]:
-    try:
-        parameters = arguments(parameters)
-    except UnparsableError:
-        return []
-    if not isinstance(parameters, dict):
-        return []
-    properties = parameters.get("properties")
-    return list(properties if isinstance(properties, dict) else parameters)
 
 
 def _unblocked(value: Any, is_block: Callable[[Any], bool]) -> Any:

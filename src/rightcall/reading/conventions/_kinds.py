@@ -14,10 +14,10 @@ import msgspec
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import Attribute, RawAttributes, Span
 
+from ._convention import Convention
 from ._span_names import kind_in_name
 from ._tool_calls import (
     CONVENTIONS,
-    Convention,
     convention_by_attributes,
     convention_by_name,
     dialect_of,

@@ -109,6 +109,8 @@ def _of_ui_tool(kind: str) -> str:
 UNFINISHED = "its arguments were still being written"
 ANSWERED = "approval was answered, and no result is recorded"
 """Why a call was withheld."""
+APPROVED = "Agent Framework, approved"
+"""The format of a part that says that a person approved a call: nothing of what came of it."""
 
 
 AGENT_PARTS = (
@@ -224,6 +226,30 @@ AGENT_PARTS = (
         "",
         message="reason",
         refusal=(("tool_call_id", None, REFUSED),),
+    ),
+    # A person is asked about a call in the same message, and answers with another such part.
+    result_row(
+        "Agent Framework, approval",
+        {"type": "function_approval_request", "function_call.call_id": str},
+        "function_call.name",
+        "function_call.call_id",
+        "",
+        refusal=(("type", None, ASKED_FOR),),
+    ),
+    result_row(
+        APPROVED,
+        {"type": "function_approval_response", "approved": True, "function_call.call_id": str},
+        "function_call.name",
+        "function_call.call_id",
+        "",
+    ),
+    result_row(
+        "Agent Framework, refused",
+        {"type": "function_approval_response", "approved": False, "function_call.call_id": str},
+        "function_call.name",
+        "function_call.call_id",
+        "",
+        refusal=(("type", None, REFUSED),),
     ),
     call_row("Microsoft.Extensions.AI", {"$type": "functionCall", "name": str}, "name", "callId", "arguments"),
     result_row(

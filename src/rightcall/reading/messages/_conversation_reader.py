@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids
 
+from ._agent_parts import APPROVED
 from ._message_exchange import Exchange
 from ._refusals import UNCONFIRMED
 from ._result_pairing import ITEM, MOST_WAITING, has_own_id, is_answered, may_answer, only_order, only_pairing, ungroup
@@ -189,6 +190,9 @@ class ConversationReader:
 
     def _result(self, result: CallRecord) -> None:
         request = self._with_id_of(result)
+        if result.format == APPROVED:
+            self._approve(request)
+            return
         if request is not None:
             self._close(request, result)
             return
@@ -199,6 +203,12 @@ class ConversationReader:
             self._unclear.append(result)
         else:
             self._close(waiting[0], result)
+
+    def _approve(self, request: CallRecord | None) -> None:
+        """Note that a person approved a call: it is made from now on, whatever came of it."""
+        if request is not None:
+            request.withheld = ""
+            self._requests.refused.discard(id(request))
 
     def _close(self, request: CallRecord, result: CallRecord) -> None:
         self._waiting.pop(id(request), None)
@@ -253,7 +263,8 @@ class ConversationReader:
             request.output, request.failed, request.error = result.output, result.failed, result.error
         if result.withheld and result.withheld != ASKED_FOR:
             self._requests.refused.add(id(request))
-        request.withheld = request.withheld or result.withheld
+        if request.withheld in ("", ASKED_FOR):
+            request.withheld = result.withheld or request.withheld
         if not is_answered(request) or (result.failed and result.output == request.output):
             request.output, request.failed, request.error = result.output, result.failed, result.error
 

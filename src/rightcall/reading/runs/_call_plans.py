@@ -164,7 +164,9 @@ def _planned(span: Span, shape: Shape) -> CallPlan | None:
     is_told = not KIND_KEYS.isdisjoint(places)
     if not isinstance(kind, CallShape) or not (is_told or not may_tell_kind(span.name)):
         return None
-    if not (kind.tool and kind.args) or kind.args[0] == PARAMETERS or kind.convention.name == _MCP:
+    if not (kind.tool and kind.args) or kind.args[0] == PARAMETERS:
+        return None
+    if kind.convention.name == _MCP or kind.convention.decision:
         return None
     # Values that decide are part of what the plan is found by, and a tool's name is looked at in any case.
     known = {kind.tool[0], *shape.deciding}

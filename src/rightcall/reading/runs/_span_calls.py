@@ -11,6 +11,7 @@ from rightcall.limits import Limits
 from rightcall.reading.conventions import (
     DEFERRALS,
     MERGED,
+    REFUSED,
     SPAN_NAMES,
     CallShape,
     Convention,
@@ -154,6 +155,16 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
         read_error(record, convention, span, events)
     if DEFERRAL in attributes or record.failed:
         record.withheld = _deferral(attributes, events)
+    return record if not convention.decision else _decided(record, span, attributes.get(convention.decision))
+
+
+def _decided(record: CallRecord, span: Span, decision: Any) -> CallRecord | None:
+    """Return the call that a person was asked about if it was refused: one that was allowed has a span of its own."""
+    if decision in ("confirm", "modify"):
+        return None
+    if decision != "reject":
+        return CallRecord("", span, unread=_described(span, "which does not say what was decided"))
+    record.withheld = REFUSED
     return record
 
 
