@@ -30,6 +30,7 @@ from ._kinds import (
     shape_of as shape_of,
     tools_of as tools_of,
 )
+from ._python_calls import is_dspy as is_dspy
 from ._span_names import (
     KIND_KEYS as KIND_KEYS,
     has_lost_mark as has_lost_mark,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.spans import NOTHING, CallRecord, UnparsableError, arguments
+from rightcall.reading.spans import NOTHING, CallRecord, Span, UnparsableError, arguments
 
 _KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _WRITTEN_OBJECT = lazy_pattern(r"<[\w.]+ object at 0x[0-9a-f]+>\Z", re.A)
@@ -41,6 +41,18 @@ def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     if isinstance(value, dict) and ("sanitize_inputs_outputs" in value or is_of_smolagents):
         return python_call(value, call, attributes)
     return value
+
+
+def dspy_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """DSPy's `Tool.__call__`, which takes arguments by name alone: `{"kwargs": {…}}`."""
+    if is_dspy(call.span) and isinstance(value, dict) and value.keys() == {"kwargs"}:
+        return value["kwargs"]
+    return value
+
+
+def is_dspy(span: Span | None) -> bool:
+    """Whether a span is of OpenInference's DSPy: its calls have the name of the tool in that of the span alone."""
+    return span is not None and span.scope.endswith(".dspy")
 
 
 def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:

@@ -35,7 +35,7 @@ from ._envelopes import (
     tool_message,
     uipath_output,
 )
-from ._python_calls import llamaindex_call, python_call, smolagents_call
+from ._python_calls import dspy_call, llamaindex_call, python_call, smolagents_call
 
 SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_use ", "running tool: ")
 """Prefixes of the tool's name in names of spans."""
@@ -100,7 +100,7 @@ OPENINFERENCE = Convention(
     args=("input.value", "tool.parameters", "gen_ai.tool.call.arguments"),
     output=("output.value", "gen_ai.tool.call.result"),
     failure=_STATUS,
-    unwrap_args=(smolagents_call, llamaindex_call),
+    unwrap_args=(smolagents_call, llamaindex_call, dspy_call),
     unwrap_output=(adk_unmarked, tool_message, llamaindex_output, openai_agents_output, content_blocks),
     setting="OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS unset",
     dialect="openinference",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, Role, agent_name
+from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, Role, agent_name, is_dspy
 from rightcall.reading.messages import UNCONFIRMED, Log, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span, object_in
 from rightcall.values.trajectory import WithheldCall
@@ -16,6 +16,8 @@ from rightcall.values.trajectory import WithheldCall
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
 # `set_model_response` where it has an output schema.
 _ANSWERS = frozenset({"final_answer", "final_result", "set_model_response"})
+_FINISH = "finish"
+"""The tool by which DSPy's `ReAct` ends."""
 _ANSWERS_OF_A_TYPE = "final_result_"
 _PROCESSED = "Final result processed."
 """How the output tools of Pydantic AI are named where an answer may have several types, and what they return."""
@@ -80,7 +82,7 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     A name alone decides nothing: `transfer_to_savings` may be a tool of a bank.
     """
     name = record.name
-    if name in _ANSWERS or name in _OF_ADK:
+    if name in _ANSWERS or name in _OF_ADK or (name == _FINISH and is_dspy(record.span)):
         return True
     if name.startswith(_ANSWERS_OF_A_TYPE):
         return None if record.output is NOTHING else record.output == _PROCESSED

@@ -18,6 +18,7 @@ from rightcall.reading.conventions import (
     convention_by_attributes,
     has_lost_mark,
     has_value,
+    is_dspy,
     is_like_call,
     is_named_like_call,
     kind_of,
@@ -52,6 +53,7 @@ _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 """OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
 
 _NO_NAME = lazy_pattern(r"[^a-zA-Z0-9]")
+_CALLED = ".__call__"
 DEFERRAL = "pydantic_ai.tool.deferral.name"
 """The attribute that says why a call was not made."""
 _EXCEPTIONS = "pydantic_ai.exceptions."
@@ -186,6 +188,8 @@ def _name_of(span: Span, shape: CallShape) -> str:
     """Return the tool's name in a span's name; without a prefix only if the convention has no attribute for it."""
     if _is_empty(span, shape):
         return ""
+    if is_dspy(span):
+        return span.name.removesuffix(_CALLED) if span.name.endswith(_CALLED) else ""
     name = _name_in(span.name)
     return "" if name == span.name and shape.convention.tool else name
 
