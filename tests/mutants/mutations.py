@@ -35,6 +35,8 @@ _TWINS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 _NOTHING = {"None", "True", "False"}
 _EMPTY = {"''": '"-"', "b''": 'b"-"', "[]": "[None]", "()": "(None,)", "{}": "{None: None}", "0": "", "0.0": ""}
 """What is returned for something empty, which most callers take for nothing; numbers are changed as constants."""
+_BOUNDS = ("MOST", "LONGEST", "LARGEST", "DEEPEST", "LOOKED_AT")
+"""What the name of a bound begins with."""
 _TYPING = {"TypeVar", "ParamSpec", "NewType", "cast"}
 
 
@@ -153,11 +155,12 @@ def _inside(node: ast.AST) -> Iterable[ast.AST]:
 
 
 def _is_estimate(node: ast.AST) -> bool:
-    """Whether a value is one of the numbers in what is spent of a budget, or stands for a time that is missing.
+    """Whether a value is a number in what is spent of a budget, the figure of a bound, or stands for a missing time.
 
     How many steps a piece of work is worth is an estimate, and one more changes neither a verdict nor a trajectory.
-    That steps are spent, and by the size of what, is no estimate: those mistakes are made. A missing time is the first
-    of all, as 0, in `span.start_ns or 0`: no trace is of the first nanosecond of 1970, so that 1 is the same.
+    That steps are spent, and by the size of what, is no estimate: those mistakes are made. Of `_MOST_SHAPES = 1024`,
+    1025 is as good; what is compared with it, and how, is tried. A missing time is the first of all, as 0, in
+    `span.start_ns or 0`: no trace is of the first nanosecond of 1970, so that 1 is the same.
     """
     return getattr(node, "is_estimate", False)
 
@@ -177,6 +180,8 @@ def _estimates(node: ast.AST) -> list[ast.AST]:
         time, otherwise = node.values[0], node.values[-1]
         is_time = isinstance(time, ast.Attribute) and time.attr.endswith(("_ns", "_nano"))
         return [otherwise] if is_time and ast.unparse(otherwise) == "0" else []
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return [node.value] if node.targets[0].id.lstrip("_").startswith(_BOUNDS) else []
     return []
 
 

@@ -51,6 +51,8 @@ def made(source: str) -> list[str]:
         ("budget.spend(2 + len(a))", ["pass", "budget.spend(2 - len(a))"]),
         ("spend(1 if a < 3 else 2)", ["pass", "spend(1 if a <= 3 else 2)", "spend(1 if a >= 3 else 2)"]),
         ("x = spender(1)", ["x = spender(2)"]),
+        ("_MOST_SHAPES = 3\nx = y > _MOST_SHAPES", ["x = y >= _MOST_SHAPES", "x = y <= _MOST_SHAPES"]),
+        ("_MOST_EDITS = 2 * 3", ["_MOST_EDITS = 2 + 3", "_MOST_EDITS = 3 * 3", "_MOST_EDITS = 2 * 4"]),
         ("x = span.start_ns or 0", ["x = span.start_ns and 0"]),
         ("x = span.start_ns or 5", ["x = span.start_ns and 5", "x = span.start_ns or 6"]),
         ("x = span.count or 0", ["x = span.count and 0", "x = span.count or 1"]),
