@@ -75,10 +75,10 @@ def _line(source: bytes) -> str:
     except RightcallError as problem:
         return f"{digest(str(problem).encode())} {type(problem).__name__}"
     everything = msgspec.json.encode(runs, order="deterministic")
-    return f"{digest(everything)} {'; '.join([_words(run) for run in runs[:4]])}"
+    return f"{digest(everything)} {'; '.join([words(run) for run in runs[:4]])}"
 
 
-def _words(run: Trajectory) -> str:
+def words(run: Trajectory) -> str:
     """The calls of a run, those asked for at once in brackets, and what is not known of it."""
     words: list[str] = []
     for place, call in enumerate(run.calls):
