@@ -110,6 +110,7 @@ SIGNS: dict[str, tuple[Any, str]] = {
     ),
     "what a tool gave back (Cline)": ({"role": "user", "content": "[read_file for 'a.py'] Result:"}, "message 2"),
     "a role of its own with objects": ({"role": "API", "api_name": "look", "param_dict": {"a": 1}}, "role API"),
+    "a message with a call, as text": (json.dumps(refund()[1]), "below `a text instead of a message`"),
     "a call to an API": ({"role": "assistant", "content": "x", "api_call": {"path": "/x"}}, "an item"),
     "what a command gave back (mini-SWE-agent)": (
         {"role": "user", "content": "<returncode>0</returncode>"},
@@ -194,6 +195,11 @@ def test_a_chat_without_any_sign_has_no_calls_in_the_format_of(name: str) -> Non
     trajectory = read_messages(CHATS[name])
 
     assert (trajectory.calls, trajectory.calls_recorded, trajectory.warnings) == ((), True, ())
+
+
+@pytest.mark.parametrize("text", ['{"total": 3}', "[1, 2]", '{"role": "assistant"', json.dumps(ANSWERED), "Hi", ""])
+def test_a_text_among_messages_that_holds_no_call_is_no_sign(text: str) -> None:
+    assert read_messages([ASKED, text, ANSWERED]).calls_recorded
 
 
 def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:

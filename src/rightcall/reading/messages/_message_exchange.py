@@ -22,11 +22,12 @@ from ._asides import (
     says_it_stopped,
     with_reason,
 )
+from ._log import decoded
 from ._part_finder import FoundPart, FoundParts, find_parts
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, writer_of
 from ._refusals import withhold
 from ._step_parts import IN_CODE, is_step, read_step, unknown_step
-from ._unknown_calls import is_of_tool, unknown_block, unknown_item, unnamed_call
+from ._unknown_calls import hidden_call, is_of_tool, unknown_block, unknown_item, unnamed_call
 
 _LISTS = (
     "messages",
@@ -264,7 +265,9 @@ def _may_begin(event: CallRecord, listed: CallRecord) -> bool:
 
 
 def no_message(item: Any) -> Exchange:
-    """Read an item that is not a message; a list of objects may be calls."""
+    """Read an item that is not a message; a list of objects may be calls, and so may a text of JSON."""
+    if isinstance(item, str) and item[:1] in ("{", "["):
+        return unread(hidden_call({"a text instead of a message": decoded(item)}))
     are_objects = isinstance(item, list) and any([isinstance(each, dict) for each in item])
     return unread("a list instead of a message" if are_objects else "")
 
