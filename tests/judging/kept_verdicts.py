@@ -10,7 +10,7 @@ from tests.cases.verdicts.removal import Rule, compiled
 from tests.cases.verdicts.removal_search import rules_of
 from tests.snapshots import digest
 
-from rightcall import ToolCall, Trajectory
+from rightcall import EvaluationResult, ToolCall, Trajectory
 from rightcall.values.trajectory import Usage
 
 FILE = "verdicts.txt"
@@ -30,21 +30,24 @@ def outcomes(group: str) -> dict[str, str]:
     found = {}
     for number in range(_TRAJECTORIES):
         random = Random(f"{group} {number}")
-        made = _trajectory(random)
+        made = some_trajectory(random)
         for place, rule in enumerate(rules_of(made, random, _RULES)):
             found[f"{group}.{number} {place:02} {rule[0]}"] = _line(made, rule)
     return found
 
 
 def _line(made: Trajectory, rule: Rule) -> str:
-    evaluator, criteria = compiled(*rule)
-    result = evaluator.evaluate(made, criteria)
+    return judged_line(list(rule), compiled(*rule)[0].evaluate(made, compiled(*rule)[1]))
+
+
+def judged_line(given: list[Any], result: EvaluationResult) -> str:
+    """A line about what was judged, JSON values, and the result."""
     words = [result.verdict, *[finding.message for finding in result.findings[:1]]]
     everything = json.loads(result.to_json()) | {"evaluation_time": 0}
-    return f"{digest(json.dumps([*rule, everything]).encode())} {' '.join(words)}"
+    return f"{digest(json.dumps([*given, everything]).encode())} {' '.join(words)}"
 
 
-def _trajectory(random: Random) -> Trajectory:
+def some_trajectory(random: Random) -> Trajectory:
     """A small run with whatever a trace can record, and without some of it."""
     turns = random.choice((1, 1, 2, 3))
     has_times = random.random() < 0.8

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from tests.judging import kept_verdicts
-from tests.snapshots import changed, kept
-
-KEPT = kept(kept_verdicts.FILE)
+from tests.judging import kept_paths, kept_verdicts
+from tests.snapshots import changed_in
 
 
 @pytest.mark.parametrize("group", kept_verdicts.groups())
 def test_trajectories_are_judged_as_before(group: str) -> None:
-    known = {name: line for name, line in KEPT.items() if name.partition(".")[0] == group}
+    assert not changed_in(kept_verdicts, group)
 
-    found = kept_verdicts.outcomes(group)
 
-    assert not list(changed(found, known)), "\n".join(changed(found, known))
+@pytest.mark.parametrize("group", kept_paths.groups())
+def test_expected_paths_are_judged_as_before(group: str) -> None:
+    assert not changed_in(kept_paths, group)

@@ -61,6 +61,18 @@ def _bounds(random: Random) -> dict[str, int]:
     return {"at_least": least} | ({} if most is None else {"at_most": most})
 
 
+def nearly(random: Random, steps: Any) -> list[str]:
+    """Calls that nearly fit: those that steps name, in order, some of them more often, never, or elsewhere."""
+    names: list[str] = []
+    tree_of(steps, names)
+    calls = [name for name in names[:9] for _ in range(random.choice((0, 1, 1, 1, 2)))]
+    for _ in range(random.randint(0, 2)):
+        calls.insert(random.randint(0, len(calls)), random.choice("abcdx"))
+    if random.random() < 0.5 and calls:
+        calls.append(calls.pop(random.randrange(len(calls))))
+    return calls[:9]
+
+
 def some_batches(random: Random, calls: int) -> list[Range]:
     """Ranges of calls made at once, at random; some of them share calls."""
     ranges = some_ranges(random, calls)

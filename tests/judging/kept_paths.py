@@ -1,0 +1,162 @@
+"""What is said of runs that nearly took an expected path: groups in groups, every match type, and mistakes in both."""
+
+from __future__ import annotations
+
+import json
+from random import Random
+from typing import Any
+
+from tests.judging.kept_verdicts import judged_line
+from tests.matching.alignment.trees import nearly, some_ranges, some_steps
+from tests.snapshots import Drawn, drawn, line
+
+from rightcall import CriteriaError, ToolCall, Trajectory
+from rightcall.judging import EVALUATORS
+from rightcall.limits import Limits
+
+FILE = "paths.txt"
+_MILLISECOND = 1_000_000
+_ARGS: tuple[dict[str, Any], ...] = ({}, {"n": 1}, {"n": 2}, {"n": True, "to": "Rome"}, {"n": 1, "to": "Oslo"})
+_EXPECTED_ARGS: tuple[Any, ...] = (
+    *({"n": 1}, {"n": {"$gte": 2}}, {"to": {"$startsWith": "R"}}, {"n": {"$from": "a"}}, {"$any": True}, {}),
+)
+_WRONG: tuple[Any, ...] = (
+    *(7, None, "", [], {}, {"any_ordr": ["a"]}, {"any_order": "a"}, {"optional": ["a"], "more": 1}, {"repeat": []}),
+    *({"repeat": "a", "at_least": -1}, {"repeat": "a", "at_least": 3, "at_most": 2}, {"repeat": "a", "at_most": 5_000}),
+    *({"at_once": [["a", "b"]]}, {"one_of": []}, {"name": 7}, {"name": "a", "arg": {}}, {"name": "a", "nth": 0}),
+    *(
+        {"steps": ["a"], "agent": "planner"},
+        {"name": "a", "args": {"n": {"$grt": 1}}},
+        {"a": {"n": 1}},
+        {"a": 1, "b": 2},
+    ),
+    *(
+        {"name": "a", "status": "fine"},
+        {"any_order": ["a"], "at_least": 2},
+        {"Name": "a"},
+        {"optional": {"optional": "a"}},
+    ),
+)
+
+
+def groups() -> list[str]:
+    """What expected paths are grouped by."""
+    return list(_GROUPS)
+
+
+def outcomes(group: str) -> dict[str, str]:
+    """A line for each path of a group."""
+    return drawn(_GROUPS, group)
+
+
+def _path(random: Random) -> str:
+    """A path with groups in it."""
+    steps = [some_steps(random, random.choice((0, 1, 2))) for _ in range(random.randint(1, 3))]
+    match_type = random.choice(("EXACT", "IN_ORDER", "EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"))
+    return _judged(random, nearly(random, steps), _dressed(random, steps), match_type)
+
+
+def _named(random: Random) -> str:
+    """A value of one call that another has to have."""
+    steps = random.choices("ab", k=2)
+    first, last = [
+        {"name": name, "args": {"n": {key: "x"}}} for name, key in zip(steps, ("$bind", "$ref"), strict=True)
+    ]
+    between = [some_steps(random, 1)]
+    match_type = random.choice(("EXACT", "IN_ORDER", "ANY_ORDER", "SUBSET"))
+    return _judged(random, nearly(random, [*steps, *between, *steps]), [first, *between, last], match_type)
+
+
+def _list(random: Random) -> str:
+    """A list of calls, by any match type."""
+    steps = random.choices("aabc", k=random.randint(0, 5))
+    match_type = random.choice(("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"))
+    return _judged(random, nearly(random, steps), _dressed(random, steps), match_type)
+
+
+def _wrong(random: Random) -> str:
+    """A step that is not one, somewhere among others."""
+    steps: list[Any] = [some_steps(random, 1), random.choice(_WRONG)]
+    return _judged(random, ["a"], [{"any_order": steps}] if random.random() < 0.3 else steps, "IN_ORDER")
+
+
+def _judged(random: Random, names: list[str], expected: list[Any], match_type: str) -> str:
+    turns = random.choice((1, 1, 1, 2))
+    made = _run(random, names, turns)
+    cut = random.randint(0, len(expected))
+    config = {
+        "match_type": match_type,
+        "args_match": random.choice(("exact", "subset", "superset", "ignore")),
+        "partial_credit": random.choice((False, True, "f1")),
+        "threshold": random.choice((0.5, 1.0)),
+        "extra": random.choice((None, None, "allow", "forbid", "others")),
+    }
+    paths = {"expected_turns": [expected[:cut], expected[cut:]]} if turns > 1 else {"expected": expected}
+    criteria = {**paths, "wildcards": True, **random.choice(({}, {}, {}, *_narrowings(turns)))}
+    given = [criteria, config]
+    limits = Limits(alignment_steps=random.choice((60, 2_000_000, 2_000_000)))
+    evaluator = EVALUATORS["tool-trajectory"](config=config, limits=limits)
+    try:
+        compiled = evaluator.criteria(criteria)
+        evaluator.plan(compiled)
+    except CriteriaError as problem:
+        return line(json.dumps(given), str(problem), str(problem)[:160].replace("\n", " "))
+    also = [evaluator.tools_to_miss(compiled), evaluator.without_effect(compiled), compiled.model_dump()]
+    return judged_line([*given, also], evaluator.evaluate(made, compiled))
+
+
+def _narrowings(turns: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [{"parallel": parallel} for parallel in ("any_order", "overlap", "recorded")]
+    found += [{"failed": "ignore"}, {"agent": "planner"}, {"top_level": True}]
+    return found if turns > 1 else [*found, {"turn": 0}]
+
+
+def _dressed(random: Random, step: Any) -> Any:
+    """A step in which some calls say more than a name."""
+    if isinstance(step, str) and random.random() < 0.4:
+        more = random.choice(({"status": "ok"}, {"agent": "planner"}, {"turn": 0}, {"output": "ok"}, {}, {}))
+        return {"name": random.choice((step, step, step, "*")), "args": random.choice(_EXPECTED_ARGS), **more}
+    if isinstance(step, list):
+        return [_dressed(random, item) for item in step]
+    if isinstance(step, dict):
+        return {
+            word: _dressed(random, item) if word[:3] != "at_" or word == "at_once" else item
+            for word, item in step.items()
+        }
+    return step
+
+
+def _run(random: Random, names: list[str], turns: int) -> Trajectory:
+    """A run of these calls, of which some were made at once, some failed, and some say little."""
+    batches = [place for place, (first, end) in enumerate(some_ranges(random, len(names))) for _ in range(first, end)]
+    has_times, clock = random.random() < 0.6, 0
+    calls = []
+    for place, (name, batch) in enumerate(zip(names, batches, strict=True)):
+        hidden = frozenset([part for part in ("args", "output", "group") if random.random() < 0.04])
+        has_failed = random.random() < 0.1
+        calls.append(
+            ToolCall(
+                name,
+                None if "args" in hidden else random.choice(_ARGS),
+                None if has_failed or "output" in hidden else random.choice(("ok", 1, {"id": 2})),
+                error="boom" if has_failed else None,
+                agent=random.choice(("planner", "planner", "booker", None)),
+                turn=random.choice((None, *[place * turns // len(names)] * 9)) if turns > 1 else None,
+                group=None if "group" in hidden else f"g{batch}",
+                start_ns=clock if has_times else None,
+                end_ns=clock + 2 * _MILLISECOND if has_times else None,
+                unrecorded=hidden,
+            )
+        )
+        clock += random.choice((0, 1, 3)) * _MILLISECOND
+    unordered = tuple([each for each in some_ranges(random, len(names)) if each[1] - each[0] in (2, 3)])
+    return Trajectory(
+        calls=tuple(calls),
+        input="Book a trip.",
+        turn_inputs=("Book", "Pay") if turns > 1 else (),
+        unordered=unordered if random.random() < 0.15 else (),
+        calls_recorded=random.random() < 0.95,
+    )
+
+
+_GROUPS: Drawn = {"path": (_path, 500), "list": (_list, 250), "named": (_named, 80), "wrong": (_wrong, 100)}
