@@ -74,6 +74,14 @@ def _list(random: Random) -> str:
     return _judged(random, nearly(random, steps), _dressed(random, steps), match_type)
 
 
+def _long(random: Random) -> str:
+    """So many calls that not all of what is wrong is told, alike or in groups, in little room."""
+    names, made = ([random.choice("abc") for _ in range(random.randint(10, 45))] for _ in "ab")
+    made = random.choice((made, names[::-1], [*names[:9], *names]))
+    steps: list[Any] = names if random.random() < 0.5 else [*names[:-4], {"any_order": names[-4:]}]
+    return _judged(random, made, steps, random.choice(("EXACT", "IN_ORDER", "UNORDERED")))
+
+
 def _wrong(random: Random) -> str:
     """A step that is not one, somewhere among others."""
     steps: list[Any] = [some_steps(random, 1), random.choice(_WRONG)]
@@ -94,7 +102,10 @@ def _judged(random: Random, names: list[str], expected: list[Any], match_type: s
     paths = {"expected_turns": [expected[:cut], expected[cut:]]} if turns > 1 else {"expected": expected}
     criteria = {**paths, "wildcards": True, **random.choice(({}, {}, {}, *_narrowings(turns)))}
     given = [criteria, config]
-    limits = Limits(alignment_steps=random.choice((60, 2_000_000, 2_000_000)))
+    limits = Limits(
+        alignment_steps=random.choice((60, *[20_000] * 4)),
+        explanation_bytes=random.choice((200, 900, 3_000, 65_536)),
+    )
     evaluator = EVALUATORS["tool-trajectory"](config=config, limits=limits)
     try:
         compiled = evaluator.criteria(criteria)
@@ -159,4 +170,10 @@ def _run(random: Random, names: list[str], turns: int) -> Trajectory:
     )
 
 
-_GROUPS: Drawn = {"path": (_path, 500), "list": (_list, 250), "named": (_named, 80), "wrong": (_wrong, 100)}
+_GROUPS: Drawn = {
+    "path": (_path, 500),
+    "list": (_list, 250),
+    "named": (_named, 80),
+    "long": (_long, 60),
+    "wrong": (_wrong, 100),
+}

@@ -145,7 +145,7 @@ def _relating(random: Random) -> str:
     some_names = _NAMES[: random.choice((1, 2))]
     calls = [ToolCall(random.choice(some_names), call.args, call.output, unrecorded=call.unrecorded) for call in calls]
     by_output = random.random() < 0.4
-    patterns = [_one_pattern(random, some_names, by_output) for _ in range(12)]
+    patterns = [_one_pattern(random, some_names, by_output) for _ in range(random.choice((12, 12, 30)))]
     expected = ExpectedCalls(patterns)
     names = tuple([call.name for call in calls])
     beginning = [_exactly(call) for call in calls[:4]]
@@ -167,7 +167,8 @@ def _one_pattern(random: Random, names: Any, by_output: bool) -> Pattern:
     name, depth = random.choice(names), random.choice((0, 0, 1))
     if by_output:
         return OutputPattern(name, some_expected(random, random.choice(_OUTPUTS), depth), text=random.random() < 0.2)
-    return CallPattern(name, some_expected(random, random.choice(_ARGS), depth), random.choice(_POLICIES[:3]))
+    policy: ArgsPolicy = random.choice(("subset", "subset", "exact", "superset"))
+    return CallPattern(name, some_expected(random, random.choice(_ARGS), depth), policy)
 
 
 def _source(random: Random) -> str:
@@ -194,10 +195,9 @@ def _source(random: Random) -> str:
 def _shelved(random: Random) -> str:
     """A value looked for in many texts, so often that their words are indexed."""
     words = ("LH1", "LH12", "Rome", "Rom", "x_1", "7", "71", "1.5", "a", "b", "ab", "\x00")
-    calls = [
-        ToolCall("search", {}, random.choice(("{} {}", "{}{}", "<{}>, {}.")).format(*random.choices(words, k=2)))
-        for _ in range(12)
-    ]
+    shapes = ("{} {}", "{}{}", "<{}>, {}.", "{}{} " * 20)
+    made = [random.choice(shapes).format(*random.choices(words, k=2) * 20) for _ in range(12)]
+    calls = [ToolCall("search", {}, text) for text in made]
     given = random.choice((None, "a LH1", ["Rome", {"at": 71}]))
     run = Trajectory(calls=(*calls, ToolCall("book", {})), input=given)
     asked = [*words, 7, 1.5, 71.0, "Rome a", "", ["LH1", 7], *[f"w{number}" for number in range(20)], "LH1", "b a"]

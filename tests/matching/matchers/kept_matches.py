@@ -15,6 +15,7 @@ from rightcall.errors import ExpectationError, LimitError
 from rightcall.limits import Budget
 from rightcall.matching.matchers import MATCHERS, compile_value, equal, value_differences
 from rightcall.matching.matchers._columns import Column
+from rightcall.matching.matchers._regex import compile_regex, regex_cost
 
 FILE = "matches.txt"
 _STEPS = 3_000
@@ -62,6 +63,23 @@ def spent(work: Callable[[], Any], steps: int = _STEPS) -> tuple[Any, int]:
             return work(), budget.most - budget.left
         except LimitError as problem:
             return str(problem), -1
+
+
+def _pattern(random: Random) -> str:
+    """A regular expression, and about how many places of it are looked at for one character."""
+    atoms = ("a", "b", ".", "[ab]", "[^a]", r"\d", r"\.", r"\w", "(a|.)", "(b.)", "((a.){2}b)", "^", "$")
+    times = ("", "", "*", "+", "{3}", "{2,}", "{0,40}", "{700}", "?")
+    pattern = "".join([random.choice(atoms) + random.choice(times) for _ in range(random.randint(1, 4))])
+    pattern = random.choice((pattern, pattern, f"({pattern}", f"({pattern}){{2}}"))
+    try:
+        search = compile_regex(pattern, "expected")
+    except ExpectationError:
+        return line(pattern, "refused", pattern, "refused")
+    texts = ["", "a", "ab.b", "b" * 60, "x1 é\ud800", 7, "ab" * 1_000, "ba." * 4_000]
+    found = [spent(partial(search.test, text), 50_000) for text in texts]
+    each = spent(partial(search.test_each, Column(texts)), 50_000)
+    cost = regex_cost(pattern)
+    return line(pattern, (found, each, cost), pattern, cost, *[steps for _, steps in found[-2:]])
 
 
 def _wrong(random: Random) -> str:
@@ -170,4 +188,4 @@ def _of_length(random: Random, value: Any) -> list[Any]:
     return [{"$length": len(value) + random.choice((0, 0, 1))}, {"$length": {"$gte": len(value)}}]
 
 
-_GROUPS: Drawn = {"matching": (_matching, 600), "wrong": (_wrong, 150)}
+_GROUPS: Drawn = {"matching": (_matching, 600), "pattern": (_pattern, 120), "wrong": (_wrong, 150)}

@@ -58,7 +58,13 @@ def _single(random: Random) -> str:
 
 def _nested(random: Random) -> str:
     """A schema with others in it, and references between them."""
-    shared = {"one": _schema(random, 1), "two": {"$ref": "#/$defs/one"}, "list": {"items": {"$ref": "#/$defs/list"}}}
+    shared = {
+        "yes": True,
+        "no": False,
+        "one": _schema(random, 1),
+        "two": {"$ref": "#/$defs/one"},
+        "list": {"items": {"$ref": "#/$defs/list"}},
+    }
     self_made = {"properties": {"a": {"$ref": "#"}}} if random.random() < 0.3 else {}
     anchored = {"anchored": {"$anchor": "here", **_schema(random, 1)}} if random.random() < 0.3 else {}
     inner = {"part": {"$id": "https://a.b/part", **_schema(random, 1)}} if random.random() < 0.2 else {}
@@ -85,7 +91,19 @@ def _part(random: Random, depth: int) -> Any:
         )
     if random.random() < 0.2:
         return {
-            "$ref": random.choice(("#/$defs/one", "#/$defs/two", "#here", "#/$defs/list", "#", "part", "#/nowhere"))
+            "$ref": random.choice(
+                (
+                    "#/$defs/one",
+                    "#/$defs/two",
+                    "#here",
+                    "#/$defs/yes",
+                    "#/$defs/no",
+                    "#/$defs/list",
+                    "#",
+                    "part",
+                    "#/nowhere",
+                )
+            )
         }
     return _schema(random, depth)
 

@@ -105,7 +105,7 @@ def _some_strata(random: Random, number: int, most: int) -> list[Stratum]:
 def _changes(random: Random) -> str:
     """Cases before and after: the odds that it is chance, together and each, and by how much they differ."""
     cases = _some_strata(random, random.randint(1, 6), random.choice((1, 4, 9)))
-    cases += random.choice(([], cases[:1] * random.randint(1, 5)))
+    cases += random.choice(([], cases[:1] * random.randint(1, 5), cases[:1] * 60))
     weights = [random.randint(1, 3) for _ in cases] if random.random() < 0.3 else None
     confidence = random.choice((0.8, 0.95, 0.99))
     return _told(
