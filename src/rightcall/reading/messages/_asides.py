@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
@@ -20,7 +21,7 @@ _NO_QUESTIONS = (
 )
 """How texts begin that Claude Code writes in the user's name: an interruption, commands that the user ran."""
 _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
-_SAID = ("content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents", "task")
+_SAID = frozenset({"content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents", "task"})
 """Keys of a message that hold its content."""
 _REASONS = ("finish_reason", "finish_reasons", "stop_reason", "finishReason", "stopReason")
 _TO_CALL = lazy_pattern(r"(?<![a-z_])(?:tool[_-]?(?:calls?|use)|function[_-]?calls?)(?![a-z_])", re.I)
@@ -96,7 +97,7 @@ def calling_id(message: Mapping[str, Any]) -> str | None:
 def is_blank(message: Mapping[str, Any]) -> bool:
     """Whether the content of a message was not recorded."""
     held = unwrapped(message)
-    return all([_is_nothing(held.get(key)) for key in _SAID])
+    return all([_is_nothing(held[key]) for key in _SAID & held.keys()])
 
 
 def is_open(message: Mapping[str, Any]) -> bool:
@@ -113,8 +114,13 @@ def is_open(message: Mapping[str, Any]) -> bool:
 
 def stopped_to_call(held: Mapping[str, Any]) -> bool:
     """Whether a message, or the attributes of a span, say that a model stopped because it asked for a call."""
-    told = [held.get(key) for key in held if key.__class__ is str and key.endswith(_REASONS)]
-    return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told])
+    told = [held.get(key) for key in _reasons_among(tuple(held))]
+    return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told]) if told else False
+
+
+@lru_cache(maxsize=4096)
+def _reasons_among(keys: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple([key for key in keys if key.__class__ is str and key.endswith(_REASONS)])
 
 
 def says_it_stopped(message: Mapping[str, Any]) -> bool:

@@ -57,11 +57,12 @@ class ConversationReader:
         """Add messages, each with its turn."""
         for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
             count, strays = len(self._requests.known), len(self._stray)
-            if not exchange.results:
+            if self._unclear and not exchange.results:
                 self._settle()
             self._take(exchange, turn)
-            self._of_turn += self._stray[strays:] if turn == self._shown_in else ()
-            if place in self.doubts and len(self._requests.known) > count:
+            if turn == self._shown_in and len(self._stray) > strays:
+                self._of_turn += self._stray[strays:]
+            if self.doubts and place in self.doubts and len(self._requests.known) > count:
                 self._requests.is_doubtful = True
 
     def _take(self, exchange: Exchange, turn: int | None) -> None:
@@ -80,9 +81,11 @@ class ConversationReader:
         if self._last and (not exchange.item or exchange.message.get("type") == _WRITTEN):
             self._joined.append([*self._last, *made])
         self._last = [*self._last, *made]
-        beside = self._last[-len(made) - 1 :]  # what a service ran, it may have run one after the other
-        ungroup([each for each in beside if each.format in RUN_BY_SERVICE] if len(beside) > 1 else ())
-        self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
+        if made and len(self._last) > 1:
+            beside = self._last[-len(made) - 1 :]  # what a service ran, it may have run one after the other
+            ungroup([each for each in beside if each.format in RUN_BY_SERVICE])
+        if exchange.of_user:
+            self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
         for result in exchange.results:
             if result.call_id in self._of_user:
                 self._of_user.discard(result.call_id)
@@ -113,7 +116,7 @@ class ConversationReader:
 
     def _call(self, call: CallRecord, context: Any, turn: int | None) -> CallRecord:
         requests = self._requests
-        context = requests.with_id(call.caller) or context
+        context = requests.with_id(call.caller) or context if call.caller else context
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
         position = self._counts[key] = self._counts.get(key, -1) + 1
         self._group, self._step = self._group if call.step == self._step else None, call.step or 0
@@ -248,9 +251,11 @@ class ConversationReader:
 
         A call that waits for approval is asked for again under its own id.
         """
-        waiting = self._open.get(call_id or "", {}) if turn is not None else {}
+        waiting = self._open.get(call_id) if call_id else None
+        if not waiting or turn is None:
+            return
         for record in list(islice(waiting.values(), MOST_WAITING)):
-            if not record.withheld and record.turn is not None and record.turn < (turn or 0):
+            if not record.withheld and record.turn is not None and record.turn < turn:
                 self._free_id(record, call_id)
 
     def _answer(self, request: CallRecord, result: CallRecord) -> None:

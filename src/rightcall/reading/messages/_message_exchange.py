@@ -138,9 +138,9 @@ class Exchange:
     @property
     def is_mute(self) -> bool:
         """Whether the message is the model's, and has neither words nor a word on calls: it may have asked for some."""
-        if self.calls or self.results or self.unread or not (self.writer == "model" or author_of(self.message)):
+        if self.calls or self.results or self.unread or not self.is_blank:
             return False
-        return self.is_blank and is_open(self.message)
+        return (self.writer == "model" or author_of(self.message) is not None) and is_open(self.message)
 
     @property
     def is_broken_off(self) -> bool:

@@ -39,6 +39,9 @@ _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
 _KINDS = ("type", "block_type", "part_kind", "content_type")
 _CONTENTS = ("content", "contents", "parts", "blocks", "items", "task")
 _WRAPPINGS = 5
+_WRAPPERS = frozenset({"data", "message", "lc", "info"})
+_UNWRAPPED = (str, list, type(None))
+"""Types of the content of a message that has no other message in it."""
 _CHATTING = frozenset({"user", "human", "assistant", "ai", "model", "system", "developer"})
 _OF_PLAIN = frozenset({"role", "content", "parts", "finish_reason"})
 _OF_TEXTS = (frozenset({"type", "content"}), frozenset({"type", "text"}), frozenset({"text"}))
@@ -126,6 +129,8 @@ def is_pair(message: Any) -> bool:
 
 def unwrapped(message: Any) -> Any:
     """Return the message inside the wrappings of libraries, with the role that a wrapping gives it."""
+    if message.__class__ is dict and _WRAPPERS.isdisjoint(message) and message.get("content").__class__ in _UNWRAPPED:
+        return message  # most messages
     if is_pair(message):
         return {"role": message[0], "content": message[1]}
     for _ in range(_WRAPPINGS):
@@ -266,9 +271,11 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
         call_id = call_id[0]  # SWE-agent lists the calls that a message answers
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"
-    caller = _inside(document, "caller.tool_id")
-    record.caller = caller if isinstance(caller, str) and part.format in RUN_BY_SERVICE else None
-    record.withheld = _refusal(document, part)
+    if part.format in RUN_BY_SERVICE:
+        caller = _inside(document, "caller.tool_id")
+        record.caller = caller if isinstance(caller, str) else None
+    if part.refusal:
+        record.withheld = _refusal(document, part)
     # MLflow makes up arguments for calls without a name.
     held = _first(document, part.value) if part.value and (name is not NOTHING or part.kind == "result") else NOTHING
     if held is NOTHING and part.nulls and _inside(document, part.value[-1]) is None:
@@ -368,10 +375,10 @@ def _first(document: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
 
 
 def _inside(document: Any, path: str) -> Any:
-    if "." not in path:
-        if path[:1] == "{":
-            return {key: document[key] for key in path[1:-1].split(",") if document.get(key) is not None}
+    if path.isidentifier():
         return document.get(path, NOTHING)
+    if path[:1] == "{":
+        return {key: document[key] for key in path[1:-1].split(",") if document.get(key) is not None}
     for step in path.split("."):
         if not isinstance(document, dict):
             return NOTHING

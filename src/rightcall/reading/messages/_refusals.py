@@ -74,6 +74,8 @@ def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def withhold(message: Mapping[str, Any], results: Sequence[CallRecord]) -> None:
     """Note of results of a message why their calls were not made, if it says that they were not."""
+    if not results:
+        return
     waiting = unconfirmed(message)
     # An answer ends a run of Pydantic AI, and with it what the model asked for together with the answer.
     is_over = len(results) > 1 and any([result.output == _FINAL for result in results])

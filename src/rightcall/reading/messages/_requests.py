@@ -12,7 +12,7 @@ from rightcall.reading.spans import CallRecord, has_made_up_id
 from ._argument_keys import key_of
 from ._conversation_reader import ConversationReader
 from ._message_exchange import Exchange
-from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log, words_of
+from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
 from ._result_pairing import MOST_WAITING
 
 Key = tuple[Any, int | None, str, bytes | str]
@@ -84,8 +84,8 @@ class Requests:
         turns = self._threads.turns_of(before, turn, place, answer=after)
         reading = ConversationReader(self, context, start_ns, end_ns, turn)
         reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
-        reading.prompted, words = of_model, words_of(before)
-        reading.thread = (place, words[0]) if words else None
+        first = next((exchange for exchange in before if exchange.is_of_user), None)
+        reading.prompted, reading.thread = of_model, None if first is None else (place, first.text)
         reading.take_all(before, turns)
         reading.prompted, reading.answering, reading.shown = False, of_model, len(self.known)
         reading.take_all(after, [turn] * len(after))
@@ -133,7 +133,11 @@ class Requests:
 
         Of several it is the one with the name, and of these the one that was made in the conversation.
         """
-        held = self._by_id.get((call_id or "", use), ())
+        held = self._by_id.get((call_id, use)) if call_id else None
+        if held is None:
+            return None
+        if len(held) == 1:
+            return held[0] if not name or held[0].name in ("", name) else None
         named = (record for record in held if not name or not record.name or record.name == name)
         few = list(islice(named, MOST_WAITING if thread is not None else 1))
         return next((record for record in few if self.threads.get(id(record)) == thread), few[0] if few else None)

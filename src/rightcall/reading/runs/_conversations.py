@@ -73,7 +73,7 @@ class Conversations:
             not_understood.note_messages([*said.input, *said.output], " of a span")
             span = spans.get(said.span_id)
             context = tree.enclosing(span) if span else None
-            requests.is_placed = tree.is_known_around(span) if span else True
+            requests.is_placed = span is None or context is not None or tree.is_known_around(span)
             requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
         self.unshown = first_without_own_calls(self.stops, requests.made) if self.stops else None
         _forget_order(requests, [said for said, _ in found if said.of_model])

@@ -174,6 +174,8 @@ class Turns(msgspec.Struct, frozen=True):
         """Return the turn of a span; None if unknown."""
         if self.given is not None:
             return self.given.get(id(span))
+        if self.count == 1:
+            return 0
         begun = self.traces.get(span.trace_id)
         if begun is None or span.start_ns is None:
             return self.at(span.start_ns)
