@@ -333,6 +333,49 @@ READ |= {
         },
         [["Compare.", "turn-1 find(order=7) = a", "turn-1 find(order=8) = b"]],
     ),
+    "Vapi": (
+        {
+            "messages": [
+                {"role": "user", "message": "Refund order 7.", "time": 1},
+                {"role": "tool_calls", "message": "", "toolCalls": [_function("c1", "find", order=7)], "time": 2},
+                {"role": "tool_call_result", "name": "find", "result": "ok", "toolCallId": "c1", "time": 3},
+                {"role": "bot", "message": "Done.", "time": 4},
+            ]
+        },
+        _PLAIN,
+    ),
+    "Continue": (
+        {
+            "history": [
+                {"message": ASKED, "contextItems": []},
+                {"message": {"role": "assistant", "content": "", "toolCalls": [_function("c1", "find", order=7)]}},
+                {"message": {"role": "tool", "content": "ok", "toolCallId": "c1"}},
+                {"message": SAYS},
+            ]
+        },
+        _PLAIN,
+    ),
+    "Vercel 5, result of a step": (
+        {
+            "text": "",
+            "toolCalls": [{"type": "tool-call", "toolCallId": "c1", "toolName": "find", "input": {"order": 7}}],
+            "toolResults": [{"type": "tool-result", "toolCallId": "c1", "toolName": "find", "output": "ok"}],
+            "finishReason": "tool-calls",
+        },
+        [[f"turn-1 {FOUND}"]],
+    ),
+    "LiveKit, a hand-off between the items": (
+        {
+            "items": [
+                {"type": "message", "role": "user", "content": ["Refund order 7."]},
+                {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"order": 7}'},
+                {"type": "function_call_output", "call_id": "c1", "output": "ok", "is_error": False},
+                {"type": "agent_handoff", "old_agent_id": "a", "new_agent_id": "b"},
+                {"type": "message", "role": "assistant", "content": ["Done."]},
+            ]
+        },
+        _PLAIN,
+    ),
     "Anthropic, batch": ([LINES, TRANSCRIPTS["batch"]], [["turn-1 find() = None"]]),
     "Gemini, a response": (
         {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "find", "args": {}}}]}}]},

@@ -137,7 +137,14 @@ def inspect_events(kind: str) -> list[dict[str, Any]]:
     return [{"event": "tool", "id": "c", "function": "shell", "arguments": {}, "result": "", "error": error}]
 
 
+def continued(status: str) -> list[dict[str, Any]]:
+    call = {"id": "c", "type": "function", "function": {"name": "shell", "arguments": "{}"}}
+    message = {"role": "assistant", "content": "", "toolCalls": [call]}
+    return [{"message": message, "toolCallStates": [{"toolCallId": "c", "toolCall": call, "status": status}]}]
+
+
 LOGS = {
+    "Continue": (continued("canceled"), continued("errored")),
     "Codex": (codex("exec command rejected by user"), codex("exec command rejected by users")),
     "Cursor": (cursor({"rejected": {"reason": "no"}}), cursor({"failure": {"exitCode": 1}})),
     "Goose": (goose(DECLINED), goose("done")),

@@ -115,6 +115,9 @@ def test_a_call_that_was_deferred_was_not_made(
         ("look.tool", "look"),
         ("look", "look"),
         ("handoff to Billing Desk", "transfer_to_billing_desk"),
+        ("tool: 'look'", "look"),
+        ("mcp_tool: 'look' on 'maps'", "look"),
+        ("tool: look", "tool: look"),
     ],
 )
 def test_the_name_of_a_tool_in_that_of_its_span(name: str, tool: str) -> None:

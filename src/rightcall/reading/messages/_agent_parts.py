@@ -179,6 +179,8 @@ AGENT_PARTS = (
         message="toolResult.error",
         unwrap=(content_blocks,),
     ),
+    result_row("Continue", {"role": "tool", "toolCallId": str, "content": None}, "", "toolCallId", "content"),
+    result_row("Vapi", {"role": "tool_call_result", "toolCallId": str}, "name", "toolCallId", "result"),
     call_row(
         "LibreChat",
         {"type": "tool_call", "tool_call.name": str, "tool_call.args": None},

@@ -48,20 +48,27 @@ def _chat(messages: list[Any], about: dict[str, Any]) -> Log:
 
 
 def _of_message(message: Any) -> list[Any]:
-    if not isinstance(message, dict) or word(message.get("type")) not in ("user", "gemini", "info", "error", "warning"):
-        return [message]
-    if message["type"] not in ("user", "gemini"):
+    kind = word(plain(message).get("type"))
+    if kind in ("info", "error", "warning"):
         return []
-    found: list[Any] = [{"role": "model" if message["type"] == "gemini" else "user", "content": message.get("content")}]
-    others = {key: held for key, held in message.items() if key not in _KEYS}
-    if sign_of(others):
-        found.append({"tool_calls": [others]})
-    calls = message.get("toolCalls")
+    calls = plain(message).get("toolCalls")
+    if kind not in ("user", "gemini"):
+        # Whatever its type is, its calls have the state that calls of this format have.
+        found = [_without_calls(message) if calls else message]
+    else:
+        role = "model" if kind == "gemini" else "user"
+        found = [{"role": role, "content": message.get("content")}]
+        others = {key: held for key, held in message.items() if key not in _KEYS}
+        found += [{"tool_calls": [others]}] if sign_of(others) else []
     if calls is not None and not isinstance(calls, list):
         return [*found, {"tool_calls": calls or "not a list"}]
     for call in listed(calls):
         found += _of_call(call) if isinstance(call, dict) else [{"tool_calls": [call]}]
     return found
+
+
+def _without_calls(message: dict[str, Any]) -> dict[str, Any]:
+    return {key: held for key, held in message.items() if key != "toolCalls"}
 
 
 def _of_call(call: dict[str, Any]) -> list[Any]:

@@ -309,7 +309,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         call.step = None if is_summed_up else call.step
         if message.get("message_type") == "approval_request_message":
             call.withheld = ASKED_FOR
-    withhold(message, [*exchange.results, *[call for call in exchange.calls if call.failed]])
+    withhold(message, exchange.calls, exchange.results)
     return exchange
 
 

@@ -16,6 +16,7 @@ from ._unknown_calls import is_data, unknown_block
 _WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation", "toolInvocation")
 _HOLDERS = (
     "tool_calls",
+    "toolCalls",
     "content",
     "parts",
     "blocks",
@@ -32,8 +33,9 @@ _HOLDERS = (
     "invalid_tool_calls",
     "tool_returns",
     "approvals",
+    "toolResults",
 )
-_LISTED = frozenset({"tool_calls", "invalid_tool_calls"})
+_LISTED = frozenset({"tool_calls", "toolCalls", "invalid_tool_calls"})
 _DEPTH = 6
 _STEP_BEGINS = "step-start"
 """The type of the part before those of a step, in messages of several steps (Vercel's AI SDK 5, OpenCode)."""

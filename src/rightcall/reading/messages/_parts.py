@@ -27,6 +27,7 @@ _WRITERS: dict[str, Writer] = {
     "agent.message": "model",
     "gen_ai.user.message": "user",
     "assistant": "model",
+    "bot": "model",
     "model": "model",
     "ai": "model",
     "aimessage": "model",
@@ -37,7 +38,7 @@ _WRITERS: dict[str, Writer] = {
 }
 _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
 _KINDS = ("type", "block_type", "part_kind", "content_type")
-_CONTENTS = ("content", "contents", "parts", "blocks", "items", "task")
+_CONTENTS = ("content", "contents", "parts", "blocks", "items", "task", "message")
 _WRAPPINGS = 5
 _WRAPPERS = frozenset({"data", "message", "lc", "info"})
 _UNWRAPPED = (str, list, type(None))
@@ -88,7 +89,7 @@ def content_of(message: Any) -> Any:
 def asks_for_calls(message: Mapping[str, Any]) -> bool:
     """Whether a message has a list of calls, of any format."""
     held = unwrapped(message)
-    return bool(held.get("tool_calls") or held.get("function_call"))
+    return bool(held.get("tool_calls") or held.get("toolCalls") or held.get("function_call"))
 
 
 def is_plain(message: Mapping[str, Any]) -> bool:

@@ -10,6 +10,9 @@ from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import CallRecord
 
+from ._agent_parts import UNFINISHED
+from ._log import listed, plain
+
 REFUSED_BY_USER = "refused by the user"
 # Claude Code: the note beside a result, and the text of the result.
 _REFUSED = "User rejected tool use"
@@ -38,6 +41,8 @@ _SENTENCES = {
 _FINAL = "Final result processed."
 _SKIPPED = "Tool not executed - a final result was already processed."
 """What Pydantic AI returns for its output tool, and for tools that a model asks for together with it."""
+_NOT_RUN = {"generating": UNFINISHED, "generated": ASKED_FOR, "canceled": REFUSED_BY_USER}
+"""States of a call in sessions of Continue that was not run, which stand beside the message."""
 UNCONFIRMED = (
     "This tool call requires confirmation, please approve or reject.",
     "This tool call is rejected.",
@@ -72,8 +77,13 @@ def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return held if isinstance(held, dict) else {}
 
 
-def withhold(message: Mapping[str, Any], results: Sequence[CallRecord]) -> None:
-    """Note of results of a message why their calls were not made, if it says that they were not."""
+def withhold(message: Mapping[str, Any], calls: Sequence[CallRecord], results: Sequence[CallRecord]) -> None:
+    """Note of the calls and results of a message why the calls were not made, if it says that they were not."""
+    states = _states(message) if calls else {}
+    for call in calls:
+        call.withheld = call.withheld or _NOT_RUN.get(states.get(call.call_id or "", ""), "")
+        if call.failed and is_refused(message, call):
+            call.withheld = REFUSED_BY_USER
     if not results:
         return
     waiting = unconfirmed(message)
@@ -86,3 +96,10 @@ def withhold(message: Mapping[str, Any], results: Sequence[CallRecord]) -> None:
             result.withheld = ASKED_FOR
         elif is_over and result.output == _SKIPPED:
             result.withheld = "a final result was already given"
+
+
+def _states(message: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the states of the calls of a message, by id (Continue)."""
+    held = message.get("toolCallStates")
+    states = [(plain(each).get("toolCallId"), plain(each).get("status")) for each in listed(held)]
+    return {call_id: status for call_id, status in states if isinstance(call_id, str) and isinstance(status, str)}

@@ -58,9 +58,9 @@ ITEMS = _words("""
     user.tool_confirmation agent.message agent.thinking agent.thread_context_compacted user_message
     assistant_message system_message reasoning_message hidden_reasoning_message event_message summary_message
     approval_response_message start finish start_step finish_step abort text_start text_end reasoning_start
-    reasoning_delta reasoning_end message_metadata
+    reasoning_delta reasoning_end message_metadata agent_handoff agent.handoff
     """)
-"""Types of messages, events and lines: of chats, Gemini CLI, AutoGen, Anthropic's managed agents."""
+"""Types of messages, events and lines: of chats, Gemini CLI, AutoGen, Anthropic's managed agents, LiveKit, Mistral."""
 
 LINES = _words("""
     system progress attachment summary queue_operation file_history_snapshot custom_title ai_title agent_name
@@ -112,7 +112,7 @@ _DEPTH = 3
 _STEPS = frozenset({"action", "observation"})
 
 CALL_HOLDERS = _words("""
-    tool_calls tool_call_results tool.result tool_responses tool_returns permission_denials toolInvocations
+    tool_calls toolCalls tool_call_results tool.result tool_responses tool_returns permission_denials toolInvocations
     """)
 """Keys whose lists hold calls or results and nothing else."""
 

@@ -52,6 +52,8 @@ _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "MCP_TOOL_ERROR", "tool_error", "ERRO
 _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
 """OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
 
+_QUOTED = lazy_pattern(r"(?:mcp_)?tool: '(?P<tool>.+?)'(?: on '.*')?", re.S)
+"""Mastra's spans of tools, and of tools on a server of MCP."""
 _NO_NAME = lazy_pattern(r"[^a-zA-Z0-9]")
 _CALLED = ".__call__"
 DEFERRAL = "pydantic_ai.tool.deferral.name"
@@ -336,6 +338,9 @@ def _name_in(span_name: str) -> str:
     handed = _HANDOFF.match(span_name)
     if handed:
         return f"transfer_to_{_NO_NAME.sub('_', handed['agent']).lower()}"
+    quoted = _QUOTED.fullmatch(span_name)
+    if quoted:
+        return quoted["tool"]
     for prefix in SPAN_NAMES:
         if span_name.startswith(prefix):
             return span_name[len(prefix) :]
