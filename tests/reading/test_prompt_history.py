@@ -256,3 +256,16 @@ def test_a_prompt_begins_with_the_end_of_another_or_is_its_beginning(
     known: str, texts: str, shared: range | None
 ) -> None:
     assert words_shared(tuple(known), tuple(texts)) == shared
+
+
+def test_a_prompt_whose_time_is_lost_is_of_the_turn_in_which_its_last_words_were_known() -> None:
+    history = PromptHistory()
+    first, second = [exchanges_of([says("user", text) for text in ASKED[:count]]) for count in (1, 2)]
+    history.turns_of(first, 0)
+    history.turns_of(second, 1)
+
+    assert [history.turn_of(said, 5) for said in (first, second)] == [0, 1]
+    assert history.turn_of(exchanges_of([says("user", text) for text in ASKED]), 5) == 5
+    assert history.turn_of(exchanges_of([says("user", "Another.")]), 5) == 5
+    assert history.turn_of([], 5) == 5
+    assert history.turn_of(first, 5, context="a call") == 5

@@ -636,6 +636,18 @@ def test_a_turn_whose_time_is_lost_leaves_no_other_to_begin_or_end_the_run(
     assert (trajectory.input, trajectory.output) == told
 
 
+@pytest.mark.parametrize("tools", [True, False], ids=["tool spans", "messages only"])
+def test_prompts_whose_time_is_lost_show_no_call_of_another_turn_again(tools: bool) -> None:
+    spans = [each for turn in range(3) for each in spans_of_turn(turn, tools=tools, ids=False)]
+    for each in spans:
+        if each["spanId"] in {f"{number:016x}" for number in (10, 23, 30, 33)}:
+            del each["startTimeUnixNano"]
+
+    [trajectory] = read(request(*spans))
+
+    assert sorted(trajectory.names) == ["lookup_order", "refund"]
+
+
 def test_spans_that_reach_over_a_further_turn_of_their_trace_are_of_none() -> None:
     turns = Turns(count=2, begins=(10,), traces={"t": (0, 10)})
     first, second, until, both = timed("a", 0, 9), timed("b", 10, 19), timed("c", 5, 10), timed("d", 5, 11)

@@ -63,6 +63,12 @@ class PromptHistory:
         _remember(_KnownPrompt(texts, turns), known)
         return _spread(turns, words, len(said))
 
+    def turn_of(self, said: Sequence[Exchange], otherwise: int, context: Hashable = None) -> int:
+        """Return the turn of a prompt whose time is lost: that in which the last text of the user in it was known."""
+        texts = words_of(said)
+        found = _continued(texts, self._known.get(context, ()))
+        return found[-1] if found and len(found) == len(texts) else otherwise
+
     def remember(self, said: Sequence[Exchange], turns: Sequence[int | None]) -> None:
         """Remember a conversation whose turns are known."""
         words = _places(said)

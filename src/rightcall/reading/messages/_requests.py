@@ -74,12 +74,17 @@ class Requests:
         context: Any = None,
         start_ns: int | None = None,
         end_ns: int | None = None,
-        turn: int = 0,
+        turn: int | None = 0,
         of_model: bool = True,
     ) -> None:
-        """Add one conversation of a turn: what a model or an agent was given, and what it answered."""
+        """Add one conversation of a turn: what a model or an agent was given, and what it answered.
+
+        Where the turn is not known, that of a prompt with the same words of the user is taken, or the last one.
+        """
         self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(before)
         place = None if context is None else id(context)
+        if turn is None:
+            turn = self._threads.turn_of(before, max(self.heard, default=0), place)
         is_first = not self._threads.is_known(place)
         turns = self._threads.turns_of(before, turn, place, answer=after)
         reading = ConversationReader(self, context, start_ns, end_ns, turn)

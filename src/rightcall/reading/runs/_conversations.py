@@ -67,14 +67,15 @@ class Conversations:
         asked = [(span, said) for span, said in held if said and not span.failed]
         silent = {id(said) for span, said in asked if not has_answer(span) or _mute_in(said.output)}
         requests.is_unanswered = _is_unanswered([said for said, _ in found], silent | {id(said) for said in logged})
-        found.sort(key=lambda pair: (not pair[0].of_model, pair[0].start_ns or 0))
+        # One whose turn is lost is known by what those of known turns were told.
+        found.sort(key=lambda pair: (not pair[0].of_model, pair[1] is None, pair[0].start_ns or 0))
         spans = {span.span_id: span for span in self._spans} if found else {}
         for said, turn in found:
             not_understood.note_messages([*said.input, *said.output], " of a span")
             span = spans.get(said.span_id)
             context = tree.enclosing(span) if span else None
             requests.is_placed = span is None or context is not None or tree.is_known_around(span)
-            requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn or 0, said.of_model)
+            requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn, said.of_model)
         self.unshown = first_without_own_calls(self.stops, requests.made) if self.stops else None
         _forget_order(requests, [said for said, _ in found if said.of_model])
 
