@@ -30,6 +30,7 @@ from rightcall.values.trajectory import Trajectory
 from .talks import (
     ANSWERED,
     ASKED,
+    CALLED,
     MADE,
     agent_span,
     asks_for,
@@ -116,6 +117,24 @@ def test_without_anything_around_it_an_agent_goes_on_with_its_turn_until_the_use
 
     assert made(found) == MADE
     assert found.turn_inputs == ASKED
+
+
+def test_results_alone_in_a_trace_of_their_own_go_on_with_the_turn() -> None:
+    """Prompts have what is new in them, where the server keeps the conversation."""
+    spans = []
+    for turn, called in enumerate(CALLED):
+        asking = (
+            [] if called is None else [chat(10 * turn + 1, [says("user", ASKED[turn])], asks_for(*called, f"c{turn}"))]
+        )
+        new = gives("ok", f"c{turn}") if called else says("user", ASKED[turn])
+        spans += [*asking, chat(10 * turn + 3, [new], says("assistant", ANSWERED[turn]))]
+    for number, each in enumerate(joined(spans)):
+        each["traceId"] = f"{number + 1:032x}"
+
+    [found] = read(request(*spans))
+
+    assert made(found) == MADE
+    assert (found.turn_inputs, found.turn_outputs) == (ASKED, ANSWERED)
 
 
 def test_the_rest_of_a_run_that_waited_for_a_person_is_of_the_same_turn() -> None:

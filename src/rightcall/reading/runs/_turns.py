@@ -242,9 +242,12 @@ def _goes_on(
 ) -> bool:
     """Whether a trace goes on with the turn of the one before it, as far as prompts show.
 
-    Then its first prompt ends with calls or results, and the user wrote no more than the last prompt before it has.
+    Then its first prompt holds results alone, or it ends with calls or results and the user wrote no more than the last
+    prompt before it has.
     """
     before, now = _first_said(reversed(_models(last, roles)), read), _first_said(_models(trace, roles), read)
+    if _holds_results_alone(now):
+        return True
     written = [each for each in now if each.is_of_user or each.is_of_agent]
     is_at_work = bool(written) and bool(written[-1].calls or written[-1].results)
     words = words_of(now)
@@ -308,15 +311,21 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     same_agent = True if request.agent and request.agent == last.agent else None
     before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
     words_before, words = words_of(before), words_of(now)
-    is_going_on = bool(now) and all([exchange.results for exchange in now])
-    # With results alone, a model goes on with its work: Anthropic's instrumentation records what is new in a prompt.
     # The same words again: the next agent of a team, or the next step of a graph, was given the same question.
-    if is_going_on or (words and words == words_before):
+    if _holds_results_alone(now) or (words and words == words_before):
         return False
     shared = words_shared(words_before, words) if words and words_before else None
     if shared is None:
         return same_agent
     return len(words) > len(shared) and _follows_work(now)
+
+
+def _holds_results_alone(said: Sequence[Exchange]) -> bool:
+    """Whether a prompt holds results and nothing else: the model goes on with its work.
+
+    Anthropic's instrumentation records what is new in a prompt, and a server that keeps the conversation gets no more.
+    """
+    return bool(said) and all([exchange.results for exchange in said])
 
 
 def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange]:
