@@ -11,6 +11,7 @@ from rightcall.reading.messages import (
     _agent_results as results,
     _codex as codex,
     _conversation_lists as lists,
+    _copilot,
     _event_lines as lines,
 )
 from rightcall.reading.messages._atif import atif_logs, is_atif
@@ -79,33 +80,33 @@ def observed(kind: str, **held: Any) -> dict[str, Any]:
 
 
 LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
-    (lines.copilot_logs, copilot("user.message", content="Go."), [("user", "Go.")]),
-    (lines.copilot_logs, copilot("assistant.message", content="Gone."), [("assistant", "Gone.")]),
-    (lines.copilot_logs, copilot("assistant.message", content=""), []),
+    (_copilot.copilot_logs, copilot("user.message", content="Go."), [("user", "Go.")]),
+    (_copilot.copilot_logs, copilot("assistant.message", content="Gone."), [("assistant", "Gone.")]),
+    (_copilot.copilot_logs, copilot("assistant.message", content=""), []),
     (
-        lines.copilot_logs,
+        _copilot.copilot_logs,
         copilot("tool.execution_start", toolCallId="1", toolName="look", arguments={"x": 1}),
         [("call", "1", "look", {"x": 1})],
     ),
     (
-        lines.copilot_logs,
+        _copilot.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", result={"content": "ok"}, success=True),
         [("result", "1", "ok")],
     ),
     (
-        lines.copilot_logs,
+        _copilot.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", result={"detailedContent": "ok"}),
         [("result", "1", "ok")],
     ),
     (
-        lines.copilot_logs,
+        _copilot.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", error={"message": "no"}, success=False),
         [("error", "1", "no")],
     ),
-    (lines.copilot_logs, copilot("hook.start"), []),
-    (lines.copilot_logs, copilot("odd"), [copilot("odd")]),
-    (lines.copilot_logs, {"type": "user.message"}, [{"type": "user.message"}]),
-    (lines.copilot_logs, 3, [3]),
+    (_copilot.copilot_logs, copilot("hook.start"), []),
+    (_copilot.copilot_logs, copilot("odd"), [copilot("odd")]),
+    (_copilot.copilot_logs, {"type": "user.message"}, [{"type": "user.message"}]),
+    (_copilot.copilot_logs, 3, [3]),
     (
         lines.cursor_logs,
         cursor({"lookToolCall": {"args": {"x": 1}, "result": {"success": "ok"}}}),
@@ -286,15 +287,15 @@ def test_a_call_that_a_model_of_inspect_asked_for_is_answered_by_its_tool() -> N
     ],
 )
 def test_lines_name_their_session(held: list[Any], session: str | None) -> None:
-    assert lines.copilot_logs(held)[0].id == session
+    assert _copilot.copilot_logs(held)[0].id == session
 
 
 @for_each(
     ("known", "line", "is_known"),
     [
-        (lines.is_copilot_event, copilot("tool.execution_start"), True),
-        (lines.is_copilot_event, copilot("user.message"), False),
-        (lines.is_copilot_event, {"type": "tool.execution_start"}, False),
+        (_copilot.is_copilot_event, copilot("tool.execution_start"), True),
+        (_copilot.is_copilot_event, copilot("user.message"), False),
+        (_copilot.is_copilot_event, {"type": "tool.execution_start"}, False),
         (lines.is_cursor_event, cursor({}), True),
         (lines.is_cursor_event, cursor({}, "odd"), False),
         (lines.is_cursor_event, {**cursor({}), "type": "odd"}, False),

@@ -1,6 +1,6 @@
 """Streams of events, one a line, in which agents and frameworks tell what they do: one conversation each.
 
-GitHub Copilot CLI, Cursor's `stream-json`, `opencode run --format json`, LangChain's `astream_events`, the events of an
+Cursor's `stream-json`, `opencode run --format json`, LangChain's `astream_events`, the events of an
 Inspect sample, the traces of Bedrock agents. Whatever else a line holds stays as it is, so that it is not understood
 rather than not there.
 """
@@ -21,12 +21,13 @@ def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[
         messages: list[Any] = []
         for line in lines:
             messages += of_event(line) if isinstance(line, dict) else [line]
-        return [Log(messages, id=_session(lines))]
+        return [Log(messages, id=session_of(lines))]
 
     return logs
 
 
-def _session(lines: list[Any]) -> str | None:
+def session_of(lines: list[Any]) -> str | None:
+    """Return the session that lines name, if one of the first ones does."""
     for line in lines[:_LOOKED_AT]:
         held = plain(line)
         for key in ("session_id", "sessionID", "sessionId"):
@@ -37,50 +38,6 @@ def _session(lines: list[Any]) -> str | None:
 
 
 _LOOKED_AT = 100
-
-
-def is_copilot_event(line: Any) -> bool:
-    """Whether a line is an event of a session of GitHub Copilot CLI that no other agent writes."""
-    return (
-        isinstance(line, dict)
-        and word(line.get("type")) in ("tool.execution_start", "tool.execution_complete", "assistant.turn_start")
-        and isinstance(line.get("data"), dict)
-    )
-
-
-_OF_COPILOT = (
-    "session.",
-    "assistant.",
-    "hook.",
-    "system.",
-    "abort",
-    "tool.execution_p",
-    "tool.user_requested",
-    "skill.",
-)
-"""Prefixes of types of events that are neither a call nor a result; progress of a tool is one."""
-
-
-def _of_copilot(event: dict[str, Any]) -> list[Any]:
-    kind, data = word(event.get("type")), event.get("data")
-    if not isinstance(data, dict):
-        return [event]
-    if kind == "user.message":
-        return [said("user", data.get("content"))]
-    if kind == "assistant.message":
-        # Its `toolRequests` are told again when they are carried out.
-        return [said("assistant", data["content"])] if data.get("content") else []
-    if kind == "tool.execution_start":
-        return [called(data.get("toolCallId"), data.get("toolName"), data.get("arguments"))]
-    if kind == "tool.execution_complete":
-        result = plain(data.get("result"))
-        error = plain(data.get("error")).get("message")
-        output = result.get("content", result.get("detailedContent"))
-        return [returned(data.get("toolCallId"), output, data.get("success") is False, error)]
-    return [] if kind.startswith(_OF_COPILOT) else [event]
-
-
-copilot_logs = _logs_by(_of_copilot)
 
 
 def is_cursor_event(line: Any) -> bool:
@@ -250,7 +207,7 @@ def bedrock_logs(lines: list[Any]) -> list[Log]:
     messages: list[Any] = []
     for line in lines:
         messages += _of_bedrock(plain(line)["trace"]) if is_bedrock_trace(line) else [line]
-    return [Log(messages, id=_session(lines))]
+    return [Log(messages, id=session_of(lines))]
 
 
 def _of_bedrock(trace: dict[str, Any]) -> list[Any]:
@@ -318,7 +275,7 @@ def rpc_logs(lines: list[Any]) -> list[Log]:
             messages.append(called(waiting[key], asked.get("name"), asked.get("arguments", {})))
         elif "method" not in held and key in waiting:
             messages.append(_rpc_result(waiting.pop(key), held))
-    return [Log(messages, id=_session(lines))]
+    return [Log(messages, id=session_of(lines))]
 
 
 def _rpc_result(call_id: str, response: dict[str, Any]) -> dict[str, Any]:

@@ -66,13 +66,12 @@ from ._conversation_lists import (
     run_step_logs,
     sharegpt_logs,
 )
+from ._copilot import copilot_logs, is_copilot_event
 from ._event_lines import (
     bedrock_logs,
-    copilot_logs,
     cursor_logs,
     inspect_event_logs,
     is_bedrock_trace,
-    is_copilot_event,
     is_cursor_event,
     is_inspect_event,
     is_langchain_event,
