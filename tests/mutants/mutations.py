@@ -176,6 +176,8 @@ def _estimates(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Call):
         is_spent = getattr(node.func, "attr", getattr(node.func, "id", "")).strip("_") == "spend"
         return [each for given in node.args for each in ast.walk(given)] if is_spent else []
+    if isinstance(node, ast.IfExp):
+        return [node.orelse] if ast.unparse(node.orelse) == "0" and _estimates(node.body) else []
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
         time, otherwise = node.values[0], node.values[-1]
         is_time = isinstance(time, ast.Attribute) and time.attr.endswith(("_ns", "_nano"))

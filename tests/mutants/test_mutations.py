@@ -54,6 +54,10 @@ def made(source: str) -> list[str]:
         ("_MOST_SHAPES = 3\nx = y > _MOST_SHAPES", ["x = y >= _MOST_SHAPES", "x = y <= _MOST_SHAPES"]),
         ("_MOST_EDITS = 2 * 3", ["_MOST_EDITS = 2 + 3", "_MOST_EDITS = 3 * 3", "_MOST_EDITS = 2 * 4"]),
         ("x = span.start_ns or 0", ["x = span.start_ns and 0"]),
+        (
+            "x = span.start_ns or 0 if span else 0",
+            ["x = span.start_ns or 0 if not (span) else 0", "x = span.start_ns and 0 if span else 0"],
+        ),
         ("x = span.start_ns or 5", ["x = span.start_ns and 5", "x = span.start_ns or 6"]),
         ("x = span.count or 0", ["x = span.count and 0", "x = span.count or 1"]),
         ("for a in b:\n    c.d(a)\n    a.b = c\n    d += e\n    continue", ["pass"] * 4),
