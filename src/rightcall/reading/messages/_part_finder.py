@@ -140,7 +140,7 @@ def _find_in_list(key: str, items: list[Any], found: FoundParts, depth: int, wri
 
 def _opened(held: Any) -> Any:
     # OpenLLMetry and Strands keep blocks of content as JSON text.
-    if held.__class__ is not list and isinstance(held, str) and held[:2] in ("[{", '{"'):
+    if isinstance(held, str) and held[:2] in ("[{", '{"'):
         try:
             return decode_json(held)
         except InputError:

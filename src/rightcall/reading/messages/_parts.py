@@ -146,25 +146,19 @@ def unwrapped(message: Any) -> Any:
 
 def _held_message(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
     data, inner, content = message.get("data"), message.get("message"), message.get("content")
-    if data is not None and isinstance(data, Mapping) and "content" in data:
+    if isinstance(data, dict) and "content" in data:
         return {"type": message.get("type"), **data}
     if message.get("lc") == 1 and isinstance(message.get("kwargs"), Mapping):
         return constructed(message)
-    if inner is not None:
-        if isinstance(inner, Mapping):
-            return inner
-        if isinstance(inner, str) and "finish_reason" in message:
-            return {"role": "assistant", "content": inner}
-    if content.__class__ is not str and isinstance(content, Mapping) and ("parts" in content or "role" in content):
+    if isinstance(inner, dict):
+        return inner
+    if isinstance(inner, str) and "finish_reason" in message:
+        return {"role": "assistant", "content": inner}
+    if isinstance(content, dict) and ("parts" in content or "role" in content):
         # Mastra writes the role beside the content.
         return content if "role" in content or "role" not in message else {"role": message["role"], **content}
     info = message.get("info")
-    if (
-        info is not None
-        and isinstance(info, Mapping)
-        and isinstance(info.get("role"), str)
-        and isinstance(message.get("parts"), list)
-    ):
+    if isinstance(info, dict) and isinstance(info.get("role"), str) and isinstance(message.get("parts"), list):
         return {"role": info["role"], "parts": message["parts"]}  # OpenCode
     return None
 

@@ -150,7 +150,7 @@ def unknown_block(key: str, item: Any) -> str:
     """Describe an item of a message's list that may be an unknown call; otherwise return an empty text."""
     if key == "results":
         return ""
-    if item.__class__ is not dict and not isinstance(item, Mapping):
+    if not isinstance(item, dict):
         return f"`{key}`, which holds {type(item).__name__}" if key in CALL_HOLDERS and item else ""
     if len(item) == 1 and isinstance(item.get("message_content"), Mapping):
         return unknown_block(key, item["message_content"])  # OpenInference wraps each block
@@ -181,7 +181,7 @@ def is_data(key: str, item: Any) -> bool:
 def _unwrapped(block: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the block inside a format's wrapper."""
     inner = block.get(BLOCK_WRAPPERS.get(_kind(block), ""))
-    return inner if inner is not None and isinstance(inner, Mapping) else block
+    return inner if isinstance(inner, dict) else block
 
 
 def _holds_objects(message: Mapping[str, Any]) -> bool:
