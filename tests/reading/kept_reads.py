@@ -1,9 +1,10 @@
 """What each test of this folder reads, in every field: a line for each test, kept in `tests/data/reads.txt`.
 
-    python -m tests.reading.kept_reads
+    python -m tests.reading.kept_reads tests/reading/test_rows.py
 
-writes the lines anew. A test says what it is about, and looks at that alone; its inputs are the ones that somebody
-thought of, and whatever else is read from them should not change either unless it is meant to.
+writes the lines of a file anew, and without one those of all. A test says what it is about, and looks at that alone;
+its inputs are the ones that somebody thought of, and whatever else is read from them should not change, unless it is
+meant to.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
@@ -85,16 +86,19 @@ def name_of(item: pytest.Item) -> str:
     return "" if is_drawn or item.path.name in _OWN else item.nodeid.rpartition("tests/reading/")[2]
 
 
-def main() -> int:
-    """Run the tests twice, and keep what they read both times."""
-    first, second = _lines(), _lines()
-    snapshots.write(FILE, {name: line for name, line in first.items() if second.get(name) == line})
-    for name in sorted([name for name, line in first.items() if second.get(name) != line]):
+def main(files: Sequence[str]) -> int:
+    """Run the tests of these files twice, or all of them, and keep what they read both times."""
+    first, second = _lines(files), _lines(files)
+    names = {Path(file).name for file in files}
+    others = {name: line for name, line in snapshots.kept(FILE).items() if name.partition("::")[0] not in names}
+    steady = {name: line for name, line in first.items() if second.get(name) == line}
+    snapshots.write(FILE, {**(others if files else {}), **steady})
+    for name in sorted(first.keys() - steady):
         print(f"not kept, as it is something else each time: {name}")
     return 0
 
 
-def _lines() -> dict[str, str]:
+def _lines(files: Sequence[str]) -> dict[str, str]:
     """A line for each test, from a new process.
 
     Raises:
@@ -102,10 +106,10 @@ def _lines() -> dict[str, str]:
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, FILE)
-        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", str(_FOLDER)]
+        command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", *(files or [str(_FOLDER)])]
         subprocess.run(command, env={**os.environ, WRITTEN_TO: str(file)}, check=True)
         return dict(line.split("\t", 1) for line in file.read_text(encoding="utf-8").splitlines())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

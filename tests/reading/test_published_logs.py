@@ -282,6 +282,10 @@ TRANSCRIPTS["batch"] = {
 READ |= {
     "Agno, session": (TRANSCRIPTS["Agno, session"], [[*_PLAIN[0], "Refund order 7.", "Done."]]),
     "MCP": ([LINES, *TRANSCRIPTS["MCP"]], [[f"turn-1 {FOUND}", "turn-2 refund() failed"]]),
+    "MCP, a tool that failed": (
+        [LINES, *TRANSCRIPTS["MCP"][:3], _rpc(1, result={"content": [], "isError": True})],
+        [["turn-1 find(order=7) failed"]],
+    ),
     "Agno, runs that take the messages of those before over": (
         [{"run_id": "1", "messages": _RUN}, {"run_id": "2", "messages": [_HELP, *_TAKEN_OVER, *_MORE]}],
         [[*_PLAIN[0], "Thanks.", "Bye."]],

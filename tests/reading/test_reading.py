@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 import zstandard
 from tests.reading.logs import refund
+from tests.reading.talks import agent_span
 from tests.reading.traces import TRACE, call, line, request, span
+from tests.walls import for_each
 
 from rightcall.errors import InputError, UnknownNameError
 from rightcall.reading import INPUT_FORMATS, Reading, Recognised, read, read_messages, read_spans
@@ -307,3 +309,12 @@ def test_what_a_source_was_taken_for_is_noted(
     list(Reading().read(json.dumps(document).encode(), noted))
 
     assert [*map(list, (noted.formats, noted.conventions, noted.unused))] == [formats, conventions, unused]
+
+
+@for_each("data", [json.dumps(refund()).encode(), line(agent_span(1), call(2, parent=1))])
+def test_where_only_calls_are_asked_for_nothing_else_is_read(data: bytes) -> None:
+    [whole], [bare] = Reading().read(data), Reading(calls_alone=True).read(data)
+
+    assert bare.calls == whole.calls != ()
+    assert (bare.input, bare.output, bare.usage) == (None, None, None)
+    assert (whole.input, whole.output, whole.usage) != (None, None, None)
