@@ -26,6 +26,45 @@ def logs() -> Iterator[tuple[str, bytes]]:
             yield f"{where} {shown}", written(replaced(document, path, value))
 
 
+def rearranged() -> Iterator[tuple[str, bytes]]:
+    """Logs of every format with a list twice, backwards or without an item, a value as JSON text, a text as a part."""
+    for name, document in DOCUMENTS.items():
+        for path in [(), *paths(document)]:
+            where, held = f"{name} {'.'.join(map(str, path))}", _at(document, path)
+            for how, value in _arranged(held, Random(where)):
+                yield f"{where} {how}", written(replaced(document, path, value) if path else value)
+
+
+def _at(document: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def _arranged(held: Any, chance: Random) -> Iterator[tuple[str, Any]]:
+    if isinstance(held, list) and held:
+        left_out = chance.randrange(len(held))
+        yield "twice", held + held
+        yield f"without {left_out}", held[:left_out] + held[left_out + 1 :]
+    if isinstance(held, list) and len(held) > 1:
+        yield "backwards", held[::-1]
+    if isinstance(held, (list, dict)):
+        yield "as text", json.dumps(held)
+    elif isinstance(held, str) and chance.random() < _SHARE:
+        yield "as a part", [{"type": "text", "text": held}]
+
+
+def added() -> Iterator[tuple[str, bytes]]:
+    """Logs of every format with two more keys in each object, such as others have."""
+    for name, document in DOCUMENTS.items():
+        for path in [(), *paths(document)]:
+            where, held = f"{name} {'.'.join(map(str, path))}", _at(document, path)
+            others = [key for key in _MORE if key not in held] if isinstance(held, dict) else []
+            for key in Random(where).sample(others, min(_KEYS, len(others))):
+                value = {**held, key: _MORE[key]}
+                yield f"{where} with {key}", written(replaced(document, path, value) if path else value)
+
+
 def pairs() -> Iterator[tuple[str, bytes]]:
     """Logs of two formats in one file."""
     names = list(DOCUMENTS)
@@ -52,6 +91,31 @@ def talks() -> Iterator[tuple[str, bytes]]:
 
 
 _VARIANTS = 10
+_SHARE = 0.4
+_KEYS = 2
+_CALL = {"name": "look", "arguments": "{}"}
+_BESIDE: list[tuple[Any, str]] = [
+    ("c1", "id call_id tool_call_id toolCallId uuid parent_tool_use_id"),
+    ("t", "run_id parent_id thread_id session_id conversation_id trace_id"),
+    (True, "is_error isError partial from_history isSidechain isMeta thought"),
+    ("ok", "error tool_error content text output result value delta observation"),
+    ("support", "name author agent source from"),
+    (5, "start_time end_time duration created_at index"),
+    ({"order": 8}, "input args metadata params actions"),
+    ("assistant", "role"),
+    ("message", "type kind event action"),
+    ("user", "requestor"),
+    ("error", "status level"),
+    (False, "success"),
+    ("tool_calls", "finish_reason stop_reason"),
+    ([{"role": "user", "content": "Hi"}], "messages parts steps interrupts tags"),
+    (_CALL, "function_call"),
+    ([{"function": _CALL}], "tool_calls"),
+    ({"input_tokens": 5, "output_tokens": 7}, "usage"),
+    ("2025-01-01T00:00:00Z", "timestamp"),
+]
+_MORE = {key: value for value, keys in _BESIDE for key in keys.split()}
+"""Keys of objects in some of the formats, with values as they have."""
 
 
 def _join(held: list[dict[str, Any]]) -> None:
@@ -59,5 +123,5 @@ def _join(held: list[dict[str, Any]]) -> None:
         each["attributes"].append({"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}})
 
 
-ALTERED = {"logs": logs, "pairs": pairs, "talks": talks}
+ALTERED = {"logs": logs, "rearranged": rearranged, "added": added, "pairs": pairs, "talks": talks}
 """Each of them gives documents, with a name for each."""
