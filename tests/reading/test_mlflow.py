@@ -29,6 +29,22 @@ FORMS: dict[str, Callable[[], Any]] = {
 }
 
 
+def _early(number: int, context: Any, **attributes: Any) -> dict[str, Any]:
+    """A span of MLflow 2."""
+    held = {key.replace("_", ".", 1): json.dumps(value) for key, value in attributes.items()}
+    return {"name": f"span {number}", "context": context, "start_time": number, "end_time": 9, "attributes": held}
+
+
+@pytest.mark.parametrize("context", [{"trace_id": "0x1", "span_id": "0x2"}, {}, None, "lost", 7])
+def test_a_call_of_an_early_version_is_read_though_its_ids_are_lost(context: Any) -> None:
+    agent = _early(1, {"trace_id": "0x1", "span_id": "0x1"}, mlflow_spanType="AGENT")
+    tool = _early(2, context, mlflow_spanType="TOOL", mlflow_spanInputs={"q": "tv"}, mlflow_spanOutputs="3")
+
+    [call] = calls({"info": {}, "data": {"spans": [agent, tool]}})
+
+    assert (call.name, call.args, call.output) == ("span 2", {"q": "tv"}, "3")
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_trace_is_the_same_in(form: str) -> None:
     assert len(calls(TRACE)) == 6

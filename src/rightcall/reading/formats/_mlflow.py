@@ -32,8 +32,9 @@ def mlflow_spans(document: Mapping[str, Any]) -> Iterator[Span]:
             if is_otlp_span(span):
                 read = otlp_span(span, "")
                 yield _decoded(read) if is_encoded else read
-            elif isinstance(span, Mapping) and isinstance(span.get("context"), Mapping):
-                yield _decoded(sdk_span(span))
+            elif isinstance(span, Mapping):
+                # One that lost its ids is a call all the same.
+                yield _decoded(sdk_span({**span, "context": object_in(span.get("context"))}))
 
 
 def _traces(document: Mapping[str, Any]) -> Iterator[tuple[list[Any], bool]]:
