@@ -113,7 +113,15 @@ def _leave_a_call_without_an_id(held: list[dict[str, Any]]) -> None:
     held[0].pop("spanId")
 
 
+def _let_a_model_answer(held: list[dict[str, Any]]) -> None:
+    """As Logfire records it, which is an answer only of a model."""
+    held[4].update(name="chat", attributes=[])
+    _set(held[4], "gen_ai.operation.name", "chat")
+    _set(held[4], "response", '"Ho"')
+
+
 SIMPLE: dict[str, Edit] = {
+    "an answer of a model": _let_a_model_answer,
     "as it is": lambda held: None,
     "out of order": lambda held: held.reverse(),
     "a case named by the root": lambda held: _set(held[0], "rightcall.case.id", "c1"),
@@ -212,6 +220,12 @@ def test_calls_of_a_simple_run_are_complete() -> None:
     assert (second.name, second.call_id, second.agent, second.span_id) == ("book", "call_0_1", "shop", f"{3:016x}")
     assert run.usage is not None
     assert run.usage.duration_ns == 9_000
+
+
+def test_the_answer_of_a_model_is_that_of_a_simple_run() -> None:
+    [found] = read(written(_edited(_let_a_model_answer)))
+
+    assert (found.output, len(found.calls)) == ("Ho", 3)
 
 
 def test_calls_at_once_and_failures_of_a_simple_run_are_told() -> None:
