@@ -25,7 +25,7 @@ class Copy:
     def __init__(self, folder: Path, section: str) -> None:
         self.folder = folder
         self.changed: list[str] = []
-        without = shutil.ignore_patterns("data", "*.so")
+        without = shutil.ignore_patterns("*.xz", "*.gz", "frameworks", "*.so")  # recordings, which take long to copy
         shutil.copytree(ROOT / "src", folder / "src")
         shutil.copytree(ROOT / "tests", folder / "tests", ignore=without)
         shutil.copy(ROOT / "pyproject.toml", folder)
