@@ -89,7 +89,10 @@ class Loop:
         kept, files = Map(self._task.map, Path(SOURCE).absolute()), defaultdict[Path, list[pytest.Item]](list)
         for item in items:
             files[item.path].append(item)
-        missing = [file for file in files if kept.of(file) is None]
+        # Values that tests are tried on may come from another file, which has changed.
+        missing = [
+            file for file, held in files.items() if not {each.nodeid for each in held} <= {*(kept.of(file) or ())}
+        ]
         if missing:
             print(f"{len(missing)} files of tests are traced", flush=True)
             self._trace([(file, files[file]) for file in missing], kept)
