@@ -12,6 +12,7 @@ from tests.snapshots import Drawn, drawn, line
 
 from rightcall import CriteriaError, ToolCall, Trajectory
 from rightcall.judging import EVALUATORS
+from rightcall.judging.calls._steps import read_steps
 from rightcall.limits import Limits
 
 FILE = "paths.txt"
@@ -36,7 +37,31 @@ _WRONG: tuple[Any, ...] = (
         {"Name": "a"},
         {"optional": {"optional": "a"}},
     ),
+    *(
+        {"$any": True},
+        {"name": {"$regex": "a"}},
+        {"name": {"n": 1}},
+        {"name": {"n": 1}, "args": {}},
+        {"name": ["a", "b"]},
+    ),
+    *({"never": ["a"]}, {"not": "a"}, {"anyOrder": ["a", "b"]}, {"at-once": ["a"]}, {"oneOf": ["a"]}, {"loop": ["a"]}),
+    *({"tool": "a"}, {"names": "a"}, {"name": "a", "optional": True}, {"name": "a", "at_most": 2}, {"steps": "a"}),
+    *(
+        {"repeat": "a", "times": 2},
+        {"repeat": "a", "name": "b"},
+        {"repeat": "a", "at_most": "2"},
+        {"repeat": "a", "agent": "x"},
+    ),
+    *(
+        {"at_once": [{"repeat": ["a", "b"]}]},
+        {"at_once": ["a", {"optional": "b"}]},
+        {"steps": []},
+        {1: "a"},
+        {"a": None},
+    ),
+    *({"any_order": ["a"], "one_of": ["b"]}, {"one_of": ["a"], "agent": "x"}, ["a", 7], {"a": [1]}, {"name": None}),
 )
+"""Steps that are not written as they should be, and some that are."""
 
 
 def groups() -> list[str]:
@@ -74,6 +99,34 @@ def _list(random: Random) -> str:
     return _judged(random, nearly(random, steps), _dressed(random, steps), match_type)
 
 
+def _choice(random: Random) -> str:
+    """One of several sequences, of which the nearest is not taken whole; some of them in rounds, or at once."""
+    ways = [random.choices("abcd", k=random.randint(1, 3)) for _ in range(random.randint(1, 3))]
+    taken = random.choice(ways)
+    kept = [name for name in taken if random.random() < 0.6]
+    step: Any = random.choice(
+        ({"one_of": ways}, {"repeat": {"one_of": ways}}, {"at_once": ["a", {"one_of": ["b", "c"]}]})
+    )
+    made = ["a", *kept, *random.choice(([], kept, taken, ["b"])), "d"]
+    match_type = random.choice(("EXACT", "IN_ORDER"))
+    return _judged(random, made, ["a", step, "d"], match_type)
+
+
+def _rounds(random: Random) -> str:
+    """Rounds in rounds, of which some are not whole, or not in order."""
+    bounds: list[dict[str, int]] = [{}, {}, {"at_most": 2}, {"at_least": 2}]
+    inner = {"repeat": random.choice(("b", ["b", "c"])), **random.choice(bounds)}
+    steps = [
+        "a",
+        {"repeat": random.choice((["a", inner], [inner, "d"], ["b", inner, "c"])), **random.choice(bounds)},
+        "d",
+    ]
+    rounds = [
+        name for _ in range(random.randint(0, 3)) for name in random.choice(("abbc", "bcd", "bbcc", "abcbc", "cb"))
+    ]
+    return _judged(random, ["a", *rounds, *random.choice(("d", "", "ad"))], steps, random.choice(("EXACT", "IN_ORDER")))
+
+
 def _long(random: Random) -> str:
     """So many calls that not all of what is wrong is told, alike or in groups, in little room."""
     names, made = ([random.choice("abc") for _ in range(random.randint(10, 45))] for _ in "ab")
@@ -83,9 +136,14 @@ def _long(random: Random) -> str:
 
 
 def _wrong(random: Random) -> str:
-    """A step that is not one, somewhere among others."""
-    steps: list[Any] = [some_steps(random, 1), random.choice(_WRONG)]
-    return _judged(random, ["a"], [{"any_order": steps}] if random.random() < 0.3 else steps, "IN_ORDER")
+    """A step that is not one, alone, in a group or among others."""
+    step = random.choice(_WRONG)
+    steps: Any = random.choice(([step], ["b", step], [{"any_order": ["b", step]}], step, {"expected": [step]}))
+    try:
+        read = read_steps(steps)
+    except CriteriaError as problem:
+        return line(repr(steps), str(problem), problem)
+    return _judged(random, ["a"], read, "IN_ORDER")
 
 
 def _judged(random: Random, names: list[str], expected: list[Any], match_type: str) -> str:
@@ -94,7 +152,7 @@ def _judged(random: Random, names: list[str], expected: list[Any], match_type: s
     cut = random.randint(0, len(expected))
     config = {
         "match_type": match_type,
-        "args_match": random.choice(("exact", "subset", "superset", "ignore")),
+        "args_match": random.choice(("exact", "subset", "superset", "ignore", "ignore", "ignore")),
         "partial_credit": random.choice((False, True, "f1")),
         "threshold": random.choice((0.5, 1.0)),
         "extra": random.choice((None, None, "allow", "forbid", "others")),
@@ -155,7 +213,7 @@ def _run(random: Random, names: list[str], turns: int) -> Trajectory:
                 turn=random.choice((None, *[place * turns // len(names)] * 9)) if turns > 1 else None,
                 group=None if "group" in hidden else f"g{batch}",
                 start_ns=clock if has_times else None,
-                end_ns=clock + 2 * _MILLISECOND if has_times else None,
+                end_ns=clock + 2 * _MILLISECOND if has_times and random.random() < 0.9 else None,
                 unrecorded=hidden,
             )
         )
@@ -171,9 +229,11 @@ def _run(random: Random, names: list[str], turns: int) -> Trajectory:
 
 
 _GROUPS: Drawn = {
-    "path": (_path, 500),
+    "path": (_path, 400),
     "list": (_list, 250),
     "named": (_named, 80),
+    "choice": (_choice, 100),
+    "rounds": (_rounds, 100),
     "long": (_long, 60),
-    "wrong": (_wrong, 100),
+    "wrong": (_wrong, 200),
 }

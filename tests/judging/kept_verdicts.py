@@ -6,6 +6,7 @@ import json
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
 from tests.cases.verdicts.removal import Rule, compiled
 from tests.cases.verdicts.removal_search import rules_of
 from tests.snapshots import digest
@@ -72,6 +73,24 @@ def some_trajectory(random: Random) -> Trajectory:
         usage=usage if random.random() < 0.7 else None,
         calls_recorded=random.random() < 0.9,
     )
+
+
+def entangled(random: Random, made: Trajectory) -> Trajectory:
+    """The run with calls that others made, some of them by one another, and without some ends and orders."""
+    spans = [f"s{place}" for place in range(len(made.calls))]
+    calls = []
+    for place, (call, span) in enumerate(zip(made.calls, spans, strict=True)):
+        lost = [part for part in ("group", "parent_id") if random.random() < 0.05]
+        found: dict[str, Any] = {
+            "span_id": random.choice((None, span, span, span, span)),
+            "parent_id": random.choice((None, None, None, "elsewhere", *spans[max(0, place - 2) : place + 2])),
+            "end_ns": random.choice((None, *[call.end_ns] * 6)),
+            "args": call.args and {**call.args, "id": random.choice((1, 1.0, True, "1", None, [1], {"a": 1}))},
+        }
+        calls.append(replace(call, **{**found, **dict.fromkeys(lost)}, unrecorded=call.unrecorded | {*lost}))
+    first = random.randint(0, len(calls))
+    unordered = ((first, first + 3),) if first + 3 <= len(calls) and random.random() < 0.5 else ()
+    return replace(made, calls=tuple(calls), unordered=unordered)
 
 
 def _call(random: Random, turn: int | None, group: str | None, times: tuple[int | None, int | None]) -> ToolCall:

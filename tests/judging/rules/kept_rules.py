@@ -6,7 +6,7 @@ import json
 from random import Random
 from typing import Any
 
-from tests.judging.kept_verdicts import judged_line, some_trajectory
+from tests.judging.kept_verdicts import entangled, judged_line, some_trajectory
 from tests.snapshots import Drawn, drawn, line
 
 from rightcall import CriteriaError
@@ -34,7 +34,8 @@ _CALLS: tuple[Any, ...] = (
         {"book": {"city": {"$from": "search"}}},
     ),
 )
-_SAME: tuple[Any, ...] = ("city", "n", ["city", "n"], {"city": "city"}, {"n": "city"})
+_OFTEN = (*_CALLS, *_CALLS[:3] * 6)
+_SAME: tuple[Any, ...] = ("city", "n", "id", "id", ["city", "n"], {"city": "city"}, {"n": "city"})
 _ALWAYS: tuple[Any, ...] = (
     *(
         {"args": {"city": "Rome"}},
@@ -123,9 +124,11 @@ def _judged(random: Random, rules: list[dict[str, Any]]) -> str:
         {"failed": "ignore"},
         {"agent": "planner"},
     )
-    criteria = {"rules": rules, **random.choice((*more, {"turn": 0}, {"top_level": True}))}
+    order = {"order": "started"} if random.random() < 0.25 else {}
+    criteria = {"rules": rules, **order, **random.choice((*more, {"turn": 0}, {"top_level": True}))}
     evaluator = EVALUATORS["call-rules"](config={"threshold": random.choice((1.0, 1.0, 0.4))})
     made = some_trajectory(random)
+    made = entangled(random, made) if random.random() < 0.6 else made
     try:
         compiled = evaluator.criteria(criteria)
         evaluator.plan(compiled)
@@ -139,18 +142,18 @@ def _some_rule(random: Random) -> dict[str, Any]:
     relation = random.choice((*_PAIRED, *_PAIRED, "at_most", "at_most", "always", "first", "last"))
     rule: dict[str, Any] = {}
     if relation in ("first", "last"):
-        rule[relation] = random.choice(_CALLS)
+        rule[relation] = random.choice(_OFTEN)
     else:
-        rule["call"] = random.choice(_CALLS)
+        rule["call"] = random.choice(_OFTEN)
     if relation in _PAIRED:
-        rule[relation] = random.choice(_CALLS)
+        rule[relation] = random.choice(_OFTEN)
         rule |= random.choice(({}, {}, {"same": random.choice(_SAME)}))
     if relation in ("only_after", "followed_by"):
         between = "since" if relation == "only_after" else "before"
-        rule |= random.choice(({}, {}, {"directly": True}, {between: random.choice(_CALLS)}))
+        rule |= random.choice(({}, {}, {"directly": True}, {between: random.choice(_OFTEN)}))
     if relation == "at_most":
         rule["at_most"] = random.choice((0, 1, 2))
-        rule |= random.choice(({}, {random.choice(("before", "after")): random.choice(_CALLS)}))
+        rule |= random.choice(({}, {random.choice(("before", "after")): random.choice(_OFTEN)}))
         rule |= {"same": random.choice(_SAME)} if len(rule) > 2 and random.random() < 0.4 else {}
     if relation == "always":
         rule["always"] = random.choice(_ALWAYS)
@@ -158,4 +161,4 @@ def _some_rule(random: Random) -> dict[str, Any]:
     return rule
 
 
-_GROUPS: Drawn = {"rule": (_rule, 600), "wrong": (_wrong, 150)}
+_GROUPS: Drawn = {"rule": (_rule, 700), "wrong": (_wrong, 150)}

@@ -194,13 +194,13 @@ def _source(random: Random) -> str:
 
 def _shelved(random: Random) -> str:
     """A value looked for in many texts, so often that their words are indexed."""
-    words = ("LH1", "LH12", "Rome", "Rom", "x_1", "7", "71", "1.5", "a", "b", "ab", "\x00")
-    shapes = ("{} {}", "{}{}", "<{}>, {}.", "{}{} " * 20)
+    words = ("LH1", "LH12", "Rome", "Rom", "x_1", "7", "71", "1.5", "a", "b", "ab", "::", "\x00")
+    shapes = ("{} {}", "{}{}", "<{}>, {}.", "{}{} " * 20, "{}:::{}")
     made = [random.choice(shapes).format(*random.choices(words, k=2) * 20) for _ in range(12)]
     calls = [ToolCall("search", {}, text) for text in made]
     given = random.choice((None, "a LH1", ["Rome", {"at": 71}]))
     run = Trajectory(calls=(*calls, ToolCall("book", {})), input=given)
-    asked = [*words, 7, 1.5, 71.0, "Rome a", "", ["LH1", 7], *[f"w{number}" for number in range(20)], "LH1", "b a"]
+    asked = [*words, 7, 1.5, 71.0, "Rome a", "", ":", ["LH1", 7], *[f"w{number}" for number in range(20)], "LH1", "b a"]
     pattern = call_pattern("book", {"id": {"$from": "anywhere"}})
     found = []
     for value in asked:

@@ -40,6 +40,7 @@ def test_names_are_found_with_their_places() -> None:
     assert not names_in({"a": {"$literal": {"$bind": "x"}}})
     assert names_in({"a": {"$bind": "x"}})
     assert names_in({"a": {"$ref": "x"}})
+    assert not names_in({"a": {"$bind": 7}, "b": {"$ref": None}, "c": "x"})
 
 
 def test_every_value_that_the_binding_call_may_have_is_a_choice() -> None:

@@ -419,6 +419,15 @@ def test_a_property_that_a_pattern_names_is_not_an_additional_one(value: dict[st
     assert compile_value({"$schema": schema}).matches(value) == holds
 
 
+def test_a_schema_that_is_nested_too_deeply_is_refused() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(190):
+        schema = {"not": schema}
+
+    with pytest.raises(ExpectationError, match="is a JSON Schema that is nested too deeply"):
+        compile_value({"$schema": schema})
+
+
 def test_a_value_that_is_nested_too_deeply_for_a_schema_is_refused_and_not_judged() -> None:
     value: dict[str, Any] = {}
     for _ in range(3_000):

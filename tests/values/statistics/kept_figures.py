@@ -119,6 +119,13 @@ def _changes(random: Random) -> str:
     )
 
 
+def _drawn(random: Random) -> str:
+    """So many combinations of unequal repeats that permutations are drawn."""
+    sizes = ((17, 19), (23, 29), (31, 37), (41, 43), (47, 53))
+    cases = [Stratum(before, random.randint(8, 15), after, random.randint(8, 15)) for before, after in sizes]
+    return _told(cases, exact_odds(cases), difference(cases))
+
+
 def _shares(random: Random) -> str:
     """Two shares, a table, and many chances."""
     before, after = random.randint(1, 60), random.randint(1, 60)
@@ -138,6 +145,7 @@ def _plans(random: Random) -> str:
     cases, drop, before = random.randint(1, 60), random.choice((0.05, 0.1, 0.3, random.random())), random.randint(1, 40)
     variance = random.choice((0.0, 0.25, random.random() / 4))
     passed, failed, error = random.randint(0, 30), random.randint(0, 30), random.choice((0.01, 0.05, 0.2))
+    passed, failed = random.choice(((0, 0), *[(passed, failed)] * 9))
     least = random.randint(1, 5)
     most = least + random.randint(0, 8)
     return _told(
@@ -167,6 +175,7 @@ def _quantiles(random: Random) -> str:
 _GROUPS: Drawn = {
     "rates": (_rates, 100),
     "changes": (_changes, 120),
+    "drawn": (_drawn, 1),
     "shares": (_shares, 80),
     "plans": (_plans, 80),
     "quantiles": (_quantiles, 60),
