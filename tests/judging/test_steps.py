@@ -340,10 +340,51 @@ def test_a_search_that_takes_too_long_is_an_error_with_its_size() -> None:
             id="one of a group, called too rarely",
         ),
         pytest.param(
+            ["login", "price"],
+            ["login", {"any_order": ["book", {"one_of": ["price", "stock"]}, {"optional": "note"}]}],
+            [
+                (
+                    "RC101",
+                    "`book` was never called; it is one of 2 calls expected in any order",
+                    "expected[1].any_order[0]",
+                )
+            ],
+            id="one of a group with alternatives",
+        ),
+        pytest.param(
+            ["a", "b", "a"],
+            [{"repeat": {"any_order": ["a", {"optional": "b"}, "c"]}, "at_least": 2}],
+            [
+                (
+                    "RC101",
+                    "`c` was never called; it is one of 3 calls expected in any order",
+                    "expected[0].repeat.any_order[2]",
+                ),
+                (
+                    "RC101",
+                    "`c` was never called; it is one of 2 calls expected in any order",
+                    "expected[0].repeat.any_order[2]",
+                ),
+            ],
+            id="one of a group in each of two rounds",
+        ),
+        pytest.param(
             ["find"],
             ["find", {"one_of": ["exchange", "return"]}],
             [("RC101", "none of `exchange`, `return` was called", "expected[1].one_of[0]")],
             id="no alternative",
+        ),
+        pytest.param(
+            ["find"],
+            ["find", {"one_of": ["return", "find"]}],
+            [
+                (
+                    "RC101",
+                    "one of `return`, `find` is missing: their calls are paired with other expectations",
+                    "expected[1].one_of[0]",
+                )
+            ],
+            id="no alternative beside a call of the same tool",
         ),
         pytest.param(
             ["find"],

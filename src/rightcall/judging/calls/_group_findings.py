@@ -86,10 +86,19 @@ def _missing(comparison: GroupedComparison, index: int) -> str:
             return _missing_in_round(comparison, index, group, said)
         if group.word == "one_of":
             return _missing_of_choice(comparison, index, group, said)
-        if group.word in ("any_order", "at_once") and len(group.parts) > 1:
+        if group.word in ("any_order", "at_once") and (count := _count_inside(comparison, index, group)) > 1:
             how = "in any order" if group.word == "any_order" else "at once"
-            return f"{said}; it is one of {group.end - group.first:,} calls expected {how}"
+            return f"{said}; it is one of {count:,} calls expected {how}"
     return said
+
+
+def _count_inside(comparison: GroupedComparison, index: int, group: GroupPlace) -> int:
+    """How many calls the reading has in a group around an entry, in the same round: of alternatives one counts."""
+    around = comparison.groups_around(index)
+    rounds = sum([each.word == "repeat" for each in around[: around.index(group)]])
+    here = comparison.entries[index].rounds[:rounds]
+    inside = [entry for entry in comparison.entries if group.first <= entry.leaf < group.end and not entry.skipped]
+    return sum([entry.rounds[:rounds] == here for entry in inside])
 
 
 def _missing_in_round(comparison: GroupedComparison, index: int, group: GroupPlace, said: str) -> str:
@@ -118,8 +127,11 @@ def _missing_of_choice(comparison: GroupedComparison, index: int, group: GroupPl
     steps = [entry for entry in inside if not entry.skipped]
     matched = sum([entry.call >= 0 for entry in steps])
     if not matched:
-        names = dict.fromkeys([comparison.read.expected.names[first] for first in group.parts])
-        return f"none of {_named(list(names))} was called"
+        names = _named(list(dict.fromkeys([comparison.read.expected.names[first] for first in group.parts])))
+        patterns = [comparison.read.patterns[first] for first in group.parts]
+        if any([pattern.takes(name) for pattern in patterns for name in {*comparison.selection.names}]):
+            return f"one of {names} is missing: their calls are paired with other expectations"
+        return f"none of {names} was called"
     nearest = f"of {len(group.parts):,} alternatives the {ordinal_text(place + 1)} is nearest"
     return f"{said}; {nearest} ({matched:,} of {len(steps):,})"
 
