@@ -32,6 +32,21 @@ SENTENCES: list[tuple[dict[str, Any], list[ToolCall], str]] = [
     ),
     (
         PAY,
+        [made("pay"), made("confirm", error="no")],
+        "`pay()` was called without `confirm` before it; `confirm` (call 2) failed",
+    ),
+    (
+        {**PAY, "per": "agent"},
+        [made("pay", agent="a"), made("confirm", agent="b")],
+        "`pay()` was called without `confirm` before it; `confirm` was never called (by agent a)",
+    ),
+    (
+        SAME,
+        [made("confirm", args={"id": 7}, start=0, end=9), made("pay", args={"id": 8}, start=3, end=5)],
+        "`pay(id=8)` was called without `confirm` before it; the only one in the run has id 7",
+    ),
+    (
+        PAY,
         [made("confirm", start=0, end=9), made("pay", start=3, end=5)],
         "`pay()` was called without `confirm` before it; `confirm` (call 1) was running at the same time",
     ),

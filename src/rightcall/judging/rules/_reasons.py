@@ -204,21 +204,24 @@ class Reasons:
         self, x: int, is_right: Callable[[int], bool], is_wrong: Callable[[int], bool], side: str, other_side: str
     ) -> str:
         """What there was instead of a partner on the right side of a call."""
-        ys = [y for y in self._cast.y.sure if y != x]
+        peers = {*self._peers(x)} - {x}
+        ys, taken = [[y for y in part if y in peers] for part in (self._cast.y.sure, self._taken)]
         there = [y for y in ys if is_right(y)]
         agreeing = [y for y in there if self._agree(x, y)]
         if agreeing and (between := self._between(x, agreeing, side)) is not None:
             return f"; {self._numbered(between)} came in between"
         if there:
             return f"; {self._values(there, side)}"
-        if failed := [y for y in self._taken if y not in ys and y != x and is_right(y)]:
+        if failed := [y for y in taken if y not in ys and is_right(y)]:
             return f"; {self._numbered(failed[0])} failed{self._error(failed[0])}"
         wrong = [y for y in ys if is_wrong(y)]
         if at_once := [y for y in ys if y not in wrong and self._agree(x, y)]:
             return f"; {self._numbered(at_once[0])} was running at the same time"
         if wrong:
             return f"; {self._numbered(wrong[0])} came only {other_side}"
-        return f"; {self._rule.y.text} was never called"
+        if ys:
+            return f"; {self._values(ys, 'there')}"
+        return f"; {self._numbered(taken[0])} failed" if taken else f"; {self._rule.y.text} was never called"
 
     def _between(self, x: int, ys: Sequence[int], side: str) -> int | None:
         """The last call that comes between a call and the nearest of its partners."""
@@ -253,11 +256,13 @@ class Reasons:
     def _is_before(self, one: int, other: int) -> bool:
         return self._timeline.is_before(one, other)
 
-    def _beside(self, x: int, step: int) -> str:
+    def _peers(self, x: int) -> Sequence[int]:
+        """The calls of the same turn or agent where a rule is about each apart; else all."""
         classes, _ = self._stage.classes(self._rule)
-        calls = next((each for each in classes if x in each), []) if classes is not None else None
-        order = self._timeline.order_of(range(self._timeline.size) if calls is None else calls)
-        beside = self._timeline.neighbours(order, x, step).calls
+        return next((each for each in classes if x in each), []) if classes is not None else range(self._timeline.size)
+
+    def _beside(self, x: int, step: int) -> str:
+        beside = self._timeline.neighbours(self._timeline.order_of(self._peers(x)), x, step).calls
         side = "before" if step < 0 else "after"
         if not beside:
             return f"there is no call {side} it"
