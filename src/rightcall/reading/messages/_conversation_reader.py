@@ -55,25 +55,25 @@ class ConversationReader:
 
     def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None]) -> None:
         """Add messages, each with its turn."""
+        requests = self._requests
+        requests.saw_messages = requests.saw_messages or bool(said)
         for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
-            count, strays = len(self._requests.known), len(self._stray)
             if self._unclear and not exchange.results:
                 self._settle()
+            if not (exchange.calls or exchange.results or exchange.of_user):
+                self._group, self._last, self._last_by = None, [], exchange.parent_id
+                continue
+            count, strays = len(requests.known), len(self._stray)
             self._take(exchange, turn)
             if turn == self._shown_in and len(self._stray) > strays:
                 self._of_turn += self._stray[strays:]
-            if self.doubts and place in self.doubts and len(self._requests.known) > count:
-                self._requests.is_doubtful = True
+            if place in self.doubts and len(requests.known) > count:
+                requests.is_doubtful = True
 
     def _take(self, exchange: Exchange, turn: int | None) -> None:
-        requests = self._requests
-        requests.saw_messages = True
-        if not (exchange.calls or exchange.results or exchange.of_user):
-            self._group, self._last, self._last_by = None, [], exchange.parent_id
-            return
         context = self._context
         if exchange.parent_id is not None:
-            context = requests.with_id(exchange.parent_id) or context
+            context = self._requests.with_id(exchange.parent_id) or context
         if not exchange.calls or not (exchange.item or self._goes_on(exchange)):
             self._group, self._last = None, []
         made = [self._call(call, context, turn) for call in exchange.calls if not self._is_summed_up(call, exchange)]
@@ -131,9 +131,11 @@ class ConversationReader:
             known.asked_ns, known.answered_ns, known.is_told_later = self._start_ns, self._end_ns, self.prompted
             self._new.append(known)
         else:
-            self._place_before(known)
+            if self._new:
+                self._place_before(known)
             self._group = self._group or known.group
-            requests.name_by_id(known, call.call_id if call.call_id != known.call_id else None, use)
+            if call.call_id != known.call_id:
+                requests.name_by_id(known, call.call_id, use)
             known.turn = turn if known.turn is None else known.turn
             known.name, known.agent = known.name or call.name, known.agent or call.agent
             if known.args is NOTHING:
@@ -183,9 +185,10 @@ class ConversationReader:
 
         Some models count their calls: two agents that begin with the same tool have the same ids.
         """
+        if not self.answering or self.thread is None or known.is_told_later:
+            return False
         thread = self._requests.threads.get(id(known))
-        is_other = self.answering and None not in (thread, self.thread) and thread != self.thread
-        return is_other and not known.is_told_later and self._is_later(known)
+        return thread is not None and thread != self.thread and self._is_later(known)
 
     def _is_later(self, known: CallRecord) -> bool:
         """Whether the conversation was held after the answer with a request."""

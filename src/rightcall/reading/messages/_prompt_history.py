@@ -57,7 +57,10 @@ class PromptHistory:
             return self._turns_without_words(said, turn, context, answer)
         texts = tuple([said[place].text for place in words])
         known = self._known.setdefault(context, [])
-        turns = _turns_of_words(texts, _steps_after(said, words), turn, known, asked, context is not None)
+        if known and known[-1].texts == texts:
+            turns = known[-1].turns  # most prompts of a run: the agent worked, and the user wrote nothing more
+        else:
+            turns = _turns_of_words(texts, _steps_after(said, words), turn, known, asked, context is not None)
         if turns[-1] < turn and words[-1] == len(said) - 1:
             turns = (*turns[:-1], turn)  # asked again in the same words: nothing was said since
         _remember(_KnownPrompt(texts, turns), known)
@@ -138,9 +141,12 @@ def falls_silent(said: Sequence[Exchange]) -> bool:
     """
     is_at_work = False
     for exchange in said:
-        if is_at_work and (exchange.is_silent or exchange.is_anonymous):
+        if exchange.calls or exchange.results:
+            is_at_work = True
+        elif not is_at_work:
+            is_at_work = exchange.is_of_agent
+        elif exchange.is_silent or exchange.is_anonymous:
             return True
-        is_at_work = is_at_work or exchange.is_of_agent
     return False
 
 
@@ -155,11 +161,12 @@ def doubtful_places(
     """
     if is_first and not any([exchange.is_of_user for exchange in said]):
         return frozenset(range(len(said)))
-    if BEFORE not in turns:
+    older = [place for place, turn in enumerate(turns) if turn == BEFORE and said[place].calls]
+    if not older:
         return frozenset()
     found = []
     is_answered = False
-    for place in range(len(said) - 1, -1, -1):
+    for place in range(len(said) - 1, older[0] - 1, -1):
         exchange = said[place]
         if exchange.is_of_user:
             is_answered = False
