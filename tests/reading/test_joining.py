@@ -98,6 +98,31 @@ def test_the_models_message_settles_ties_and_names_the_group() -> None:
     assert [found.output for found in trajectory.calls] == ["x", "y"]
 
 
+def test_of_equal_requests_the_one_with_its_output_is_that_of_a_span() -> None:
+    paid = executed(9, "pay", args="{}")
+    paid["attributes"].append({"key": "gen_ai.tool.call.result", "value": {"stringValue": "paid"}})
+    trajectory = read_one(
+        chat(1, [], asked(("1", "pay", {}))),
+        chat(5, [*asked(("1", "pay", {})), *answered(("1", "declined"))], asked(("2", "pay", {}))),
+        paid,
+        chat(
+            20,
+            [
+                *asked(("1", "pay", {})),
+                *answered(("1", "declined")),
+                *asked(("2", "pay", {})),
+                *answered(("2", "paid")),
+            ],
+            [],
+        ),
+    )
+
+    assert [(found.call_id, found.output, found.source) for found in trajectory.calls] == [
+        ("1", "declined", "message"),
+        ("2", "paid", "span"),
+    ]
+
+
 def told_again_with_its_id(*, start: str) -> Trajectory:
     """Two calls of one message, and again the one whose id that message lost, beside the answer on the same span."""
     pair, again = asked(("1", "a", {}), ("", "b", {})), asked(("3", "c", {}), ("2", "b", {}))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 
 from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
-from rightcall.reading.messages import UNCONFIRMED, Requests
+from rightcall.reading.messages import UNCONFIRMED, Requests, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids, same_but_nulls
 
 from ._call_order import end_of_call
@@ -121,14 +121,15 @@ def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
 def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     """Fill the gaps of `records` from the requests of models, and return the requests that no span shows as calls.
 
-    Spans and requests are paired by id, then by name and arguments, then by name alone if the span has no arguments;
-    always in order.
+    Spans and requests are paired by id, then by name and arguments, those with the same output first, then by name
+    alone if the span has no arguments; always in order.
     """
     _withhold_unconfirmed(records, requests)
     # A call that was put off and made later is one request: that of the call that was made.
     open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
     # From the surest sign to the weakest: what one step pairs, the next one does not see.
     open_requests = [request for request in requests.made if not request.joined]
+    open_records, open_requests = _pair_by_output(open_records, open_requests, requests)
     for key in (_context_name_args, _name_args, _name_only):
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
     _forget_places(records, [request for request in open_requests if not request.call_id])
@@ -152,6 +153,21 @@ def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecor
         else:
             _take(record, request)
     return left
+
+
+def _pair_by_output(
+    records: list[CallRecord], requests: list[CallRecord], known: Requests
+) -> tuple[list[CallRecord], list[CallRecord]]:
+    """Pair the calls of tools that were asked for again and again by what they returned, as far as it is recorded.
+
+    Of equal requests, one whose span is lost is then the one with the result that no span has.
+    """
+    counts = Counter([request.name for request in requests])
+    told = [record for record in records if counts[record.name] > 1 and record.output is not NOTHING]
+    asked = [request for request in requests if counts[request.name] > 1 and request.output is not NOTHING]
+    left = set(map(id, _pair(told, asked, known, _context_name_args_output)[0]))
+    paired = {id(record) for record in told} - left
+    return [each for each in records if id(each) not in paired], [each for each in requests if not each.joined]
 
 
 Key = Callable[[CallRecord, Requests | None], Hashable]
@@ -185,6 +201,10 @@ def _unclear_keys(records: list[CallRecord], key: Key) -> set[Hashable]:
     """Return the keys of calls that have arguments, and the name of a call that has none."""
     unknown = {record.name for record in records if record.args is NOTHING} if key is not _name_only else set()
     return {key(record, None) for record in records if record.name in unknown and record.args is not NOTHING}
+
+
+def _context_name_args_output(record: CallRecord, requests: Requests | None) -> Hashable:
+    return _context_name_args(record, requests), key_of(record.output)
 
 
 def _context_name_args(record: CallRecord, requests: Requests | None) -> Hashable:
