@@ -11,7 +11,7 @@ from tests.walls import for_each
 from rightcall import read, read_messages
 from rightcall.reading import Turn, read_turns
 from rightcall.reading.messages import Conversation, exchanges_of
-from rightcall.reading.runs._conversations import _is_unanswered, _note_copies
+from rightcall.reading.runs._conversations import _is_unanswered, _note_copies, _Talk
 from rightcall.reading.runs._run_builder import _by_turn
 from rightcall.reading.runs._span_tree import ReadSpan, Tree
 from rightcall.reading.runs._turns import (
@@ -738,8 +738,10 @@ BLANK = {"role": "assistant"}
 def test_a_model_is_unanswered_where_none_was_given_more_later(
     conversations: list[Conversation], is_unanswered: bool
 ) -> None:
-    assert _is_unanswered(conversations, set(map(id, conversations))) is is_unanswered
-    assert not _is_unanswered(conversations, set())
+    failed = ReadSpan("a", "t", "a", None, 1, 2, failed=True)
+
+    assert _is_unanswered([_Talk(each, None, 0) for each in conversations]) is is_unanswered
+    assert not _is_unanswered([_Talk(each, failed, 0) for each in conversations])
 
 
 def test_a_model_that_lists_calls_of_others_and_more_is_no_model() -> None:

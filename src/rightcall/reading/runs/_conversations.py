@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any
+
+import msgspec
 
 from rightcall.reading.conventions import CallShape, Role
 from rightcall.reading.messages import (
@@ -51,33 +53,32 @@ class Conversations:
 
     def add_to(self, requests: Requests, turns: Turns, tree: Tree, not_understood: NotUnderstood) -> None:
         """Add every conversation to the requests: models' before agents', in order of time."""
-        held = [(span, self._carried_by(span)) for span in self._spans if span.kind.__class__ is not CallShape]
-        found = [(said, turns.of(span)) for span, said in held if said]
-        turn_of = {span.span_id: turns.of(span) for span in self._spans} if self._by_logs() else {}
-        # AWS's distribution writes what a tool was given and returned as messages, too.
-        tools = {span.span_id for span in self._spans if span.kind.__class__ is CallShape} if turn_of else set()
-        logged = [said for said in self._by_logs() if said.span_id is None or said.span_id not in tools]
-        in_records = [(said, turn_of.get(said.span_id, turns.at(said.start_ns))) for said in logged]
-        found += in_records
-        told = [stop_of(span, said, turns.of(span)) for span, said in held]
-        self.stops = [stop for stop in [*told, *[stop_in_records(*each) for each in in_records]] if stop]
-        _note_copies([said for said, _ in found])
+        held = self._held(turns)
+        self.stops = [stop for talk in held if (stop := talk.stop())]
+        talks = [talk for talk in held if talk.said]
+        _note_copies([talk.said for talk in talks])
         for said in self._sums(tree):
             said.of_model, said.output = False, [_ungrouped(exchange) for exchange in said.output]
-        asked = [(span, said) for span, said in held if said and not span.failed]
-        silent = {id(said) for span, said in asked if not has_answer(span) or _mute_in(said.output)}
-        requests.is_unanswered = _is_unanswered([said for said, _ in found], silent | {id(said) for said in logged})
+        requests.is_unanswered = _is_unanswered(talks)
         # One whose turn is lost is known by what those of known turns were told.
-        found.sort(key=lambda pair: (not pair[0].of_model, pair[1] is None, pair[0].start_ns or 0))
-        spans = {span.span_id: span for span in self._spans} if found else {}
-        for said, turn in found:
-            not_understood.note_messages([*said.input, *said.output], " of a span")
-            span = spans.get(said.span_id)
-            context = tree.enclosing(span) if span else None
-            requests.is_placed = span is None or context is not None or tree.is_known_around(span)
-            requests.add(said.input, said.output, context, said.start_ns, said.end_ns, turn, said.of_model)
+        talks.sort(key=lambda talk: (not talk.said.of_model, talk.turn is None, talk.said.start_ns or 0))
+        for talk in talks:
+            talk.add_to(requests, tree, not_understood)
         self.unshown = first_without_own_calls(self.stops, requests.made) if self.stops else None
-        _forget_order(requests, [said for said, _ in found if said.of_model])
+        _forget_order(requests, [talk.said for talk in talks if talk.said.of_model])
+
+    def _held(self, turns: Turns) -> list[_Talk]:
+        """Return what each span that is not a call holds, if only nothing, and what log records do."""
+        spans = [span for span in self._spans if span.kind.__class__ is not CallShape]
+        found = [_Talk(self._carried_by(span), span, turns.of(span)) for span in spans]
+        by_id = {span.span_id: span for span in self._spans if span.span_id} if self._by_logs() else {}
+        for said in self._by_logs():
+            span = by_id.get(said.span_id or "")
+            # AWS's distribution writes what a tool was given and returned as messages, too.
+            if span is None or span.kind.__class__ is not CallShape:
+                turn = turns.at(said.start_ns) if span is None else turns.of(span)
+                found.append(_Talk(said, span, turn, in_records=True))
+        return found
 
     def asked_and_answered(self) -> tuple[Any, Any]:
         """Return the question and the answer of a run that only log records show; None if unknown."""
@@ -106,13 +107,44 @@ class Conversations:
         return self._logged
 
 
-def _is_unanswered(conversations: Iterable[Conversation], silent: Collection[int]) -> bool:
+class _Talk(msgspec.Struct, frozen=True):
+    """A conversation with the span that it was held in, and with its turn; each None if it is not known."""
+
+    said: Conversation
+    span: ReadSpan | None
+    turn: int | None
+    in_records: bool = False
+    """Whether log records have it, and not the span itself."""
+
+    def stop(self) -> Stop | None:
+        """Return how it tells that its model stopped to call a tool, if it does."""
+        if self.in_records or self.span is None:
+            return stop_in_records(self.said, self.turn)
+        return stop_of(self.span, self.said, self.turn)
+
+    def add_to(self, requests: Requests, tree: Tree, not_understood: NotUnderstood) -> None:
+        """Add it to the requests."""
+        said, span = self.said, self.span
+        not_understood.note_messages([*said.input, *said.output], " of a span")
+        context = tree.enclosing(span) if span else None
+        requests.is_placed = span is None or context is not None or tree.is_known_around(span)
+        requests.add(said.input, said.output, context, said.start_ns, said.end_ns, self.turn, said.of_model)
+
+    def may_lack_answer(self) -> bool:
+        """Whether its model may have answered something that is not recorded."""
+        if self.in_records or self.span is None:
+            return True
+        return not self.span.failed and (not has_answer(self.span) or _mute_in(self.said.output))
+
+
+def _is_unanswered(talks: Iterable[_Talk]) -> bool:
     """Whether a model was given something, its answer is not recorded, and no model was shown more later."""
-    given = [said for said in conversations if said.of_model and said.input]
-    given.sort(key=lambda said: said.start_ns or 0)
+    given = [talk for talk in talks if talk.said.of_model and talk.said.input]
+    given.sort(key=lambda talk: talk.said.start_ns or 0)
     longest = 0
-    for said in reversed(given):
-        count, is_open = len(said.input), id(said) in silent and said.input[-1].writer != "model"
+    for talk in reversed(given):
+        said = talk.said
+        count, is_open = len(said.input), said.input[-1].writer != "model" and talk.may_lack_answer()
         if is_open and count >= longest and all(map(_is_blank, said.output)):
             return True
         longest = count if count > longest and not any(map(_is_lost, said.input)) else longest
