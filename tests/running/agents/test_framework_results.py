@@ -184,7 +184,7 @@ def test_a_result_without_calls_says_so_in_an_assertion(result: Any, output: str
 
 
 def test_every_framework_of_the_table_has_a_name() -> None:
-    assert len({form.framework for form in RESULT_FORMS}) == 11
+    assert len({form.framework for form in RESULT_FORMS}) == 13
 
 
 class Graph:
@@ -268,6 +268,67 @@ def test_an_agent_of_haystack_is_given_messages_and_remembers_all_but_its_prompt
     turns(agent, "a", "b")
 
     assert seen == [["a"], ["a", "b"]]
+
+
+def of_agent_framework(*contents: dict[str, Any], value: Any = None, waits: bool = False) -> Any:
+    messages = [row(to_dict=lambda part=part: {"role": "assistant", "contents": [part]}) for part in contents]
+    held = {"text": "Sunny.", "value": value, "user_input_requests": ["?"] if waits else []}
+    usage = {"input_token_count": 3, "output_token_count": 2}
+    return made("AgentResponse", "agent_framework._types", messages=messages, usage_details=usage, **held)
+
+
+LOOK = {"type": "function_call", "call_id": "1", "name": "look", "arguments": '{"city": "Rome"}'}
+PAY = {"type": "function_call", "call_id": "2", "name": "pay", "arguments": "{}"}
+
+
+def test_a_response_of_agent_framework_has_its_calls_answer_and_tokens() -> None:
+    answer = answer_of(of_agent_framework(LOOK, {"type": "function_result", "call_id": "1", "result": "sunny"}))
+
+    [call] = read_messages(answer.messages).calls
+    assert (call.name, call.args, call.output) == ("look", {"city": "Rome"}, "sunny")
+    assert (answer.output, answer.usage and answer.usage.input_tokens) == ("Sunny.", 3)
+
+
+def test_the_structured_answer_of_agent_framework_is_the_output() -> None:
+    assert answer_of(of_agent_framework(value={"sky": "blue"})).output == {"sky": "blue"}
+
+
+def test_calls_of_agent_framework_beside_one_that_waits_were_not_made() -> None:
+    asked = {"type": "function_approval_request", "id": "a", "function_call": PAY}
+    answer = answer_of(of_agent_framework(LOOK, PAY, asked, waits=True))
+
+    path = read_messages(answer.messages)
+
+    assert (path.names, sorted([call.name for call in path.withheld])) == ((), ["look", "pay"])
+
+
+def test_an_agent_of_agent_framework_has_a_session_for_each_run_of_a_case() -> None:
+    class RawAgent:
+        def create_session(self) -> Any:
+            return object()
+
+        async def run(self, given: str, session: Any) -> Any:
+            return id(session)
+
+    RawAgent.__module__ = "agent_framework._agents"
+    agent = object_agent(RawAgent(), lambda: None)
+
+    first, second = turns(agent, "a", "b")
+
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    ("fields", "output"),
+    [
+        ({"trajectory": {}, "reasoning": "as asked", "answer": "Sunny."}, "Sunny."),
+        ({"sky": "blue", "wind": "none"}, {"sky": "blue", "wind": "none"}),
+    ],
+)
+def test_the_output_of_a_prediction_of_dspy_is_what_it_was_asked_for(fields: dict[str, Any], output: Any) -> None:
+    answer = answer_of(made("Prediction", "dspy.primitives.prediction", items=fields.items))
+
+    assert (answer.output, answer.messages) == (output, None)
 
 
 def crew(*placeholders: str) -> Any:

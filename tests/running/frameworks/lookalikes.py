@@ -167,11 +167,11 @@ MODULES: dict[str, dict[str, type]] = {
 
 
 @contextmanager
-def loaded() -> Iterator[None]:
+def loaded(modules: dict[str, dict[str, type]] = MODULES) -> Iterator[None]:
     """Have the modules loaded for the length of a block."""
-    sys.modules.update({name: _module(name, **held) for name, held in MODULES.items()})
+    sys.modules.update({name: _module(name, **held) for name, held in modules.items()})
     try:
         yield
     finally:
-        for name in MODULES:
+        for name in modules:
             del sys.modules[name]

@@ -159,6 +159,12 @@ def _haystack_remembers(request: AgentRequest, result: Any) -> None:
     request.memory[_HISTORY] = [one for one in result["messages"] if getattr(one.role, "value", one.role) != "system"]
 
 
+def _agent_framework_arguments(agent: Any, request: AgentRequest) -> Given:
+    if _HISTORY not in request.memory:
+        request.memory[_HISTORY] = agent.create_session()
+    return (request.input,), {"session": request.memory[_HISTORY]}
+
+
 def _crew_arguments(crew: Any, request: AgentRequest) -> Given:
     """An object fills the placeholders of the tasks by their names; a text fills the only one there is."""
     if isinstance(request.input, Mapping):
@@ -198,4 +204,5 @@ FORMS: tuple[ObjectForm, ...] = (
     ),
     ObjectForm("CrewAI", "crewai.", "Crew", _crew_arguments, refusal=_forgetful("a crew"), method="kickoff"),
     ObjectForm("Haystack", "haystack.", "Agent", _haystack_arguments, _haystack_remembers),
+    ObjectForm("Agent Framework", "agent_framework.", "RawAgent", _agent_framework_arguments, is_async=True),
 )

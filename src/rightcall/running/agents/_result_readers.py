@@ -258,6 +258,29 @@ def strands_usage(result: Any) -> Usage | None:
     return tokens(result.metrics.accumulated_usage if latest is None else latest.usage, "inputTokens", "outputTokens")
 
 
+def agent_framework_output(response: Any) -> Any:
+    """Return the structured answer of Agent Framework, if there is one, or the text; None if it waits for a person."""
+    value = getattr(response, "value", None)
+    return value if value is not None else response.text or None
+
+
+def agent_framework_messages(response: Any) -> list[dict[str, Any]]:
+    """Return the messages of a response, and notes on the calls that wait for one beside them to be approved."""
+    messages = [message.to_dict() for message in response.messages]
+    if not response.user_input_requests:
+        return messages
+    parts = [part for message in messages for part in message.get("contents") or ()]
+    answered = {part.get("call_id") for part in parts if part.get("type") == "function_result"}
+    asked = [part.get("call_id") for part in parts if part.get("type") == "function_call"]
+    return [*messages, *[refused(call_id, ASKED_FOR) for call_id in asked if call_id and call_id not in answered]]
+
+
+def dspy_output(prediction: Any) -> Any:
+    """Return the answer of a prediction of DSPy: its only field beside what led to it, or an object of several."""
+    fields = {key: held for key, held in prediction.items() if key not in ("trajectory", "reasoning")}
+    return next(iter(fields.values())) if len(fields) == 1 else fields
+
+
 def crew_output(result: Any) -> Any:
     """Return the answer of a crew: its object, if it has one, or its text."""
     return result.json_dict if getattr(result, "json_dict", None) is not None else result.raw

@@ -16,10 +16,13 @@ from ._result_readers import (
     adk_messages,
     adk_output,
     adk_usage,
+    agent_framework_messages,
+    agent_framework_output,
     agno_messages,
     autogen_messages,
     autogen_usage,
     crew_output,
+    dspy_output,
     haystack_messages,
     haystack_usage,
     langchain_answer,
@@ -180,6 +183,17 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
         output=lambda result: messages_in(result)[-1].text,
         messages=haystack_messages,
         usage=haystack_usage,
+    ),
+    ResultForm(
+        *("Agent Framework", "agent_framework.", "AgentResponse"),
+        output=agent_framework_output,
+        messages=agent_framework_messages,
+        usage=lambda result: tokens(result.usage_details, "input_token_count", "output_token_count"),
+    ),
+    ResultForm(
+        *("DSPy", "dspy.primitives.", "Prediction"),
+        output=dspy_output,
+        messages=nothing,  # the calls of `ReAct` are seen when they are made
     ),
     ResultForm(
         *("CrewAI", "crewai.crews.", "CrewOutput"),

@@ -1,5 +1,5 @@
+from ._adapter import FoundTool as FoundTool
 from ._adapters import (
-    FoundTool as FoundTool,
     logging_calls as logging_calls,
     stand_in_for_frameworks as stand_in_for_frameworks,
 )

@@ -10,41 +10,14 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
+from ._adapter import WRAPPED, Adapter, FoundTool, family, is_a, of_callable, parameters, schema_of, wrap
 from ._answer_forms import CONTENT_AND_ARTIFACT, DATA, MCP_RESULT, RETURN_VALUE, TOOL_OUTPUT
 from ._dispatch import DispatchedCall, Form, dispatch_log, dispatched, dispatched_plainly, is_same_call
-
-_WRAPPED = "__rightcall_dispatch__"
-
-
-class FoundTool(NamedTuple):
-    """A tool that was found in an agent, or a source of tools that are known only when the agent runs."""
-
-    name: str
-    framework: str
-    parameters: tuple[str, ...] = ()
-    """The parameters that a model gives, as `name: type`; those that a framework injects are not among them."""
-    problem: str = ""
-    """Why nothing can stand in for it; empty if mocks and recordings can."""
-    is_source: bool = False
-    """Whether it stands for tools that are listed only when the agent runs, such as those of an MCP server."""
-
-
-class Adapter(Protocol):
-    """What Rightcall has to know of a framework to stand in for its tools."""
-
-    framework: str
-    module: str
-    """The module that is loaded when the framework is."""
-
-    def stand_in(self) -> None:
-        """Have the framework's tools dispatched through `dispatched`. Called again when more classes may be there."""
-
-    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        """Yield the tools that an object of the framework brings, and lists of objects to look at as well."""
+from ._tool_objects import TOOL_OBJECTS
 
 
 def stand_in_for_frameworks() -> tuple[Adapter, ...]:
@@ -75,14 +48,14 @@ class _PydanticAI:
     _FORWARDING = ("WrapperToolset", "CombinedToolset", "DynamicToolset", "ExternalToolset", "OutputToolset")
 
     def stand_in(self) -> None:
-        for kind in _family(sys.modules[self.module].AbstractToolset):
+        for kind in family(sys.modules[self.module].AbstractToolset):
             if not any([base.__name__ in self._FORWARDING for base in kind.__mro__]):
-                _wrap(kind, "call_tool", _call_toolset)
+                wrap(kind, "call_tool", _call_toolset)
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        if _is_a(value, "pydantic_ai.toolsets.", "AbstractToolset"):
+        if is_a(value, "pydantic_ai.toolsets.", "AbstractToolset"):
             yield from self._of_toolset(value)
-        elif _is_a(value, "pydantic_ai.agent", "AbstractAgent"):
+        elif is_a(value, "pydantic_ai.agent", "AbstractAgent"):
             yield list(getattr(value, "toolsets", ()))
             for native in getattr(value, "_builtin_tools", ()) or getattr(value, "_native_tools", ()) or ():
                 name = str(getattr(native, "kind", type(native).__name__))
@@ -92,7 +65,7 @@ class _PydanticAI:
         tools = getattr(value, "tools", None)
         if isinstance(tools, Mapping):
             for name, tool in tools.items():
-                yield FoundTool(name, self.framework, _parameters(_schema_of(tool, "function_schema", "json_schema")))
+                yield FoundTool(name, self.framework, parameters(schema_of(tool, "function_schema", "json_schema")))
             return
         inner = [getattr(value, name) for name in ("wrapped", "toolsets") if hasattr(value, name)]
         held = [each for one in inner for each in (one if isinstance(one, (list, tuple)) else [one])]
@@ -100,7 +73,7 @@ class _PydanticAI:
         is_renaming = any([base.__name__ in ("PrefixedToolset", "RenamedToolset") for base in type(value).__mro__])
         if held and not is_renaming:
             yield held
-        elif not _is_a(value, "pydantic_ai._output", "OutputToolset"):
+        elif not is_a(value, "pydantic_ai._output", "OutputToolset"):
             yield FoundTool(type(value).__name__, self.framework, is_source=True)
 
 
@@ -123,13 +96,13 @@ class _LangChain:
     module = "langchain_core.tools"
 
     def stand_in(self) -> None:
-        for kind in _family(sys.modules[self.module].BaseTool):
-            _wrap(kind, "_run", _run_tool)
-            _wrap(kind, "_arun", _arun_tool)
+        for kind in family(sys.modules[self.module].BaseTool):
+            wrap(kind, "_run", _run_tool)
+            wrap(kind, "_arun", _arun_tool)
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        if _is_a(value, "langchain_core.tools", "BaseTool"):
-            yield FoundTool(value.name, self.framework, _parameters(_declared(value)))
+        if is_a(value, "langchain_core.tools", "BaseTool"):
+            yield FoundTool(value.name, self.framework, parameters(_declared(value)))
             return
         by_name, nodes = getattr(value, "tools_by_name", None), getattr(value, "nodes", None)
         if isinstance(by_name, Mapping):
@@ -186,11 +159,11 @@ class _OpenAIAgents:
             kind.on_invoke_tool = _InvokerField()
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        if _is_a(value, "agents.tool", "FunctionTool"):
-            yield FoundTool(value.name, self.framework, _parameters(value.params_json_schema))
+        if is_a(value, "agents.tool", "FunctionTool"):
+            yield FoundTool(value.name, self.framework, parameters(value.params_json_schema))
         elif type(value).__module__ == "agents.tool" and isinstance(getattr(value, "name", None), str):
             yield FoundTool(value.name, self.framework, problem="the model's provider or its own executor runs it")
-        elif _is_a(value, "agents.", "AgentBase"):
+        elif is_a(value, "agents.", "AgentBase"):
             yield list(value.tools)
             yield [getattr(each, "agent", each) for each in getattr(value, "handoffs", ())]
             for server in getattr(value, "mcp_servers", ()):
@@ -204,9 +177,9 @@ class _InvokerField:
         if tool is None:
             raise AttributeError("on_invoke_tool")  # as before: the field has no default
         inner = tool.__dict__["on_invoke_tool"]
-        made = tool.__dict__.get(_WRAPPED)
+        made = tool.__dict__.get(WRAPPED)
         if made is None or made.__wrapped__ is not inner or object.__getattribute__(made, "_tool") is not tool:
-            made = tool.__dict__[_WRAPPED] = _Invoker(tool, inner)
+            made = tool.__dict__[WRAPPED] = _Invoker(tool, inner)
         return made
 
     def __set__(self, tool: Any, value: Any) -> None:
@@ -252,24 +225,24 @@ class _GoogleADK:
     module = "google.adk.tools.base_tool"
 
     def stand_in(self) -> None:
-        for kind in _family(sys.modules[self.module].BaseTool):
-            _wrap(kind, "run_async", _run_async)
+        for kind in family(sys.modules[self.module].BaseTool):
+            wrap(kind, "run_async", _run_async)
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        if _is_a(value, "google.adk.tools.", "BaseTool"):
+        if is_a(value, "google.adk.tools.", "BaseTool"):
             is_ours = type(value).run_async is not sys.modules[self.module].BaseTool.run_async
             yield FoundTool(
-                value.name, self.framework, _of_callable(value), "" if is_ours else "the model's provider runs it"
+                value.name, self.framework, of_callable(value), "" if is_ours else "the model's provider runs it"
             )
-        elif _is_a(value, "google.adk.tools.", "BaseToolset"):
+        elif is_a(value, "google.adk.tools.", "BaseToolset"):
             yield FoundTool(type(value).__name__, self.framework, is_source=True)
-        elif _is_a(value, "google.adk.apps.", "App"):
+        elif is_a(value, "google.adk.apps.", "App"):
             yield [value.root_agent]
-        elif _is_a(value, "google.adk.agents.", "BaseAgent"):
+        elif is_a(value, "google.adk.agents.", "BaseAgent"):
             held = list(getattr(value, "tools", ()))
             yield [each for each in held if not inspect.isroutine(each)] + list(value.sub_agents)
             for each in filter(inspect.isroutine, held):
-                yield FoundTool(each.__name__, self.framework, _of_callable(each))
+                yield FoundTool(each.__name__, self.framework, of_callable(each))
 
 
 def _run_async(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -286,10 +259,10 @@ class _Mcp:
     module = "mcp.client.session"
 
     def stand_in(self) -> None:
-        _wrap(sys.modules[self.module].ClientSession, "call_tool", _call_session)
+        wrap(sys.modules[self.module].ClientSession, "call_tool", _call_session)
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        if _is_a(value, "mcp.client.", "ClientSession"):
+        if is_a(value, "mcp.client.", "ClientSession"):
             yield FoundTool("ClientSession", self.framework, is_source=True)
 
 
@@ -303,61 +276,4 @@ def _call_session(original: Callable[..., Any]) -> Callable[..., Any]:
     return call_tool
 
 
-ADAPTERS: tuple[Adapter, ...] = (_PydanticAI(), _LangChain(), _OpenAIAgents(), _GoogleADK(), _Mcp())
-
-
-def _family(base: type) -> Iterator[type]:
-    """Yield a class and all classes below it that exist by now."""
-    seen: set[type] = set()
-    left = [base]
-    while left:
-        kind = left.pop()
-        if kind not in seen:
-            seen.add(kind)
-            left += kind.__subclasses__()
-            yield kind
-
-
-def _wrap(kind: type, name: str, make: Callable[[Any], Any]) -> None:
-    """Replace a method that a class defines itself, once. The signature stays, which frameworks inspect."""
-    original = vars(kind).get(name)
-    if original is None or hasattr(original, _WRAPPED) or getattr(original, "__isabstractmethod__", False):
-        return
-    made = functools.wraps(original)(make(original))
-    setattr(made, _WRAPPED, True)
-    setattr(kind, name, made)
-
-
-def _is_a(value: Any, module: str, name: str) -> bool:
-    """Whether a value is of a class with this name from modules that begin so, or of one below it."""
-    return any([kind.__name__ == name and kind.__module__.startswith(module) for kind in type(value).__mro__])
-
-
-def _schema_of(value: Any, *names: str) -> Mapping[str, Any]:
-    for name in names:
-        value = getattr(value, name, None)
-    return value if isinstance(value, Mapping) else {}
-
-
-def _parameters(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the properties of a JSON Schema as `name: type`."""
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return ()
-    return tuple([f"{name}: {_type_in(held)}" for name, held in properties.items()])
-
-
-def _type_in(schema: Any) -> str:
-    kind = schema.get("type") if isinstance(schema, Mapping) else None
-    if isinstance(kind, list):
-        return " or ".join(map(str, kind))
-    choices: Iterable[Any] = schema.get("anyOf", ()) if isinstance(schema, Mapping) else ()
-    return str(kind) if kind else " or ".join(dict.fromkeys(map(_type_in, choices))) or "any"
-
-
-def _of_callable(value: Any) -> tuple[str, ...]:
-    """Return the parameters of a function, or of the one in a tool, as its annotations have them."""
-    from rightcall.running.tracing import declared_parameters
-
-    function = getattr(value, "func", value)
-    return declared_parameters(function) if callable(function) else ()
+ADAPTERS: tuple[Adapter, ...] = (_PydanticAI(), _LangChain(), _OpenAIAgents(), _GoogleADK(), _Mcp(), *TOOL_OBJECTS)

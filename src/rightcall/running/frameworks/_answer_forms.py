@@ -76,6 +76,70 @@ def _mcp_answer(result: Any) -> ToolAnswer:
     return ToolAnswer(error=ToolError(value)) if result.get("isError") is True else ToolAnswer(value)
 
 
+def _tool_output(output: Any) -> Any:
+    """Return what a `ToolOutput` of LlamaIndex holds, and that it is an error if it is one."""
+    raw = _jsonable(getattr(output, "raw_output", output))
+    return {"is_error": True, "raw_output": raw} if getattr(output, "is_error", False) else raw
+
+
+def _tool_output_told(value: Any) -> ToolAnswer:
+    is_error = isinstance(value, Mapping) and value.keys() == {"is_error", "raw_output"}
+    return ToolAnswer(error=ToolError(value["raw_output"])) if is_error else ToolAnswer(value)
+
+
+def llama_index_form(name: str, args: Mapping[str, Any]) -> Form:
+    """Return how a tool of LlamaIndex answers: with a `ToolOutput`, which has its name and arguments, too."""
+
+    def given(value: Any) -> Any:
+        told = _tool_output_told(value)
+        raw = value if told.error is None else value["raw_output"]
+        held = {"content": str(raw), "tool_name": name, "raw_input": {"args": [], "kwargs": dict(args)}}
+        kind = sys.modules["llama_index.core.tools.types"].ToolOutput
+        return kind(**held, raw_output=raw, is_error=told.error is not None)
+
+    return Form(_tool_output, given, _tool_output_told)
+
+
+def _execution_result(outcome: Any) -> Any:
+    """Return the result of Agno's `FunctionExecutionResult`, or that it failed."""
+    if outcome.status == "failure":
+        return {"status": "failure", "error": str(outcome.error)}
+    return _jsonable(outcome.result.content if type(outcome.result).__name__ == "ToolResult" else outcome.result)
+
+
+def _execution_told(value: Any) -> ToolAnswer:
+    has_failed = isinstance(value, Mapping) and value.keys() == {"status", "error"} and value["status"] == "failure"
+    return ToolAnswer(error=ToolError(value["error"])) if has_failed else ToolAnswer(value)
+
+
+def agno_form(call: Any) -> Form:
+    """Return how a `FunctionCall` of Agno answers, which keeps the result or the error itself as well."""
+
+    def given(value: Any) -> Any:
+        told = _execution_told(value)
+        kind = sys.modules["agno.tools.function"].FunctionExecutionResult
+        if told.error is not None:
+            call.error = value["error"]
+            return kind(**value)
+        call.result = value
+        return kind(status="success", result=value)
+
+    return Form(_execution_result, given, _execution_told)
+
+
+def _contents(value: Any) -> Any:
+    """Return the text of a list of contents of Agent Framework; of others, what they hold."""
+    items = value if isinstance(value, list) else []
+    texts = [getattr(item, "text", None) for item in items]
+    is_text = bool(items) and all([isinstance(text, str) for text in texts])
+    return "".join(map(str, texts)) if is_text else _jsonable(value)
+
+
+def agent_framework_form(tool: Any) -> Form:
+    """Return how a tool of Agent Framework answers: with a list of contents."""
+    return Form(_contents, tool.parse_result)
+
+
 DATA = Form(_jsonable, _same)
 RETURN_VALUE = Form(_return_value, _same)
 """Pydantic AI."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -162,8 +162,9 @@ class _Call:
             dispatching.reset(token)
 
     def returned(self, value: Any) -> None:
-        """End the call with what the tool returned."""
-        self._ended(ToolAnswer(self._form.written(value)))
+        """End the call with what the tool returned; what it is still going to yield is not known."""
+        if not isinstance(getattr(value, "result", value), (Iterator, AsyncIterator)):
+            self._ended(ToolAnswer(self._form.written(value)))
 
     def _log(self, answer: ToolAnswer) -> None:
         self._logged.end(answer if answer.error is not None else self._form.answer_of(answer.value))

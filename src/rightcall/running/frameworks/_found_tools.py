@@ -15,7 +15,8 @@ import msgspec
 from rightcall.errors import nearest, shown
 from rightcall.running.tracing import declared_parameters, marked_tools
 
-from ._adapters import Adapter, FoundTool, stand_in_for_frameworks
+from ._adapter import Adapter, FoundTool
+from ._adapters import stand_in_for_frameworks
 
 _MOST_OBJECTS = 20_000
 _UIPATH = "uipath.eval.mocks"

@@ -1,0 +1,278 @@
+"""Adapters of frameworks whose tools are objects that run themselves: which method does, and what it is given."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from rightcall.errors import RightcallError
+
+from ._adapter import Adapter, FoundTool, family, is_a, of_callable, parameters, wrap
+from ._answer_forms import DATA, agent_framework_form, agno_form, llama_index_form
+from ._dispatch import Form, dispatched, dispatched_plainly
+
+
+class _ToolObjects:
+    """A framework whose tools have methods that run them, some of which are awaited."""
+
+    framework: str
+    module: str
+    kind: str
+    """The class of the tools, in that module."""
+    methods: tuple[str, ...] = ()
+    awaited: tuple[str, ...] = ()
+
+    def stand_in(self) -> None:
+        for kind in family(getattr(sys.modules[self.module], self.kind)):
+            for name in self.methods:
+                wrap(kind, name, self._called)
+            for name in self.awaited:
+                wrap(kind, name, self._awaited)
+
+    def _called(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def called(tool: Any, /, *args: Any, **kwargs: Any) -> Any:
+            name, given, run = self.name(tool), self.given(tool, args, kwargs), partial(original, tool, *args, **kwargs)
+            try:
+                return dispatched_plainly(name, given, run, self.form(tool, name, given)) if name else run()
+            except Exception as error:  # noqa: BLE001 - raised again, or told as the framework does
+                return self.raised(tool, given, error)
+
+        return called
+
+    def _awaited(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        async def awaited(tool: Any, /, *args: Any, **kwargs: Any) -> Any:
+            name, given, run = self.name(tool), self.given(tool, args, kwargs), partial(original, tool, *args, **kwargs)
+            try:
+                return await (dispatched(name, given, run, self.form(tool, name, given)) if name else run())
+            except Exception as error:  # noqa: BLE001 - raised again, or told as the framework does
+                return self.raised(tool, given, error)
+
+        return awaited
+
+    def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
+        """Answer for a tool that raised: a framework may do so itself, but not for a mock, which raises around it."""
+        raise error
+
+    def name(self, tool: Any) -> str:
+        """Return the name by which the model knows a tool; empty for one that is the framework's own."""
+        return str(tool.name)
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments that the model gave."""
+        return dict(kwargs)
+
+    def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:
+        """Return how a tool answers."""
+        return DATA
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        raise NotImplementedError
+
+
+class _Smolagents(_ToolObjects):
+    """Tools are called, with their arguments by name, or by position where code of the model calls them."""
+
+    framework = "smolagents"
+    module = "smolagents.tools"
+    kind = "Tool"
+    methods = ("__call__",)
+
+    def name(self, tool: Any) -> str:
+        return "" if tool.name == "final_answer" else str(tool.name)
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        named = {key: held for key, held in kwargs.items() if key != "sanitize_inputs_outputs"}
+        if len(args) == 1 and not named and isinstance(args[0], dict) and args[0].keys() <= tool.inputs.keys():
+            return dict(args[0])
+        return {**dict(zip(tool.inputs, args, strict=False)), **named}
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "smolagents.", "Tool"):
+            if self.name(value):
+                yield FoundTool(value.name, self.framework, parameters({"properties": value.inputs}))
+        elif is_a(value, "smolagents.", "MultiStepAgent"):
+            yield [*value.tools.values(), *value.managed_agents.values()]
+            if getattr(value, "executor_type", "local") != "local":
+                yield FoundTool("code", self.framework, problem="the code of the agent runs elsewhere")
+
+
+class _SmolagentsTeam(_ToolObjects):
+    """Another agent is called like a tool, with its task."""
+
+    framework = "smolagents"
+    module = "smolagents.agents"
+    kind = "MultiStepAgent"
+    methods = ("__call__",)
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return {**dict(zip(("task",), args, strict=False)), **kwargs}
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "smolagents.", "MultiStepAgent"):
+            for name in value.managed_agents:
+                yield FoundTool(name, self.framework, ("task: string",))
+
+
+class _LlamaIndex(_ToolObjects):
+    """Agents await `acall`, which of a plain tool goes on to `call`."""
+
+    framework = "LlamaIndex"
+    module = "llama_index.core.tools.types"
+    kind = "BaseTool"
+    methods = ("__call__", "call")
+    awaited = ("acall",)
+
+    def name(self, tool: Any) -> str:
+        return str(tool.metadata.get_name())
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        context = getattr(tool, "ctx_param_name", None)
+        named = {key: held for key, held in kwargs.items() if key != context}
+        return {**dict(zip(self._schema(tool).get("properties", ()), args, strict=False)), **named} if args else named
+
+    def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:
+        return llama_index_form(name, given)
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "llama_index.core.tools.", "BaseTool"):
+            yield FoundTool(self.name(value), self.framework, parameters(self._schema(value)))
+        elif is_a(value, "llama_index.core.agent.", "BaseWorkflowAgent"):
+            yield list(value.tools or ())
+            if getattr(value, "tool_retriever", None) is not None:
+                yield FoundTool("tool_retriever", self.framework, is_source=True)
+        elif is_a(value, "llama_index.core.agent.", "AgentWorkflow"):
+            yield list(value.agents.values())
+
+    def _schema(self, tool: Any) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = tool.metadata.get_parameters_dict()
+        return found
+
+
+class _Haystack(_ToolObjects):
+    """What an agent takes from its state is among the arguments of a tool, and not of the model."""
+
+    framework = "Haystack"
+    module = "haystack.tools.tool"
+    kind = "Tool"
+    methods = ("invoke",)
+    awaited = ("invoke_async",)
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        names = {*(getattr(tool, "inputs_from_state", None) or {}).values()} - {*tool.parameters.get("properties", ())}
+        return {key: held for key, held in kwargs.items() if key not in names and type(held).__name__ != "State"}
+
+    def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
+        kind = sys.modules["haystack.tools.errors"].ToolInvocationError
+        if isinstance(error, (kind, RightcallError)):
+            raise error
+        told = f"Failed to invoke Tool `{tool.name}` with parameters {given}. Error: {error}"
+        raise kind(told, tool_name=tool.name) from error
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "haystack.tools.", "Tool"):
+            yield FoundTool(value.name, self.framework, parameters(value.parameters))
+        elif is_a(value, "haystack.tools.", "Toolset"):
+            yield list(value.tools)
+        elif is_a(value, "haystack.components.agents.", "Agent"):
+            yield list(value.tools) if isinstance(value.tools, list) else [value.tools]
+
+
+class _Agno(_ToolObjects):
+    """What runs is the call itself, which has the function and the arguments that the model gave."""
+
+    framework = "Agno"
+    module = "agno.tools.function"
+    kind = "FunctionCall"
+    methods = ("execute",)
+    awaited = ("aexecute",)
+
+    def name(self, tool: Any) -> str:
+        return str(tool.function.name)
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(tool.arguments or {})
+
+    def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:
+        return agno_form(tool)
+
+    def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
+        if isinstance(error, RightcallError) or type(error).__module__.startswith("agno."):
+            raise error  # what Agno raises itself ends the run, or tells the model to try again
+        return agno_form(tool).given({"status": "failure", "error": str(error)})
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "agno.tools.", "Function"):
+            yield FoundTool(value.name, self.framework, parameters(value.parameters))
+        elif is_a(value, "agno.tools.", "Toolkit"):
+            yield [*value.functions.values(), *getattr(value, "async_functions", {}).values()]
+        elif is_a(value, "agno.agent", "Agent") or is_a(value, "agno.team", "Team"):
+            held = list(value.tools) if isinstance(value.tools, (list, tuple)) else []
+            members = getattr(value, "members", None)
+            yield [each for each in held if not inspect.isroutine(each)]
+            yield list(members) if isinstance(members, (list, tuple)) else []
+            for each in filter(inspect.isroutine, held):
+                yield FoundTool(each.__name__, self.framework, of_callable(each))
+
+
+class _AgentFramework(_ToolObjects):
+    """Functions become tools when an agent is made; those of an MCP server are known once it is connected."""
+
+    framework = "Agent Framework"
+    module = "agent_framework._tools"
+    kind = "FunctionTool"
+    awaited = ("invoke",)
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        given = kwargs.get("arguments")
+        if given is None:
+            return {key: held for key, held in kwargs.items() if key not in _OF_INVOKE}
+        return dict(given) if isinstance(given, Mapping) else dict(given.model_dump())
+
+    def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:
+        return agent_framework_form(tool)
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "agent_framework.", "FunctionTool"):
+            yield FoundTool(value.name, self.framework, parameters(value.parameters()))
+        elif is_a(value, "agent_framework.", "RawAgent"):
+            yield list(value.default_options.get("tools") or ())
+            for server in value.mcp_tools:
+                yield FoundTool(str(server.name), self.framework, is_source=True)
+
+
+_OF_INVOKE = frozenset({"arguments", "context", "tool_call_id", "skip_parsing"})
+"""Parameters of `FunctionTool.invoke` beside the arguments of the function."""
+
+
+class _DSPy(_ToolObjects):
+    """Tools take arguments by name. `ReAct` ends by a tool of its own."""
+
+    framework = "DSPy"
+    module = "dspy.adapters.types.tool"
+    kind = "Tool"
+    methods = ("__call__",)
+    awaited = ("acall",)
+
+    def name(self, tool: Any) -> str:
+        return "" if tool.name == "finish" else str(tool.name)
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "dspy.adapters.", "Tool"):
+            if self.name(value):
+                yield FoundTool(value.name, self.framework, parameters({"properties": value.args or {}}))
+        elif is_a(value, "dspy.predict.", "ReAct"):
+            yield list(value.tools.values())
+
+
+TOOL_OBJECTS: tuple[Adapter, ...] = (
+    _Smolagents(),
+    _SmolagentsTeam(),
+    _LlamaIndex(),
+    _Haystack(),
+    _Agno(),
+    _AgentFramework(),
+    _DSPy(),
+)
