@@ -195,6 +195,20 @@ def test_files_that_are_there_are_left_alone_and_named(tmp_path: Path) -> None:
         ({"a.py": "from crewai import Agent, Crew\nx = Agent()\ncrew = Crew(agents=[x])\n"}, "a.py:crew", "CrewAI"),
         ({"a.py": "from autogen_agentchat.agents import AssistantAgent\n"}, "agent.py:answer", "AutoGen"),
         ({"ask.py": "from pydantic_ai import Agent\nasker = Agent('m')\n"}, "ask.py:asker", "pydantic-ai"),
+        (
+            {
+                "ask.py": "from pydantic_ai import Agent\nasker = Agent('m', deps_type=int)\n\n"
+                "def answer(question):\n    deps = 1\n\n    return asker.run_sync(question, deps=deps)\n"
+            },
+            "ask.py:answer",
+            "pydantic-ai",
+        ),
+        (
+            {"ask.py": "from pydantic_ai import Agent\nasker = Agent('m')\n\ndef main(x):\n    asker.run_sync(x)\n"},
+            "ask.py:asker",
+            "pydantic-ai",
+        ),
+        ({"a.py": "from agent_framework import Agent\nhelper = Agent(\n"}, "a.py:helper", "Agent Framework"),
         ({"requirements.txt": "pydantic-ai-slim>=1\n"}, "agent.py:agent", "pydantic-ai"),
         ({"pyproject.toml": '[project]\ndependencies = ["google-adk"]\n'}, "my_agent", "Google's ADK"),
     ],

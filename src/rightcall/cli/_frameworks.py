@@ -51,6 +51,8 @@ class Found(msgspec.Struct, frozen=True):
 
 _MADE = r"^(\w+)\s*(?::[^=\n]+)?=\s*"
 _FUNCTION = r"^(?:async )?def (answer|main|run)\(\s*\w"
+_WITH_DEPENDENCIES = _FUNCTION + r"[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*?[ \t][^\n]*\bdeps\s*="
+"""A function that gives an agent of Pydantic AI what its tools need, which `run` has not."""
 _AGENT = _MADE + r"Agent(?:\[[^\n]*\])?\("
 
 
@@ -95,9 +97,9 @@ _FRAMEWORKS = (
         name="pydantic-ai",
         imported=r"pydantic_ai",
         required=r"pydantic-ai(?:-slim)?",
-        agents=(_AGENT,),
+        agents=(_WITH_DEPENDENCIES, _AGENT),
         example="agent.py:agent",
-        advice="the file and the name of the Agent",
+        advice="the file and the name of the Agent, or of a function that returns await agent.run(input, deps=…)",
         scope="pydantic-ai",
     ),
     _object("LlamaIndex", "llama_index", "llama-index(?:-core)?", r"\w*Agent|AgentWorkflow", "llama_index"),
@@ -106,6 +108,15 @@ _FRAMEWORKS = (
     _object("smolagents", "smolagents", "smolagents", r"\w*Agent", "smolagents"),
     _object("Haystack", "haystack", "haystack-ai", "Agent", "haystack"),
     _object("CrewAI", "crewai", "crewai", "Crew", "crewai"),
+    Framework(
+        name="Agent Framework",
+        imported=r"agent_framework",
+        required=r"agent-framework(?:-core)?",
+        agents=(_AGENT, _FUNCTION),
+        example="agent.py:agent",
+        advice="the file and the name of the Agent, or of a function that asks it",
+        scope="agent_framework",
+    ),
     Framework(
         name="AutoGen",
         imported="autogen_agentchat",
