@@ -244,7 +244,7 @@ def take_args(
             value = arguments(value, limits)
     except UnparsableError:
         record.unparsable = True
-        value = held
+        value = held if held.__class__ is str else NOTHING
     if value.__class__ is dict:
         record.args, record.unparsable = value, False
     elif record.bare is NOTHING and not (record.unparsable and _is_cut_off(held)):

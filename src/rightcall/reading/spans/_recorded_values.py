@@ -31,6 +31,10 @@ _MODEST = 1_000_000
 _decode = msgspec.json.Decoder().decode
 
 
+_INVALID = "INVALID_JSON"
+"""The only key of the object that Pydantic AI puts in the place of arguments that it could not parse."""
+
+
 class UnparsableError(ValueError):
     """Recorded arguments are a text that is neither JSON nor a Python literal."""
 
@@ -39,7 +43,7 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
     """Decode recorded arguments: to an object, usually.
 
     Raises:
-        UnparsableError: the text is neither JSON nor a Python literal.
+        UnparsableError: the text is neither JSON nor a Python literal, or a framework says that it is not.
     """
     layer = 0
     while value.__class__ is str and layer < _LAYERS:
@@ -49,6 +53,8 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
             value = _decode(value) if small else decode_text(value, limits)
         except (msgspec.DecodeError, UnicodeError, InputError):
             value = _decoded_slowly(value, limits)
+    if value.__class__ is dict and len(value) == 1 and _INVALID in value:
+        raise UnparsableError(f"{_INVALID}: arguments that are not JSON")
     return value
 
 
