@@ -37,6 +37,8 @@ _EMPTY = {"''": '"-"', "b''": 'b"-"', "[]": "[None]", "()": "(None,)", "{}": "{N
 """What is returned for something empty, which most callers take for nothing; numbers are changed as constants."""
 _BOUNDS = ("MOST", "LONGEST", "LARGEST", "DEEPEST", "LOOKED_AT")
 """What the name of a bound begins with."""
+_FAR = 20
+"""From which place on the end of a slice is a bound, as in `text[:80]`."""
 _TYPING = {"TypeVar", "ParamSpec", "NewType", "cast"}
 
 
@@ -159,8 +161,8 @@ def _is_estimate(node: ast.AST) -> bool:
 
     How many steps a piece of work is worth is an estimate, and one more changes neither a verdict nor a trajectory.
     That steps are spent, and by the size of what, is no estimate: those mistakes are made. Of `_MOST_SHAPES = 1024`,
-    1025 is as good; what is compared with it, and how, is tried. A missing time is the first of all, as 0, in
-    `span.start_ns or 0`: no trace is of the first nanosecond of 1970, so that 1 is the same.
+    1025 is as good, and of `text[:80]` so is 81; what is compared with a bound, and how, is tried. A missing time is
+    the first of all, as 0, in `span.start_ns or 0`: no trace is of the first nanosecond of 1970, so that 1 is the same.
     """
     return getattr(node, "is_estimate", False)
 
@@ -176,6 +178,10 @@ def _estimates(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Call):
         is_spent = getattr(node.func, "attr", getattr(node.func, "id", "")).strip("_") == "spend"
         return [each for given in node.args for each in ast.walk(given)] if is_spent else []
+    if isinstance(node, ast.Slice):
+        ends = [each for end in (node.lower, node.upper) if end for each in ast.walk(end)]
+        numbers = [each for each in ends if isinstance(each, ast.Constant)]
+        return [each for each in numbers if isinstance(each.value, int) and each.value >= _FAR]
     if isinstance(node, ast.IfExp):
         return [node.orelse] if ast.unparse(node.orelse) == "0" and _estimates(node.body) else []
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):

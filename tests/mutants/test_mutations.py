@@ -53,6 +53,10 @@ def made(source: str) -> list[str]:
         ("x = spender(1)", ["x = spender(2)"]),
         ("_MOST_SHAPES = 3\nx = y > _MOST_SHAPES", ["x = y >= _MOST_SHAPES", "x = y <= _MOST_SHAPES"]),
         ("_MOST_EDITS = 2 * 3", ["_MOST_EDITS = 2 + 3", "_MOST_EDITS = 3 * 3", "_MOST_EDITS = 2 * 4"]),
+        (
+            "x = y[:19] < z[-400:80]",
+            ["x = y[:19] <= z[-400:80]", "x = y[:19] >= z[-400:80]", "x = y[:20] < z[-400:80]"],
+        ),
         ("x = span.start_ns or 0", ["x = span.start_ns and 0"]),
         (
             "x = span.start_ns or 0 if span else 0",
