@@ -113,6 +113,11 @@ def _leave_a_call_without_an_id(held: list[dict[str, Any]]) -> None:
     held[0].pop("spanId")
 
 
+def _put_one_twice_beside(held: list[dict[str, Any]]) -> None:
+    held[4].update(name="GET", attributes=[])
+    held.append({**held[4], "name": "PUT"})
+
+
 def _let_a_model_answer(held: list[dict[str, Any]]) -> None:
     """As Logfire records it, which is an answer only of a model."""
     held[4].update(name="chat", attributes=[])
@@ -149,6 +154,8 @@ OTHER: dict[str, Edit] = {
     "no start": lambda held: held[1].pop("startTimeUnixNano"),
     "no end": lambda held: held[0].pop("endTimeUnixNano"),
     "no id": lambda held: held[1].pop("spanId"),
+    "no id of a span that is no call": lambda held: held[4].update(name="GET", attributes=[], spanId=""),
+    "an id of two spans that are no calls": lambda held: _put_one_twice_beside(held),
     "an id twice": lambda held: held[1].update(spanId=held[2]["spanId"]),
     "a lost parent": lambda held: held[1].update(parentSpanId="00f067aa0ba902b7"),
     "two roots": lambda held: held[1].update(parentSpanId=""),
