@@ -290,6 +290,13 @@ READ |= {
         [{"run_id": "1", "messages": _RUN}, {"run_id": "2", "messages": [_HELP, *_TAKEN_OVER, *_MORE]}],
         [[*_PLAIN[0], "Thanks.", "Bye."]],
     ),
+    "Agno, runs that have another history than the messages of those before": (
+        [
+            {"run_id": "1", "messages": _RUN},
+            {"run_id": "2", "messages": [{"role": "user", "content": "Hi.", "from_history": True}, *_MORE]},
+        ],
+        [*_PLAIN, ["Hi.", "Bye."]],
+    ),
     "LibreChat, calls that may have been made one after the other": (
         [
             ASKED,
