@@ -135,6 +135,22 @@ def _long(random: Random) -> str:
     return _judged(random, made, steps, random.choice(("EXACT", "IN_ORDER", "UNORDERED")))
 
 
+def _free(random: Random) -> str:
+    """Calls made at once, of which some say nothing of their arguments: the order counts that suits best."""
+    expected: list[dict[str, Any]] = [
+        {"name": random.choice("aab"), "args": {"n": random.randint(1, 2)}} for _ in range(random.randint(2, 5))
+    ]
+    calls: list[ToolCall] = []
+    for step in random.sample(expected, len(expected)) + random.choices(expected, k=random.choice((0, 0, 1))):
+        lost = frozenset({"args"}) if random.random() < 0.3 else frozenset[str]()
+        args = None if lost else random.choice((step["args"], step["args"], {"n": 3}))
+        group = f"g{random.choice((len(calls) // 3, len(calls) // 2))}"
+        calls.append(ToolCall(step["name"], args, "ok", group=group, unrecorded=lost))
+    criteria = {"expected": expected, "parallel": random.choice(("any_order", "recorded", "overlap"))}
+    config = {"match_type": random.choice(("EXACT", "IN_ORDER")), "partial_credit": random.random() < 0.5}
+    return _told(Trajectory(calls=tuple(calls)), criteria, config, Limits())
+
+
 def _wrong(random: Random) -> str:
     """A step that is not one, alone, in a group or among others."""
     step = random.choice(_WRONG)
@@ -159,11 +175,15 @@ def _judged(random: Random, names: list[str], expected: list[Any], match_type: s
     }
     paths = {"expected_turns": [expected[:cut], expected[cut:]]} if turns > 1 else {"expected": expected}
     criteria = {**paths, "wildcards": True, **random.choice(({}, {}, {}, *_narrowings(turns)))}
-    given = [criteria, config]
     limits = Limits(
         alignment_steps=random.choice((60, *[20_000] * 4)),
         explanation_bytes=random.choice((200, 900, 3_000, 65_536)),
     )
+    return _told(made, criteria, config, limits)
+
+
+def _told(made: Trajectory, criteria: dict[str, Any], config: dict[str, Any], limits: Limits) -> str:
+    given = [criteria, config]
     evaluator = EVALUATORS["tool-trajectory"](config=config, limits=limits)
     try:
         compiled = evaluator.criteria(criteria)
@@ -234,6 +254,7 @@ _GROUPS: Drawn = {
     "named": (_named, 80),
     "choice": (_choice, 100),
     "rounds": (_rounds, 100),
+    "free": (_free, 100),
     "long": (_long, 60),
     "wrong": (_wrong, 200),
 }
