@@ -117,6 +117,11 @@ SENTENCES: list[tuple[dict[str, Any], list[ToolCall], str]] = [
         "`search()` was called after `book`, and must never be",
     ),
     (
+        {"call": "pay", "always": {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}},
+        [made("pay")],
+        "`pay()` is not as every such call must be: no a, expected 1; no b, expected 2; no c, expected 3; … and 2 more",
+    ),
+    (
         {"call": "write", "always": {"path": {"$startsWith": "/tmp/"}}},
         [made("write", args={"path": "/etc/x"})],
         '`write(path="/etc/x")` is not as every such call must be: path "/etc/x", expected {"$startsWith": "/tmp/"}',

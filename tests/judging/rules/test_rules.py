@@ -132,6 +132,19 @@ def test_a_call_that_made_another_is_before_it() -> None:
     assert statuses(ruled(READS, calls, ignore_tools=["step"])) == ["holds"]
 
 
+def test_a_partner_that_made_what_must_not_come_between_leaves_another_to_be_the_partner() -> None:
+    run = [
+        made("confirm", start=0, end=10, span_id="a"),
+        made("confirm", start=0, end=9, span_id="b"),
+        made("quote", start=1, end=12, span_id="c", parent_id="a"),
+        made("pay", start=12, end=13, span_id="d"),
+    ]
+    rule = {"call": "pay", "only_after": "confirm", "since": "quote"}
+
+    assert statuses(ruled(rule, run)) == ["holds"]
+    assert statuses(ruled(rule, [run[0], *run[2:]])) == ["broken"]
+
+
 def test_calls_that_are_nested_too_deeply_are_an_error_with_their_number() -> None:
     run = [made("ask", span_id=str(number), parent_id=str(number - 1)) for number in range(1, 21)]
     evaluator = EVALUATORS["call-rules"](limits=Limits(comparisons=1_000))
