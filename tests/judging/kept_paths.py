@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import Any
 
-from tests.judging.kept_verdicts import judged_line
+from tests.judging.kept_verdicts import told
 from tests.matching.alignment.trees import nearly, some_ranges, some_steps
 from tests.snapshots import Drawn, drawn, line
 
@@ -148,7 +147,7 @@ def _free(random: Random) -> str:
         calls.append(ToolCall(step["name"], args, "ok", group=group, unrecorded=lost))
     criteria = {"expected": expected, "parallel": random.choice(("any_order", "recorded", "overlap"))}
     config = {"match_type": random.choice(("EXACT", "IN_ORDER")), "partial_credit": random.random() < 0.5}
-    return _told(Trajectory(calls=tuple(calls)), criteria, config, Limits())
+    return told(EVALUATORS["tool-trajectory"](config=config), Trajectory(calls=tuple(calls)), criteria)
 
 
 def _wrong(random: Random) -> str:
@@ -179,19 +178,7 @@ def _judged(random: Random, names: list[str], expected: list[Any], match_type: s
         alignment_steps=random.choice((60, *[20_000] * 4)),
         explanation_bytes=random.choice((200, 900, 3_000, 65_536)),
     )
-    return _told(made, criteria, config, limits)
-
-
-def _told(made: Trajectory, criteria: dict[str, Any], config: dict[str, Any], limits: Limits) -> str:
-    given = [criteria, config]
-    evaluator = EVALUATORS["tool-trajectory"](config=config, limits=limits)
-    try:
-        compiled = evaluator.criteria(criteria)
-        evaluator.plan(compiled)
-    except CriteriaError as problem:
-        return line(json.dumps(given), str(problem), str(problem)[:160].replace("\n", " "))
-    also = [evaluator.tools_to_miss(compiled), evaluator.without_effect(compiled), compiled.model_dump()]
-    return judged_line([*given, also], evaluator.evaluate(made, compiled))
+    return told(EVALUATORS["tool-trajectory"](config=config, limits=limits), made, criteria)
 
 
 def _narrowings(turns: int) -> list[dict[str, Any]]:

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 from tests.cases.verdicts.removal import Rule, compiled
 from tests.cases.verdicts.removal_search import rules_of
-from tests.snapshots import digest
+from tests.snapshots import digest, line
 
-from rightcall import EvaluationResult, ToolCall, Trajectory
+from rightcall import CriteriaError, EvaluationResult, ToolCall, Trajectory
 from rightcall.values.trajectory import Usage
 
 FILE = "verdicts.txt"
@@ -73,6 +73,18 @@ def some_trajectory(random: Random) -> Trajectory:
         usage=usage if random.random() < 0.7 else None,
         calls_recorded=random.random() < 0.9,
     )
+
+
+def told(evaluator: Any, made: Trajectory, criteria: dict[str, Any]) -> str:
+    """A line about what an evaluator says of a run by criteria, or why it does not take them."""
+    try:
+        compiled = evaluator.criteria(criteria)
+        evaluator.plan(compiled)
+    except CriteriaError as problem:
+        return line(json.dumps(criteria), str(problem), str(problem)[:160].replace("\n", " "))
+    written = [item for key, item in compiled.model_dump().items() if key in criteria]
+    also = [evaluator.tools_to_miss(compiled), evaluator.without_effect(compiled), written]
+    return judged_line([criteria, json.dumps(also, default=str)], evaluator.evaluate(made, compiled))
 
 
 def entangled(random: Random, made: Trajectory) -> Trajectory:

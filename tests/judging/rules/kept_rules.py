@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from random import Random
 from typing import Any
 
-from tests.judging.kept_verdicts import entangled, judged_line, some_trajectory
-from tests.snapshots import Drawn, drawn, line
+from tests.judging.kept_verdicts import entangled, some_trajectory, told
+from tests.snapshots import Drawn, drawn
 
-from rightcall import CriteriaError
 from rightcall.judging import EVALUATORS
 
 FILE = "rules.txt"
@@ -129,13 +127,7 @@ def _judged(random: Random, rules: list[dict[str, Any]]) -> str:
     evaluator = EVALUATORS["call-rules"](config={"threshold": random.choice((1.0, 1.0, 0.4))})
     made = some_trajectory(random)
     made = entangled(random, made) if random.random() < 0.6 else made
-    try:
-        compiled = evaluator.criteria(criteria)
-        evaluator.plan(compiled)
-    except CriteriaError as problem:
-        return line(json.dumps(criteria), str(problem), str(problem)[:160].replace("\n", " "))
-    also = [evaluator.tools_to_miss(compiled), evaluator.without_effect(compiled), compiled.model_dump()]
-    return judged_line([criteria, json.dumps(also, default=str)], evaluator.evaluate(made, compiled))
+    return told(evaluator, made, criteria)
 
 
 def _some_rule(random: Random) -> dict[str, Any]:
