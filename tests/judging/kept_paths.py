@@ -16,7 +16,14 @@ from rightcall.limits import Limits
 
 FILE = "paths.txt"
 _MILLISECOND = 1_000_000
-_ARGS: tuple[dict[str, Any], ...] = ({}, {"n": 1}, {"n": 2}, {"n": True, "to": "Rome"}, {"n": 1, "to": "Oslo"})
+_ARGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"n": 1},
+    {"n": 2},
+    {"n": True, "to": "Rome"},
+    {"n": 1, "to": "Oslo"},
+    {**dict.fromkeys("abcde", 1), "n": 1},
+)
 _EXPECTED_ARGS: tuple[Any, ...] = (
     *({"n": 1}, {"n": {"$gte": 2}}, {"to": {"$startsWith": "R"}}, {"n": {"$from": "a"}}, {"$any": True}, {}),
 )

@@ -66,6 +66,9 @@ def outcomes(group: str) -> dict[str, str]:
 def _eval_set(random: Random) -> str:
     """Some cases, and runs that belong to one, to several or to none of them."""
     cases = [_case(random, name) for name in "abcd"[: random.randint(1, 4)]]
+    if random.random() < 0.2:
+        rules = _rules(random)
+        cases = [{**case, "expect": {"rules": rules}} for case in cases]
     written: dict[str, Any] = {"cases": cases}
     if random.random() < 0.3:
         written["overall"] = {"kinds": {"type": "classification", "config": {"threshold": random.choice((0.5, 1.0))}}}
