@@ -103,6 +103,20 @@ def test_a_trace_in_which_an_agent_was_made_and_nothing_done_is_no_run_however_t
     assert list(read(made, grouping=grouping)) == []
 
 
+@pytest.mark.parametrize("grouping", ["auto", "trace", "conversation", "session"])
+def test_a_call_of_a_tool_that_makes_agents_is_a_run_however_it_lies(grouping: Grouping) -> None:
+    made = request(span(9, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x"}, name="create_agent x"))
+    sources: list[Any] = [made, json.dumps(made).encode()]
+
+    assert [[found.names for found in read(source, grouping=grouping)] for source in sources] == [[("x",)]] * 2
+
+
+def test_what_may_be_a_call_is_not_left_out_for_its_name() -> None:
+    [found] = read(request(span(9, {"acme.tool.name": "x"}, name="create_agent x")))
+
+    assert not found.calls_recorded
+
+
 @pytest.mark.parametrize("run", corpus.names())
 def test_spans_that_were_sent_twice_are_one(run: str) -> None:
     if "otlp.json" not in corpus.inputs(run):

@@ -330,6 +330,9 @@ def roots_of(run: Run) -> set[tuple[str, str]]:
 
 
 def _is_creation(span: ReadSpan) -> bool:
+    """Whether a span records that an agent was created; what is or may be a call does not, whatever its name."""
+    if span.call is not None or isinstance(span.kind, CallShape):
+        return False
     return span.name.startswith(_CREATION) or span.attributes.get(_OPERATION) == _CREATION
 
 
