@@ -119,8 +119,8 @@ FILES = {
     "conftest.py": "from hypothesis import settings\nsettings.register_profile('mutants')\n",
     "src/rightcall/__init__.py": "",
     LESS: (
-        "MOST = 2\n\ndef less(a, b):\n    unused = 1\n    return a < b\n\ndef same(a):\n    return a\n\n"
-        "def few(a):\n    return a < MOST\n"
+        "EDGE = 2\n\ndef less(a, b):\n    unused = 1\n    return a < b\n\ndef same(a):\n    return a\n\n"
+        "def few(a):\n    return a < EDGE\n"
     ),
     TEST_LESS: (
         "from rightcall.matching.matchers._less import few, less\n\n"
@@ -166,10 +166,10 @@ def test_a_mistake_survives_where_it_changes_nothing_or_no_test_looks(project: P
         "less: return a < b  →  return a >= b": "mirrored",
         "less: return a < b  →  return None": "mirrored",
         "same: return a  →  return None": "SURVIVED",
-        "few: return a < MOST  →  return a <= MOST": "mirrored",
-        "few: return a < MOST  →  return a >= MOST": "mirrored",
-        "few: return a < MOST  →  return None": "mirrored",
-        ": MOST = 2  →  MOST = 3": "mirrored",
+        "few: return a < EDGE  →  return a <= EDGE": "mirrored",
+        "few: return a < EDGE  →  return a >= EDGE": "mirrored",
+        "few: return a < EDGE  →  return None": "mirrored",
+        ": EDGE = 2  →  EDGE = 3": "mirrored",
     }
     assert {name: (project / name).read_text() for name in FILES} == FILES
 
