@@ -181,6 +181,23 @@ def test_an_error_that_a_tool_returned_is_replayed_as_one(fail: Callable[[], Any
     assert getattr(again, "status", getattr(again, "is_error", None)) == told
 
 
+def test_a_method_that_an_instrumentation_replaced_is_called_with_its_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Wrapper:
+        """As wrapt makes them: the tool is known to what is bound to it."""
+
+        def __get__(self, tool: Any, kind: type) -> Callable[..., Any]:
+            return lambda **kwargs: f"{tool.name} {kwargs}"
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any:
+            raise AssertionError("it was not bound")
+
+    monkeypatch.setattr(fake.HaystackTool, "invoke", Wrapper())
+
+    [call] = logged(lambda: fake.HaystackTool("refund", refund).invoke(order=7)).calls
+
+    assert call.output == "refund {'order': 7}"
+
+
 RAISING = {"refund": {"raises": {"type": "ValueError", "message": "out of money"}}}
 
 

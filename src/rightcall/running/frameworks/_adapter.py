@@ -54,7 +54,12 @@ def wrap(kind: type, name: str, make: Callable[[Any], Any]) -> None:
     original = vars(kind).get(name)
     if original is None or hasattr(original, WRAPPED) or getattr(original, "__isabstractmethod__", False):
         return
-    made = functools.wraps(original)(make(original))
+
+    def bound(value: Any, /, *args: Any, **kwargs: Any) -> Any:
+        # An instrumentation may have put an object here, which knows the tool only if it is bound to it (wrapt).
+        return original.__get__(value, type(value))(*args, **kwargs)
+
+    made = functools.wraps(original)(make(bound))
     setattr(made, WRAPPED, True)
     setattr(kind, name, made)
 
