@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from tests import snapshots
-from tests.reading.conftest import pytest_runtest_call
+from tests.reading import conftest
 from tests.reading.differential import plain_run
-from tests.reading.kept_reads import FILE, line_of, noted
+from tests.reading.kept_reads import FILE, WRITTEN_TO, line_of, noted
 from tests.reading.talks import agent_span, log, says
 from tests.reading.traces import call, request
 
@@ -60,9 +60,11 @@ class Item:
         return None
 
 
-def test_a_test_that_reads_something_else_than_before_fails() -> None:
+def test_a_test_that_reads_something_else_than_before_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(WRITTEN_TO, raising=False)
+    monkeypatch.setattr(conftest, "SEED", "")
     name = next(iter(snapshots.kept(FILE)))
-    running = pytest_runtest_call(Item(name))  # type: ignore[arg-type]
+    running = conftest.pytest_runtest_call(Item(name))  # type: ignore[arg-type]
     next(running)
     read_messages([says("user", "something else")])
 
