@@ -156,6 +156,14 @@ def test_agents_are_named_where_there_are_several_and_turns_counted() -> None:
     assert rows(shown(made)) == ["turn 1", " 1    a() @x → 1", "turn 2", " 2    b() @y → 2"]
 
 
+def test_turns_are_counted_also_where_some_have_no_calls() -> None:
+    made = trajectory(ToolCall("a", {}, 1, turn=0), turn_inputs=("Is it?", "Thanks"), turn_outputs=("Yes", "Welcome"))
+
+    assert shown(made)[1] == "1 call in 2 turns"
+    assert shown(trajectory(turn_inputs=("Hi", "Thanks")))[1] == "no calls in 2 turns"
+    assert shown(trajectory(turn_inputs=("Hi",)))[1] == "no calls"
+
+
 def test_an_order_that_nothing_settles_and_clocks_that_run_backwards_are_noted() -> None:
     lines = shown(trajectory(timed("a", 5, 5), timed("b", 5, 3), unordered=((0, 2),)), width=100)
 

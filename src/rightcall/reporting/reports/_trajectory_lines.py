@@ -140,7 +140,7 @@ def _summary(trajectory: Trajectory) -> Iterator[str]:
         return
     failed = sum(call.error is not None for call in calls)
     suspected = sum(call.suspected_error for call in calls)
-    counted = f"{len(calls):,} call{'s' * (len(calls) != 1)}"
+    counted = f"{len(calls):,} call{'s' * (len(calls) != 1)}{_turns(trajectory)}"
     counted += f", {failed:,} failed" if failed else ""
     counted += f", {suspected:,} suspected of having failed" if suspected else ""
     yield counted
@@ -159,7 +159,13 @@ def _no_calls(trajectory: Trajectory) -> str:
     if trajectory.not_understood:
         return "calls were not understood: cannot tell whether tools were called"
     none = trajectory.metadata.get("tool_data") == "none"
-    return "no tool data: cannot tell whether tools were called" if none else "no calls"
+    return "no tool data: cannot tell whether tools were called" if none else f"no calls{_turns(trajectory)}"
+
+
+def _turns(trajectory: Trajectory) -> str:
+    """How many turns there are, where the input is that of the first and the output that of the last."""
+    count = len(trajectory.turn_inputs)
+    return f" in {count:,} turns" if count > 1 else ""
 
 
 def _origin(trajectory: Trajectory) -> Iterator[str]:
