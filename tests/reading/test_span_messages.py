@@ -178,7 +178,13 @@ def test_attributes_that_hold_messages_are_found_by_their_names() -> None:
         ("[look(x=1), find()]", True),
         ("[look(x=1), find()] and more", False),
         ('{"name": "look", "arguments": {}}', True),
+        ('```json\n{"name": "look", "parameters": {}}\n```', True),
+        ('{"type": "function", "name": "look", "parameters": {}}', True),
+        ('[{"id": "c1", "type": "function", "name": "look", "arguments": {}}]', True),
+        ('{"type": "function", "function": {"name": "look", "arguments": {}}}', True),
         ('{"name": "Ann", "age": 3}', False),
+        ('```json\n{"type": "person", "name": "Ann", "age": 3}\n```', False),
+        ('{"function": {"kind": "linear"}}', False),
         ("Call: look(1)", True),
     ],
 )

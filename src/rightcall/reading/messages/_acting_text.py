@@ -31,10 +31,11 @@ _ACTING_TEXT = lazy_pattern(
     r'|(?:\[\[ ## |<)next_tool_(?:name|args)(?: ## \]\]|>)|"next_tool_(?:name|args)"\s{0,4}:'
     r'|"action"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}"action_input"\s{0,4}:'
     r'|^[ \t]*Action:\s{0,8}\{\s{0,8}"name"|"commands"\s{0,4}:\s{0,4}\[\s{0,8}\{\s{0,8}"keystrokes"'
-    r'|\A\s{0,9}(?:```(?:json)?\s{0,4})?\{[^`]{0,4000}?"(?:action|command|tool_call|function_call)"\s{0,4}:\s{0,4}\{'
-    r'\s{0,8}"(?:name|tool|tool_name|function)"\s{0,4}:'
+    r'|\A\s{0,9}(?:```(?:json)?\s{0,4})?\{[^`]{0,4000}?"(?:action|command|tool_call|function_call|function)"\s{0,4}:'
+    r'\s{0,4}\{\s{0,8}"(?:name|tool|tool_name|function)"\s{0,4}:'
     r'|\A\s*\{\s{0,8}"(?:tool_calls|function_calls)"\s{0,4}:\s{0,4}\[\s{0,8}\{'
-    r'|\A\s*\[?\{\s{0,8}"(?:name|tool|tool_name|function|command)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},'
+    r'|\A\s{0,9}(?:```(?:json)?\s{0,4})?\[?\s{0,8}\{\s{0,8}(?:"(?:type|id)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},\s{0,8}){0,2}'
+    r'"(?:name|tool|tool_name|function|command)"\s{0,4}:\s{0,4}"[^"\n]+"\s{0,8},'
     r'\s{0,8}"(?:arguments|parameters|args|tool_input|input|params|kwargs)"\s{0,4}:',
     re.M,
 )
