@@ -244,12 +244,12 @@ def _unknown_history(row: _Row, left: set[int]) -> str:
 
 def _states(messages: Iterable[Any]) -> list[int]:
     """Return a hash of the messages up to each one. The system's prompt often has the time in it and does not count."""
-    state, found = 0, [0]
+    state, found = 0, list[int]()
     for message in messages:
         if plain(message).get("role") not in ("system", "developer"):
             state = hash((state, _mark(message)))
         found.append(state)
-    return found[1:]
+    return found
 
 
 def _mark(message: Any) -> tuple[Any, ...]:

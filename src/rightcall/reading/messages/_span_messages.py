@@ -66,7 +66,7 @@ class Conversation(msgspec.Struct):
 
     def part_choices(self, attributes: Mapping[str, Any]) -> None:
         """Take the calls out of an answer with several choices: not all of them were made."""
-        if len(self.output) > 1 and are_choices(self.output, attributes):
+        if are_choices(self.output, attributes):
             self.output, self.is_choice = without_calls(self.output), True
 
 
