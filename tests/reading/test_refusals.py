@@ -10,7 +10,7 @@ from tests.reading.logs import ASKED, asks
 from tests.walls import for_each
 
 from rightcall import read
-from rightcall.reading.messages._refusals import UNCONFIRMED, is_refused, unconfirmed
+from rightcall.reading.messages._refusals import UNCONFIRMED, refusal_of, unconfirmed
 from rightcall.reading.spans import CallRecord
 
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. …)"
@@ -44,7 +44,7 @@ BY_RULE = "Permission to use Bash with command rm x\nls has been denied."
 def test_a_call_is_refused_where_the_user_did_not_allow_it(
     message: dict[str, Any], error: str | None, refused: bool
 ) -> None:
-    assert is_refused(message, CallRecord("x", error=error)) is refused
+    assert bool(refusal_of(message, CallRecord("x", error=error))) is refused
 
 
 @for_each(
@@ -62,7 +62,7 @@ def test_a_call_is_refused_where_the_user_did_not_allow_it(
     ],
 )
 def test_an_error_is_a_refusal_by_how_it_begins_in_its_format(format: str, error: str, refused: bool) -> None:
-    assert is_refused({}, CallRecord("rm", format=format, error=error)) is refused
+    assert bool(refusal_of({}, CallRecord("rm", format=format, error=error))) is refused
 
 
 @for_each(
@@ -81,7 +81,7 @@ def test_an_error_is_a_refusal_by_how_it_begins_in_its_format(format: str, error
 def test_an_output_is_a_refusal_where_it_is_the_whole_sentence_of_its_format(
     format: str, output: Any, refused: bool
 ) -> None:
-    assert is_refused({}, CallRecord("rm", format=format, output=output)) is refused
+    assert bool(refusal_of({}, CallRecord("rm", format=format, output=output))) is refused
 
 
 @for_each(
@@ -171,3 +171,8 @@ def test_a_call_of_cursor_has_the_arguments_that_it_was_started_with() -> None:
     [trajectory] = read(json.dumps([ASKED, *cursor({"success": {"stdout": ""}})]).encode())
 
     assert trajectory.calls[0].args == {"command": "rm"}
+
+
+def test_a_rule_that_denied_a_call_is_not_the_user() -> None:
+    assert refusal_of({}, CallRecord("rm", format="Anthropic", error=BY_RULE)) == "approval was refused"
+    assert refusal_of({}, CallRecord("rm", format="Anthropic", error=REJECTED)) == "refused by the user"

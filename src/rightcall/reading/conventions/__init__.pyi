@@ -4,6 +4,7 @@ from ._deferrals import (
     DEFERRALS as DEFERRALS,
     ELSEWHERE as ELSEWHERE,
     REFUSED as REFUSED,
+    REFUSED_BY_USER as REFUSED_BY_USER,
 )
 from ._envelopes import (
     Envelope as Envelope,

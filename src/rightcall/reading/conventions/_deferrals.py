@@ -5,6 +5,7 @@ from __future__ import annotations
 ASKED_FOR = "approval was asked for"
 """Why a call was withheld that may still be made."""
 REFUSED = "approval was refused"
+REFUSED_BY_USER = "refused by the user"
 ELSEWHERE = "deferred: the tool is run elsewhere"
 DEFERRALS = {
     "pydantic_ai.exceptions.ApprovalRequired": ASKED_FOR,

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from rightcall.reading.conventions import ASKED_FOR, REFUSED, Envelope, content_blocks
+from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER, Envelope, content_blocks
 
 Kind = Literal["call", "result"]
 
@@ -269,7 +269,7 @@ AGENT_PARTS = (
         failure=(("run.status", "error"),),
         message="run.error.message|run.error",
         refusal=(
-            ("run.status", "rejected-by-user", "refused by the user"),
+            ("run.status", "rejected-by-user", REFUSED_BY_USER),
             ("run.status", "cancelled", "cancelled by the user"),
         ),
     ),

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import ASKED_FOR
+from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER
 from rightcall.reading.spans import CallRecord
 
 from ._agent_parts import UNFINISHED
 from ._log import listed, plain
 
-REFUSED_BY_USER = "refused by the user"
 # Claude Code: the note beside a result, and the text of the result.
 _REFUSED = "User rejected tool use"
 _REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
@@ -21,9 +20,7 @@ _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
 """Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
 _BEGINNINGS = {
-    "Anthropic": lazy_pattern(
-        rf"{re.escape(_REJECTED)}|Claude requested permissions to |Permission to use .{{1,2000}} has been denied", re.S
-    ),
+    "Anthropic": lazy_pattern("Claude requested permissions to |Permission to use .{1,2000} has been denied", re.S),
     "LangChain": lazy_pattern("User rejected the tool call for `"),
     "OpenCode": lazy_pattern("The user rejected permission |The user has specified a rule which prevents you from "),
 }
@@ -50,22 +47,24 @@ UNCONFIRMED = (
 """What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
 
 
-def is_refused(message: Mapping[str, Any], result: CallRecord) -> bool:
-    """Whether the user, or a rule of the user's, did not allow the call of a result."""
+def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
+    """Return who or what did not allow the call of a result: the user, or an approval that a rule may have decided."""
     error = result.error or ""
     if message.get("toolUseResult") == _REFUSED or error.startswith(_REJECTED):
-        return True
-    begins, sentences = _BEGINNINGS.get(result.format), _SENTENCES.get(result.format, ())
-    if (begins is not None and begins.match(error)) or result.output in sentences:
-        return True
+        return REFUSED_BY_USER
+    if result.output in _SENTENCES.get(result.format, ()):
+        return REFUSED_BY_USER
+    begins = _BEGINNINGS.get(result.format)
+    if begins is not None and begins.match(error):
+        return REFUSED
     # Inspect says of an error what kind it is; `approval` is that of an approver who did not approve.
     kind = message.get("error")
     if isinstance(kind, dict) and kind.get("type") == "approval":
-        return True
+        return REFUSED
     # Qwen Code says beside a result that the call was cancelled, and in it that the user did not allow it.
-    told = message.get("toolCallResult")
-    is_cancelled = isinstance(told, dict) and told.get("status") == "cancelled"
-    return is_cancelled and error.startswith(_DENIALS)
+    beside = message.get("toolCallResult")
+    is_cancelled = isinstance(beside, dict) and beside.get("status") == "cancelled"
+    return REFUSED_BY_USER if is_cancelled and error.startswith(_DENIALS) else ""
 
 
 def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -82,16 +81,16 @@ def withhold(message: Mapping[str, Any], calls: Sequence[CallRecord], results: S
     states = _states(message) if calls else {}
     for call in calls:
         call.withheld = call.withheld or _NOT_RUN.get(states.get(call.call_id or "", ""), "")
-        if call.failed and is_refused(message, call):
-            call.withheld = REFUSED_BY_USER
+        if call.failed:
+            call.withheld = refusal_of(message, call) or call.withheld
     if not results:
         return
     waiting = unconfirmed(message)
     # An answer ends a run of Pydantic AI, and with it what the model asked for together with the answer.
     is_over = len(results) > 1 and any([result.output == _FINAL for result in results])
     for result in results:
-        if is_refused(message, result):
-            result.withheld = REFUSED_BY_USER
+        if reason := refusal_of(message, result):
+            result.withheld = reason
         elif result.call_id in waiting:
             result.withheld = ASKED_FOR
         elif is_over and result.output == _SKIPPED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rightcall.reading.conventions import ASKED_FOR, REFUSED, content_blocks
+from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER, content_blocks
 
 from ._agent_parts import UNFINISHED, call_row, result_row
 
@@ -114,7 +114,7 @@ SERVICE_PARTS = (
         "tool_use_id",
         "",
         message="deny_message",
-        refusal=(("result", "deny", "refused by the user"),),
+        refusal=(("result", "deny", REFUSED_BY_USER),),
     ),
     result_row(
         "Claude, refused",
@@ -122,6 +122,6 @@ SERVICE_PARTS = (
         "tool_name",
         "tool_use_id",
         "",
-        refusal=(("tool_use_id", None, "refused by the user"),),
+        refusal=(("tool_use_id", None, REFUSED_BY_USER),),
     ),
 )
