@@ -10,6 +10,7 @@ from tests.builders import call, calls, expected, judge
 
 from rightcall import ToolCall, Trajectory
 from rightcall.judging import EVALUATORS
+from rightcall.judging.calls._comparison import LEAST
 from rightcall.limits import Limits
 
 
@@ -123,6 +124,20 @@ def test_calls_that_are_the_expected_ones_are_counted_where_there_is_no_room_to_
     assert listed(64_000) == (40, 0)
     assert listed(16_000) == (0, 40)
     assert listed(9_000) == (0, 40)
+
+
+def test_what_differs_is_listed_before_what_matches_where_there_is_no_room_for_all() -> None:
+    def listed(size: int, limit: int) -> tuple[list[str], int]:
+        evaluator = EVALUATORS["tool-trajectory"](limits=Limits(explanation_bytes=limit))
+        wanted = [expected(f"{n}{LONG['ASCII']}" if size > 1 else "a") for n in range(size)]
+        result = evaluator.evaluate([*[call(each["name"]) for each in wanted], call("b")], {"expected": wanted})
+        details: Any = result.details
+        return [step.kind for step in details.alignment.steps], details.alignment.left_out
+
+    assert listed(40, 64_000) == (["match"] * 40 + ["extra"], 0)
+    assert listed(40, 16_000) == (["extra"], 40)
+    # Room for the least of two steps, and for two short names.
+    assert listed(1, (2 * LEAST + 90) * 8 // 3) == (["match", "extra"], 0)
 
 
 def test_a_missing_call_is_named_with_the_arguments_that_were_expected() -> None:

@@ -124,23 +124,32 @@ class Comparison:
         return [self.expected[line.expected] for line in self.lines if line.kind in kinds]
 
     def alignment(self) -> Alignment:
-        """The steps; in a long alignment those that match are counted, not listed, and so is what has no room."""
+        """The steps. Without room for all, those that match are counted, not listed, and so is what has no room."""
         most = self.room // LEAST
         if self._lines is None and len(self.expected) == len(self.positions):
             return self._all_as_expected(most)
         lines = self.lines
-        if len(lines) > most:
-            lines = telling_lines(lines, ("match",))[:most]
+        if len(lines) <= most:
+            steps = self._steps(lines)
+            if self._number_with_room(steps) == len(steps):
+                return Alignment(tuple(steps))
+        steps = self._steps(telling_lines(lines, ("match",))[:most])
+        steps = steps[: self._number_with_room(steps)]
+        return Alignment(tuple(steps), len(lines) - len(steps))
+
+    def _steps(self, lines: Sequence[Line]) -> list[Step]:
         expected, positions = self.expected, self.positions
-        steps = [
+        return [
             Step("match", expected[line.expected], line.expected, positions[line.actual])
             if line.kind == "match"
             else self._step(line)
             for line in lines
         ]
-        if self._bytes + len(steps) * (LEAST + self._most_of_name()) > self.room:
-            steps = steps[: fitting([weight(step.name) + size_of(step.differences) for step in steps], self.room)]
-        return Alignment(tuple(steps), len(self.lines) - len(steps))
+
+    def _number_with_room(self, steps: Sequence[Step]) -> int:
+        if self._bytes + len(steps) * (LEAST + self._most_of_name()) <= self.room:
+            return len(steps)
+        return fitting([weight(step.name) + size_of(step.differences) for step in steps], self.room)
 
     def _all_as_expected(self, most: int) -> Alignment:
         """The steps of calls that are the expected ones, no more and no less; none of them where there are too many."""
