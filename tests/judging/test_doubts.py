@@ -8,8 +8,9 @@ from tests.builders import calls, judge
 from tests.walls import for_each
 
 from rightcall import ToolCall, Trajectory
-from rightcall.judging.core import Criteria
+from rightcall.judging.core import Criteria, Measurement, spanning
 from rightcall.judging.core._doubts import Doubts, arrangements, membership, narrowed, reasons_for, wide
+from rightcall.values.results import Explained, Finding
 
 
 def test_calls_whose_open_orders_overlap_may_have_been_made_in_any_order() -> None:
@@ -215,3 +216,11 @@ def test_every_arrangement_of_open_calls_is_tried_unless_there_are_too_many() ->
     assert orders(3, Doubts(members=frozenset({2}), unordered=((0, 2),)), most=4) is not None
     assert orders(3, Doubts(members=frozenset({2}), unordered=((0, 2),)), most=3) is None
     assert orders(2, Doubts(missing=True)) is None
+
+
+def test_worlds_together_have_the_bounds_of_all_and_are_explained_by_the_recorded_one() -> None:
+    recorded, other = Explained(None, (Finding("RC101", "a"),)), Explained()
+    worlds = [Measurement(0.5, 0.75, recorded, ("long",)), Measurement(0.25, 0.5, other), Measurement(0.5, 1.0, other)]
+
+    assert spanning(worlds) == Measurement(0.25, 1.0, recorded, ("long",))
+    assert spanning(worlds[:1]) == worlds[0]

@@ -645,11 +645,18 @@ def test_the_alignment_has_groups_rounds_and_what_was_left_out() -> None:
     assert [(group.rounds, group.taken) for group in groups] == [(2, None), (None, None), (None, 1), (None, None)]
 
 
-def nested(depth: int) -> Any:
+def nested(depth: int, word: str = "") -> Any:
     step: Any = "a"
     for _ in range(depth):
-        step = [step]
+        step = {word: step} if word else [step]
     return step
+
+
+def test_steps_are_nested_twenty_deep_by_lists_as_by_words() -> None:
+    for word in ("", "optional", "repeat"):
+        assert path(["a"], [nested(19, word)]).passed
+        with pytest.raises(CriteriaError, match="nested more than 20 deep"):
+            path(["a"], [nested(20, word)])
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,13 @@ def test_a_call_of_cursor_is_read_once_where_its_end_is_told() -> None:
     ]
 
 
+def test_a_call_of_cursor_without_an_id_is_not_given_the_arguments_of_another() -> None:
+    started = cursor({"lookToolCall": {"args": {"x": 1}}}, "started", "")
+    ended = cursor({"lookToolCall": {"result": {"success": "ok"}}}, call_id="")
+
+    assert told(lines.cursor_logs([started, ended])) == [("call", "", "look", None), ("result", "", "ok")]
+
+
 def test_what_a_model_answers_is_words_where_tools_are_told_themselves() -> None:
     answers = [langchain("on_chat_model_end", output={"content": text, "tool_calls": [1]}) for text in ("", "Gone.")]
 

@@ -10,6 +10,7 @@ from tests.walls import for_each
 from rightcall.limits import Limits
 from rightcall.reading.runs._input_output import (
     _beside_the_first,
+    _is_within,
     asked_and_answered,
     asked_and_answered_in,
     has_answer,
@@ -191,6 +192,14 @@ def test_the_question_and_the_answer_of_each_turn_of_a_log() -> None:
     assert asked_and_answered_in(log[:3]) == [("Go.", "Gone.")]
     assert asked_and_answered_in([*log, say("assistant", "Here.")]) == [("Go.", "Gone."), ("Back.", "Here.")]
     assert asked_and_answered_in([say("assistant", "Hello.")]) == [(None, "Hello.")]
+
+
+@for_each(("times", "within"), [((2, 9), True), ((0, 9), True), ((0, 10), False), ((2, 10), False)])
+def test_a_span_is_within_another_up_to_its_last_moment(times: Times, within: bool) -> None:
+    inner, outer = ReadSpan("a", "t", "a", None, *times), ReadSpan("b", "t", "b", None, 0, 9)
+
+    assert _is_within(inner, outer) is within
+    assert not _is_within(inner, ReadSpan("b", "other", "b", None, 0, 9))
 
 
 @for_each(

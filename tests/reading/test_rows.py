@@ -248,6 +248,14 @@ def test_the_attributes_in_a_cell(cell: Any, attributes: dict[str, Any]) -> None
     assert plain(attributes_or_trouble(cell, Limits())) == attributes
 
 
+def test_nested_attributes_have_dotted_names_down_to_a_depth() -> None:
+    cell: Any = {"leaf": 1}
+    for _ in range(25):
+        cell = {"a": cell}
+
+    assert max([key.count(".") for key in attributes_or_trouble(cell, Limits())]) == 21
+
+
 @for_each(
     ("value", "unit", "is_duration", "nanoseconds"),
     [

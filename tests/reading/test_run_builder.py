@@ -156,6 +156,16 @@ def test_a_turn_without_spans_of_tools_or_messages_is_named() -> None:
     assert [each.turn for each in found.calls] == [0, 1]
 
 
+def test_a_state_among_messages_is_asked_for_calls_that_were_not_understood() -> None:
+    odd = {"role": "assistant", "content": [{"type": "gadget_call", "gadget": "look", "arguments": {"x": 1}}]}
+
+    def complete(*state: Any) -> bool:
+        [found] = read("\n".join([json.dumps(line) for line in (ASKED, {"messages": [ASKED, *state]})]).encode())
+        return found.calls_recorded
+
+    assert (complete(ANSWERED), complete(odd)) == (True, False)
+
+
 def test_results_of_a_log_without_their_calls_leave_the_calls_unknown() -> None:
     whole = read_messages([ASKED, asks(("look", "1", "{}")), gives("1", "ok"), ANSWERED])
     lost = read_messages([ASKED, gives("1", "ok"), ANSWERED])

@@ -126,6 +126,17 @@ def test_two_counts_of_one_response_leave_the_sum_unknown() -> None:
     assert (usage_in(both).input_tokens, usage_in(both).output_tokens) == (None, 5)
 
 
+@pytest.mark.parametrize(("most", "counted"), [(1, 10), (0, None)])
+def test_more_calls_than_can_be_compared_leave_the_sum_unknown(
+    most: int, counted: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightcall.reading.runs._tokens._MOST_COMPARISONS", most)
+
+    both = seen_by(("a", lasting(1, 9, parent=20)), ("b", lasting(2, 8, parent=20)), ("a", span(20)))
+
+    assert usage_in(both).input_tokens == counted
+
+
 def test_calls_without_times_that_may_be_one_leave_the_sum_unknown() -> None:
     timeless = {key: held for key, held in model(2).items() if key != "startTimeUnixNano"}
 

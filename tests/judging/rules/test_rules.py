@@ -289,6 +289,13 @@ def test_neighbours_are_known_where_the_order_of_others_is_not(
     assert statuses(ruled({**rule, "directly": True}, run)) == [status]
 
 
+def test_calls_after_some_whose_order_is_unknown_come_after_all_of_them() -> None:
+    run = Trajectory(calls=tuple([made(name) for name in ("log", "read", "note", "pay")]), unordered=((1, 3),))
+
+    assert statuses(ruled({"call": "read", "never_after": "pay"}, run)) == ["holds"]
+    assert statuses(ruled({"call": "pay", "never_after": "read"}, run)) == ["broken"]
+
+
 def test_a_call_that_an_unknown_one_made_may_be_made_by_each_that_has_no_id() -> None:
     inner = made("read_a", start=5, end=8, span_id="r", parent_id="gone")
     runs = [[made("auth", start=0, end=10, span_id=own), inner] for own in (None, "a")]

@@ -120,6 +120,16 @@ def test_a_source_among_calls_in_an_unknown_order_is_known_to_those_after_all_of
     assert pattern.accepts_at(calls[2], CallMoment(Trajectory(calls=calls, unordered=((0, 2),)), 2)) is True
 
 
+def test_the_order_of_calls_is_known_across_ranges_in_which_it_is_not() -> None:
+    calls = (ToolCall("other"), search(), ToolCall("book", {"id": "LH1"}), ToolCall("book", {"id": "LH1"}), search())
+    run = Trajectory(calls=calls, unordered=((0, 2), (3, 5)))
+    pattern = call_pattern("book", {"id": {"$from": "search"}})
+    late = Trajectory(calls=(ToolCall("other"), ToolCall("other"), *calls[2:]), unordered=((0, 2), (3, 5)))
+
+    assert [pattern.accepts_at(calls[at], CallMoment(run, at)) for at in (2, 3)] == [True, True]
+    assert [pattern.accepts_at(calls[at], CallMoment(late, at)) for at in (2, 3)] == [False, None]
+
+
 def test_a_failed_call_is_a_source_if_it_left_an_output() -> None:
     assert asked("search", "LH1", search(error="late")) is True
     assert asked("search", "LH1", ToolCall("search", error="late")) is False

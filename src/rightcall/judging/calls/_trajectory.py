@@ -25,6 +25,7 @@ from rightcall.judging.core import (
     Scoring,
     Selection,
     Shorthand,
+    spanning,
 )
 from rightcall.limits import Limits
 from rightcall.matching.alignment import SearchBudget
@@ -282,9 +283,7 @@ class ToolTrajectoryEvaluator(
             return self.estimate(selection, plan)
         # All worlds together have the time of one.
         budget = SearchBudget(self.limits.alignment_steps)
-        measured = [self._measure_readings(world, plan, budget) for world in worlds]
-        low, high = min([each.low for each in measured]), max([each.high for each in measured])
-        return Measurement(low, high, measured[0].account, measured[0].warnings)
+        return spanning([self._measure_readings(world, plan, budget) for world in worlds])
 
     def estimate(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
         if plan.by_turn and has_unknown_turns(selection, plan):

@@ -56,6 +56,7 @@ from ._evaluator import (
     Evaluator as Evaluator,
     Measurement as Measurement,
     NoPlan as NoPlan,
+    spanning as spanning,
 )
 from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
 from ._loop import in_thread as in_thread

@@ -55,6 +55,12 @@ class Measurement(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+def spanning(measured: Sequence[Measurement]) -> Measurement:
+    """Return the bounds of several worlds: one of them is what happened. The first, as recorded, is explained."""
+    low, high = min([each.low for each in measured]), max([each.high for each in measured])
+    return Measurement(low, high, measured[0].account, measured[0].warnings)
+
+
 ConfigT = TypeVar("ConfigT", bound=Config)
 CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 PlanT = TypeVar("PlanT", bound=Plan)
@@ -231,10 +237,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         worlds = selection.worlds()
         if worlds is None:
             return self.estimate(selection, plan)
-        # One of these worlds is what happened, so its score is between the lowest and the highest of all.
-        measured = [self.measure(world, plan) for world in worlds]
-        low, high = min([each.low for each in measured]), max([each.high for each in measured])
-        return Measurement(low, high, measured[0].account, measured[0].warnings)
+        return spanning([self.measure(world, plan) for world in worlds])
 
     def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
         """Return bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""

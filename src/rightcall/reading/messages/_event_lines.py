@@ -89,7 +89,7 @@ def _whole(event: dict[str, Any], done: set[str], begun: dict[str, dict[str, Any
     call_id = word(event.get("call_id"))
     if call_id not in done:
         return {**event, "subtype": "completed"}
-    if event["subtype"] == "started" or not call_id:
+    if not call_id:
         return event
     first = {key: plain(held) for key, held in begun.get(call_id, {}).items()}
     tools = {
