@@ -139,6 +139,15 @@ def test_a_case_that_was_edited_is_neither_a_fix_nor_a_regression(asked: str, co
     assert lines[-1] == f"{counted} · 0 unchanged"
 
 
+def test_a_case_that_was_edited_is_no_unchanged_one_though_it_passed_in_both_runs() -> None:
+    sides = [sides_of([result("a", calls=["x"])], questions={"a": asked}) for asked in ("1", "2")]
+
+    lines = [text_of(line) for line in comparison_lines(compare(*sides), Paper())]
+
+    assert lines[:2] == ["1 edited case", "  ≈   a   passes on both"]
+    assert lines[-1] == "1 edited case · 0 unchanged"
+
+
 def test_changes_that_differ_in_a_generated_value_alone_are_listed_together() -> None:
     def paid(key: str) -> Trajectory:
         return Trajectory(calls=(ToolCall("pay", {"amount": 5, "key": key}, 1),))

@@ -231,10 +231,11 @@ def _changes(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> I
 def _change(case_id: str, old: CaseSide, new: CaseSide) -> CaseChange | None:
     scores = tuple(_score_changes(old, new))
     path = path_changes(old.path, new.path) if old.is_recorded and new.is_recorded else ()
-    if old.verdict == new.verdict and not scores and not path:
+    is_edited = bool(old.question and new.question and old.question != new.question)
+    if old.verdict == new.verdict and not scores and not path and not is_edited:
         return None
     kind: Kind = "drifted"
-    if old.question and new.question and old.question != new.question:
+    if is_edited:
         kind = "edited"
     elif old.verdict != new.verdict:
         kind = "worse" if old.passed else "better" if new.passed else "other"
