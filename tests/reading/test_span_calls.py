@@ -7,7 +7,7 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall.limits import Limits
-from rightcall.reading.runs._span_calls import _message_in, _name_in, first_text, read_span
+from rightcall.reading.runs._span_calls import _is_schema, _message_in, _name_in, first_text, read_span
 from rightcall.reading.spans import NOTHING, CallRecord, Event, Span
 
 TOOL = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "look"}
@@ -176,3 +176,23 @@ def test_the_first_attribute_that_says_something_has_the_arguments_and_the_outpu
     assert (record({**TOOL, **given}).args, record({**TOOL, **returned}).output) == ({"x": 1}, "one")
     assert record({**TOOL, **given, ARGS: "<not specified>"}).args == {"x": 2}
     assert record({**TOOL, **returned, RESULT: "N/A"}).output == "two"
+
+
+@for_each(
+    ("held", "is_schema"),
+    [
+        ({"type": "object", "properties": {"x": {}}}, True),
+        ({"properties": {"x": {}}, "required": ["x"]}, True),
+        ({"x": {"type": "string"}}, True),
+        ({"type": "gas", "litres": 3}, False),
+        ({"required": True}, False),
+        ({"properties": {"x": {}}}, False),
+        ({"type": "house", "properties": 3}, False),
+        ({"x": {"type": "string"}, "y": 1}, False),
+        ({}, False),
+        ("{odd", False),
+        ("[1]", False),
+    ],
+)
+def test_a_definition_of_a_tool_is_told_from_arguments(held: Any, is_schema: bool) -> None:
+    assert _is_schema(held) is is_schema
