@@ -8,8 +8,10 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall.limits import Limits
+from rightcall.reading.messages._message_exchange import Exchange
 from rightcall.reading.runs._input_output import (
     _beside_the_first,
+    _is_act_of_user,
     _is_within,
     asked_and_answered,
     asked_and_answered_in,
@@ -220,3 +222,12 @@ def test_spans_that_ran_while_the_first_did_are_beside_it(first: Times, other: T
 
     assert _beside_the_first([one, two]) == ([one, two] if beside else [one])
     assert _beside_the_first([one]) == [one]
+
+
+def test_a_message_with_a_result_of_the_agent_is_no_act_of_a_simulated_user() -> None:
+    def acted(*of_user: bool) -> bool:
+        exchange = Exchange()
+        exchange.results = [CallRecord("look", of_user=each) for each in of_user]
+        return _is_act_of_user(exchange)
+
+    assert [acted(), acted(True), acted(True, False), acted(False)] == [False, True, False, False]

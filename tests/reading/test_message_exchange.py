@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.walls import for_each
 
-from rightcall.reading.messages._message_exchange import exchange_of
+from rightcall.reading.messages._message_exchange import _may_begin, exchange_of
+from rightcall.reading.spans import CallRecord
 
 CALL = {"id": "1", "type": "function", "function": {"name": "a", "arguments": "{}"}}
 OF_USER = {"id": "1", "name": "a", "arguments": {}, "requestor": "user"}
@@ -66,3 +67,20 @@ def test_a_message_is_someone_s_and_says_something_or_not(
 
     assert exchange.writer == writer
     assert {claim for claim in CLAIMS if getattr(exchange, claim)} == claims
+
+
+@for_each(
+    ("event", "listed", "may_be"),
+    [
+        (CallRecord("look", args={"x": 1}), CallRecord("look", args={"x": 1}, call_id="1"), True),
+        (CallRecord("look", args={"x": 1}), CallRecord("look", args={"x": 2}, call_id="1"), False),
+        (CallRecord("look"), CallRecord("look", args={"x": 2}, call_id="1"), True),
+        (CallRecord("look", args={"x": 1}, call_id="1"), CallRecord("look"), True),
+        (CallRecord("look", args={"x": 1}, call_id="1"), CallRecord("look", args={"x": 1}, call_id="2"), False),
+        (CallRecord("look"), CallRecord("find"), False),
+    ],
+)
+def test_an_event_may_begin_a_call_that_was_listed_unless_something_tells_them_apart(
+    event: CallRecord, listed: CallRecord, may_be: bool
+) -> None:
+    assert _may_begin(event, listed) is may_be

@@ -224,6 +224,8 @@ def test_a_message_after_work_of_the_agent_may_have_been_a_question(letters: str
         ("aCRMb", [BEFORE] * 4 + [0], True, False, []),
         ("aCRMb", [BEFORE] * 4 + [0], False, False, [1]),
         ("aCRb", [BEFORE] * 3 + [0], True, False, [1]),
+        ("aCRM", [BEFORE] * 4, True, False, []),
+        ("aC", [BEFORE] * 2, True, False, [1]),
         ("aCRMbCRc", [BEFORE] * 7 + [0], True, False, [5]),
         ("aCRMbCRc", [BEFORE] * 4 + [0] * 4, True, False, []),
         ("aCRb", [0, 0, 0, 1], True, False, []),

@@ -10,6 +10,7 @@ from tests.walls import for_each
 
 from rightcall import RightcallError, Trajectory
 from rightcall.reading import read
+from rightcall.reading.messages._conversation_lists import is_glaive
 
 
 def _function(call_id: str, name: str, **args: Any) -> dict[str, Any]:
@@ -631,3 +632,19 @@ def _told(trajectory: Trajectory) -> list[str]:
             told.append(f"{call.group} {call.name}({args}) {'failed' if call.error else f'= {call.output}'}")
         told += [answer] if answer else []
     return told
+
+
+@for_each(
+    ("row", "is_one"),
+    [
+        ({"system": "", "chat": "USER: Go.\nASSISTANT: Gone."}, True),
+        ({"chat": "USER: Go.\nASSISTANT: Gone."}, False),
+        ({"system": "", "chat": "USER: Go."}, False),
+        ({"system": "", "chat": "ASSISTANT: Gone."}, False),
+        ({"system": "", "chat": f"{'x' * 100}USER: Go.\nASSISTANT: Gone."}, False),
+        ({"system": "", "chat": ["USER:", "ASSISTANT:"]}, False),
+        ("USER: Go.\nASSISTANT: Gone.", False),
+    ],
+)
+def test_a_row_of_glaive_has_a_system_and_a_chat_of_both(row: Any, is_one: bool) -> None:
+    assert is_glaive(row) is is_one

@@ -268,6 +268,8 @@ def test_nested_attributes_have_dotted_names_down_to_a_depth() -> None:
         (-5, None, False, -5 * 10**9),
         (1.5, None, False, 1_500_000_000),
         ("1700000000", None, False, 1_700_000_000 * 10**9),
+        (f"{1_700_000_000:040}", None, False, 1_700_000_000 * 10**9),
+        (f"{1_700_000_000:041}", None, False, None),
         ("2026-01-01T00:00:00Z", None, False, 1_767_225_600 * 10**9),
         (True, None, False, None),
         (None, None, False, None),

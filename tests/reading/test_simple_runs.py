@@ -180,6 +180,7 @@ OTHER: dict[str, Edit] = {
     "messages": lambda held: _set(held[0], "gen_ai.input.messages", '[{"role": "user", "content": "Hi"}]'),
     "a case named by a call": lambda held: _set(held[1], "rightcall.case.id", "c1"),
     "tokens of a call": lambda held: _set(held[1], "gen_ai.usage.input_tokens", {"intValue": "12"}),
+    "a failed call with another output": lambda held: _fail_with_another_output(held[1]),
     "another trace": lambda held: held[1].update(traceId="9" * 32),
     "calls whose parent is missing": lambda held: held.__delitem__(0),
     "calls without an agent, of two traces": lambda held: _leave_calls_of_two_traces(held),
@@ -189,6 +190,12 @@ OTHER: dict[str, Edit] = {
     "no calls": lambda held: held.__delitem__(slice(1, None)),
 }
 """Changes after which it is built from its spans."""
+
+
+def _fail_with_another_output(held: dict[str, Any]) -> None:
+    _fail(held)
+    _set(held, "gen_ai.tool.call.result", "<not specified>")
+    _set(held, "tool_response", "too late")
 
 
 def _edited(edit: Edit) -> Document:

@@ -303,6 +303,7 @@ def test_a_run_is_around_others_that_begin_and_end_within_its_time() -> None:
     assert around((0, 9), (5, 12)) == [False, False]
     assert around((0, 9), (1, 20), (2, 3)) == [True, True, False]
     assert around((0, 9), (0, 5)) == [True, False]
+    assert around((0, 9), (1, 9)) == [False, False]
 
 
 def test_calls_are_leaves_where_no_call_agent_or_model_is_below_them() -> None:

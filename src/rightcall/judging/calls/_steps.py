@@ -266,7 +266,7 @@ def _near_word(name: Any) -> str:
     """The word that a name is likely meant to be; nothing where it is like none."""
     if meant := meant_word(str(name), WORDS):
         return meant
-    return next(iter(difflib.get_close_matches(_snake(name)[:100], WORDS, n=1, cutoff=0.6)), "")
+    return next(iter(difflib.get_close_matches(_snake(name)[:100], WORDS)), "")
 
 
 def _not_a_step(name: Any, inside: Any) -> str:

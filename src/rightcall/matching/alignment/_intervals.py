@@ -129,7 +129,7 @@ class Matching:
         pool, held = self._pool, self._held
         reached: dict[int, tuple[int, int]] = {}
         waiting = [(kind, index, -1) for kind in pool.kinds[index]]
-        spare = -1
+        spare: int | None = None
         while waiting:
             kind, mover, before = waiting.pop(0)
             self.tried += 1
@@ -139,10 +139,10 @@ class Matching:
             if len(held[kind]) < min(pool.required[kind], pool.most[kind]):
                 self._move(kind, reached)
                 return True
-            if spare < 0 and len(held[kind]) < pool.most[kind]:
+            if spare is None and len(held[kind]) < pool.most[kind]:
                 spare = kind
             waiting += [(other, call, kind) for call in held[kind] for other in pool.kinds[call]]
-        if spare < 0:
+        if spare is None:
             return None
         self._move(spare, reached)
         return False
