@@ -11,6 +11,7 @@ from tests.walls import for_each
 
 from rightcall import read, read_messages
 from rightcall.reading.messages import Log
+from rightcall.reading.runs._input_output import GivenLog
 from rightcall.reading.runs._run_builder import RunBuilder, _conventions_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span
 from rightcall.values.trajectory import Trajectory
@@ -143,6 +144,24 @@ def test_turns_that_were_given_one_by_one_have_their_calls() -> None:
 
     assert [(each.span_id, each.turn) for each in found.calls] == [("0 0", 0), ("1 0", 1), ("1 1", 1)]
     assert found.warnings[-1] == "one more"
+
+
+def test_the_order_of_calls_in_logs_is_known_where_each_turn_has_one() -> None:
+    def log(number: int) -> Log:
+        inner = {"type": "assistant", "parent_tool_use_id": f"{number}", "message": uses(f"{number}i", "look")}
+        return Log([ASKED, {"type": "assistant", "message": uses(f"{number}", "Task")}, inner])
+
+    def order(*turns: int | None) -> tuple[Any, ...]:
+        builder = RunBuilder()
+        builder.given_logs += [GivenLog(log(number), turn) for number, turn in enumerate(turns)]
+        return builder.trajectory().unordered
+
+    assert [order(0), order(None), order(0, 1)] == [(), (), ()]
+    assert order(0, 0) == order(None, None) == ((0, 4),)
+
+
+def uses(call_id: str, name: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "tool_use", "id": call_id, "name": name, "input": {}}]}
 
 
 def test_a_turn_without_spans_of_tools_or_messages_is_named() -> None:

@@ -106,7 +106,7 @@ class RunBuilder:
             trace_id=next((span.trace_id for span in spans if span.trace_id), self.log.id),
             metadata=metadata,
             warnings=(*self._warnings.texts(), *extra_warnings),
-            unordered=unsettled(calls, in_log=not spans and not self.logs and len(self._all_logs()) == 1),
+            unordered=unsettled(calls, in_log=not spans and self._is_told_in_order()),
             turn_inputs=tuple([given for given, _ in asked]) if len(asked) > 1 else (),
             turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 and are_turns_known else (),
             calls_recorded=is_recorded and not self._not_understood.first,
@@ -158,6 +158,11 @@ class RunBuilder:
 
     def _all_logs(self) -> list[GivenLog]:
         return [*self.given_logs, GivenLog(self.log)] if self.log else self.given_logs
+
+    def _is_told_in_order(self) -> bool:
+        """Whether each turn has one log: a log has all calls in order, and nothing shows the order of two."""
+        turns = [said.turn for said in self._all_logs()]
+        return not self.logs and len(turns) == len(set(turns))
 
     def _complete(
         self, spans: list[ReadSpan], records: list[CallRecord], turns: Turns, tree: Tree, conversations: Conversations
