@@ -143,3 +143,14 @@ def test_editors_know_which_rules_are_right(place: str, tmp_path: Path) -> None:
     for rule in INVALID:
         with pytest.raises(DocumentError):
             loaded(tmp_path, json.dumps(document(rule)))
+
+
+def test_ten_rules_that_never_applied_are_named_and_the_others_counted() -> None:
+    def notes(count: int) -> list[str]:
+        used = RuleUse()
+        for case_id in ("a", "b"):
+            used.add(case_id, [(f"rule {number}", "no call of it") for number in range(count)])
+        return list(used.notes())
+
+    assert len(notes(10)) == 10
+    assert notes(12)[10:] == ["note: 2 more rules never applied"]
