@@ -901,3 +901,14 @@ def test_a_sample_of_ragas_has_its_question_its_answer_and_results_by_id_where_t
 
     assert (made.input, made.output) == ("Go.", "Done.")
     assert [(call.name, call.output) for call in made.calls] == [("a", "of a"), ("b", "of b")]
+
+
+def test_calls_of_application_insights_that_overlapped_are_a_group() -> None:
+    row = SPANS["Application Insights"][0]
+    begun = [f"2026-05-01T10:00:0{second}Z" for second in (1, 2, 9)]
+    rows = [{**row, "id": str(at), "timestamp": time, "duration": 5000} for at, time in enumerate(begun)]
+
+    [run] = read(json.dumps(rows).encode())
+
+    assert [call.group == run.calls[0].group for call in run.calls] == [True, True, False]
+    assert run.calls[0].group is not None

@@ -171,6 +171,22 @@ def test_a_status_and_events_of_a_row_count() -> None:
     assert call.error == "no such shop"
 
 
+@for_each(
+    "row",
+    [
+        {"otel_status_code": "ERROR", "otel_status_message": "no"},
+        {"tags": [{"key": "otel.status_code", "value": "ERROR"}], "status_code": "ERROR", "status_message": "no"},
+        {"meta": {"a": "b"}, "status_code": "ERROR", "status_message": "no"},
+    ],
+)
+def test_columns_of_logfire_jaeger_and_datadog_are_known(row: dict[str, Any]) -> None:
+    ids = {"trace_id": "a" * 32, "span_id": "b" * 16, "name": "x", "start_time": 1}
+
+    [span] = row_spans({**ids, **row})
+
+    assert (span.failed, span.description, len(span.attributes)) == (True, "no", len(row.keys() & {"tags", "meta"}))
+
+
 def test_attributes_that_cannot_be_read_are_not_a_span_without_a_call() -> None:
     # The form in which DuckDB prints a map in CSV. It has no quotes, so it cannot be read back.
     made = only(as_csv(row(attributes="{gen_ai.tool.name=search, gen_ai.operation.name=execute_tool}", name="step")))

@@ -14,6 +14,7 @@ import msgspec
 from rightcall.reading.spans import Span, nanoseconds, object_in, restored, span_id
 
 _SECOND = 10**9
+_MILLISECOND = 10**6
 _MODELS = frozenset({"llm"})
 _NO_PARENT = frozenset({"undefined", "0", ""})  # Datadog writes `undefined`
 
@@ -100,7 +101,9 @@ PLATFORMS = (
         "id",
         "operation_ParentId",
         "name",
-        "timestamp",
+        "timestamp|timestamp [UTC]",
+        unit=_MILLISECOND,
+        length="duration",
         attributes="customDimensions",
     ),
     Platform(
@@ -110,7 +113,9 @@ PLATFORMS = (
         "Id",
         "ParentId",
         "Name",
-        "TimeGenerated",
+        "TimeGenerated|TimeGenerated [UTC]",
+        unit=_MILLISECOND,
+        length="DurationMs",
         attributes="Properties",
     ),
     # Opik, "Get spans by project": what is null is left out.

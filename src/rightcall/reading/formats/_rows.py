@@ -21,7 +21,7 @@ _NEEDED = frozenset({"trace_id", "span_id"})
 _LOGGED = frozenset({"body", "severity_text", "severityText", "severity_number", "severityNumber", "Body"})
 """Keys of log records, which have the ids of a span as well."""
 # ClickHouse exporter of the collector (`TraceId`, `Duration`), Phoenix (`context.trace_id`), MLflow, Databricks,
-# Honeycomb (`trace.trace_id`).
+# Honeycomb (`trace.trace_id`), Jaeger (`tags`), Datadog (`meta`).
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "trace_id": ("trace_id", "context.trace_id", "span_trace_id", "otel_trace_id", "trace.trace_id"),
     "span_id": ("span_id", "context.span_id", "otel_span_id", "trace.span_id"),
@@ -30,10 +30,24 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "start": ("start_time", "start_timestamp", "start", "span_start_time", "started_at", "timestamp", "time"),
     "end": ("end_time", "end_timestamp", "end", "span_end_time", "ended_at"),
     "duration": ("duration", "duration_time", "span_duration"),
-    "attributes": ("span_attributes", "attributes", "attributes_json", "span_attributes_json", "otel_attributes"),
+    "attributes": (
+        "span_attributes",
+        "attributes",
+        "attributes_json",
+        "span_attributes_json",
+        "otel_attributes",
+        "tags",
+        "meta",
+    ),
     "scope": ("scope_name", "instrumentation_scope_name", "instrumentation_library_name", "otel_scope_name", "scope"),
     "status": ("status_code", "span_status_code", "otel_status_code", "status_status_code", "status"),
-    "message": ("status_message", "status_description", "status_status_message", "otel_status_description"),
+    "message": (
+        "status_message",
+        "status_description",
+        "status_status_message",
+        "otel_status_message",
+        "otel_status_description",
+    ),
     "events": ("events", "span_events", "events_json"),
     "event_names": ("events.name",),
     "event_times": ("events.timestamp",),
@@ -66,7 +80,11 @@ def is_row(document: Any) -> bool:
 
     It has the ids of its trace and of itself, and two of name, start and attributes.
     """
-    return isinstance(document, Mapping) and _columns_of(document) is not None
+    columns = _columns_of(document) if isinstance(document, Mapping) else None
+    if columns is None:
+        return False
+    # Lists or objects where both ids should be are columns of a table that is not written row by row.
+    return not all([isinstance(_cell(document, columns.paths[field]), (list, dict)) for field in _NEEDED])
 
 
 def has_rows(document: Any) -> bool:
