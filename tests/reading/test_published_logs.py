@@ -388,6 +388,19 @@ READ |= {
         },
         _PLAIN,
     ),
+    "Weave, the result of a call in the row of the tool alone": (
+        [
+            LINES,
+            *TRANSCRIPTS["Weave"][:2],
+            {
+                "op_name": "weave:///me/shop/op/find:v1",
+                "inputs": {"order": 7},
+                "output": "ok",
+                "attributes": {"kind": "tool"},
+            },
+        ],
+        [["Refund order 7.", f"turn-1 {FOUND}"]],
+    ),
     "Anthropic, batch": ([LINES, TRANSCRIPTS["batch"]], [["turn-1 find() = None"]]),
     "Gemini, a response": (
         {"candidates": [{"content": {"role": "model", "parts": [{"functionCall": {"name": "find", "args": {}}}]}}]},
@@ -546,6 +559,11 @@ NOT_TOLD: dict[str, Any] = {
         LINES,
         {"op_name": "create", "inputs": {"messages": [ASKED]}, "output": {"choices": [{"message": SAYS}]}},
         {"op_name": "find", "inputs": {"order": 7}, "output": "ok"},
+    ],
+    "Weave, a tool beside those that the model asked for": [
+        LINES,
+        *TRANSCRIPTS["Weave"],
+        {"op_name": "o/refund:1", "inputs": {"order": 7}, "output": "ok", "attributes": {"kind": "tool"}},
     ],
     "Open WebUI": [ASKED, {**SAYS, "content": '<details type="tool_calls" name="find">\n</details>\nDone.'}],
     "tools that a message says it used": [ASKED, {**SAYS, "tools_used": ["find"]}],

@@ -11,6 +11,9 @@ from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
+from rightcall.reading.spans import NOTHING
+
 from ._argument_keys import key_of
 from ._asides import with_reason
 from ._log import Log, decoded, listed, plain, returned, said, word
@@ -33,6 +36,9 @@ _ASKED = ("messages", "contents", "input")
 _ANSWERED = frozenset({"choices", "candidates", "output", "content", "error", "stopReason"})
 _ROWS = frozenset({"request", "response", "request_body", "response_body", "outputBodyJson"})
 _EVENT = "ToolCall"
+"""The type of AutoGen's events of tools."""
+_OPERATION = lazy_pattern(r"([^/:]+)(?::[^/:]*)?\Z")
+"""The name in a reference to a function that Weave traced: `weave:///me/shop/op/find:v1`."""
 _ALIKE = 2
 _SESSIONS = ("session_id", "trace_id", "Helicone-Session-Id", "litellm_session_id", "litellm_trace_id")
 
@@ -125,7 +131,7 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
     if any([_may_belong(each, keys) for each in others]) or (others and not any(map(_calls_in, talks))):
         for talk in talks:
             talk.unread = talk.unread or "a row that cannot be read, which may belong to this conversation"
-    others = [each for each in others if plain(each).get("type") != _EVENT]
+    others = [each for each in others if _tool_in(each) is None]
     found = [_log(talk) for talk in _without_side_requests(sorted(talks, key=lambda talk: talk.first.place))]
     return [*found, Log(others)] if has_messages(others) else found
 
@@ -136,26 +142,37 @@ def _may_belong(row: Any, keys: set[str]) -> bool:
     Other rows of the same table (Weave's, of functions) tell what the requests tell.
     """
     held = plain(row)
-    return not _ROWS.isdisjoint(held) or held.get("type") == _EVENT or len(keys & held.keys()) < _ALIKE
+    return not _ROWS.isdisjoint(held) or _tool_in(held) is not None or len(keys & held.keys()) < _ALIKE
 
 
 def _calls_in(talk: _Talk) -> list[Any]:
     return [call for message in talk.messages if isinstance(message, dict) for call in exchange_of(message).calls]
 
 
-def _is_told(event: Any, talks: list[_Talk]) -> bool:
-    """Whether a row is the event of a tool (AutoGen's log) whose call a conversation has; its result is added there."""
+def _tool_in(event: Any) -> tuple[Any, Any, Any] | None:
+    """Return name, arguments and result of the call that a row is of; None if it does not say that it is of a tool."""
     held = plain(event)
-    if held.get("type") != _EVENT:
-        return False
-    for talk in talks:
+    if held.get("type") == _EVENT:
+        return held.get("tool_name"), held.get("arguments"), held.get("result", NOTHING)
+    if plain(held.get("attributes")).get("kind") != "tool" or not isinstance(held.get("op_name"), str):
+        return None
+    name = _OPERATION.search(held["op_name"])
+    result = NOTHING if held.get("exception") else held.get("output", NOTHING)
+    return name[1] if name else "", held.get("inputs"), result
+
+
+def _is_told(event: Any, talks: list[_Talk]) -> bool:
+    """Whether a row is of a tool (AutoGen's log, Weave) whose call a conversation has; its result is added there."""
+    tool = _tool_in(event)
+    for talk in talks if tool is not None else ():
+        name, args, result = tool or ("", None, NOTHING)
         exchanges = [exchange_of(message) for message in talk.messages if isinstance(message, dict)]
-        answered = {result.call_id for exchange in exchanges for result in exchange.results}
-        made = [call for each in exchanges for call in each.calls if call.name == held.get("tool_name")]
-        same = [call for call in made if key_of(call.args) == key_of(held.get("arguments"))]
+        answered = {each.call_id for exchange in exchanges for each in exchange.results}
+        made = [call for each in exchanges for call in each.calls if call.name == name]
+        same = [call for call in made if key_of(call.args) == key_of(args)]
         waiting = [call for call in same if call.call_id not in answered]
-        if waiting and "result" in held:
-            talk.messages = [*talk.messages, returned(waiting[0].call_id, held["result"])]
+        if waiting and result is not NOTHING:
+            talk.messages = [*talk.messages, returned(waiting[0].call_id, result)]
         if same:
             return True
     return False
