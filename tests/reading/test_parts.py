@@ -83,6 +83,8 @@ def test_who_wrote_a_message(message: Any, writer: str) -> None:
         ({"parts": [{"type": "text", "text": "a", "thought": True}]}, "a"),
         ({"blocks": [{"block_type": "text", "text": "a"}]}, "a"),
         ({"items": [{"content_type": "text", "text": "a"}]}, "a"),
+        ({"role": "ai", "text": "a"}, "a"),
+        ({"role": "ai", "text": "a", "content": None}, None),
         ({"content": [{"type": "image", "text": "a"}]}, None),
         ({"content": [{"type": "output_text", "text": "a"}, 3]}, "a"),
         ({"content": [{"part_kind": "user-prompt", "content": "a"}]}, "a"),

@@ -83,7 +83,11 @@ def is_task(message: Mapping[str, Any]) -> bool:
 def content_of(message: Any) -> Any:
     """Return the content of a message: a text, or a list of parts."""
     message = unwrapped(message)
-    return next((message[key] for key in _CONTENTS if message.get(key)), None) if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping):
+        return None
+    held = next((message[key] for key in _CONTENTS if message.get(key)), None)
+    is_in_text = held is None and "role" in message and not any([key in message for key in _CONTENTS])
+    return message.get("text") if is_in_text else held
 
 
 def asks_for_calls(message: Mapping[str, Any]) -> bool:
