@@ -253,3 +253,20 @@ def test_what_is_said_of_a_run_later_fills_in_what_was_not_known() -> None:
 )
 def test_what_tells_a_run_of_langsmith(document: Any, is_known: bool) -> None:
     assert is_langsmith_run(document) is is_known
+
+
+@for_each(
+    ("kind", "outputs", "answer"),
+    [
+        ("chain", {"output": "Done."}, "Done."),
+        ("chain", '{"output": "Done."}', "Done."),
+        ("chain", {"output": None}, {"output": None}),
+        ("chain", {"output": "Done.", "n": 1}, {"output": "Done.", "n": 1}),
+    ],
+)
+def test_what_a_traced_function_returns_is_not_an_object_for_that(kind: str, outputs: Any, answer: Any) -> None:
+    root = run(0, kind, "shop", None, inputs={"input": "Refund."}, outputs=outputs)
+
+    made = only(json.dumps([root, run(1, "tool", "look", inputs={}, outputs={"output": 3})]).encode())
+
+    assert made.output == answer

@@ -98,6 +98,10 @@ def _attributes(run: Mapping[str, Any], kind: str) -> dict[str, Any]:
         # A tool may have no arguments; a model that was given nothing was not recorded.
         if run.get(key) or (kind == "tool" and run.get(key) is not None):
             found[attribute] = run[key]
+    outputs = object_in(run.get("outputs"))
+    if kind == "chain" and outputs.keys() == {"output"} and outputs["output"] is not None:
+        # The SDKs write what a traced function returns so, unless it is an object.
+        found["gen_ai.completion"] = outputs["output"]
     for key, attribute in (("prompt_tokens", "input"), ("completion_tokens", "output")):
         if isinstance(run.get(key), int):
             found[f"gen_ai.usage.{attribute}_tokens"] = run[key]
