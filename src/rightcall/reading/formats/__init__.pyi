@@ -1,7 +1,9 @@
 from ._containers import (
     INPUT_FORMATS as INPUT_FORMATS,
     format_of as format_of,
+    is_table_header as is_table_header,
     items_of as items_of,
+    row_items as row_items,
 )
 from ._exports import is_live_span as is_live_span, live_span as live_span
 from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
@@ -39,5 +41,4 @@ from ._rows import (
     attribute_columns as attribute_columns,
     fields_of as fields_of,
     folded as folded,
-    is_header as is_header,
 )

@@ -28,7 +28,8 @@ from ._langsmith import is_langsmith_run, langsmith_spans
 from ._mlflow import is_mlflow_trace, mlflow_spans
 from ._otlp import is_otlp, otlp_items
 from ._platforms import is_platform_span, platform_span
-from ._rows import has_rows, row_spans
+from ._rows import has_rows, is_header, row_spans
+from ._wrappings import held_in, is_by_columns, with_objects
 
 
 class Container(msgspec.Struct, frozen=True):
@@ -58,7 +59,13 @@ CONTAINERS = (
         "`search_traces`",
         "`data.spans`; `trace_info` and `spans`; `spans` and `request`",
     ),
-    Container("jaeger", is_jaeger, jaeger_spans, "Jaeger's JSON, one trace or `data`", "`traceID` and `spans`"),
+    Container(
+        "jaeger",
+        is_jaeger,
+        jaeger_spans,
+        "Jaeger's JSON, one trace or `data`; its spans one by one, as Elasticsearch keeps them",
+        "`traceID` and `spans`; `traceID`, `spanID`, `operationName` and `process`",
+    ),
     Container(
         "otlp",
         is_otlp,
@@ -132,32 +139,46 @@ INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 """Names for `input_format`."""
 
 
-_LISTS = ("data", "spans", "rows", "runs", "observations", "traces", "content", "events")
+_DEEPEST = 3
+"""How many wrappings there may be around spans."""
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
     """Yield the spans and log records of a decoded document, and anything else as an `OtherDocument`."""
-    if isinstance(document, list):
-        if not any([_container(item, input_format) or is_live_span(item) for item in document]):
-            yield OtherDocument(document)
-            return
+    if isinstance(document, list) and any([_container(item, input_format) or is_live_span(item) for item in document]):
         for item in document:
             yield from items_of(item, input_format)
         return
     container = _container(document, input_format)
     if container:
         yield from container.items(document)
-    elif is_live_span(document):
+    elif not isinstance(document, list) and is_live_span(document):
         yield live_span(document)
     else:
-        yield from _wrapped(document, input_format)
+        held = _wrapped(document, input_format)
+        if held is None:
+            yield OtherDocument(document)
+        else:
+            yield from items_of(held, input_format)
+
+
+def is_table_header(names: list[str]) -> bool:
+    """Whether these are the names of the columns of a table of spans, of any container."""
+    return is_header(names) or "@message" in names or format_of(dict.fromkeys(names, "")) != ""
+
+
+def row_items(row: dict[str, Any], input_format: str | None = None) -> Iterator[Item]:
+    """Yield the spans of a row of a table, in which objects may be JSON text; a row that is no span as it is."""
+    known, opened = _container(row, input_format), with_objects(row)
+    # Readers of these two know how each database prints a cell; other containers hold the values themselves.
+    is_raw = known is not None and known.name in ("dataframe", "rows")
+    yield from items_of(opened if not is_raw and format_of(opened, input_format) else row, input_format)
 
 
 def format_of(document: Any, input_format: str | None = None) -> str:
     """Return the name of the container that a document is; empty if it is none."""
-    held = document
-    if isinstance(document, dict) and _container(document, input_format) is None:
-        held = next((document[key] for key in _LISTS if isinstance(document.get(key), list)), None)
+    found = _container(document, input_format)
+    held = _wrapped(document, input_format) if found is None else document
     for item in held if isinstance(held, list) else [held]:
         found = _container(item, input_format)
         if found is not None:
@@ -166,7 +187,7 @@ def format_of(document: Any, input_format: str | None = None) -> str:
 
 
 def _container(document: Any, input_format: str | None) -> Container | None:
-    if input_format == MESSAGES:
+    if input_format == MESSAGES or is_by_columns(document):
         return None
     for container in CONTAINERS:
         if input_format in (None, container.name) and container.recognises(document):
@@ -174,34 +195,17 @@ def _container(document: Any, input_format: str | None) -> Container | None:
     return None
 
 
-def _wrapped(document: Any, input_format: str | None) -> Iterator[Item]:
-    rows = _transposed(document) if input_format != MESSAGES else []
-    if rows:
-        yield from items_of(rows, input_format)
-        return
-    # Servers wrap lists of spans in an object: {"data": […], "next_cursor": …}, {"spans": […]}, {"rows": […]}.
-    for key in _LISTS if isinstance(document, dict) and input_format != MESSAGES else ():
-        held = document.get(key)
-        if isinstance(held, list) and any(_container(item, input_format) for item in held):
-            yield from items_of(held, input_format)
-            return
-    yield OtherDocument(document)
-
-
-_MOST_CELLS = 5_000_000  # columns may claim any length, and rows of them are made before a span is
-
-
-def _transposed(document: Any) -> list[dict[str, Any]]:
-    """Return the rows of a table that is written column by column (Logfire's query API); none if it is not one."""
-    columns = document.get("columns") if isinstance(document, dict) else None
-    if not isinstance(columns, list) or not columns or not all([_is_column(column) for column in columns]):
-        return []
-    lengths = {len(column["values"]) for column in columns}
-    if len(lengths) != 1 or len(columns) * lengths.pop() > _MOST_CELLS:
-        return []
-    names = [column["name"] for column in columns]
-    return [dict(zip(names, row, strict=True)) for row in zip(*[column["values"] for column in columns], strict=True)]
-
-
-def _is_column(column: Any) -> bool:
-    return isinstance(column, dict) and isinstance(column.get("name"), str) and isinstance(column.get("values"), list)
+def _wrapped(document: Any, input_format: str | None, depth: int = 0) -> Any:
+    """Return what a document wraps, if it is of a container, or a list in which something is; otherwise None."""
+    for held in held_in(document) if input_format != MESSAGES else ():
+        items = held if isinstance(held, list) else [held]
+        if any([_container(item, input_format) for item in items]):
+            return held
+        inner = _wrapped(held, input_format, depth + 1) if depth < _DEEPEST else None
+        if inner is not None:
+            return inner
+    # Of several documents in a list, which are alike, the first tells whether they wrap something.
+    if not isinstance(document, list) or not document or _wrapped(document[0], input_format, depth + 1) is None:
+        return None
+    found = [(item, _wrapped(item, input_format, depth + 1)) for item in document]
+    return [each for item, held in found for each in (held if isinstance(held, list) else [held or item])]

@@ -204,12 +204,18 @@ def _time(value: Any) -> Any:
 
 
 _MICROSECOND = 1_000  # in nanoseconds; both formats count microseconds
+_JAEGER_SPAN = frozenset({"traceID", "spanID", "operationName"})
 
 
 def is_jaeger(document: Any) -> bool:
-    """Whether a document is Jaeger's, as its UI and its API export it: one trace or a list of them."""
+    """Whether a document is Jaeger's, as its UI and its API export it: one trace or a list of them; or one span of it.
+
+    Elasticsearch keeps Jaeger's spans one by one.
+    """
     if not isinstance(document, Mapping):
         return False
+    if _is_jaeger_span(document):
+        return True
     data = document.get("data")
     if isinstance(data, list) and data:
         return all(is_jaeger(trace) for trace in data)
@@ -217,8 +223,15 @@ def is_jaeger(document: Any) -> bool:
     return "traceID" in document and isinstance(spans, list)
 
 
+def _is_jaeger_span(document: Mapping[str, Any]) -> bool:
+    return document.keys() >= _JAEGER_SPAN and ("process" in document or "processID" in document)
+
+
 def jaeger_spans(document: Mapping[str, Any]) -> Iterator[Span]:
     """Yield the spans of a Jaeger document."""
+    if _is_jaeger_span(document):
+        yield _jaeger_span(document)
+        return
     traces = document["data"] if isinstance(document.get("data"), list) else [document]
     for trace in traces:
         yield from (_jaeger_span(span) for span in trace["spans"] if isinstance(span, Mapping))
@@ -237,7 +250,7 @@ def _jaeger_span(span: Mapping[str, Any]) -> Span:
         start_ns=start,
         end_ns=None if start is None or duration is None else start + duration,
         attributes=tags,
-        failed=tags.get("otel.status_code") == "ERROR" or tags.get("error") is True,
+        failed=tags.get("otel.status_code") == "ERROR" or tags.get("error") in (True, "true"),
         description=str(tags.get("otel.status_description") or ""),
         scope=str(tags.get("otel.scope.name") or tags.get("otel.library.name") or ""),
         events=_log_events(span.get("logs")),

@@ -50,7 +50,12 @@ def _traces(document: Mapping[str, Any]) -> Iterator[tuple[list[Any], bool]]:
             yield data["spans"], True
         elif isinstance(spans, list) and "trace_info" in trace:
             yield spans, False
-        elif isinstance(spans, list) and held is document and "trace" not in document and _STORED & trace.keys():
+        elif (
+            isinstance(spans, list)
+            and held is document
+            and not object_in(trace.get("trace"))
+            and _STORED & trace.keys()
+        ):
             yield spans, True
 
 

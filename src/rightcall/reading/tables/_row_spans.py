@@ -12,8 +12,10 @@ from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.formats import (
     is_mlflow_trace,
+    is_table_header,
     mlflow_spans,
     otlp_span,
+    row_items,
     scope_name,
     side_by_side,
     span_of_cells,
@@ -21,7 +23,7 @@ from rightcall.reading.formats import (
 )
 from rightcall.reading.messages import CONVERSATION_COLUMNS
 from rightcall.reading.runs import Grouping, keys_of
-from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span, span_id, topmost
+from rightcall.reading.spans import UNREADABLE, Item, Span, span_id, topmost
 from rightcall.values.decoding import decode_json
 
 from ._cells import SpanColumns, cells, column_at, known_columns, span_columns, table_attributes, times, values
@@ -31,17 +33,18 @@ if TYPE_CHECKING:
 
 
 def table_items(table: Any, name: str, limits: Limits) -> Iterator[Iterable[Item]]:
-    """Yield the spans of each batch of a file of Parquet; the rows, where they are conversations.
+    """Yield the spans of each batch of a file of Parquet; the rows, where they are conversations or of a platform.
 
     Raises:
         InputError: the table is of neither, or a column has a type that cannot be read.
     """
     schema = table.schema_arrow
-    if not CONVERSATION_COLUMNS.isdisjoint(schema.names) and span_columns(schema) is None:
+    is_other = not CONVERSATION_COLUMNS.isdisjoint(schema.names) or is_table_header(schema.names)
+    if is_other and span_columns(schema) is None:
         for batch in table.iter_batches():
             # Arrow gives every object the keys of all others, so null and absent are the same there.
             rows = [decode_json(msgspec.json.encode(row, enc_hook=str), limits) for row in batch.to_pylist()]
-            yield [OtherDocument(without_nulls(row)) for row in rows]
+            yield [item for row in rows for item in row_items(without_nulls(row))]
         return
     columns = known_columns(schema, name)
     for batch in table.iter_batches(columns=columns.needed):
