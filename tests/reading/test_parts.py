@@ -86,6 +86,7 @@ def test_who_wrote_a_message(message: Any, writer: str) -> None:
         ({"role": "ai", "text": "a"}, "a"),
         ({"role": "ai", "text": "a", "content": None}, None),
         ({"content": [{"type": "image", "text": "a"}]}, None),
+        ({"content": [{"type": "output_audio", "transcript": "a"}, {"type": "input_audio", "transcript": None}]}, "a"),
         ({"content": [{"type": "output_text", "text": "a"}, 3]}, "a"),
         ({"content": [{"part_kind": "user-prompt", "content": "a"}]}, "a"),
         ({"content": [{"type": "text", "text": {"value": "a"}}]}, "a"),

@@ -356,6 +356,44 @@ READ |= {
         },
         _PLAIN,
     ),
+    "ElevenLabs": (
+        {
+            "conversation_id": "c",
+            "transcript": [
+                {"role": "agent", "message": "Hi.", "tool_calls": [], "tool_results": []},
+                {"role": "user", "message": "Refund order 7.", "tool_calls": [], "tool_results": []},
+                {
+                    "role": "agent",
+                    "message": None,
+                    "tool_calls": [{"request_id": "1", "tool_name": "find", "params_as_json": '{"order": 7}'}],
+                    "tool_results": [],
+                },
+                {
+                    "role": "agent",
+                    "message": None,
+                    "tool_calls": [],
+                    "tool_results": [{"request_id": "1", "tool_name": "find", "result_value": "ok", "is_error": False}],
+                },
+                {"role": "agent", "message": "Done.", "tool_calls": [], "tool_results": []},
+            ],
+        },
+        _PLAIN,
+    ),
+    "Retell": (
+        {
+            "call_id": "c",
+            "transcript_object": [ASKED, {"role": "agent", "content": "Done."}],
+            "transcript_with_tool_calls": [
+                ASKED,
+                {"role": "tool_call_invocation", "tool_call_id": "1", "name": "find", "arguments": '{"order": 7}'},
+                {"role": "tool_call_result", "tool_call_id": "1", "content": "ok", "successful": True},
+                {"role": "tool_call_invocation", "tool_call_id": "2", "name": "refund", "arguments": "{}"},
+                {"role": "tool_call_result", "tool_call_id": "2", "content": "no", "successful": False},
+                {"role": "agent", "content": "Done."},
+            ],
+        },
+        [["Refund order 7.", f"turn-1 {FOUND}", "turn-2 refund() failed", "Done."]],
+    ),
     "Continue": (
         {
             "history": [

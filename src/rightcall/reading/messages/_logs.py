@@ -20,7 +20,7 @@ from ._step_parts import is_step
 from ._transcripts import are_lines, is_transcript, transcript_logs
 from ._unknown_calls import DEFINITIONS, hidden_call, is_wanted, steps_beside
 
-_WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps")
+_WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps", "transcript_with_tool_calls")
 """Keys under which an object holds a whole conversation; other lists of messages are the response to one request."""
 
 _ANSWERS = ("response", "completion", "output", "outputs", "choices", "generations", "result")

@@ -34,6 +34,7 @@ _HOLDERS = (
     "tool_returns",
     "approvals",
     "toolResults",
+    "tool_results",
 )
 _LISTED = frozenset({"tool_calls", "toolCalls", "invalid_tool_calls"})
 _DEPTH = 6

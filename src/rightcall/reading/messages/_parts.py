@@ -37,6 +37,7 @@ _WRITERS: dict[str, Writer] = {
     "gen_ai.assistant.message": "model",
 }
 _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
+_SPOKEN = frozenset({"audio", "input_audio", "output_audio"})  # of OpenAI's Realtime API, with what was said as text
 _KINDS = ("type", "block_type", "part_kind", "content_type")
 _CONTENTS = ("content", "contents", "parts", "blocks", "items", "task", "message")
 _WRAPPINGS = 5
@@ -64,6 +65,8 @@ def writer_of(message: Any) -> Writer:
             return found
     if is_task(message):
         return "user"
+    if message.get("role") == "agent":
+        return "model"  # in calls by telephone
     source, kind = message.get("source"), message.get("type")
     if isinstance(source, str) and isinstance(kind, str) and kind.endswith(_OF_AUTOGEN):
         return "user" if source == "user" else "model"
@@ -85,9 +88,8 @@ def content_of(message: Any) -> Any:
     message = unwrapped(message)
     if not isinstance(message, Mapping):
         return None
-    held = next((message[key] for key in _CONTENTS if message.get(key)), None)
-    is_in_text = held is None and "role" in message and not any([key in message for key in _CONTENTS])
-    return message.get("text") if is_in_text else held
+    is_in_text = "role" in message and not any([key in message for key in _CONTENTS])
+    return next((message[key] for key in (("text",) if is_in_text else _CONTENTS) if message.get(key)), None)
 
 
 def asks_for_calls(message: Mapping[str, Any]) -> bool:
@@ -197,11 +199,11 @@ def _text_of_part(part: Any) -> str:
     inner = part.get("message_content")
     part = inner if isinstance(inner, Mapping) else part
     kind = next((part[key] for key in _KINDS if isinstance(part.get(key), str)), None)
-    if kind is not None and kind not in _TEXTS:
+    if kind is not None and kind not in _TEXTS and kind not in _SPOKEN:
         return ""
     if kind is None and part.get("thought"):
         return ""
-    text = part.get("text", part.get("content") if kind is not None else None)
+    text = part.get("transcript" if kind in _SPOKEN else "text", part.get("content") if kind in _TEXTS else None)
     if isinstance(text, Mapping):
         text = text.get("value")  # threads of OpenAI's assistants
     return text if isinstance(text, str) else ""

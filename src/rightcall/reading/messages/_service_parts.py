@@ -17,6 +17,26 @@ RUN_BY_SERVICE = frozenset(
 """Formats of calls that a service or code on it makes. Several in a row may be one after the other, or at once."""
 
 SERVICE_PARTS = (
+    # Voice agents, with the conversation of a call by telephone (ElevenLabs, "Get conversation details";
+    # Retell, "Get call", `transcript_with_tool_calls`).
+    call_row("ElevenLabs", {"tool_name": str, "params_as_json": None}, "tool_name", "request_id", "params_as_json"),
+    result_row(
+        "ElevenLabs",
+        {"tool_name": str, "result_value": None, "request_id": str},
+        "tool_name",
+        "request_id",
+        "result_value",
+        failure=(("is_error", True),),
+    ),
+    call_row("Retell", {"role": "tool_call_invocation", "name": str}, "name", "tool_call_id", "arguments"),
+    result_row(
+        "Retell",
+        {"role": "tool_call_result", "tool_call_id": str},
+        "",
+        "tool_call_id",
+        "content",
+        failure=(("successful", False),),
+    ),
     # Tools of the server: the item is named by its type, and its arguments lie beside it.
     *(
         call_row(
