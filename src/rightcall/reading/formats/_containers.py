@@ -141,6 +141,7 @@ INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 
 _DEEPEST = 3
 """How many wrappings there may be around spans."""
+_MOST_LOOKED_AT = 1_000  # items of a list; if none of them is a span, it is not a list of spans
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
@@ -198,14 +199,16 @@ def _container(document: Any, input_format: str | None) -> Container | None:
 def _wrapped(document: Any, input_format: str | None, depth: int = 0) -> Any:
     """Return what a document wraps, if it is of a container, or a list in which something is; otherwise None."""
     for held in held_in(document) if input_format != MESSAGES else ():
-        items = held if isinstance(held, list) else [held]
+        items = held[:_MOST_LOOKED_AT] if isinstance(held, list) else [held]
         if any([_container(item, input_format) for item in items]):
             return held
         inner = _wrapped(held, input_format, depth + 1) if depth < _DEEPEST else None
         if inner is not None:
             return inner
     # Of several documents in a list, which are alike, the first tells whether they wrap something.
-    if not isinstance(document, list) or not document or _wrapped(document[0], input_format, depth + 1) is None:
+    if not isinstance(document, list) or not document or depth >= _DEEPEST:
+        return None
+    if _wrapped(document[0], input_format, depth + 1) is None:
         return None
     found = [(item, _wrapped(item, input_format, depth + 1)) for item in document]
     return [each for item, held in found for each in (held if isinstance(held, list) else [held or item])]
