@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.reading.logs import ASKED, asks, gives
 from tests.reading.traces import request, span
+from tests.walls import for_each
 
 from rightcall.reading import read, read_messages, read_spans
 from rightcall.values.trajectory import Trajectory, WithheldCall
@@ -292,6 +293,80 @@ def test_a_call_that_waited_and_has_a_result_in_a_span_is_not_known_to_be_refuse
     result = {"type": "tool_call_response", "id": "c1", "name": "refund", "result": "paid"}
 
     assert waiting(requests_of(approvals=["c1"]), {"role": "user", "parts": [result]}).names == ("refund",)
+
+
+PYDANTIC_AI = "pydantic-ai"
+DENIED_BY_DEFAULT = "The tool call was denied."
+
+
+def answered_in_spans(answer: str, scope: str, *spans: dict[str, Any]) -> Trajectory:
+    """A model asks for a call, and is shown what came of it, in spans of a framework."""
+    call = {"type": "tool_call", "id": "c1", "name": "refund", "arguments": {"n": 7}}
+    asked = {"role": "assistant", "parts": [call]}
+    given = {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "name": "refund", "result": answer}]}
+    question = {"role": "user", "parts": [{"type": "text", "content": "Refund 7"}]}
+    done = {"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}
+    models = [model_span(1, [question], asked), model_span(9, [question, asked, given], done)]
+    [trajectory] = read(request(*models, *spans, scope=scope))
+    return trajectory
+
+
+def model_span(number: int, shown: list[dict[str, Any]], said: dict[str, Any]) -> dict[str, Any]:
+    messages = {"gen_ai.input.messages": json.dumps(shown), "gen_ai.output.messages": json.dumps([said])}
+    return span(number, {"gen_ai.operation.name": "chat", **messages}, name="chat gpt-4o")
+
+
+@for_each(
+    ("scope", "sentence"),
+    [
+        (PYDANTIC_AI, DENIED_BY_DEFAULT),
+        ("openinference.instrumentation.openai_agents", "Tool execution was not approved."),
+        ("openinference.instrumentation.agno", "Function call was rejected by the user"),
+        ("openinference.instrumentation.agno", "Tool call was rejected"),
+        ("openinference.instrumentation.langchain", "User rejected the tool call for `refund` with reason: no"),
+        ("strands.telemetry.tracer", "tool cancelled by user"),
+        ("agent_framework", "Error: Tool call invocation was rejected by user."),
+        ("", DENIED_BY_DEFAULT),
+    ],
+)
+def test_a_call_that_spans_answer_with_the_refusal_of_their_framework_was_not_made(scope: str, sentence: str) -> None:
+    trajectory = answered_in_spans(sentence, scope)
+
+    assert trajectory.calls == ()
+    assert [(call.name, call.args) for call in trajectory.withheld] == [("refund", {"n": 7})]
+    assert trajectory.calls_recorded
+
+
+@for_each(
+    ("scope", "answer"),
+    [
+        ("crewai", DENIED_BY_DEFAULT),
+        (PYDANTIC_AI, f"{DENIED_BY_DEFAULT} "),
+        (PYDANTIC_AI, f"Error: {DENIED_BY_DEFAULT}"),
+        (PYDANTIC_AI, "paid"),
+        (PYDANTIC_AI, "tool cancelled by user"),
+        ("", "paid"),
+    ],
+)
+def test_any_other_answer_in_spans_is_the_result_of_a_call(scope: str, answer: str) -> None:
+    trajectory = answered_in_spans(answer, scope)
+
+    assert [(call.name, call.output) for call in trajectory.calls] == [("refund", answer)]
+    assert trajectory.withheld == ()
+
+
+def test_a_tool_whose_span_has_a_result_was_called_whatever_it_says() -> None:
+    held = {**TOOL, "gen_ai.tool.call.id": "c1", "gen_ai.tool.call.result": DENIED_BY_DEFAULT}
+    made = span(5, held, name="execute_tool refund")
+
+    assert answered_in_spans(DENIED_BY_DEFAULT, PYDANTIC_AI, made).names == ("refund",)
+
+
+def test_a_span_without_a_result_is_of_no_call_where_the_model_was_told_of_a_refusal() -> None:
+    begun = span(5, TOOL, name="execute_tool refund")
+    trajectory = answered_in_spans("Tool execution was not approved.", "logfire.openai_agents", begun)
+
+    assert (trajectory.calls, [call.reason for call in trajectory.withheld]) == ((), ["refused by the user"])
 
 
 NOT_RUN = "Tool not executed - a final result was already processed."

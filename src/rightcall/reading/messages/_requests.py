@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from copy import copy
 from itertools import islice
 from typing import Any
@@ -13,6 +13,7 @@ from ._argument_keys import key_of
 from ._conversation_reader import ConversationReader
 from ._message_exchange import Exchange
 from ._prompt_history import BEFORE, PromptHistory, doubtful_places, falls_silent, turns_in_log
+from ._refusals import refusals_in
 from ._result_pairing import MOST_WAITING
 
 Key = tuple[Any, int | None, str, bytes | str]
@@ -117,6 +118,12 @@ class Requests:
         reading.take_all(said, turns)
         reading.place_stray_results()
         reading.part_doubtful_groups()
+
+    def withhold_refused(self, scopes: Collection[str]) -> None:
+        """Withhold requests in messages of spans that have these scopes, if their results are refusals."""
+        for record, reason in refusals_in(self.made, scopes):
+            record.withheld = record.withheld or reason
+            self.refused.add(id(record))
 
     def is_shown_again(self, context: Any, turn: int | None, shown_in: int | None) -> bool:
         """Whether an unknown request is from before the run, or from an earlier turn whose requests are known."""
