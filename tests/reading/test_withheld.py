@@ -369,6 +369,38 @@ def test_a_span_without_a_result_is_of_no_call_where_the_model_was_told_of_a_ref
     assert (trajectory.calls, [call.reason for call in trajectory.withheld]) == ((), ["refused by the user"])
 
 
+OPENAI_AGENTS = "openinference.instrumentation.openai_agents"
+
+
+def approved_tool(number: int, output: str | None, n: int = 7) -> dict[str, Any]:
+    """A tool of OpenAI Agents: its span has no id, and no output while it waits for approval."""
+    held = {"openinference.span.kind": "TOOL", "tool.name": "refund", "input.value": json.dumps({"n": n})}
+    return span(number, held if output is None else {**held, "output.value": output}, name="refund")
+
+
+@pytest.mark.parametrize("scope", [OPENAI_AGENTS, ""])
+def test_a_call_of_openai_agents_that_was_approved_is_made_once(scope: str) -> None:
+    trajectory = answered_in_spans("paid", scope, approved_tool(3, None), approved_tool(5, "paid"))
+
+    assert [(call.span_id, call.call_id, call.output) for call in trajectory.calls] == [(f"{5:016x}", "c1", "paid")]
+    assert trajectory.withheld == ()
+
+
+@pytest.mark.parametrize(
+    ("scope", "spans"),
+    [
+        (OPENAI_AGENTS, [approved_tool(3, "paid"), approved_tool(5, "paid")]),
+        (OPENAI_AGENTS, [approved_tool(3, "paid"), approved_tool(5, None)]),
+        (OPENAI_AGENTS, [approved_tool(3, None), approved_tool(5, None)]),
+        (OPENAI_AGENTS, [approved_tool(3, None, 8), approved_tool(5, "paid")]),
+        ("openinference.instrumentation.langchain", [approved_tool(3, None), approved_tool(5, "paid")]),
+    ],
+    ids=["both returned", "the first returned", "none returned", "other arguments", "another framework"],
+)
+def test_other_spans_of_one_request_are_calls_of_their_own(scope: str, spans: list[dict[str, Any]]) -> None:
+    assert answered_in_spans("paid", scope, *spans).names == ("refund", "refund")
+
+
 NOT_RUN = "Tool not executed - a final result was already processed."
 
 

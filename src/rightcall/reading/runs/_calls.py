@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable
 
-from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
+from rightcall.reading.conventions import ASKED_FOR, WRAPPED_IN_MESSAGES
 from rightcall.reading.messages import UNCONFIRMED, Requests, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids, same_but_nulls
 
@@ -14,6 +14,7 @@ from ._call_order import end_of_call
 from ._span_tree import Tree
 
 _MCP = "mcp"
+_OPENAI_AGENTS = "openai_agents"
 _MOST_CANDIDATES = 64  # calls of one name that run at once and are compared: keeps n parallel calls from n² steps
 
 
@@ -125,6 +126,7 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     alone if the span has no arguments; always in order.
     """
     _withhold_unconfirmed(records, requests)
+    _withhold_unapproved(records, requests)
     # A call that was put off and made later is one request: that of the call that was made.
     open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
     # From the surest sign to the weakest: what one step pairs, the next one does not see.
@@ -142,6 +144,33 @@ def _withhold_unconfirmed(records: list[CallRecord], requests: Requests) -> None
     for record in records if waiting else ():
         if record.error in UNCONFIRMED and record.call_id in waiting:
             record.withheld = waiting[record.call_id]
+
+
+def _withhold_unapproved(records: list[CallRecord], requests: Requests) -> None:
+    """Withhold calls whose spans OpenAI Agents ended to ask for approval: a call that was approved has a second span.
+
+    Such a span has neither a result nor an id, one with a result follows, and the model asked for fewer calls than have
+    spans.
+    """
+    if not any([_may_wait(record) for record in records]):
+        return
+    asked = Counter([_name_args(request, None) for request in requests.made])
+    told: dict[tuple[Hashable, ...], list[CallRecord]] = {}
+    for record in records:
+        if not record.call_id and asked[key := _name_args(record, None)]:
+            told.setdefault(key, []).append(record)
+    for key, spans in told.items():
+        last = max([place for place, record in enumerate(spans) if not record.is_open], default=0)
+        waiting = [record for record in spans[:last] if _may_wait(record)]
+        for record in waiting[: max(len(spans) - asked[key], 0)]:
+            record.withheld = ASKED_FOR
+
+
+def _may_wait(record: CallRecord) -> bool:
+    """Whether a call may have ended to ask for approval; exports of some servers have no scopes."""
+    if not record.is_open or record.call_id or record.span is None:
+        return False
+    return not record.span.scope or record.span.scope.endswith(_OPENAI_AGENTS)
 
 
 def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
