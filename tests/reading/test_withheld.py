@@ -386,19 +386,40 @@ def test_a_call_of_openai_agents_that_was_approved_is_made_once(scope: str) -> N
     assert trajectory.withheld == ()
 
 
+def test_one_of_two_spans_without_a_result_may_be_a_question() -> None:
+    trajectory = answered_in_spans("paid", OPENAI_AGENTS, approved_tool(3, None), approved_tool(5, None))
+
+    assert trajectory.names == ("refund",)
+    assert "of which one may only have asked for approval" in trajectory.not_understood
+
+
 @pytest.mark.parametrize(
     ("scope", "spans"),
     [
         (OPENAI_AGENTS, [approved_tool(3, "paid"), approved_tool(5, "paid")]),
-        (OPENAI_AGENTS, [approved_tool(3, "paid"), approved_tool(5, None)]),
-        (OPENAI_AGENTS, [approved_tool(3, None), approved_tool(5, None)]),
-        (OPENAI_AGENTS, [approved_tool(3, None, 8), approved_tool(5, "paid")]),
         ("openinference.instrumentation.langchain", [approved_tool(3, None), approved_tool(5, "paid")]),
+        ("openinference.instrumentation.langchain", [approved_tool(3, None), approved_tool(5, None)]),
     ],
-    ids=["both returned", "the first returned", "none returned", "other arguments", "another framework"],
+    ids=["both returned", "another framework", "another framework, none returned"],
 )
 def test_other_spans_of_one_request_are_calls_of_their_own(scope: str, spans: list[dict[str, Any]]) -> None:
-    assert answered_in_spans("paid", scope, *spans).names == ("refund", "refund")
+    trajectory = answered_in_spans("paid", scope, *spans)
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("refund", "refund"), True)
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [approved_tool(3, "paid"), approved_tool(5, None)],
+        [approved_tool(3, None, 8), approved_tool(5, "paid")],
+    ],
+    ids=["the last", "other arguments"],
+)
+def test_a_span_without_a_result_that_no_call_follows_may_be_a_call_that_lost_it(spans: list[dict[str, Any]]) -> None:
+    trajectory = answered_in_spans("paid", OPENAI_AGENTS, *spans)
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("refund",), False)
 
 
 NOT_RUN = "Tool not executed - a final result was already processed."

@@ -119,6 +119,39 @@ def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
     return len(second.args) == 1 and first.bare in second.args.values()
 
 
+def withhold_unapproved(records: list[CallRecord], requests: Requests) -> CallRecord | None:
+    """Withhold calls whose spans OpenAI Agents ended to ask for approval: a call that was approved has a second span.
+
+    Such a span has neither a result nor an id, and the model asked for fewer calls than have spans. It is sure where
+    one follows that has the same arguments, and a result; else the first that may be one is returned.
+    """
+    if not any([_may_wait(record) for record in records]):
+        return None
+    asked = Counter([request.name for request in requests.made])
+    told: dict[str, list[CallRecord]] = {}
+    for record in records:
+        if not (record.call_id or record.withheld) and asked[record.name]:
+            told.setdefault(record.name, []).append(record)
+    unsure = None
+    for name, spans in told.items():
+        waiting = [(place, record) for place, record in enumerate(spans) if _may_wait(record)]
+        returned = {_name_args(record, None): place for place, record in enumerate(spans) if not record.is_open}
+        # Those that are sure come first: one that only may be a question may be a call whose result is lost.
+        waiting.sort(key=lambda each: returned.get(_name_args(each[1], None), -1) < each[0])
+        for place, record in waiting[: max(len(spans) - asked[name], 0)]:
+            record.withheld = ASKED_FOR
+            is_sure = record.args is not NOTHING and returned.get(_name_args(record, None), -1) > place
+            unsure = unsure or (None if is_sure else record)
+    return unsure
+
+
+def _may_wait(record: CallRecord) -> bool:
+    """Whether a call may have ended to ask for approval; exports of some servers have no scopes."""
+    if not record.is_open or record.call_id or record.span is None:
+        return False
+    return not record.span.scope or record.span.scope.endswith(_OPENAI_AGENTS)
+
+
 def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     """Fill the gaps of `records` from the requests of models, and return the requests that no span shows as calls.
 
@@ -126,7 +159,6 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     alone if the span has no arguments; always in order.
     """
     _withhold_unconfirmed(records, requests)
-    _withhold_unapproved(records, requests)
     # A call that was put off and made later is one request: that of the call that was made.
     open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
     # From the surest sign to the weakest: what one step pairs, the next one does not see.
@@ -144,33 +176,6 @@ def _withhold_unconfirmed(records: list[CallRecord], requests: Requests) -> None
     for record in records if waiting else ():
         if record.error in UNCONFIRMED and record.call_id in waiting:
             record.withheld = waiting[record.call_id]
-
-
-def _withhold_unapproved(records: list[CallRecord], requests: Requests) -> None:
-    """Withhold calls whose spans OpenAI Agents ended to ask for approval: a call that was approved has a second span.
-
-    Such a span has neither a result nor an id, one with a result follows, and the model asked for fewer calls than have
-    spans.
-    """
-    if not any([_may_wait(record) for record in records]):
-        return
-    asked = Counter([_name_args(request, None) for request in requests.made])
-    told: dict[tuple[Hashable, ...], list[CallRecord]] = {}
-    for record in records:
-        if not record.call_id and asked[key := _name_args(record, None)]:
-            told.setdefault(key, []).append(record)
-    for key, spans in told.items():
-        last = max([place for place, record in enumerate(spans) if not record.is_open], default=0)
-        waiting = [record for record in spans[:last] if _may_wait(record)]
-        for record in waiting[: max(len(spans) - asked[key], 0)]:
-            record.withheld = ASKED_FOR
-
-
-def _may_wait(record: CallRecord) -> bool:
-    """Whether a call may have ended to ask for approval; exports of some servers have no scopes."""
-    if not record.is_open or record.call_id or record.span is None:
-        return False
-    return not record.span.scope or record.span.scope.endswith(_OPENAI_AGENTS)
 
 
 def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:

@@ -112,6 +112,11 @@ class NotUnderstood:
                     f"the span {span.name[:80]!r}, which is named like that of a call and does not say what it is"
                 )
 
+    def note_unapproved(self, call: CallRecord | None) -> None:
+        """Note a call whose span may be one of a question to the user."""
+        if call is not None:
+            self.note(f"spans of {call.name[:80]}, of which one may only have asked for approval: it has no result")
+
     def note_nameless(self, requests: Sequence[CallRecord]) -> None:
         """Note requests for calls without a name."""
         nameless = next((request for request in requests if not request.name), None)

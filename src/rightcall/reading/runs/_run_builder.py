@@ -13,7 +13,7 @@ from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
 from ._call_order import group_by_time, ordered, unsettled
-from ._calls import join, may_be_seen_twice, without_duplicates
+from ._calls import join, may_be_seen_twice, withhold_unapproved, without_duplicates
 from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
@@ -185,6 +185,7 @@ class RunBuilder:
             self._read_log(each)
         unasked = self._requests.first_unasked() if not records else None
         self._not_understood.note_strays([unasked] if unasked else [], "trace")
+        self._not_understood.note_unapproved(withhold_unapproved(records, self._requests))
         unseen = join(records, self._requests) if self._requests.known else []
         self._not_understood.note_nameless([record for record in self._requests.made if not record.joined])
         unseen = [record for record in unseen if record.name]
