@@ -295,6 +295,73 @@ def test_a_call_that_waited_and_has_a_result_in_a_span_is_not_known_to_be_refuse
     assert waiting(requests_of(approvals=["c1"]), {"role": "user", "parts": [result]}).names == ("refund",)
 
 
+INTERRUPT = "v1:{}:c1:5cf56bed-067e-5438-a1ef-dbfa3405e45d"
+
+
+def interrupted(kind: str = "before_tool_call", *spans: dict[str, Any], reason: str = "interrupt") -> Trajectory:
+    """An agent of Strands that ended to ask a person about a call."""
+    asked = [
+        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "refund", "arguments": {"n": 7}}]}
+    ]
+    answer = str([{"id": INTERRUPT.format(kind), "name": "approve", "reason": None, "response": None}])
+    held = (
+        {"key": "message", "value": {"stringValue": answer}},
+        {"key": "finish_reason", "value": {"stringValue": reason}},
+    )
+    agent = span(
+        1,
+        {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"},
+        name="invoke_agent shop",
+        endTimeUnixNano="6000",
+        events=[{"name": "gen_ai.choice", "attributes": list(held)}],
+    )
+    model = span(
+        2, {"gen_ai.operation.name": "chat", "gen_ai.output.messages": json.dumps(asked)}, name="chat", parent=1
+    )
+    [trajectory] = read(request(agent, model, *spans, scope="strands.telemetry.tracer"))
+    return trajectory
+
+
+def strands_tool(number: int, **more: str) -> dict[str, Any]:
+    return span(number, {**TOOL, "gen_ai.tool.call.id": "c1", **more}, name="execute_tool refund", parent=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spans"),
+    [
+        ("before_tool_call", []),
+        ("middleware_execute_tool", []),
+        ("tool_call", [strands_tool(3)]),
+    ],
+    ids=["before a tool", "around a tool", "inside of a tool"],
+)
+def test_a_call_at_which_an_agent_of_strands_was_interrupted_waits(kind: str, spans: list[dict[str, Any]]) -> None:
+    trajectory = interrupted(kind, *spans)
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
+    assert trajectory.calls_recorded
+
+
+@pytest.mark.parametrize(
+    ("kind", "spans", "reason"),
+    [
+        ("before_tool_call", [strands_tool(8)], "interrupt"),
+        ("tool_call", [strands_tool(3), strands_tool(8, **{"gen_ai.tool.call.result": "paid"})], "interrupt"),
+        ("before_tool_call", [strands_tool(3, **{"gen_ai.tool.call.result": "paid"})], "interrupt"),
+        ("before_node_call", [], "interrupt"),
+        ("before_tool_call", [], "end_turn"),
+    ],
+    ids=["later", "again", "with a result", "of a node", "in words"],
+)
+def test_a_call_of_strands_that_a_span_shows_or_nobody_was_asked_about_was_made(
+    kind: str, spans: list[dict[str, Any]], reason: str
+) -> None:
+    trajectory = interrupted(kind, *spans, reason=reason)
+
+    assert (trajectory.names, trajectory.withheld) == (("refund",), ())
+
+
 PYDANTIC_AI = "pydantic-ai"
 DENIED_BY_DEFAULT = "The tool call was denied."
 

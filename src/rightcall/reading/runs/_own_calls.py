@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, Role, agent_name, is_dspy
-from rightcall.reading.messages import UNCONFIRMED, Log, key_of
+from rightcall.reading.messages import UNCONFIRMED, Exchange, Log, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span, object_in
 from rightcall.values.trajectory import WithheldCall
+
+if TYPE_CHECKING:
+    from ._conversations import Conversations
+    from ._span_tree import ReadSpan
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
 # `set_model_response` where it has an output schema.
@@ -50,6 +54,11 @@ _SIGNS = lazy_pattern(r"[\W_]+")
 _AUTHORS = ("name", "author", "source", "sender", "agent")
 _OTHERS = frozenset({"user", "human", "tool", "system", "function", "developer"})
 _LONGEST = 2_000
+_INTERRUPT = lazy_pattern(
+    r"'id': 'v1:(?:before_tool_call|tool_call|middleware_execute_tool):(?P<call>[^']{1,200}):[0-9a-f-]{36}'"
+)
+"""An interrupt in the answer of an agent of Strands, which writes them as Python does."""
+_LONGEST_ANSWER = 100_000
 
 
 def agents_in(
@@ -181,16 +190,26 @@ def _each_once(records: list[CallRecord]) -> list[CallRecord]:
     ]
 
 
-def withhold_waiting(records: list[CallRecord], spans: Iterable[Span], roles: Mapping[int, Role]) -> list[CallRecord]:
-    """Return calls, those without a result with why they were not made, if an agent ended to wait (Pydantic AI)."""
+def withhold_waiting(
+    records: Sequence[CallRecord], spans: Iterable[ReadSpan], roles: Mapping[int, Role], conversations: Conversations
+) -> None:
+    """Withhold calls without a result for which an agent ended to wait (Pydantic AI, Strands)."""
     waiting = [record for record in records if record.is_open and record.call_id]
-    reasons: dict[Any, str] = {}
+    waits: dict[Any, tuple[str, int | None]] = {}
     for span in spans if waiting else ():
         if roles.get(id(span)) == "agent":
-            reasons.update(_deferred_in(object_in(span.attributes.get("final_result"))))
+            reasons = _deferred_in(object_in(span.attributes.get("final_result")))
+            reasons.update(_interrupted_in(conversations.of(span).output))
+            waits.update({call_id: (reason, span.end_ns) for call_id, reason in reasons.items()})
     for record in waiting:
-        record.withheld = reasons.get(record.call_id, "")
-    return records
+        reason, end_ns = waits.get(record.call_id, ("", None))
+        if _is_before(record.span, end_ns):
+            record.withheld = reason
+
+
+def _is_before(span: Span | None, end_ns: int | None) -> bool:
+    """Whether a call has no span, or one that began before its agent ended: Strands asks from inside of a tool, too."""
+    return span is None or (span.start_ns is not None and end_ns is not None and span.start_ns < end_ns)
 
 
 def _deferred_in(output: Mapping[str, Any]) -> dict[Any, str]:
@@ -205,6 +224,12 @@ def _deferred_in(output: Mapping[str, Any]) -> dict[Any, str]:
         for call in calls
         if isinstance(call, dict)
     }
+
+
+def _interrupted_in(said: Iterable[Exchange]) -> dict[Any, str]:
+    """Return the calls, by their ids, at which an agent of Strands was interrupted to ask a person."""
+    texts = [each.text for each in said if each.message.get("finish_reason") == "interrupt"]
+    return {found["call"]: ASKED_FOR for text in texts for found in _INTERRUPT.finditer(text[:_LONGEST_ANSWER])}
 
 
 def withheld_call(record: CallRecord) -> WithheldCall:
