@@ -236,6 +236,32 @@ def test_a_call_of_adk_that_was_confirmed_is_made_once() -> None:
     assert [(call.output, call.error) for call in trajectory.calls] == [("paid", None)]
 
 
+def test_a_call_of_adk_that_had_to_be_confirmed_and_was_rejected_was_not_made() -> None:
+    [trajectory] = read(request(adk_span(1, ASKS_FIRST), adk_span(2, REJECTED), scope=ADK))
+
+    assert trajectory.calls == ()
+    assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was refused"),)
+    assert trajectory.calls_recorded
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [adk_span(1, REJECTED)],
+        [adk_span(1, REJECTED), adk_span(2, REJECTED)],
+        [adk_span(1, {"error": "no such order"}), adk_span(2, REJECTED)],
+    ],
+    ids=["once", "twice", "after another error"],
+)
+def test_a_tool_of_adk_that_says_it_was_rejected_and_had_not_to_be_confirmed_was_called(
+    spans: list[dict[str, Any]],
+) -> None:
+    [trajectory] = read(request(*spans, scope=ADK))
+
+    assert trajectory.calls[-1].error == REJECTED["error"]
+    assert trajectory.withheld == ()
+
+
 def test_two_calls_of_adk_that_wait_for_confirmation_are_two() -> None:
     [trajectory] = read(request(adk_span(1, ASKS_FIRST), adk_span(2, ASKS_FIRST, "adk-2"), scope=ADK))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, Role, agent_name, is_dspy
+from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, REFUSED, Role, agent_name, is_dspy
 from rightcall.reading.messages import UNCONFIRMED, Exchange, Log, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, Span, object_in
 from rightcall.values.trajectory import WithheldCall
@@ -179,15 +179,21 @@ def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], 
 
 
 def _each_once(records: list[CallRecord]) -> list[CallRecord]:
-    """Return calls without those that ADK made again once they were confirmed or rejected, with the same id."""
-    if not any([record.error in UNCONFIRMED for record in records]):
+    """Return calls without those that ADK made again once they were confirmed or rejected, with the same id.
+
+    The answer that a call is rejected, after one with the same id that it has to be confirmed, is no tool's.
+    """
+    unconfirmed = [record for record in records if record.error in UNCONFIRMED and record.call_id]
+    if not unconfirmed:
         return records
-    last = {(record.call_id or "", record.name): record for record in records if record.call_id}
-    return [
-        record
-        for record in records
-        if record.error not in UNCONFIRMED or last.get((record.call_id or "", record.name), record) is record
-    ]
+    asks, rejects = UNCONFIRMED
+    last = {(record.call_id, record.name): record for record in records}
+    for record in unconfirmed:
+        final = last[record.call_id, record.name]
+        if record.error == asks and final.error == rejects:
+            final.withheld = final.withheld or REFUSED
+    again = {id(record) for record in unconfirmed if last[record.call_id, record.name] is not record}
+    return [record for record in records if id(record) not in again]
 
 
 def withhold_waiting(
