@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rightcall.reading import read_messages
 from rightcall.reading.messages import Exchange, Log, exchanges_of
 from rightcall.reading.runs._notes import NotUnderstood, Warnings
 from rightcall.reading.spans import CallRecord
@@ -67,6 +68,18 @@ def test_a_result_without_its_call_is_told_unless_it_was_withheld(strays: list[C
     notes.note_strays(strays)
 
     assert notes.first == told
+
+
+def test_a_log_that_begins_with_a_result_is_told_to_continue_another_one() -> None:
+    given = {"role": "tool", "contents": [{"type": "function_result", "call_id": "c1", "result": "paid"}]}
+    done = {"role": "assistant", "contents": [{"type": "text", "text": "Done."}]}
+
+    told = read_messages({"type": "agent_response", "messages": [given, done]}).not_understood
+
+    assert told == (
+        "a result of c1, whose call the log does not show: "
+        "it begins with this result, as one does that continues another"
+    )
 
 
 def test_spans_that_may_be_one_call_or_several_are_told() -> None:

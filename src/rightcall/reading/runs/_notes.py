@@ -88,12 +88,17 @@ class NotUnderstood:
                 self.note(f"message {place}{where}: {exchange.unread}")
         self._messages.append((exchanges, where))
 
-    def note_strays(self, strays: Sequence[CallRecord], where: str = "log") -> None:
-        """Note results of calls that a log, or a trace, does not show."""
+    def note_strays(self, strays: Sequence[CallRecord], where: str = "log", said: Sequence[Exchange] = ()) -> None:
+        """Note results of calls that a log, or a trace, does not show; `said` are the messages of the log.
+
+        A log that begins with one goes on after a question to the user (Microsoft's Agent Framework).
+        """
         made = [stray for stray in strays if not stray.withheld]
         if made:
             name = made[0].name or made[0].call_id or "a tool"
-            self.note(f"a result of {name[:80]}, whose call the {where} does not show")
+            is_first = bool(said) and any([made[0] is result for result in said[0].results])
+            more = ": it begins with this result, as one does that continues another" if is_first else ""
+            self.note(f"a result of {name[:80]}, whose call the {where} does not show{more}")
 
     def note_twins(self, records: Sequence[CallRecord], spans: Sequence[ReadSpan]) -> None:
         """Note spans of several instrumentations that may be one call or several, and spans that may be one more.

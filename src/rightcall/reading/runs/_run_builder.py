@@ -239,7 +239,7 @@ class RunBuilder:
             requests.add_log(repeated, max(requests.heard, default=None) if log.messages else said.turn, said.asked)
         for record in requests.known[told:] if told is not None else ():
             record.order = -1  # nothing shows when it was asked for among those of the messages
-        self._not_understood.note_strays(requests.strays)
+        self._not_understood.note_strays(requests.strays, said=exchanges)
 
     def _note_stops(
         self, has_records: bool, known: Iterable[CallRecord], turns: Turns, conversations: Conversations
