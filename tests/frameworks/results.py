@@ -36,7 +36,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "llama_index": ("yes", "yes", "not measured", "yes"),
     "smolagents": ("yes", "yes", "yes", "yes"),
     "haystack": ("yes", "yes", "yes", "yes"),
-    "crewai": ("yes", "not measured", "yes", "refused"),
+    "crewai": ("yes", "yes", "yes", "refused"),
 }
 """The frameworks, and what is known of each."""
 _HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -167,7 +167,7 @@ MODULES: dict[str, dict[str, type]] = {
 
 
 @contextmanager
-def loaded(modules: dict[str, dict[str, type]] = MODULES) -> Iterator[None]:
+def loaded(modules: Mapping[str, Mapping[str, Any]] = MODULES) -> Iterator[None]:
     """Have the modules loaded for the length of a block."""
     sys.modules.update({name: _module(name, **held) for name, held in modules.items()})
     try:

@@ -76,6 +76,25 @@ def by_dspy_awaited(order: int) -> Any:
     return asyncio.run(fake.DspyTool("refund", refund).acall(order=order))
 
 
+def by_crewai(order: int) -> Any:
+    return fake.CrewTool("Refund", refund).run(order=order)
+
+
+def by_crewai_awaited(order: int) -> Any:
+    return asyncio.run(fake.CrewTool("refund", refund).arun(order))
+
+
+def by_text_of_crewai(order: int) -> Any:
+    asked = fake.ToolCalling("Refund", {"order": order})
+    return fake.ToolUsage(asked, fake.CrewTool("refund", refund)).use(asked, "Action: Refund").split("\n")[0]
+
+
+def by_text_of_crewai_awaited(order: int) -> Any:
+    asked = fake.ToolCalling("refund", {"order": order})
+    usage = fake.ToolUsage(asked, fake.CrewTool("refund", refund))
+    return asyncio.run(usage.ause(calling=asked, tool_string="Action: refund")).split("\n")[0]
+
+
 DISPATCHERS = [
     by_smolagents,
     by_code_of_smolagents,
@@ -87,6 +106,10 @@ DISPATCHERS = [
     by_agent_framework,
     by_dspy,
     by_dspy_awaited,
+    by_crewai,
+    by_crewai_awaited,
+    by_text_of_crewai,
+    by_text_of_crewai_awaited,
 ]
 each_framework = pytest.mark.parametrize("dispatch", DISPATCHERS, ids=lambda each: each.__name__[3:])
 
@@ -151,6 +174,40 @@ def test_the_only_argument_of_smolagents_may_be_an_object_of_them() -> None:
     assert call.args == {"order": 7}
 
 
+def test_a_call_that_the_cache_of_crewai_answers_is_logged_and_not_recorded() -> None:
+    cache, recorder = fake.CacheHandler(), Recorder("a")
+    cache.held["refund", '{"order": 7}'], cache.held["ping", ""] = {"paid": 7}, "pong"
+
+    with recording_to(recorder):
+        asked = [("refund", '{"order": 7}'), ("refund", '{"order": 8}'), ("ping", "")]
+        refunded, pinged = logged(lambda: [cache.read(*each) for each in asked]).calls
+
+    assert (refunded.name, refunded.args, refunded.output) == ("refund", {"order": 7}, {"paid": 7})
+    assert (pinged.name, pinged.args, pinged.output) == ("ping", {}, "pong")
+    assert recorder.entries == ()
+
+
+def test_a_cached_call_in_the_text_of_a_model_is_one_call() -> None:
+    asked, cache = fake.ToolCalling("refund", {"order": 7}), fake.CacheHandler()
+    cache.held["refund", '{"order": 7}'] = "paid before"
+
+    usage = fake.ToolUsage(asked, fake.CrewTool("refund", refund), cache)
+    [call] = logged(lambda: usage.use(asked, "Action: refund")).calls
+
+    assert (call.output, RAN) == ("paid before", [])
+
+
+def test_a_tool_that_crewai_tries_several_times_is_one_call_that_failed() -> None:
+    def fail(order: int) -> Any:
+        RAN.append(order)
+        raise ValueError("out of money")
+
+    asked = fake.ToolCalling("refund", {"order": 7})
+    [call] = logged(lambda: fake.ToolUsage(asked, fake.CrewTool("refund", fail)).use(asked, "Action: refund")).calls
+
+    assert (call.error, RAN) == ("ToolError: out of money", [7, 7, 7])
+
+
 def failing_call() -> fake.FunctionExecutionResult:
     def fail(order: int) -> Any:
         raise ValueError("out of money")
@@ -209,6 +266,13 @@ def test_what_a_mock_raises_is_a_failure_to_agno() -> None:
     assert (outcome.status, outcome.error, call.error, RAN) == ("failure", "out of money", "out of money", [])
 
 
+def test_what_a_mock_raises_is_told_to_a_model_that_asked_crewai_in_its_text() -> None:
+    with use_mocks(Mocks.of(RAISING)):
+        told = by_text_of_crewai(7)
+
+    assert (told, RAN) == ("Error executing tool: out of money", [])
+
+
 @pytest.mark.parametrize("dispatch", [by_haystack, by_haystack_awaited])
 def test_what_a_mock_raises_is_an_error_of_haystack(dispatch: Callable[[int], Any]) -> None:
     with use_mocks(Mocks.of(RAISING)), pytest.raises(fake.ToolInvocationError, match="out of money"):
@@ -220,7 +284,7 @@ def test_what_a_mock_raises_is_raised_where_the_framework_takes_it_as_it_is() ->
         by_smolagents(7)
 
 
-@pytest.mark.parametrize("dispatch", [by_agno, by_haystack])
+@pytest.mark.parametrize("dispatch", [by_agno, by_haystack, by_text_of_crewai])
 def test_a_call_that_no_mock_answers_is_no_error_of_the_tool(dispatch: Callable[[int], Any]) -> None:
     rules = Mocks.of({"refund": {"when": {"order": 8}, "returns": "mocked"}})
     with use_mocks(rules), pytest.raises(MockError):
@@ -245,6 +309,7 @@ def test_what_a_tool_is_still_going_to_yield_is_not_known() -> None:
         (fake.Function("refund", refund), "Agno"),
         (fake.MicrosoftTool("refund", refund), "Agent Framework"),
         (fake.DspyTool("refund", refund), "DSPy"),
+        (fake.CrewTool("Refund", refund), "CrewAI"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -259,3 +324,24 @@ def test_tools_of_code_that_runs_elsewhere_are_not_seen(executor: str, seen: boo
     agent = fake.MultiStepAgent("shop", {"refund": fake.Tool("refund", refund)}, executor_type=executor)
 
     assert find_tools(agent, tmp_path).are_all_seen is seen
+
+
+def test_tools_of_a_crew_are_those_of_its_agents_and_tasks(tmp_path: Path) -> None:
+    search, book, plan = [fake.CrewTool(name, refund) for name in ("search", "book", "plan")]
+    crew = fake.Crew([fake.BaseAgent([search])], [fake.Task([book])], fake.BaseAgent([plan]))
+
+    names = {tool.name for tool in find_tools([crew], tmp_path).tools}
+
+    assert {"search", "book", "plan"} <= names
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [fake.BaseAgent([], mcps=["https://shop"]), fake.BaseAgent([], allow_delegation=True)],
+    ids=["MCP", "other"],
+)
+def test_a_crew_may_bring_more_tools_once_it_runs(agent: fake.BaseAgent, tmp_path: Path) -> None:
+    tools = [fake.CrewTool("refund", refund)]
+
+    assert not find_tools([fake.Crew([fake.BaseAgent(tools)], [])], tmp_path).is_open
+    assert find_tools([fake.Crew([agent], [fake.Task(tools)])], tmp_path).is_open

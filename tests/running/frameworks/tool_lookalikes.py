@@ -6,6 +6,7 @@ The real ones are tried by `make frameworks`. These have the same module names, 
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -173,9 +174,116 @@ class DspyTool:
         return self.function(**kwargs)
 
 
+def sanitize_tool_name(name: str) -> str:
+    """Of CrewAI."""
+    return name.lower().replace(" ", "_")
+
+
+class ArgumentsOfRefund:
+    """A model of Pydantic, as far as CrewAI uses it."""
+
+    model_fields = SCHEMA["properties"]
+
+    @staticmethod
+    def model_json_schema() -> dict[str, Any]:
+        return SCHEMA
+
+
+class CrewTool:
+    """`BaseTool` of CrewAI."""
+
+    args_schema = ArgumentsOfRefund
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.name, self.function = name, function
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    async def arun(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+@dataclass
+class BaseAgent:
+    """Of CrewAI."""
+
+    tools: list[Any]
+    mcps: list[str] = field(default_factory=list)
+    allow_delegation: bool = False
+
+
+@dataclass
+class Task:
+    """Of CrewAI."""
+
+    tools: list[Any]
+
+
+@dataclass
+class Crew:
+    """Of CrewAI."""
+
+    agents: list[Any]
+    tasks: list[Any]
+    manager_agent: Any = None
+
+
+class CacheHandler:
+    """Of CrewAI."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str], Any] = {}
+
+    def read(self, tool: str, input: str) -> Any:
+        return self.held.get((tool, input))
+
+
+@dataclass
+class ToolFailure:
+    """Of CrewAI."""
+
+    message: str
+
+
+@dataclass
+class ToolCalling:
+    """Of CrewAI, and the action that it was parsed from."""
+
+    tool: str
+    arguments: dict[str, Any] | None
+
+
+class ToolUsage:
+    """Of CrewAI, for a call that a model asked for in its text."""
+
+    def __init__(self, action: ToolCalling, tool: CrewTool, cache: CacheHandler | None = None) -> None:
+        self.action, self.tool, self.cache = action, tool, cache or CacheHandler()
+        self.last_failure: ToolFailure | None = None
+        self._raw: Any = None
+
+    def get_last_raw_result(self, fallback: Any) -> Any:
+        return fallback if self._raw is None else self._raw
+
+    def use(self, calling: ToolCalling, tool_string: str) -> str:
+        self._raw = self.cache.read(self.tool.name, json.dumps(calling.arguments))
+        for _ in range(3):
+            try:
+                self._raw = self._raw or self.tool.function(**(calling.arguments or {}))
+            except ValueError as error:
+                self.last_failure = ToolFailure(str(error))
+                continue
+            return f"{self._raw}\n\nUse this format: …"
+        return f"I encountered an error: {self.last_failure}"
+
+    async def ause(self, calling: ToolCalling, tool_string: str) -> str:
+        return self.use(calling=calling, tool_string=tool_string)
+
+
+CrewTool.__name__ = "BaseTool"
 LlamaTool.__name__, MicrosoftTool.__name__ = "BaseTool", "FunctionTool"
 HaystackTool.__name__ = DspyTool.__name__ = "Tool"
-MODULES: dict[str, dict[str, type]] = {
+MODULES: dict[str, dict[str, Any]] = {
     "smolagents.tools": {"Tool": Tool},
     "smolagents.agents": {"MultiStepAgent": MultiStepAgent},
     "llama_index.core.tools.types": {"BaseTool": LlamaTool, "ToolOutput": ToolOutput},
@@ -188,4 +296,10 @@ MODULES: dict[str, dict[str, type]] = {
     },
     "agent_framework._tools": {"FunctionTool": MicrosoftTool},
     "dspy.adapters.types.tool": {"Tool": DspyTool},
+    "crewai.tools.base_tool": {"BaseTool": CrewTool, "sanitize_tool_name": sanitize_tool_name},
+    "crewai.agents.cache.cache_handler": {"CacheHandler": CacheHandler},
+    "crewai.agents.agent_builder.base_agent": {"BaseAgent": BaseAgent},
+    "crewai.task": {"Task": Task},
+    "crewai.crew": {"Crew": Crew},
+    "crewai.tools.tool_usage": {"ToolUsage": ToolUsage, "sanitize_tool_name": sanitize_tool_name},
 }

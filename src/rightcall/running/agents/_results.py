@@ -198,7 +198,7 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
     ResultForm(
         *("CrewAI", "crewai.crews.", "CrewOutput"),
         output=crew_output,
-        messages=nothing,  # calls are in the events of CrewAI's bus only
+        messages=nothing,  # calls are seen when they are made; those of agents that were asked for help are not in here
         usage=lambda result: tokens(result.token_usage, "prompt_tokens", "completion_tokens"),
     ),
 )

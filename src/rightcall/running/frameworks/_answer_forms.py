@@ -140,6 +140,19 @@ def agent_framework_form(tool: Any) -> Form:
     return Form(_contents, tool.parse_result)
 
 
+def crewai_form(usage: Any) -> Form:
+    """Return how a call answers that a model of CrewAI asked for in its text: with a text, and more of CrewAI in it."""
+
+    def written(told: str) -> Any:
+        return _jsonable(usage.get_last_raw_result(told))
+
+    def answer_of(value: Any) -> ToolAnswer:
+        failure = usage.last_failure
+        return ToolAnswer(value) if failure is None else ToolAnswer(error=ToolError(failure.message))
+
+    return Form(written, str, answer_of)
+
+
 DATA = Form(_jsonable, _same)
 RETURN_VALUE = Form(_return_value, _same)
 """Pydantic AI."""

@@ -111,6 +111,12 @@ def dispatched_plainly(tool: str, args: Mapping[str, Any], run: Callable[[], Any
     return value
 
 
+def answered(tool: str, args: Mapping[str, Any], value: Any, form: Form = AS_IT_IS) -> None:
+    """Log a call that a framework answers by itself, such as from a cache: the agent made it, and no tool runs."""
+    if dispatch_log.get() is not None and tool not in dispatching.get():
+        _Call(tool, args, form).answered(value)
+
+
 def _is_watched(tool: str) -> bool:
     """Whether a call concerns anyone, and is not the inner half of one that does.
 
@@ -160,6 +166,10 @@ class _Call:
         finally:
             _inside.reset(inner)
             dispatching.reset(token)
+
+    def answered(self, value: Any) -> None:
+        """End the call with what was not asked of the tool."""
+        self._log(ToolAnswer(self._form.written(value)))
 
     def returned(self, value: Any) -> None:
         """End the call with what the tool returned; what it is still going to yield is not known."""

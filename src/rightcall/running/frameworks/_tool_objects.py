@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -11,8 +12,8 @@ from typing import Any
 from rightcall.errors import RightcallError
 
 from ._adapter import Adapter, FoundTool, family, is_a, of_callable, parameters, wrap
-from ._answer_forms import DATA, agent_framework_form, agno_form, llama_index_form
-from ._dispatch import Form, dispatched, dispatched_plainly
+from ._answer_forms import DATA, agent_framework_form, agno_form, crewai_form, llama_index_form
+from ._dispatch import Form, answered, dispatched, dispatched_plainly
 
 
 class _ToolObjects:
@@ -69,7 +70,8 @@ class _ToolObjects:
         return DATA
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        raise NotImplementedError
+        """Yield nothing, where the class does not hold tools but runs them."""
+        return iter(())
 
 
 class _Smolagents(_ToolObjects):
@@ -267,6 +269,82 @@ class _DSPy(_ToolObjects):
             yield list(value.tools.values())
 
 
+class _CrewAI(_ToolObjects):
+    """Models know tools by cleaned names; work is delegated by tools, too."""
+
+    framework = "CrewAI"
+    module = "crewai.tools.base_tool"
+    kind = "BaseTool"
+    methods = ("run",)
+    awaited = ("arun",)
+
+    def name(self, tool: Any) -> str:
+        return str(sys.modules[self.module].sanitize_tool_name(tool.name))
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        return {**dict(zip(tool.args_schema.model_fields, args, strict=False)), **kwargs}
+
+    def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
+        if is_a(value, "crewai.tools.", "BaseTool"):
+            yield FoundTool(self.name(value), self.framework, parameters(value.args_schema.model_json_schema()))
+        elif is_a(value, "crewai.agents.", "BaseAgent") or is_a(value, "crewai.task", "Task"):
+            yield list(value.tools or ())
+        elif is_a(value, "crewai.crew", "Crew"):
+            yield [*value.agents, *value.tasks, value.manager_agent]
+        else:
+            return
+        for source in _SOURCES_OF_CREWAI:
+            if getattr(value, source, None):
+                yield FoundTool(source, self.framework, is_source=True)
+
+
+_SOURCES_OF_CREWAI = ("mcps", "apps", "allow_delegation", "manager_llm")
+"""Settings of agents and crews that bring more tools once they run: of servers, and those that ask other agents."""
+
+
+class _CrewAICache(_ToolObjects):
+    """The cache that a crew may have, by which a call that was made before is answered: no tool runs."""
+
+    framework = "CrewAI"
+    module = "crewai.agents.cache.cache_handler"
+    kind = "CacheHandler"
+    methods = ("read",)
+
+    def _called(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def read(cache: Any, tool: str, input: str) -> Any:
+            held = original(cache, tool, input)
+            if held is not None:
+                answered(tool, json.loads(input) if input else {}, held, DATA)
+            return held
+
+        return read
+
+
+class _CrewAIText(_ToolObjects):
+    """A model may ask for a call in its text. CrewAI then tries a tool that raises several times, which is one call."""
+
+    framework = "CrewAI"
+    module = "crewai.tools.tool_usage"
+    kind = "ToolUsage"
+    methods = ("use",)
+    awaited = ("ause",)
+
+    def name(self, tool: Any) -> str:
+        return str(sys.modules[self.module].sanitize_tool_name(tool.action.tool))
+
+    def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        calling = args[0] if args else kwargs["calling"]
+        return dict(calling.arguments or {})
+
+    def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:
+        return crewai_form(tool)
+
+    def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
+        if isinstance(error, RightcallError) or type(error).__module__.startswith("crewai."):
+            raise error  # what CrewAI raises itself ends the run
+        return f"Error executing tool: {error}"
+
+
 TOOL_OBJECTS: tuple[Adapter, ...] = (
     _Smolagents(),
     _SmolagentsTeam(),
@@ -275,4 +353,7 @@ TOOL_OBJECTS: tuple[Adapter, ...] = (
     _Agno(),
     _AgentFramework(),
     _DSPy(),
+    _CrewAI(),
+    _CrewAICache(),
+    _CrewAIText(),
 )
