@@ -587,3 +587,15 @@ def test_calls_are_a_group_while_one_of_them_runs_that_the_same_agent_made() -> 
     assert groups((0, 5), (4, 9), under=["a", "a"]) == one
     assert groups((0, 5), (4, 9), under=["a", None]) == one
     assert groups((0, 5), (4, 9), under=[None, "b"]) == one
+
+
+def test_a_tool_of_crewai_and_what_the_model_asked_for_are_one_call() -> None:
+    asked = "llm.output_messages.0.message.tool_calls.0.tool_call."
+    model = {"openinference.span.kind": "LLM", "llm.output_messages.0.message.role": "assistant"}
+    model |= {f"{asked}id": "c1", f"{asked}function.name": "ask_a_coworker", f"{asked}function.arguments": "{}"}
+    tool = {"openinference.span.kind": "TOOL", "tool.name": "Ask a coworker", "input.value": "{}"}
+    tool |= {"tool.description": "Tool Name: ask_a_coworker\nTool Arguments: {}", "output.value": "Yes."}
+
+    [made] = read_one(span(1, model), span(2, tool)).calls
+
+    assert (made.name, made.call_id, made.output) == ("ask_a_coworker", "c1", "Yes.")

@@ -375,6 +375,9 @@ def _both(
     return first, reading(given), len(direct)
 
 
+_TOLD = "Tool Name: a_b\nTool Arguments: {}"
+
+
 @pytest.mark.parametrize("reading", [read_spans, _as_recorded])
 def test_spans_of_the_sdk_that_are_all_calls_are_read_directly(
     reading: Callable[[list[Any]], Trajectory], monkeypatch: pytest.MonkeyPatch
@@ -400,6 +403,7 @@ def test_spans_of_the_sdk_that_are_all_calls_are_read_directly(
         {"attributes": {"tool.name": "final_answer", "input.value": "{}", "output.value": "x"}},
         {"attributes": {"openinference.span.kind": "LLM", "input.value": "Hi", "output.value": "Ho"}},
         {"attributes": {"span_type": True, "tool.name": "search", "input.value": "{}", "output.value": "x"}},
+        {"attributes": {"tool.name": "A b", "tool.description": _TOLD, "input.value": "{}", "output.value": "x"}},
         {"name": "invoke_agent shop"},
         {"name": "search.workflow"},
     ],

@@ -127,6 +127,30 @@ def test_the_name_of_a_tool_in_that_of_its_span(name: str, tool: str) -> None:
     assert _name_in(name) == tool
 
 
+CREWAI = {"openinference.span.kind": "TOOL", "tool.description_updated": False}
+DESCRIBED = "Tool Name: search_the_web\nTool Arguments: {}\nTool Description: Search"
+
+
+@for_each(
+    ("attributes", "tool"),
+    [
+        ({**CREWAI, "tool.name": "Search The Web", "tool.description": DESCRIBED}, "search_the_web"),
+        ({**CREWAI, "tool.name": "SearchTheWeb", "tool.description": DESCRIBED}, "search_the_web"),
+        ({**CREWAI, "tool.name": "search_maps", "tool.description": DESCRIBED}, "search_maps"),
+        ({**CREWAI, "tool.name": "search_maps"}, "search_maps"),
+        ({**TOOL, "gen_ai.tool.name": "searchTheWeb", "tool.description": "Tool Name: Search"}, "searchTheWeb"),
+    ],
+)
+def test_a_tool_is_called_as_the_model_calls_it(attributes: dict[str, Any], tool: str) -> None:
+    assert record(attributes).name == tool
+
+
+def test_a_tool_of_crewai_that_a_model_may_call_otherwise_is_not_understood() -> None:
+    lost = record({**CREWAI, "tool.name": "Search The Web"})
+
+    assert (lost.name, lost.unread.startswith("the span 'a span', whose tool has no name in text")) == ("", True)
+
+
 def test_the_first_attribute_with_a_text_counts() -> None:
     keys = ("a", "b", "c")
     assert first_text({"a": 3, "b": "", "c": "x"}, keys) == "x"

@@ -35,8 +35,10 @@ from ._python_calls import is_dspy as is_dspy
 from ._span_names import (
     KIND_KEYS as KIND_KEYS,
     has_lost_mark as has_lost_mark,
+    is_clean as is_clean,
     is_named_like_call as is_named_like_call,
     may_tell_kind as may_tell_kind,
+    name_for_models as name_for_models,
 )
 from ._tool_calls import (
     CONVENTIONS as CONVENTIONS,

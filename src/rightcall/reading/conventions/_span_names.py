@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Any
 
+from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import Span, object_in
 
 from ._tool_calls import EXECUTE, MERGED, SPAN_NAMES, has_value
@@ -54,6 +57,11 @@ _MESSAGE_EVENT = "gen_ai."
 """The prefix of the names of events with messages, which the server copies as well."""
 _UIPATH = "span_type"
 _LANGFUSE_INPUT = "langfuse.observation.input"
+_CLEAN = lazy_pattern(r"[a-z0-9]+(?:_[a-z0-9]+)*", re.A)
+"""A name that CrewAI gives to models as it is."""
+_TOLD = lazy_pattern(r"Tool Name: (?P<name>[^\n]+)\nTool Arguments: ")
+"""How the description begins that CrewAI gives to a model, and OpenInference writes beside the name of the author."""
+_OF_CREWAI = "tool.description_updated"
 KIND_KEYS = frozenset(
     {
         "gen_ai.operation.name",
@@ -112,6 +120,25 @@ def _is_copied(span: Span) -> bool:
     """Whether MLflow's input is a copy of what another tracer recorded in the same span."""
     is_attribute = not _COPIED_BY_MLFLOW.isdisjoint(span.attributes.keys())
     return is_attribute or any([event.name.startswith(_MESSAGE_EVENT) for event in span.events])
+
+
+def is_clean(name: str) -> bool:
+    """Whether a model knows a tool of this name by no other, whichever framework runs it."""
+    return _CLEAN.fullmatch(name) is not None
+
+
+def name_for_models(name: str, attributes: Mapping[str, Any]) -> str:
+    """Return the name by which a model knows the tool of a call; empty if the span lost it.
+
+    A tool of CrewAI is called `Search The Web` by its author, in spans, and `search_the_web` where a model asks for it.
+    """
+    if is_clean(name):
+        return name
+    held = attributes.get("tool.description")
+    told = _TOLD.match(held) if isinstance(held, str) else None
+    if told is not None:
+        return str(told["name"])
+    return "" if _OF_CREWAI in attributes else name
 
 
 def may_tell_kind(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,8 +14,10 @@ from rightcall.reading.conventions import (
     MERGED,
     CallShape,
     Shape,
+    is_clean,
     kind_of,
     may_tell_kind,
+    name_for_models,
     shape_of,
 )
 from rightcall.reading.formats import OtlpSpan, finished
@@ -104,7 +107,7 @@ class CallPlans:
         """Read a call by its plan; None if more has to be asked about it."""
         known, attributes = plan.shape, span.attributes
         name = attributes.get(known.tool[0])
-        if name.__class__ is not str or not (name in self._names or self._is_plain(name)):
+        if name.__class__ is not str or not (name in self._names or self._is_plain(name, attributes)):
             return None
         if span.name.startswith(_HANDED) or not (plan.is_told or not may_tell_kind(span.name)):
             return None
@@ -146,11 +149,13 @@ class CallPlans:
         plan = plans.by_values[values] = _planned(span, shape)
         return plan
 
-    def _is_plain(self, name: str) -> bool:
+    def _is_plain(self, name: str, attributes: Mapping[str, Any]) -> bool:
         """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
         is_odd = not name or name in PLACEHOLDERS or name[0] == '"' or name == MERGED
         if is_odd or len(name) > self._limits.name_length or is_named_like_own(name):
             return False
+        if not is_clean(name):
+            return name_for_models(name, attributes) == name  # another span may tell another
         if len(self._names) >= _MOST_VALUES:
             self._names.clear()
         self._names.add(name)

@@ -22,6 +22,7 @@ from rightcall.reading.conventions import (
     is_like_call,
     is_named_like_call,
     kind_of,
+    name_for_models,
     tools_of,
 )
 from rightcall.reading.messages import message_attributes
@@ -133,7 +134,7 @@ def _says_more(span: Span) -> bool:
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | None:
     """Return the call that a span records; without a tool's name, it is marked as not understood."""
     attributes, convention = span.attributes, shape.convention
-    name = first_text(attributes, shape.tool) or _name_of(span, shape)
+    name = name_for_models(first_text(attributes, shape.tool) or _name_of(span, shape), attributes)
     # ADK traces the merged responses of parallel calls as one more call.
     if name == MERGED:
         return None
