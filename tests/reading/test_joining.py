@@ -599,3 +599,45 @@ def test_a_tool_of_crewai_and_what_the_model_asked_for_are_one_call() -> None:
     [made] = read_one(span(1, model), span(2, tool)).calls
 
     assert (made.name, made.call_id, made.output) == ("ask_a_coworker", "c1", "Yes.")
+
+
+def task_of_crewai(*names: str, answer: str = "Done.") -> dict[str, Any]:
+    """An agent's span of a task in which a model asked for tools, one after the other."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Current Task: go"}]
+    for number, name in enumerate(names):
+        asked = {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        messages += [
+            {"role": "assistant", "content": "", "tool_calls": [asked]},
+            {"role": "tool", "tool_call_id": f"c{number}", "name": name, "content": f"{name} {number}"},
+        ]
+    messages.append({"role": "assistant", "content": answer})
+    returned = {"description": "go", "expected_output": "an answer", "raw": answer, "messages": messages}
+    attributes = {"openinference.span.kind": "AGENT", "output.value": json.dumps(returned)}
+    return span(1, attributes, name="support._execute_core", endTimeUnixNano="90000")
+
+
+def tool_of_crewai(number: int, name: str, output: str) -> dict[str, Any]:
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": name, "input.value": "{}", "output.value": output}
+    return span(number, attributes, parent=1, name=f"{name}.run")
+
+
+def test_a_call_that_a_task_of_crewai_tells_and_no_span_shows_is_where_the_model_asked_for_it() -> None:
+    task = task_of_crewai("look", "look", "no_such_tool", "book")
+
+    found = read_one(task, tool_of_crewai(2, "look", "look 0"), tool_of_crewai(3, "book", "book 3"))
+
+    told = [(call.name, call.output, call.source) for call in found.calls]
+    assert told == [
+        ("look", "look 0", "span"),
+        ("look", "look 1", "message"),
+        ("no_such_tool", "no_such_tool 2", "message"),
+        ("book", "book 3", "span"),
+    ]
+    assert (found.unordered, found.output) == ((), "Done.")
+
+
+def test_a_task_of_crewai_whose_model_asks_in_its_text_is_not_understood() -> None:
+    found = read_one(task_of_crewai(answer="Thought: look\nAction: look\nAction Input: {}\nObservation: 3"))
+
+    assert not found.calls_recorded
+    assert "not understood" in found.warnings[0]

@@ -20,5 +20,6 @@ from ._span_messages import (
     SpanMessages as SpanMessages,
     messages_in as messages_in,
     messages_in_event as messages_in_event,
+    told_by_task as told_by_task,
 )
 from ._step_parts import IN_CODE as IN_CODE

@@ -128,7 +128,9 @@ class ConversationReader:
             is_past = requests.is_shown_again(context, turn, self._shown_in)
             known = requests.keep(call, key, context, use, is_past, self.thread)
             known.group = self._group if call.step is not None else None
-            known.asked_ns, known.answered_ns, known.is_told_later = self._start_ns, self._end_ns, self.prompted
+            # An agent tells what was asked for while it ran: no call of it has the time at which the agent began.
+            known.asked_ns = self._start_ns if self.prompted or self.answering else None
+            known.answered_ns, known.is_told_later = self._end_ns, self.prompted
             self._new.append(known)
         else:
             if self._new:

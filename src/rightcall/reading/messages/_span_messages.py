@@ -25,6 +25,9 @@ _pieces_in = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
+_OUTPUTS = ("output.value", "langfuse.observation.output")
+_OF_TASKS = ("expected_output", "raw", "messages")
+"""Keys of what a task of CrewAI returns."""
 _PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
 """Attributes that on spans of a model hold its messages in a framework's format, used if no other has calls."""
 
@@ -91,6 +94,8 @@ class SpanMessages:
                 told.setdefault(holder.side, []).append(self._in_attributes(attributes, holder))
         if role == "model":
             self._add_plain(told, attributes)
+        elif task := told_by_task(attributes, role):
+            told.setdefault("input", []).append(self._said(task))
         for side, tellings in told.items():
             fullest: list[Exchange] = tellings[0] if len(tellings) == 1 else max(tellings, key=_weight)
             found.add(side, fullest)
@@ -184,6 +189,20 @@ class SpanMessages:
             found.add(held_side, _exchanges_in(messages))
         if not told and (sign := hidden_in_event(body, attributes)):
             found.input.append(unread(sign))
+
+
+def told_by_task(attributes: Mapping[str, Any], role: object) -> Any:
+    """Return an agent's output if it is that of a task of CrewAI, which has all messages of its model; None if not.
+
+    They show calls that have no span: those that a cache answers, and those that CrewAI rejects.
+    """
+    outputs = [attributes.get(key) for key in _OUTPUTS] if role == "agent" else []
+    # A text is not decoded to find out: it has the keys in quotes, as an object has them without.
+    return next((held for held in outputs if isinstance(held, (str, dict)) and _is_task(held)), None)
+
+
+def _is_task(held: str | dict[str, Any]) -> bool:
+    return all([(f'"{key}"' if isinstance(held, str) else key) in held for key in _OF_TASKS])
 
 
 def _exchanges_in(document: Any) -> list[Exchange]:

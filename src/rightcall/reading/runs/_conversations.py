@@ -18,6 +18,7 @@ from rightcall.reading.messages import (
     answer_in,
     message_attributes,
     question_in,
+    told_by_task,
 )
 from rightcall.reading.spans import LogRecord
 
@@ -97,7 +98,8 @@ class Conversations:
         known = self._carried.get(id(span))
         if known is None:
             role = self._roles.get(id(span))
-            is_silent = role != "model" and not span.events and not message_attributes(span.attributes)
+            speaks = role == "model" or span.events or message_attributes(span.attributes)
+            is_silent = not speaks and not told_by_task(span.attributes, role)
             known = self._carried[id(span)] = _SILENT if is_silent else self._messages.in_span(span, role)
         return known
 

@@ -27,7 +27,7 @@ from typing import Any
 from rightcall.limits import Limits
 from rightcall.reading.conventions import CallShape, Role, Shape, reads_like_error
 from rightcall.reading.formats import NO_EVENTS, OtlpRequest, OtlpSpan, decode_request, finished
-from rightcall.reading.messages import Conversation, Log, message_attributes
+from rightcall.reading.messages import Conversation, Log, message_attributes, told_by_task
 from rightcall.reading.spans import NOTHING, CallRecord, RawAttributes, Span
 from rightcall.values.trajectory import ToolCall, Trajectory
 
@@ -213,9 +213,10 @@ class SimpleRuns:
         """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
         found = []
         for span, scope, shape in others:
-            attributes = RawAttributes(shape, shape.places, span.attributes)
+            attributes: Any = RawAttributes(shape, shape.places, span.attributes)
             read = read_span(finished(span, scope, attributes), self._limits, self._kept.attributes)
             says_more = message_attributes(attributes) or (read.kind == "model" and not KEYS.isdisjoint(shape.places))
+            says_more = says_more or told_by_task(attributes, read.kind) is not None
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
                 return None
             found.append(read)
