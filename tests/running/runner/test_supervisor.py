@@ -21,9 +21,9 @@ from rightcall.running.runner import (
     RunStarted,
     run,
 )
-from rightcall.running.runner._case_record import MAX_MESSAGE, FrameReader, Seen, frame, parse_reply, read_reply
+from rightcall.running.runner._case_record import MAX_MESSAGE, FrameReader, frame, parse_reply
 from rightcall.running.runner._process_state import OutputTail
-from rightcall.values.trajectory import KeptSpans, Usage
+from rightcall.values.trajectory import Usage
 
 AGENT = """
 import asyncio, gc, os, time
@@ -270,31 +270,6 @@ def test_a_worker_has_no_word_for_a_verdict(message: object) -> None:
 
     with pytest.raises(InputError):
         parse_reply(message)
-
-
-@pytest.mark.parametrize("text", ["[]", '[{"name": "ü"}]', '[{"name": "\\ud800"}]', '["\n\x00"]'])
-def test_what_a_worker_reports_of_spans_arrives_as_it_was(text: str) -> None:
-    said = Seen(7, 1, KeptSpans(text, 2))
-
-    assert list(FrameReader(read_reply).add(frame(said))) == [said]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b'{"is":"seen","number":"1","turn":0,"spans":{}}',
-        b'{"is":"seen","number":1,"turn":0}',
-        b'{"is":"seen","number":1,"turn":0,"spans":{},"verdict":"passed"}',
-        b'{"is":"seen","number":1,"turn":0,"spans":{"text":"\xff"}}',
-        b'{"is":"seen",',
-        b'{"is":"verdict","passed":true}',
-    ],
-)
-def test_a_report_of_spans_that_is_not_one_is_refused(body: bytes) -> None:
-    from rightcall import InputError
-
-    with pytest.raises(InputError):
-        read_reply(body)
 
 
 def test_the_end_of_a_long_output_is_kept_and_the_rest_is_counted() -> None:

@@ -6,6 +6,7 @@ import os
 import selectors
 import signal
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,8 +14,8 @@ from tests.projects import make_project
 from tests.running.runner.running import finished_of
 
 from rightcall.running.runner import CaseFinished, CaseJob, RunOptions, RunPlan
-from rightcall.running.runner._case_record import Seen
-from rightcall.running.runner._worker_process import RunningJob, WorkerPool
+from rightcall.running.runner._witness import Seen
+from rightcall.running.runner._worker_process import RunningJob, WorkerPool, spans_so_far
 from rightcall.values.trajectory import KeptSpans
 
 AGENT = """
@@ -168,17 +169,32 @@ def test_an_agent_that_did_nothing_has_no_calls_that_are_known(project: Path) ->
     assert (event.trajectory.input, event.trajectory.calls, event.trajectory.calls_recorded) == ("x", (), False)
 
 
-@pytest.mark.parametrize(
-    "text", ["garbage", "{}", "7", '[{"name": 3}]', "[1, null]", '["' + "\ud800" + '"]'], ids=ascii
-)
-def test_what_a_worker_tells_that_is_no_spans_tells_nothing(text: str) -> None:
-    job = CaseJob(case_id="a", turns=("x",))
+@pytest.mark.parametrize("span", [[], 1, None, {"name": 3}, "\ud800"], ids=ascii)
+def test_what_a_worker_tells_that_is_no_span_tells_nothing(span: Any) -> None:
+    seen = [Seen(1, 0, span)]
 
-    running = RunningJob(job, 1, 0.0, seen=[Seen(1, 0, KeptSpans(text))])
-    path = running.trajectory_so_far()
+    path = RunningJob(CaseJob(case_id="a", turns=("x",)), 1, 0.0).trajectory_so_far(seen)
 
     assert (path.input, path.calls) == ("x", ())
-    assert running.spans_so_far().by_id() == {}
+    assert spans_so_far(seen) == KeptSpans(left_out=int(span is None))
+
+
+def test_turns_that_a_job_does_not_have_are_not_looked_for() -> None:
+    job = CaseJob(case_id="a", turns=("x", "y"), is_conversation=True)
+
+    path = RunningJob(job, 1, 0.0).trajectory_so_far([Seen(1, 10**12, {})])
+
+    assert path.turn_inputs == ("x", "y")
+
+
+def test_jobs_that_run_at_once_have_pages_of_their_own(project: Path) -> None:
+    jobs = [CaseJob(case_id=f"{number}", turns=(f"{number}",)) for number in range(3)]
+
+    finished = finished_of("agent.py:waits", jobs, project, timeout=2, workers=1)
+
+    assert {case: names_of(event) for case, event in finished.items()} == {
+        f"{number}": [f"look_up({number})"] for number in range(3)
+    }
 
 
 def test_a_worker_that_has_said_all_and_does_not_end_is_not_asked_all_the_time(project: Path) -> None:

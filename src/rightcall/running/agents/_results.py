@@ -41,6 +41,8 @@ from ._result_readers import (
 )
 
 _Reader = Callable[[Any], Any]
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+"""Classes whose values no framework returns as a result."""
 
 
 class ResultForm(NamedTuple):
@@ -65,7 +67,7 @@ class ResultForm(NamedTuple):
 
 def answer_of(result: Any) -> AgentAnswer:
     """Return the answer in the result of a function: of a framework's result its parts, else the value itself."""
-    if isinstance(result, type):
+    if result.__class__ in _PLAIN or isinstance(result, type):
         return AgentAnswer(output=plain(result))
     form = form_of(result)
     if form is None:

@@ -12,10 +12,11 @@ import msgspec
 
 from rightcall.running.agents import Agent
 
-from ._case_record import Done, Stuck, Witness
+from ._case_record import Done, Stuck
 from ._conversation import converse, run_async
 from ._process_state import ProcessState, case_output, new_case_output, separate_output
 from ._run_plan import CaptureOptions, CaseJob
+from ._witness import Page, Witness
 
 _PATIENCE = 0.3
 """Seconds in which an event loop that is not blocked runs a callback. Longer than a slow callback on a busy machine."""
@@ -50,9 +51,9 @@ class AsyncWorker:
         separate_output()
         self._state = ProcessState()
 
-    def run(self, number: int, job: CaseJob) -> None:
+    def run(self, number: int, job: CaseJob, page: Page) -> None:
         """Start a job."""
-        self._loop.call_soon_threadsafe(self._start, number, job)
+        self._loop.call_soon_threadsafe(self._start, number, job, page)
 
     def cancel(self, number: int) -> None:
         """Cancel a job, if it still runs. If the loop does not react, report which job blocks it."""
@@ -74,8 +75,8 @@ class AsyncWorker:
             except (KeyboardInterrupt, SystemExit):
                 continue  # asyncio re-raises these from any task; the code that awaits the task gets them, too
 
-    def _start(self, number: int, job: CaseJob) -> None:
-        self._tasks[number] = task = self._loop.create_task(self._do(number, job))
+    def _start(self, number: int, job: CaseJob, page: Page) -> None:
+        self._tasks[number] = task = self._loop.create_task(self._do(number, job, page))
         _numbers[task] = number
 
     def _cancel(self, number: int, heard: threading.Event) -> None:
@@ -92,12 +93,11 @@ class AsyncWorker:
         if number is not None:
             self._channel.send(Stuck(number))
 
-    async def _do(self, number: int, job: CaseJob) -> None:
+    async def _do(self, number: int, job: CaseJob, page: Page) -> None:
         _number.set(number)
         output = new_case_output()
         case_output.set(output)
-        witness = Witness(number, self._channel.send)
-        done = await run_async(self._agent, converse(number, job, self._options, witness))
+        done = await run_async(self._agent, converse(number, job, self._options, Witness(page)))
         del self._tasks[number]
         done = _with_task_warning(done)
         altered = self._state.restore()

@@ -6,7 +6,7 @@ Messages are JSON, each after its length. A verdict is not among them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -21,15 +21,14 @@ from rightcall.values.decoding import admit, dump_json, load_json
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
 
+from ._witness import Witness
+
 MAX_MESSAGE = DEFAULT_LIMITS.text_bytes
 _LENGTH_BYTES = 4
 CUT_OFF = 187
 """The exit code of a worker whose channel to the parent is closed."""
 CUT_OFF_REASON = "the agent closed descriptors that its process needs"
 _OTHER_PROCESSES = "the agent started Python processes of its own: calls of tools inside them were not seen"
-
-MOST_REPORTED = 4 << 20
-"""Characters of spans that are reported of one run of a case while it runs; the rest is in its result only."""
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready", tag_field="is", forbid_unknown_fields=True):
@@ -51,17 +50,6 @@ class Stuck(msgspec.Struct, frozen=True, tag="stuck", tag_field="is", forbid_unk
     number: int
 
 
-class Seen(msgspec.Struct, frozen=True, tag="seen", tag_field="is", forbid_unknown_fields=True):
-    """Spans of a job that have just begun or ended. The later of two with the same id counts.
-
-    They are read only if the job is killed or dies, which is rare.
-    """
-
-    number: int
-    turn: int
-    spans: KeptSpans
-
-
 class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is", forbid_unknown_fields=True):
     """A job has ended."""
 
@@ -80,29 +68,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
     """What the agent changed in the process that cannot be undone."""
 
 
-Reply: TypeAlias = Ready | Failed | Stuck | Seen | Done
-
-# Made once, and held here: an agent that puts something else in their place must not be asked.
-_encode_seen = msgspec.json.Encoder().encode
-_decode_seen = msgspec.json.Decoder(Seen).decode
-_SEEN = b'{"is":"seen",'
-
-
-def read_reply(body: bytes) -> Reply:
-    """Return the message that the bytes from a worker are.
-
-    Eight of nine messages say that a call has begun or ended, and are looked at only if the case is killed: they are
-    text and numbers, which the decoder itself checks, in a tenth of the time.
-
-    Raises:
-        InputError: they are not something that a worker may send.
-    """
-    if not body.startswith(_SEEN):
-        return parse_reply(load_json(body))
-    try:
-        return _decode_seen(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-        raise InputError(str(problem)) from None
+Reply: TypeAlias = Ready | Failed | Stuck | Done
 
 
 def parse_reply(message: Any) -> Reply:
@@ -147,7 +113,7 @@ def frame(message: Any) -> bytes:
     Raises:
         InputError: it is longer than a message may be.
     """
-    body = _encode_seen(message) if isinstance(message, Seen) else dump_json(message).encode()
+    body = dump_json(message).encode()
     if len(body) > MAX_MESSAGE:
         raise InputError(f"{len(body):,} bytes, and the limit is {MAX_MESSAGE:,}")
     return len(body).to_bytes(_LENGTH_BYTES, "big") + body
@@ -156,9 +122,8 @@ def frame(message: Any) -> bytes:
 class FrameReader:
     """Puts messages together from pieces of any size."""
 
-    def __init__(self, decode: Callable[[bytes], Any] = load_json) -> None:
+    def __init__(self) -> None:
         self._held = bytearray()
-        self._decode = decode
 
     def add(self, data: bytes) -> Iterator[Any]:
         """Yield the messages that are complete with this piece.
@@ -175,7 +140,7 @@ class FrameReader:
                 return
             body = bytes(self._held[_LENGTH_BYTES : _LENGTH_BYTES + length])
             del self._held[: _LENGTH_BYTES + length]
-            yield self._decode(body)
+            yield load_json(body)
 
 
 class CaseTrajectory:
@@ -286,59 +251,3 @@ class CaseSpans:
         known = self._spans.get(span.span_id)
         if known is None or len(span.attributes) > len(known.attributes):
             self._spans[span.span_id] = span
-
-
-class Witness:
-    """Reports the spans of one run of a case to the parent, as they begin and end.
-
-    A process that dies or is killed sends no result, so this is all that is known of such a case. A span that cannot be
-    read is not reported, and never costs a result.
-    """
-
-    def __init__(self, number: int, send: Callable[[Seen], None]) -> None:
-        self._number = number
-        self._send = send
-        self._reported = 0
-        self._turn = 0
-        self._documents: list[bytes] = []
-        self._ended: dict[int, tuple[Any, RawSpan]] = {}
-
-    def begin(self, turn: int) -> None:
-        """Note that a turn begins."""
-        self._turn = turn
-        self._documents = []
-        self._ended = {}
-
-    def answer(self) -> AgentAnswer:
-        """Return what an external agent has sent in this turn, if it gave no answer that contains it."""
-        return AgentAnswer(documents=tuple(self._documents))
-
-    def see(self, span: Any) -> None:
-        """Report a span that has begun or ended in this process."""
-        try:
-            seen = raw_span(span)
-            if seen.end_ns is not None:
-                self._ended[id(span)] = span, seen
-            self._report([seen])
-        except Exception:  # noqa: BLE001 - an agent may have put anything into its spans
-            return
-
-    def ended(self, span: Any) -> RawSpan | None:
-        """Return a span as it was when it ended in this turn: what has ended does not change."""
-        held, seen = self._ended.get(id(span), (None, None))
-        return seen if held is span else None
-
-    def see_document(self, document: bytes) -> None:
-        """Report the spans that an external agent sent."""
-        self._documents.append(document)
-        try:
-            self._report(raw_spans(document))
-        except Exception:  # noqa: BLE001 - an agent may send anything; the trajectory will report it
-            return
-
-    def _report(self, spans: Iterable[RawSpan]) -> None:
-        if self._reported >= MOST_REPORTED:
-            return
-        kept = KeptSpans.of(list(spans))
-        self._reported += len(kept.text)
-        self._send(Seen(self._number, self._turn, kept))

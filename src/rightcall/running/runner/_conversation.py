@@ -28,9 +28,10 @@ from rightcall.values.decoding import admit
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage, summed_usage
 
-from ._case_record import CaseSpans, CaseTrajectory, Done, Witness, plain
+from ._case_record import CaseSpans, CaseTrajectory, Done, plain
 from ._process_state import describe_opened, new_case_output, note_opened, processes_started
 from ._run_plan import CaptureOptions, CaseJob
+from ._witness import Witness
 
 _LONGEST_TRACEBACK = 64 * 1024
 _LONGEST_MESSAGE = 500

@@ -208,11 +208,11 @@ def guard(token: str) -> None:
         end_run(token)
 
 
-def _main(first: str, second: str) -> None:
+def _main(first: str, *others: str) -> None:
     if first == "guard":
-        guard(second)
+        guard(*others)
         return
-    descriptors = int(first), int(second)
+    descriptors = [int(each) for each in (first, *others)]
     keeper = keep(descriptors)
     import gc
     from importlib import import_module

@@ -13,7 +13,7 @@ from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.values.results import Cause, Outcome
 from rightcall.values.trajectory import KeptSpans, Trajectory
 
-from ._case_record import CUT_OFF_REASON, Done, Failed, Ready, Reply, Seen, Stuck
+from ._case_record import CUT_OFF_REASON, Done, Failed, Ready, Reply, Stuck
 from ._run_plan import (
     CaseFinished,
     CaseJob,
@@ -26,7 +26,7 @@ from ._run_plan import (
     RunStarted,
     WorkerReplaced,
 )
-from ._worker_process import GRACE, RunningJob, WorkerPool, WorkerProcess, incomplete
+from ._worker_process import GRACE, RunningJob, WorkerPool, WorkerProcess, incomplete, spans_so_far
 
 _TICK = 0.05
 """Seconds between two checks of clocks and memory, which cost 0.2 ms of CPU for a worker with three children."""
@@ -167,11 +167,12 @@ class _Supervisor:
         if not worker.running:
             worker.take_output()
             worker.output.clear()
-        worker.running[self._number] = RunningJob(job, self._number, monotonic())
+        page = worker.free_page()
+        worker.running[self._number] = RunningJob(job, self._number, monotonic(), page)
         worker.served += 1
         self._events.append(CaseStarted(job.case_id, job.repeat))
         try:
-            worker.send({"do": "run", "number": self._number, "job": msgspec.structs.asdict(job)})
+            worker.send({"do": "run", "number": self._number, "page": page, "job": msgspec.structs.asdict(job)})
         except InputError as problem:
             self._abort(worker, self._number, "output", f"the case is too large to be handed over: {problem}")
         self._pool.watch_unsent(worker)
@@ -219,9 +220,6 @@ class _Supervisor:
             raise AgentError(reply.message)
         elif isinstance(reply, Stuck) and reply.number in worker.running:
             self._handle_stuck(worker, reply.number)
-        elif isinstance(reply, Seen):
-            if running := worker.running.get(reply.number):
-                running.note(reply)
         elif isinstance(reply, Done) and reply.number in worker.running:
             worker.altered = reply.altered
             self._finish(worker, reply)
@@ -266,7 +264,7 @@ class _Supervisor:
         self._events.append(CaseFinished(job.case_id, job.repeat, outcome, done.trajectory, done.recorded, done.spans))
 
     def _abort(self, worker: WorkerProcess, number: int, cause: Cause, error: str, done: Done | None = None) -> None:
-        """Finish a job from here. What the agent did until then is kept, as its worker reported it."""
+        """Finish a job from here. What the agent did until then is kept, as its worker told of it."""
         worker.take_output()
         running = worker.running.pop(number)
         seconds = monotonic() - running.started
@@ -277,14 +275,17 @@ class _Supervisor:
             stdout=("" if done is None else done.printed) + worker.output.text(),
             stderr="" if done is None else done.complaints,
         )
-        path, spans = self._so_far(running, done)
+        path, spans = self._so_far(worker, running, done)
         job = running.job
         self._events.append(CaseFinished(job.case_id, job.repeat, outcome, path, spans=spans))
 
-    def _so_far(self, running: RunningJob, done: Done | None) -> tuple[Trajectory, KeptSpans | None]:
+    def _so_far(
+        self, worker: WorkerProcess, running: RunningJob, done: Done | None
+    ) -> tuple[Trajectory, KeptSpans | None]:
         if done is not None and done.trajectory is not None:
             return incomplete(done.trajectory), done.spans
-        return running.trajectory_so_far(), running.spans_so_far() if self._options.spans else None
+        seen = worker.seen(running)
+        return running.trajectory_so_far(seen), spans_so_far(seen) if self._options.spans else None
 
     def _check_workers(self) -> None:
         """Find workers that hang, are stopped, are too large or died unnoticed."""

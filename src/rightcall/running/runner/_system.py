@@ -51,6 +51,25 @@ class Guard:
             self._process.communicate()
 
 
+def shared_memory(size: int) -> int:
+    """Return a descriptor of memory for several processes: it is gone with the last of them, and takes what is used.
+
+    To the system it is a file: where files may not be so large (`ulimit -f`), it is smaller.
+    """
+    import resource
+
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("rightcall-seen")
+    else:
+        from tempfile import TemporaryFile
+
+        with TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    largest, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    os.ftruncate(descriptor, size if largest == resource.RLIM_INFINITY else min(size, largest))
+    return descriptor
+
+
 def hide_memory() -> None:
     """Let only the administrator read the memory of this process, which has the expectations in it."""
     prctl(PR_SET_DUMPABLE, 0)

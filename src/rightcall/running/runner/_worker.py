@@ -6,10 +6,11 @@ import os
 import signal
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import Context
+from functools import partial
+from mmap import mmap
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -21,11 +22,12 @@ from rightcall.running.agents import Agent, AgentOptions, load_agent
 from rightcall.running.frameworks import ToolInventory, find_tools, unreached_names
 from rightcall.running.tracing import capture
 
-from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, Seen, Witness, frame, plain
+from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, frame, plain
 from ._conversation import converse, run_sync
 from ._process_state import ProcessState, case_output, new_case_output, separate_output, watch_files
 from ._run_plan import SYNC_CONCURRENCY, CaptureOptions, CaseJob
 from ._system import die_with_parent
+from ._witness import Outbox, Page, Witness, map_pages
 
 _PIECE = 1 << 16
 _LONGEST_DEFECT = 500
@@ -41,8 +43,7 @@ class Channel:
         self._commands = commands
         self._replies = replies
         self._process = os.getpid()
-        self._lock = threading.Lock()
-        self._unsent: deque[bytes] = deque()
+        self._outbox = Outbox(self._write)
         self._frames = FrameReader()
 
     def listen(self, handle: Callable[[Any], None]) -> None:
@@ -59,22 +60,13 @@ class Channel:
         """
         if os.getpid() != self._process:
             return
-        # Of spans there is text, which is plain.
-        self._unsent.append(frame(reply if isinstance(reply, Seen) else plain(reply)))
-        # Never block on the lock. The sender that holds it sends this message as well; and it may be this very thread,
-        # in the middle of a message, when garbage collection ends a span and the witness reports that.
-        while self._unsent and self._lock.acquire(blocking=False):
-            try:
-                self._write()
-            finally:
-                self._lock.release()
+        self._outbox.put(frame(plain(reply)))
 
-    def _write(self) -> None:
+    def _write(self, message: bytes) -> None:
+        data = memoryview(message)
         try:
-            while self._unsent:
-                data = memoryview(self._unsent.popleft())
-                while data:
-                    data = data[os.write(self._replies, data) :]
+            while data:
+                data = data[os.write(self._replies, data) :]
         except OSError:
             os._exit(CUT_OFF)
 
@@ -109,7 +101,7 @@ class SyncWorker:
         self._agent = agent
         self._channel = channel
         self._options = options
-        self._jobs: SimpleQueue[tuple[int, CaseJob] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[tuple[int, CaseJob, Page] | None] = SimpleQueue()
         self._is_concurrent = concurrency > 1
         if self._is_concurrent:
             separate_output()
@@ -117,9 +109,9 @@ class SyncWorker:
         for _ in range(concurrency - 1):
             threading.Thread(target=self._work, daemon=True).start()
 
-    def run(self, number: int, job: CaseJob) -> None:
+    def run(self, number: int, job: CaseJob, page: Page) -> None:
         """Queue a job."""
-        self._jobs.put((number, job))
+        self._jobs.put((number, job, page))
 
     def cancel(self, number: int) -> None:
         """Do nothing: a thread cannot be cancelled, so the parent kills the process instead."""
@@ -134,11 +126,10 @@ class SyncWorker:
 
     def _work(self) -> None:
         while (given := self._jobs.get()) is not None:
-            number, job = given
+            number, job, page = given
             output = new_case_output() if self._is_concurrent else None
             token = case_output.set(output)
-            witness = Witness(number, self._channel.send)
-            done = run_sync(self._agent, converse(number, job, self._options, witness))
+            done = run_sync(self._agent, converse(number, job, self._options, Witness(page)))
             case_output.reset(token)
             _flush()
             printed = output.text() if output is not None else ""
@@ -146,16 +137,19 @@ class SyncWorker:
             self._channel.finish(msgspec.structs.replace(done, printed=printed, altered=altered))
 
 
-def main(above: int, commands: int, replies: int) -> None:
-    """Serve the parent at the other end of two descriptors, for as long as the process above is there."""
+def main(above: int, commands: int, replies: int, seen: int) -> None:
+    """Serve the parent at the other end of two descriptors, for as long as the process above is there.
+
+    `seen` is the descriptor of the memory for what is seen of jobs.
+    """
     die_with_parent(above)
-    channel = Channel(commands, replies)
+    channel, pages = Channel(commands, replies), map_pages(seen)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
     setup: SimpleQueue[Any] = SimpleQueue()
     handlers: list[Callable[[Any], None]] = [setup.put]
     threading.Thread(target=_listen, args=(channel, handlers), daemon=True).start()
-    _serve(channel, setup.get(), handlers)
+    _serve(channel, pages, setup.get(), handlers)
     _flush()
     os._exit(0)  # not `sys.exit`: an agent's threads, executors and exit handlers may never end
 
@@ -169,7 +163,7 @@ def _listen(channel: Channel, handlers: list[Callable[[Any], None]]) -> None:
         os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def _serve(channel: Channel, setup: dict[str, Any], handlers: list[Callable[[Any], None]]) -> None:
+def _serve(channel: Channel, pages: mmap, setup: dict[str, Any], handlers: list[Callable[[Any], None]]) -> None:
     sys.argv = [setup["agent"]]
     watch_files(setup["answers"])
     if setup["needs_no_key"]:
@@ -188,7 +182,7 @@ def _serve(channel: Channel, setup: dict[str, Any], handlers: list[Callable[[Any
         channel.send(Failed(f"{setup['agent']} cannot be loaded: {type(problem).__name__}: {problem}"))
         return
     worker = _make_worker(agent, channel, setup, inventory)
-    handlers[0] = lambda message: _handle(worker, message)
+    handlers[0] = lambda message: _handle(worker, partial(Page, pages, setup["page_bytes"]), message)
     channel.send(Ready(agent.is_async, inventory if setup["is_inspected"] else None))
     worker.work()
     agent.close()
@@ -229,9 +223,10 @@ def _make_worker(agent: Agent, channel: Channel, setup: dict[str, Any], inventor
     return AsyncWorker(agent, channel, options)
 
 
-def _handle(worker: Any, message: dict[str, Any]) -> None:
+def _handle(worker: Any, page_of: Callable[[int, int], Page], message: dict[str, Any]) -> None:
     if message["do"] == "run":
-        worker.run(message["number"], msgspec.convert(message["job"], CaseJob))
+        number, page = message["number"], page_of(message["page"], message["number"])
+        worker.run(number, msgspec.convert(message["job"], CaseJob), page)
     elif message["do"] == "cancel":
         worker.cancel(message["number"])
     else:

@@ -8,30 +8,29 @@ import selectors
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from time import monotonic
 from typing import Any
 
 import msgspec
 
-from rightcall.errors import InputError, RightcallError
+from rightcall.errors import RightcallError
 from rightcall.values.results import Cause
-from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
+from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory, spans_by_id
 
-from ._case_record import CUT_OFF, CUT_OFF_REASON, FrameReader, Reply, Seen, frame, read_reply
+from ._case_record import CUT_OFF, CUT_OFF_REASON, FrameReader, Reply, frame, parse_reply
 from ._process_state import OutputTail
 from ._process_tree import RUN_VARIABLE
 from ._run_plan import CaseJob, RunOptions, RunPlan
-from ._system import PROCESS_TREE, Guard, exceeds_memory, kill_group, kill_tree
+from ._system import PROCESS_TREE, Guard, exceeds_memory, kill_group, kill_tree, shared_memory
+from ._witness import PAGE_BYTES, Seen, read_page
 
 _PATIENCE = 10.0
 """Seconds that a killed worker has to be gone; it normally needs 10 ms."""
 _PIECE = 1 << 18
 _PIPE_SIZE = 1 << 20
 """The most that Linux grants to a process without privileges (pipe(7), `/proc/sys/fs/pipe-max-size`)."""
-_MOST_SEEN = 8 << 20
-"""Characters of spans that are held for one job, in case it dies."""
 _MOST_READS = 64
 _INCOMPLETE = "the agent did not finish: this is what was seen of it until then"
 GRACE = 1.0
@@ -45,36 +44,27 @@ class RunningJob(msgspec.Struct):
     job: CaseJob
     number: int
     started: float
+    page: int = 0
+    """Where the worker tells of its spans."""
     cancelled: float | None = None
     """When the worker was asked to cancel it."""
-    seen: list[Seen] = []
-    """The spans that the worker has reported so far."""
-    seen_size: int = 0
-    """How many characters of spans that is."""
 
-    def note(self, seen: Seen) -> None:
-        """Keep reported spans, as far as there is room."""
-        if self.seen_size < _MOST_SEEN:
-            self.seen.append(seen)
-            self.seen_size += len(seen.spans.text)
-
-    def trajectory_so_far(self) -> Trajectory:
-        """Return the trajectory as far as the worker reported it. It is shown, and never judged."""
+    def trajectory_so_far(self, seen: Sequence[Seen]) -> Trajectory:
+        """Return the trajectory as far as the worker told of it. It is shown, and never judged."""
         job, is_conversation = self.job, self.job.is_conversation
-        count = 1 + max([each.turn for each in self.seen], default=0)
-        turns = [
-            _latest(self.seen, turn if is_conversation else None) for turn in range(count if is_conversation else 1)
-        ]
+        begun = min(len(job.turns), 1 + max([each.turn for each in seen], default=0))
+        turns = [_latest(seen, turn if is_conversation else None) for turn in range(begun if is_conversation else 1)]
         path = _read(turns, is_conversation)
-        if not any([len(each.spans.text) > len("[]") for each in self.seen]):
+        if not any([each.span for each in seen]):
             path = msgspec.structs.replace(path, calls_recorded=False)
-        given = tuple(job.turns[:count]) if is_conversation else ()
+        given = tuple(job.turns[:begun]) if is_conversation else ()
         return incomplete(msgspec.structs.replace(path, input=job.turns[0], turn_inputs=given))
 
-    def spans_so_far(self) -> KeptSpans:
-        """Return the spans as far as the worker reported them."""
-        kept = KeptSpans.of(_latest(self.seen, None))
-        return KeptSpans(kept.text, kept.left_out + sum([each.spans.left_out for each in self.seen]))
+
+def spans_so_far(seen: Sequence[Seen]) -> KeptSpans:
+    """Return the spans as far as the worker told of them."""
+    kept = KeptSpans.of(_latest(seen, None))
+    return KeptSpans(kept.text, kept.left_out + [each.span for each in seen].count(None))
 
 
 def incomplete(path: Trajectory) -> Trajectory:
@@ -93,19 +83,14 @@ def _read(turns: list[list[RawSpan]], is_conversation: bool) -> Trajectory:
 
 def _latest(seen: Iterable[Seen], turn: int | None) -> list[RawSpan]:
     """Return the spans of a turn, or of all, in the order they began, each as it was reported last."""
-    found: dict[str, RawSpan] = {}
-    for each in seen:
-        if turn is None or each.turn == turn:
-            with suppress(InputError):  # a worker may send anything; only valid spans count
-                each.spans.check()
-                found |= each.spans.by_id()
+    found, _ = spans_by_id([each.span for each in seen if turn is None or each.turn == turn])
     return list(found.values())
 
 
 class WorkerProcess:
     """A process that loads the agent and runs jobs. Nothing here waits for it, but `wait` and `close`."""
 
-    def __init__(self, setup: dict[str, Any], variables: Mapping[str, str], *, is_solo: bool) -> None:
+    def __init__(self, setup: dict[str, Any], variables: Mapping[str, str], pages: int, *, is_solo: bool) -> None:
         self.is_solo = is_solo
         """Whether it is for one job at a time, of those that may be to blame for a death."""
         self.is_ready = False
@@ -121,10 +106,12 @@ class WorkerProcess:
         self.output = OutputTail()
         self.has_said_all = False
         """Whether the other end of its output is closed. Such a pipe is always readable: waiting for it would spin."""
-        self._frames = FrameReader(read_reply)
+        self._frames = FrameReader()
         self._unsent = bytearray()
+        self._seen = shared_memory(pages * PAGE_BYTES)
+        self._page_bytes = os.fstat(self._seen).st_size // pages
         self._start(variables)
-        self.send(setup)
+        self.send({**setup, "page_bytes": self._page_bytes})
 
     def _start(self, variables: Mapping[str, str]) -> None:
         inward, self.commands = os.pipe()
@@ -132,11 +119,11 @@ class WorkerProcess:
         self.printed, printing = os.pipe()
         try:
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own file
-                [sys.executable, "-P", PROCESS_TREE, str(inward), str(outward)],
+                [sys.executable, "-P", PROCESS_TREE, str(inward), str(outward), str(self._seen)],
                 stdin=subprocess.DEVNULL,
                 stdout=printing,
                 stderr=printing,
-                pass_fds=(inward, outward),
+                pass_fds=(inward, outward, self._seen),
                 start_new_session=True,
                 env={**os.environ, **variables},
             )
@@ -173,9 +160,18 @@ class WorkerProcess:
     def messages(self) -> Iterator[Reply]:
         """Yield what the worker has sent. Raises `InputError` for what it may not send."""
         while data := _read_available(self.replies):
-            yield from self._frames.add(data)
+            yield from map(parse_reply, self._frames.add(data))
         if data is not None and self.silent_since is None:
             self.silent_since = monotonic()
+
+    def free_page(self) -> int:
+        """Return the first page of memory that no running job has."""
+        taken = {job.page for job in self.running.values()}
+        return next(page for page in count() if page not in taken)
+
+    def seen(self, running: RunningJob) -> list[Seen]:
+        """Return what it has told of the spans of a job."""
+        return read_page(self._seen, self._page_bytes, running.page, running.number)
 
     def take_output(self) -> None:
         """Read what has been printed so far."""
@@ -225,7 +221,7 @@ class WorkerProcess:
         """Kill it, wait for its end, and close its descriptors."""
         self.kill()
         self.wait()
-        for end in (self.commands, self.replies, self.printed, self.death):
+        for end in (self.commands, self.replies, self.printed, self._seen, self.death):
             if end is not None:
                 os.close(end)
 
@@ -279,6 +275,7 @@ class WorkerPool:
             "needs_no_key": options.replay and "model" not in options.live,
             "options": dict(options.agent_options),
         }
+        self._pages = options.cases_at_once(is_async=True)
         self._token = secrets.token_hex(16)
         self._variables = {**options.environment, RUN_VARIABLE: self._token}
         self._guard: Guard | None = None
@@ -289,7 +286,7 @@ class WorkerPool:
         """Start one more worker."""
         if self._guard is None:
             self._guard = Guard(self._token)
-        worker = WorkerProcess(self._setup, self._variables, is_solo=is_solo)
+        worker = WorkerProcess(self._setup, self._variables, self._pages, is_solo=is_solo)
         self.workers.append(worker)
         for end in (worker.replies, worker.printed, worker.death):
             if end is not None:

@@ -6,6 +6,7 @@ from ._raw_spans import (
     RawSpan as RawSpan,
     SpanKind as SpanKind,
     SpanStatus as SpanStatus,
+    span_text as span_text,
     spans_by_id as spans_by_id,
 )
 from ._trajectory import (

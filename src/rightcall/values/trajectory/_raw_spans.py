@@ -124,7 +124,7 @@ def _as_far_as_they_fit(spans: Iterable[RawSpan], limits: Limits) -> dict[str, b
     for span in spans:
         if effort <= 0:
             break
-        text = _written(span, limits.kept_text)
+        text = span_text(span, limits)
         size = len(text) + 2
         effort -= size
         if text and size <= room:
@@ -133,8 +133,9 @@ def _as_far_as_they_fit(spans: Iterable[RawSpan], limits: Limits) -> dict[str, b
     return texts
 
 
-def _written(span: RawSpan, most: int) -> bytes:
-    """Return a span as JSON; empty if it cannot be written."""
+def span_text(span: RawSpan, limits: Limits = DEFAULT_LIMITS) -> bytes:
+    """Return a span as JSON on one line, with long texts cut; empty if it cannot be written."""
+    most = limits.kept_text
     try:
         text = _quickly_written(span)
         if text and len(text) <= most:  # and so is every text in it
