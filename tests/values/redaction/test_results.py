@@ -102,3 +102,23 @@ def test_a_trajectory_keeps_what_was_not_recorded() -> None:
     shown = redacted_trajectory(Trajectory(calls=(ToolCall("login", {"password": "hunter2"}), ToolCall("search"))))
 
     assert shown.calls == (ToolCall("login", {"password": "[redacted: password]"}), ToolCall("search"))
+
+
+@pytest.mark.parametrize("field", ["args", "output", "error", "agent", "group", "tool_id", "call_id"])
+def test_a_secret_is_seen_in_every_field_of_a_call(field: str) -> None:
+    secret = TOKENS["github classic token"]
+    call = ToolCall(**{"name": "login", field: {"city": secret} if field == "args" else secret})  # type: ignore[arg-type]
+
+    assert secret not in str(redacted_trajectory(Trajectory(calls=(ToolCall("search"), call))))
+    assert secret not in redacted(judged("calls: [search]", call)).to_json()
+
+
+@pytest.mark.parametrize("field", ["input", "output", "turn_inputs", "turn_outputs", "metadata", "warnings"])
+def test_a_secret_is_seen_in_every_field_of_a_trajectory(field: str) -> None:
+    secret = TOKENS["github classic token"]
+    held = {"turn_inputs": (secret,), "turn_outputs": (secret,), "warnings": (secret,), "metadata": {"from": secret}}
+
+    path = Trajectory(**{field: held.get(field, secret)})  # type: ignore[arg-type]
+
+    assert secret not in str(redacted_trajectory(path))
+    assert secret not in redacted(judged("calls: [search]", **{field: held.get(field, secret)})).to_json()
