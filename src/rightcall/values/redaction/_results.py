@@ -31,6 +31,8 @@ _OF_TRAJECTORIES = frozenset(
 )
 """Fields with what was said; names and ids of calls are what others are known by."""
 
+_WORDLESS = frozenset({type(None), bool, int, float})
+
 _SHORTEST = 6
 """A shorter secret is not looked for everywhere: it may be a word."""
 
@@ -86,12 +88,13 @@ def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple
 
 
 def _document_of(trajectory: Trajectory) -> list[Any]:
-    """Return everything that a trajectory says, without the names of the fields of calls.
+    """Return all texts of a trajectory: of its calls field by field, without their names, and fields of numbers.
 
-    These are ours, and most words of a long one. Without them a look takes two thirds of the time.
+    These are most words of a long trajectory. Without them a look at 10,000 calls takes half the time.
     """
     rest = msgspec.to_builtins(msgspec.structs.replace(trajectory, calls=()))
-    return [rest, list(map(msgspec.structs.astuple, trajectory.calls))]
+    fields = zip(*map(msgspec.structs.astuple, trajectory.calls), strict=True)
+    return [rest, [values for values in fields if not _WORDLESS.issuperset(map(type, values))]]
 
 
 def _redacted_plain(plain: dict[str, Any], look: Look) -> dict[str, Any]:
