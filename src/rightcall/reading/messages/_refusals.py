@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
@@ -35,18 +35,18 @@ _SENTENCES = {
     "Anthropic": ("The user denied this operation.",),  # Cline
 }
 """Whole results that are refusals, by format, where nothing but the text says so."""
-_IN_TRACES = {
-    "agent_framework": (lazy_pattern(r"Error: Tool call invocation was rejected by user\.\Z"), REFUSED_BY_USER),
-    "agno": (lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z"), REFUSED),
-    "langchain": (_BEGINNINGS["LangChain"], REFUSED),
-    "openai_agents": (lazy_pattern(r"Tool execution was not approved\.\Z"), REFUSED_BY_USER),
-    "pydantic-ai": (lazy_pattern(r"The tool call was denied\.\Z"), REFUSED),
-    "strands": (lazy_pattern(r"tool cancelled by user\Z"), REFUSED_BY_USER),
-}
+_IN_TRACES = (
+    (lazy_pattern(r"Error: Tool call invocation was rejected by user\.\Z"), REFUSED_BY_USER),  # Agent Framework
+    (lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z"), REFUSED),  # Agno
+    (_BEGINNINGS["LangChain"], REFUSED),
+    (lazy_pattern(r"Tool execution was not approved\.\Z"), REFUSED_BY_USER),  # OpenAI Agents
+    (lazy_pattern(r"The tool call was denied\.\Z"), REFUSED),  # Pydantic AI
+    (lazy_pattern(r"tool cancelled by user\Z"), REFUSED_BY_USER),  # Strands
+)
 """What frameworks answer a model whose call was refused, unless a person says something else, and what that means.
 
-Messages in spans have the format of the instrumentation, which marks no result as a refusal; its scope names the
-framework.
+Messages in spans have the format of the instrumentation, which marks no result as a refusal. Its scope does not decide
+whether a sentence counts: exports of servers have none, and a call must not be one for want of a scope.
 """
 _FINAL = "Final result processed."
 _SKIPPED = "Tool not executed - a final result was already processed."
@@ -80,16 +80,11 @@ def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
     return REFUSED_BY_USER if is_cancelled and error.startswith(_DENIALS) else ""
 
 
-def refusals_in(results: Sequence[CallRecord], scopes: Collection[str]) -> list[tuple[CallRecord, str]]:
-    """Return the results in messages of spans that are refusals, each with who or what did not allow the call.
-
-    Where no span has a scope, as in exports of servers that do not keep it, the sentence of any framework counts.
-    """
-    known = any(scopes)
-    rows = [row for name, row in _IN_TRACES.items() if not known or any([name in scope for scope in scopes])]
-    told = [(each, each.error if each.failed else each.output) for each in results] if rows else []
+def refusals_in(results: Sequence[CallRecord]) -> list[tuple[CallRecord, str]]:
+    """Return the results in messages of spans that are refusals, each with who or what did not allow the call."""
+    told = [(each, each.error if each.failed else each.output) for each in results]
     texts = [(each, text) for each, text in told if isinstance(text, str)]
-    return [(each, reason) for each, text in texts for pattern, reason in rows if pattern.match(text)]
+    return [(each, reason) for each, text in texts for pattern, reason in _IN_TRACES if pattern.match(text)]
 
 
 def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:

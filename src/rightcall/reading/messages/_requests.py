@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from copy import copy
 from itertools import islice
 from typing import Any
@@ -119,9 +119,9 @@ class Requests:
         reading.place_stray_results()
         reading.part_doubtful_groups()
 
-    def withhold_refused(self, scopes: Collection[str]) -> None:
-        """Withhold requests in messages of spans that have these scopes, if their results are refusals."""
-        for record, reason in refusals_in(self.made, scopes):
+    def withhold_refused(self) -> None:
+        """Withhold requests in messages of spans whose results are refusals."""
+        for record, reason in refusals_in(self.made):
             record.withheld = record.withheld or reason
             self.refused.add(id(record))
 

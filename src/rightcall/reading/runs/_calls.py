@@ -123,7 +123,8 @@ def withhold_unapproved(records: list[CallRecord], requests: Requests) -> CallRe
     """Withhold calls whose spans OpenAI Agents ended to ask for approval: a call that was approved has a second span.
 
     Such a span has neither a result nor an id, and the model asked for fewer calls than have spans. It is sure where
-    one follows that has the same arguments, and a result; else the first that may be one is returned.
+    one of its instrumentation follows that has the same arguments, and a result; else the first that may be one is
+    returned. A span without a scope, as in exports of some servers, may be of any framework, where both are calls.
     """
     if not any([_may_wait(record) for record in records]):
         return None
@@ -141,6 +142,7 @@ def withhold_unapproved(records: list[CallRecord], requests: Requests) -> CallRe
         for place, record in waiting[: max(len(spans) - asked[name], 0)]:
             record.withheld = ASKED_FOR
             is_sure = record.args is not NOTHING and returned.get(_name_args(record, None), -1) > place
+            is_sure = is_sure and record.span is not None and bool(record.span.scope)
             unsure = unsure or (None if is_sure else record)
     return unsure
 

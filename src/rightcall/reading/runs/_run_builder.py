@@ -181,7 +181,7 @@ class RunBuilder:
         if not said and not self.logs and len(records) == len(spans):
             return []
         conversations.add_to(self._requests, turns, tree, self._not_understood)
-        self._requests.withhold_refused({span.scope for span in spans})
+        self._requests.withhold_refused()
         for each in said:
             self._read_log(each)
         unasked = self._requests.first_unasked() if not records else None
