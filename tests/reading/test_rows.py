@@ -362,7 +362,10 @@ def test_a_row_has_ids_and_two_of_name_start_and_attributes(document: Any, known
     ("column", "held", "nanoseconds"),
     [
         ("start_time_unix_nano", 5, 5),
+        ("start_time_nanos", 5, 5),
+        ("start_time_nano", 5, 5),
         ("start_time_ns", 5, 5),
+        ("start_time_micros", 5, 5_000),
         ("start_time_us", 5, 5_000),
         ("start_time_millis", 5, 5_000_000),
         ("start_time_ms", 5, 5_000_000),

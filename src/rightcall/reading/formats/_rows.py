@@ -64,7 +64,19 @@ OPENED = frozenset({"context", "status", "scope", "instrumentationscope", "event
 """Columns whose fields are columns as well, by their letters."""
 Path = tuple[str, ...]
 _FLAT_NAMES = frozenset({"input.value", "input.mime_type", "output.value", "output.mime_type", "error.type"})
-_TIMES = {"unixnano": 1, "nanos": 1, "nano": 1, "ns": 1, "micros": 10**3, "us": 10**3}
+_TIMES = {
+    "unixnano": 1,
+    "nanos": 1,
+    "nano": 1,
+    "ns": 1,
+    "micros": 10**3,
+    "us": 10**3,
+    "millis": 10**6,
+    "ms": 10**6,
+    "seconds": 10**9,
+    "s": 10**9,
+}
+"""Nanoseconds in the units that the name of a column may end with."""
 
 
 class _Columns(msgspec.Struct, frozen=True):
@@ -204,7 +216,6 @@ def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Colum
     return opened(restored(attributes))
 
 
-_TIMES |= {"millis": 10**6, "ms": 10**6, "seconds": 10**9, "s": 10**9}
 _TIMED = ("start", "end", "duration")
 _ATTRIBUTE_COLUMNS = re.compile(r"(?:span_?)?attributes\.(?=.)", re.IGNORECASE)
 _FLAT_ATTRIBUTES = re.compile(r"(?:gen_ai|openinference|traceloop|llm|tool|ai|mcp|session|metadata|rightcall)\.(?=.)")
