@@ -144,3 +144,10 @@ def test_where_files_have_to_be_small_so_is_the_memory() -> None:
     Page(map_pages(os.dup(descriptor)), 5_000, 1, 7).add(0, span("x"))
     assert names_of(read_page(descriptor, 5_000, 1, 7)) == ["x"]
     os.close(descriptor)
+
+
+def test_as_many_lines_are_read_as_a_page_has_room_for_spans(memory: int, pages: mmap) -> None:
+    line = b"[7,0,null]\n"
+    pages[: PAGE_BYTES // len(line) * len(line)] = line * (PAGE_BYTES // len(line))
+
+    assert len(read_page(memory, PAGE_BYTES, 0, 7)) == PAGE_BYTES // 64

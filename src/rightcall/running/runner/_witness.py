@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 4 << 20
 """Bytes of spans that are told of one run of a case while it runs; the rest is in its result only."""
+_MOST_LINES = PAGE_BYTES // 64
+"""Lines of a page that are read. One with a span is longer than 64 bytes; an agent may write millions of others."""
 _END = b"\0"
 """What follows the last line of a page. JSON has no such character."""
 
@@ -103,7 +105,7 @@ def read_page(descriptor: int, size: int, index: int, number: int) -> list[Seen]
     """Return what a worker has told of a job. Lines of an earlier job, and what is not a line at all, tell nothing."""
     text = os.pread(descriptor, size, index * size).partition(_END)[0]
     found = []
-    for line in text.splitlines():
+    for line in text.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
         # The agent may write anything into the memory of its worker.
         with suppress(InputError, msgspec.ValidationError):
             seen = msgspec.convert(load_json(line), Seen)
