@@ -187,6 +187,15 @@ def test_a_call_that_the_cache_of_crewai_answers_is_logged_and_not_recorded() ->
     assert recorder.entries == ()
 
 
+def test_what_the_cache_of_crewai_is_asked_by_may_be_any_text() -> None:
+    cache = fake.CacheHandler()
+    cache.held["refund", "order 7"], cache.held["refund", "[7]"] = "paid", "paid"
+
+    made = logged(lambda: [cache.read("refund", asked) for asked in ("order 7", "[7]")]).calls
+
+    assert [call.args for call in made] == [{"input": "order 7"}, {"input": [7]}]
+
+
 def test_a_cached_call_in_the_text_of_a_model_is_one_call() -> None:
     asked, cache = fake.ToolCalling("refund", {"order": 7}), fake.CacheHandler()
     cache.held["refund", '{"order": 7}'] = "paid before"

@@ -314,10 +314,19 @@ class _CrewAICache(_ToolObjects):
         def read(cache: Any, tool: str, input: str) -> Any:
             held = original(cache, tool, input)
             if held is not None:
-                answered(tool, json.loads(input) if input else {}, held, DATA)
+                answered(tool, _cached_arguments(input), held, DATA)
             return held
 
         return read
+
+
+def _cached_arguments(asked: str) -> dict[str, Any]:
+    """Return the arguments that the cache was asked by: an object in JSON, as CrewAI writes it, or else the text."""
+    try:
+        found = json.loads(asked or "{}")
+    except ValueError:
+        found = asked
+    return found if isinstance(found, dict) else {"input": found}
 
 
 class _CrewAIText(_ToolObjects):
