@@ -99,3 +99,26 @@ def spans_of_turn(
         said = [*said, asking, gives("ok", call_id)]
     made.append(chat(first + 3, said, says("assistant", ANSWERED[turn]), parent=above, **more))
     return [*around, *made]
+
+
+def spans_that_waited() -> list[dict[str, Any]]:
+    """The spans of a run that waited for a person to allow its second call, and went on in a trace of its own."""
+    asked, looking = says("user", "Refund order 7."), asks_for("lookup_order", {"order_id": 7}, "c0")
+    asking, found = asks_for("refund", {"order_id": 7, "amount": 20}, "c1"), gives("ok", "c0")
+    first = [
+        agent_span(10),
+        chat(11, [asked], looking, parent=10),
+        tool_span(12, "lookup_order", {"order_id": 7}, "c0", parent=10),
+        chat(13, [asked, looking, found], asking, parent=10),
+    ]
+    shown = [asked, looking, found, asking, gives("ok", "c1")]
+    rest = [
+        agent_span(20),
+        tool_span(21, "refund", {"order_id": 7, "amount": 20}, "c1", parent=20),
+        chat(22, shown, says("assistant", "I refunded 20."), parent=20),
+    ]
+    for trace, spans in (("1" * 32, first), ("2" * 32, rest)):
+        for each in spans:
+            each["traceId"] = trace
+            each["attributes"].append({"key": "gen_ai.conversation.id", "value": {"stringValue": "c"}})
+    return [*first, *rest]

@@ -20,7 +20,7 @@ from rightcall.reading.messages._prompt_history import (
 )
 from rightcall.values.trajectory import Trajectory
 
-from .talks import ANSWERED, ASKED, MADE, asks_for, chat, gives, of_turn, says, spans_of_turn
+from .talks import ANSWERED, ASKED, MADE, agent_span, asks_for, chat, gives, of_turn, says, spans_of_turn
 from .traces import request
 
 LOOKUP, REFUND = asks_for("lookup_order", {"order_id": 7}), asks_for("refund", {"order_id": 7})
@@ -50,18 +50,21 @@ def test_a_call_that_only_a_prompt_without_its_beginning_shows_is_of_the_turn_it
 
 
 def test_a_prompt_without_words_of_the_user_that_begins_otherwise_has_calls_of_its_own_turn() -> None:
-    first = chat(11, [says("system", "Look after order 7.")], LOOKUP)
-    second = chat(21, [says("system", "Pay back."), REFUND, gives("ok")], says("assistant", "Done."))
+    order, done = says("system", "Look after order 7."), says("assistant", "Done.")
+    looked = [order, LOOKUP, gives("ok")]
+    first = [agent_span(10), chat(11, [order], LOOKUP, parent=10), chat(13, looked, done, parent=10)]
+    second = chat(21, [says("system", "Pay back."), REFUND, gives("ok")], done)
 
-    assert made(in_turns([first], [second])) == MADE
+    assert made(in_turns(first, [second])) == MADE
 
 
 def test_of_prompts_without_words_of_the_user_only_what_they_share_is_of_the_earlier_turn() -> None:
-    order = says("system", "Look after order 7.")
-    first = chat(11, [order], LOOKUP)
-    second = chat(21, [order, REFUND, gives("ok")], says("assistant", "Done."))
+    order, done = says("system", "Look after order 7."), says("assistant", "Done.")
+    looked = [order, LOOKUP, gives("ok")]
+    first = [agent_span(10), chat(11, [order], LOOKUP, parent=10), chat(13, looked, done, parent=10)]
+    second = chat(21, [order, REFUND, gives("ok")], done)
 
-    assert made(in_turns([first], [second])) == MADE
+    assert made(in_turns(first, [second])) == MADE
 
 
 def test_what_a_prompt_shows_before_the_first_words_of_the_user_is_of_the_turn_before() -> None:

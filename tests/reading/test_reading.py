@@ -273,7 +273,10 @@ def test_each_trace_of_a_conversation_is_a_turn() -> None:
     spans = [
         made
         for n, more in enumerate(traces, 1)
-        for made in (span(10 * n, agent, **more), call(10 * n + 1, parent=10 * n, **more))
+        for made in (
+            span(10 * n, {**agent, "input.value": f"Ask {n}"}, **more),
+            call(10 * n + 1, parent=10 * n, **more),
+        )
     ]
     [trajectory] = read(request(*spans))
 

@@ -167,7 +167,8 @@ def uses(call_id: str, name: str) -> dict[str, Any]:
 def test_a_turn_without_spans_of_tools_or_messages_is_named() -> None:
     def turn(number: int, *inside: dict[str, Any]) -> list[dict[str, Any]]:
         trace: dict[str, Any] = {"traceId": f"{number}" * 32}
-        above = span(number * 10, {**AGENT, "gen_ai.conversation.id": "c"}, **trace)
+        asked = {"gen_ai.conversation.id": "c", "input.value": f"Ask {number}"}
+        above = span(number * 10, {**AGENT, **asked}, **trace)
         return [above, *[{**each, **trace} for each in inside]]
 
     [found] = read(request(*turn(1, call(11, parent=10)), *turn(2, call(21, parent=20))))

@@ -40,6 +40,7 @@ from .talks import (
     of_turn,
     says,
     spans_of_turn,
+    spans_that_waited,
     tool_span,
 )
 from .traces import call, request, span
@@ -138,17 +139,10 @@ def test_results_alone_in_a_trace_of_their_own_go_on_with_the_turn() -> None:
 
 
 def test_the_rest_of_a_run_that_waited_for_a_person_is_of_the_same_turn() -> None:
-    asked, asking = says("user", "Refund order 7."), asks_for("refund", {"order_id": 7}, "c1")
-    first = [agent_span(1, lasts=4), chat(2, [asked], asking, parentSpanId=f"{1:016x}")]
-    rest = [agent_span(10), tool_span(11, "refund", {"order_id": 7}, "c1", parentSpanId=f"{10:016x}")]
-    rest += [chat(12, [asked, asking, gives("ok", "c1")], says("assistant", "Done."), parentSpanId=f"{10:016x}")]
-    for place, spans in enumerate((first, rest)):
-        for each in joined(spans):
-            each.update(trace_of(place))
-    [found] = read(request(*first, *rest))
+    [found] = read(request(*spans_that_waited()))
 
-    assert [(call.name, call.output) for call in found.calls] == [("refund", "ok")]
-    assert (found.input, found.output, found.turn_inputs) == ("Refund order 7.", "Done.", ())
+    assert [(call.name, call.turn) for call in found.calls] == [("lookup_order", 0), ("refund", 0)]
+    assert (found.input, found.output, found.turn_inputs) == ("Refund order 7.", "I refunded 20.", ())
 
 
 def test_the_first_prompt_of_a_turn_that_is_lost_makes_no_turn_of_another() -> None:
@@ -381,16 +375,57 @@ def test_agents_of_a_team_that_follow_one_another_are_one_turn() -> None:
     assert (found.turn_outputs, found.output) == ((), "It is 42.")
 
 
-@pytest.mark.parametrize(("names", "turns"), [(("support", "support"), [0, 1]), (("triage", "billing"), [None, None])])
-def test_without_messages_the_same_agent_asked_again_is_another_turn(names: tuple[str, str], turns: list[Any]) -> None:
-    spans = [each for at, name in zip((10, 20), names, strict=True) for each in _silent(at, name)]
+@for_each(
+    ("names", "given", "is_anew"),
+    [
+        (("support", "support"), ("Where is it?", "Refund it."), True),
+        (("support", "support"), ("Where is it?", "Where is it?"), False),
+        (("support", "support"), ("Where is it?", '{"resume": {"type": "approve"}}'), False),
+        (("support", "support"), ("Where is it?", ""), False),
+        (("support", "support"), ("", "Refund it."), False),
+        (("support", "support"), ("", ""), False),
+        (("triage", "billing"), ("", ""), False),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1], ids=["one trace", "a trace each"])
+def test_without_messages_an_agent_that_is_given_other_words_is_asked_anew(
+    place: int, names: tuple[str, str], given: tuple[str, str], is_anew: bool
+) -> None:
+    """Without words, it may have waited for a person, and goes on."""
+    first, second = [_silent(at, *told) for at, *told in zip((10, 20), names, given, strict=True)]
+    for each in second:
+        each.update(trace_of(place))
+    [found] = read(request(*joined([*[{**each, **trace_of(0)} for each in first], *second])))
+
+    assert [call.turn for call in found.calls] == ([0, 1] if is_anew else [None, None])
+
+
+def test_without_messages_another_agent_in_the_same_trace_may_be_given_other_words_by_the_first() -> None:
+    spans = [*_silent(10, "triage", "Where is it?"), *_silent(20, "billing", "Refund it.")]
     [found] = read(request(*spans))
 
-    assert [call.turn for call in found.calls] == turns
+    assert [call.turn for call in found.calls] == [None, None]
 
 
-def _silent(at: int, name: str) -> list[dict[str, Any]]:
-    return [agent_span(at, name), tool_span(at + 1, "look", {}, parent=at)]
+def _silent(at: int, name: str, given: str = "") -> list[dict[str, Any]]:
+    agent = agent_span(at, name)
+    agent["attributes"] += [{"key": "input.value", "value": {"stringValue": given}}] if given else []
+    return [agent, tool_span(at + 1, "look", {}, parent=at)]
+
+
+@pytest.mark.parametrize(("answer", "turns"), [(says("assistant", "Shipped."), [0, 1]), (None, [None, None])])
+@pytest.mark.parametrize("trace", [0, 1], ids=["one trace", "a trace each"])
+def test_without_prompts_the_same_agent_that_had_answered_is_asked_anew(
+    trace: int, answer: dict[str, Any] | None, turns: list[Any]
+) -> None:
+    first, second = _silent(10, "support"), _silent(20, "support")
+    first.append(chat(12, [], answer or asks_for("refund", {}), parent=10))
+    for place, spans in enumerate((first, second)):
+        for each in joined(spans):
+            each.update(trace_of(place * trace))
+    [found] = read(request(*first, *second))
+
+    assert [call.turn for call in found.calls if call.name == "look"] == turns
 
 
 def test_where_the_first_prompt_is_missing_and_nothing_tells_no_calls_are_recorded() -> None:
@@ -475,6 +510,14 @@ def test_what_is_taken_out_makes_no_call_one_of_another_turn(place: str, removed
     if found.calls_recorded:
         assert set(made(found)) <= {*MADE, *[(name, None) for name, _ in MADE]}
         assert len(found.calls) == 2
+
+
+@for_each("removed", REMOVALS)
+def test_what_is_taken_out_of_a_run_that_waited_for_a_person_makes_no_turn_of_its_rest(removed: str) -> None:
+    [found] = read(request(*[REMOVALS[removed](each) for each in spans_that_waited()]))
+
+    assert {call.turn for call in found.calls} <= {0, None}
+    assert not any(found.turn_outputs[1:])
 
 
 @pytest.mark.parametrize("change", ["shuffled", "twice", "a server around each trace", "a queue between"])
@@ -565,13 +608,15 @@ def test_what_prompts_without_words_of_the_user_repeat_is_not_called_again() -> 
     ]
     [found] = read(request(*joined(spans)))
 
-    assert made(found) == MADE
+    assert made(found) == [(name, None) for name, _ in MADE]
 
 
 def test_a_trace_that_begins_when_another_ends_is_a_turn_of_its_own() -> None:
-    agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c"}
-    first = [span(1, agent, endTimeUnixNano="5000"), call(2, "a", parent=1)]
-    then = [span(5, agent, traceId="b" * 32, endTimeUnixNano="9000"), call(6, "b", parent=5, traceId="b" * 32)]
+    def agent(given: str) -> dict[str, str]:
+        return {"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "c", "input.value": given}
+
+    first = [span(1, agent("one"), endTimeUnixNano="5000"), call(2, "a", parent=1)]
+    then = [span(5, agent("two"), traceId="b" * 32, endTimeUnixNano="9000"), call(6, "b", parent=5, traceId="b" * 32)]
     [found] = read(request(*first, *then))
 
     assert [(each.name, each.turn) for each in found.calls] == [("a", 0), ("b", 1)]
@@ -587,7 +632,7 @@ def test_a_turn_that_only_the_log_of_a_later_one_shows_is_not_recorded() -> None
 
 @pytest.mark.parametrize(("end", "turns"), [("20000", [0, 1]), ("20001", [None, None])])
 def test_an_agent_that_is_asked_again_when_it_ends_is_asked_anew(end: str, turns: list[Any]) -> None:
-    first, second = _silent(10, "support"), _silent(20, "support")
+    first, second = _silent(10, "support", "one"), _silent(20, "support", "two")
     first[0]["endTimeUnixNano"] = end
     [found] = read(request(*first, *second))
 
@@ -680,8 +725,8 @@ def test_spans_that_reach_over_a_further_turn_of_their_trace_are_of_none() -> No
 
 def test_a_trace_begins_a_turn_when_all_before_it_are_over() -> None:
     def begins(*times: tuple[int, int]) -> list[int]:
-        traces = [[timed("a", start, end)] for start, end in times]
-        following = _following_traces(traces, {id(trace[0]): end_of(trace[0]) for trace in traces})
+        traces = {str(place): [timed("a", start, end)] for place, (start, end) in enumerate(times)}
+        following = _following_traces(traces, {id(trace[0]): end_of(trace[0]) for trace in traces.values()})
         return [begin for begin, _, _ in following]
 
     assert begins((0, 9)) == []
@@ -810,7 +855,7 @@ def test_a_request_is_over_when_the_last_of_its_models_is() -> None:
         ("a. b", "b.", "xx", False),
         ("a", "b", "xx", True),
         ("a", "b", "xy", None),
-        ("", "a", "xx", True),
+        ("", "a", "xx", None),
         ("a", "", "xy", None),
         ("a", "r", "xx", False),
         ("a", "a. br", "xx", False),

@@ -5,12 +5,15 @@ then each kind of information is taken out, of the trajectory and of the file.
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from tests.cases.verdicts.removal import FIELDS, Rule, changed_documents, read_document, rules_for, verdicts_of, without
 from tests.cases.verdicts.removal_search import broken as broken_by_search, rules_of, sources
 from tests.reading import corpus
+from tests.reading.talks import spans_that_waited
+from tests.reading.traces import request
 from tests.sampling import randomness, sample
 
 from rightcall import Trajectory
@@ -20,6 +23,7 @@ RECORDINGS = [run for run in corpus.names() if "otlp.json" in corpus.recordings(
 SOURCES = sources()
 TALKS = [name for name in SOURCES if name.endswith(("turns.json", "whole.json"))]
 RUNS = [name for name in SOURCES if name not in TALKS]
+WAITED = [spans_that_waited]
 RULES = 40
 """Rules of each recording that are tried at a time."""
 CHANGES = 6
@@ -77,6 +81,13 @@ def test_what_is_taken_out_of_a_file_makes_no_verdict(run: str) -> None:
 @pytest.mark.parametrize("name", [*sample(RUNS, "runs", 20), *sample(TALKS, "talks", 6)])
 def test_what_a_recording_may_lose_makes_no_verdict_pass(name: str) -> None:
     assert broken_by_search(name, SOURCES[name], randomness(name), rules=40, changes=5) == []
+
+
+@pytest.mark.parametrize("made", WAITED)
+def test_what_a_run_that_waited_for_a_person_may_lose_makes_no_verdict_pass(made: Callable[[], list[Any]]) -> None:
+    data = json.dumps(request(*made())).encode()
+
+    assert broken_by_search(made.__name__, data, randomness(made.__name__), rules=400, changes=200) == []
 
 
 def test_the_search_asks_every_evaluator_that_asks_no_model() -> None:

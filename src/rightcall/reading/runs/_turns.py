@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import inf
 from operator import itemgetter
+from typing import Any
 
 import msgspec
 
@@ -15,6 +16,7 @@ from rightcall.reading.messages import (
     Conversation,
     Exchange,
     message_attributes,
+    stopped_to_call,
     words_of,
     words_shared,
 )
@@ -48,6 +50,17 @@ class UserRequest(msgspec.Struct):
         shared = {id(span) for span in last.path}
         own = [span.start_ns for span in self.path if id(span) not in shared and span.start_ns is not None]
         return min([self.begin, *own])
+
+    def is_for_agent_of(self, last: UserRequest) -> bool:
+        """Whether this one and the last are known to be for the same agent."""
+        return bool(self.agent) and self.agent == last.agent
+
+    def has_other_words_than(self, last: UserRequest) -> bool:
+        """Whether this one and the last were given words, and others. Decisions of a person are no words, but JSON."""
+        before, now = _given_to(last.span), _given_to(self.span)
+        return (
+            bool(before and now) and all(map(_is_plain, [*before, *now])) and not any([each in before for each in now])
+        )
 
 
 class UserRequests:
@@ -146,6 +159,14 @@ def _own_name(span: ReadSpan, roles: Mapping[int, Role]) -> str:
     return named or (span.name if span.name.startswith(_INVOKED) else "")
 
 
+def _given_to(span: ReadSpan) -> list[Any]:
+    return [held for key in GIVEN if (held := span.attributes.get(key))]
+
+
+def _is_plain(held: Any) -> bool:
+    return isinstance(held, str) and not held.startswith(("{", "["))
+
+
 def end_of(span: ReadSpan) -> int:
     """Return when a span ended, or when it began if it never did."""
     return max(span.end_ns or 0, span.start_ns or 0)
@@ -210,9 +231,9 @@ class Turns(msgspec.Struct, frozen=True):
 def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
     """Find the turns that spans show.
 
-    Consecutive traces of one conversation with an agent or model at work are turns; a trace that began while another
-    ran, such as a sub-agent's, is of the same turn. Inside one trace, consecutive requests are turns if the user wrote
-    something new for the later one.
+    Consecutive traces of one conversation with an agent or model at work are turns, unless the agent goes on in the
+    later one; a trace that began while another ran, such as a sub-agent's, is of the same turn. Inside one trace,
+    consecutive requests are turns if the user wrote something new for the later one.
     """
     traces: dict[str, list[ReadSpan]] = {}
     for span in spans:
@@ -223,35 +244,44 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
         return Turns(is_known=is_known)
     requests = UserRequests(spans, roles, tree)
     ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
-    # A trace is one request in most servers, so traces that follow each other are turns, unless prompts show that the
-    # agent goes on: where nothing is recorded around it, each use of a model is a trace; so is the rest of a run that
-    # waited for a person.
-    following = _following_traces(traces.values(), ends)
-    begins = {begin for begin, last, trace in following if not _goes_on(last, trace, roles, read)}
+    asked = {trace: requests.of(at_work) for trace, at_work in traces.items()}
+    # A trace is one request in most servers, but where nothing is recorded around an agent, each use of a model is one;
+    # so is the rest of a run that waited for a person.
+    begins: set[int] = set()
+    for begin, last, trace in _following_traces(traces, ends):
+        goes_on = _goes_on(_models(traces[last], roles), _models(traces[trace], roles), read)
+        if goes_on is None and _have_other_words(asked[last], asked[trace]):
+            goes_on = False
+        begins.update([] if goes_on else [begin])
+        is_known = is_known and goes_on is not None
     begun: dict[str, tuple[int, ...]] = {}
     for trace, at_work in traces.items():
-        later, is_sure = _begins_of_requests(requests.of(at_work), read)
+        later, is_sure = _begins_of_requests(asked[trace], read)
         begun[trace] = (min([span.start_ns or 0 for span in at_work]), *later)
         begins.update(later)
         is_known = is_known and is_sure
     return Turns(count=len(begins) + 1, begins=tuple(sorted(begins)), traces=begun, is_known=is_known, ends=ends)
 
 
-def _goes_on(
-    last: Iterable[ReadSpan], trace: Iterable[ReadSpan], roles: Mapping[int, Role], read: ReadMessages
-) -> bool:
-    """Whether a trace goes on with the turn of the one before it, as far as prompts show.
+def _goes_on(last: Sequence[ReadSpan], trace: Sequence[ReadSpan], read: ReadMessages) -> bool | None:
+    """Whether the models of a trace go on with the turn of those of the one before it; None if unknown.
 
-    Then its first prompt holds results alone, or it ends with calls or results and the user wrote no more than the last
-    prompt before it has.
+    They do if their first prompt holds results alone, or ends with calls or results and the user wrote no more than the
+    last prompt before it has. They do not if the user wrote something, or the model before them had answered.
     """
-    before, now = _first_said(reversed(_models(last, roles)), read), _first_said(_models(trace, roles), read)
+    before, now = _first_said(reversed(last), read), _first_said(trace, read)
     if _holds_results_alone(now):
         return True
     written = [each for each in now if each.is_of_user or each.is_of_agent]
-    is_at_work = bool(written) and bool(written[-1].calls or written[-1].results)
-    words = words_of(now)
-    return is_at_work and bool(words) and words == words_of(before)
+    words_before, words = words_of(before), words_of(now)
+    if written and (written[-1].calls or written[-1].results) and words and words == words_before:
+        return True
+    is_asked = words != words_before and _ends_with_words(now)
+    return False if is_asked or _have_answered(last, read) else None
+
+
+def _have_other_words(last: Sequence[UserRequest], trace: Sequence[UserRequest]) -> bool:
+    return bool(last and trace) and trace[0].has_other_words_than(last[-1])
 
 
 def _models(trace: Iterable[ReadSpan], roles: Mapping[int, Role]) -> list[ReadSpan]:
@@ -269,12 +299,12 @@ def _are_all_known(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: T
 
 
 def _following_traces(
-    traces: Iterable[Sequence[ReadSpan]], ends: Mapping[int, float]
-) -> Iterator[tuple[int, Sequence[ReadSpan], Sequence[ReadSpan]]]:
+    traces: Mapping[str, Sequence[ReadSpan]], ends: Mapping[int, float]
+) -> Iterator[tuple[int, str, str]]:
     """Yield each trace that began when all before it were over: when, the one before it, and the trace."""
     times = [
-        (min([span.start_ns or 0 for span in trace]), max([ends[id(span)] for span in trace]), trace)
-        for trace in traces
+        (min([span.start_ns or 0 for span in at_work]), max([ends[id(span)] for span in at_work]), trace)
+        for trace, at_work in traces.items()
     ]
     times.sort(key=itemgetter(0, 1))
     latest = times[0][1]
@@ -296,7 +326,8 @@ def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> 
         begin = request.begin_after(last)
         if begin >= latest:
             is_new = _is_asked_anew(last, request, read)
-            begins += [begin] if is_new else []
+            # The same agent may have been asked anew: what is not told of each of its requests may be calls.
+            begins += [begin] if is_new or (is_new is None and request.is_for_agent_of(last)) else []
             is_sure = is_sure and is_new is not None
         latest = max(latest, request.end)
     return begins, is_sure
@@ -306,9 +337,9 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     """Whether the user wrote something between two requests; None if unknown.
 
     A hand-off, the next agent of a team or the next step of a graph gets what the user wrote before. If messages do not
-    show it, the same agent asked again, with no request around it, is asked by the user.
+    show it, the same agent asked again after its answer or with other words, with no request around it, is asked by
+    the user. One that asked for calls may have waited for a person to allow them.
     """
-    same_agent = True if request.agent and request.agent == last.agent else None
     before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
     words_before, words = words_of(before), words_of(now)
     # The same words again: the next agent of a team, or the next step of a graph, was given the same question.
@@ -316,7 +347,10 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
         return False
     shared = words_shared(words_before, words) if words and words_before else None
     if shared is None:
-        return same_agent
+        has_other_words = (bool(words_before) and _ends_with_words(now)) or request.has_other_words_than(last)
+        return (
+            True if request.is_for_agent_of(last) and (has_other_words or _have_answered(last.models, read)) else None
+        )
     return len(words) > len(shared) and _follows_work(now)
 
 
@@ -326,6 +360,19 @@ def _holds_results_alone(said: Sequence[Exchange]) -> bool:
     Anthropic's instrumentation records what is new in a prompt, and a server that keeps the conversation gets no more.
     """
     return bool(said) and all([exchange.results for exchange in said])
+
+
+def _ends_with_words(said: Sequence[Exchange]) -> bool:
+    return bool(said) and said[-1].is_of_user and bool(said[-1].text)
+
+
+def _have_answered(models: Sequence[ReadSpan], read: ReadMessages) -> bool:
+    """Whether the last of models answered in words, and asked for no call."""
+    if not models or stopped_to_call(models[-1].attributes):
+        return False
+    said = read(models[-1]).output
+    is_at_work = any([each.calls or each.unread or each.is_broken_off for each in said])
+    return not is_at_work and any([each.text for each in said])
 
 
 def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange]:
