@@ -324,11 +324,15 @@ def test_a_call_that_waited_and_has_a_result_in_a_span_is_not_known_to_be_refuse
 INTERRUPT = "v1:{}:c1:5cf56bed-067e-5438-a1ef-dbfa3405e45d"
 
 
-def interrupted(kind: str = "before_tool_call", *spans: dict[str, Any], reason: str = "interrupt") -> Trajectory:
-    """An agent of Strands that ended to ask a person about a call."""
-    asked = [
-        {"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "refund", "arguments": {"n": 7}}]}
+def interrupted(
+    kind: str = "before_tool_call", *spans: dict[str, Any], reason: str = "interrupt", ids: tuple[str, ...] = ("c1",)
+) -> Trajectory:
+    """An agent of Strands that ended to ask a person about a call; an id that is empty was lost."""
+    call = {"type": "tool_call", "name": "refund"}
+    parts = [
+        {**call, "arguments": {"n": 7 + place}, **({"id": each} if each else {})} for place, each in enumerate(ids)
     ]
+    asked = [{"role": "assistant", "parts": parts}]
     answer = str([{"id": INTERRUPT.format(kind), "name": "approve", "reason": None, "response": None}])
     held = (
         {"key": "message", "value": {"stringValue": answer}},
@@ -367,6 +371,15 @@ def test_a_call_at_which_an_agent_of_strands_was_interrupted_waits(kind: str, sp
     assert trajectory.calls == ()
     assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
     assert trajectory.calls_recorded
+
+
+def test_a_call_that_lost_its_id_is_the_one_that_an_agent_of_strands_waits_for_if_there_is_no_other() -> None:
+    alone, one_of_two = interrupted(ids=("",)), interrupted(ids=("", ""))
+
+    assert (alone.names, alone.calls_recorded) == ((), True)
+    assert alone.withheld == (WithheldCall("refund", {"n": 7}, "approval was asked for"),)
+    assert not one_of_two.calls_recorded
+    assert interrupted(ids=("", "c1")).names == ("refund",)
 
 
 @pytest.mark.parametrize(

@@ -303,7 +303,8 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
     """Return the requests that no span shows: calls never run, run elsewhere, or all of them if no tool is traced.
 
     If a span of the same tool was not paired, the request may be that span, and is left out. So is one that repeats the
-    id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span.
+    id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span. One without an id
+    may repeat any call of its name and arguments.
     """
     if not records or not requests:
         return requests
@@ -311,11 +312,13 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
     # Sets, because a run may have tens of thousands of calls, and each request is looked up in them.
     made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
     named = {(record.call_id, record.name) for record in records if record.call_id}
+    told = {key for record in records for key in (_name_args(record, None), (record.name, NOTHING))}
+    unclear = doubtful | {record.name for record in records if record.args is NOTHING}
     return [
         request
         for request in requests
-        if request.call_id
-        and request.name not in doubtful
+        if request.name not in (doubtful if request.call_id else unclear)
+        and (request.call_id or _name_args(request, None) not in told)
         and (request.call_id, _name_args(request, None)) not in made
         and (request.args is not NOTHING or (request.call_id, request.name) not in named)
     ]

@@ -198,19 +198,30 @@ def _each_once(records: list[CallRecord]) -> list[CallRecord]:
 
 def withhold_waiting(
     records: Sequence[CallRecord], spans: Iterable[ReadSpan], roles: Mapping[int, Role], conversations: Conversations
-) -> None:
-    """Withhold calls without a result for which an agent ended to wait (Pydantic AI, Strands)."""
-    waiting = [record for record in records if record.is_open and record.call_id]
+) -> CallRecord | None:
+    """Withhold calls without a result for which an agent ended to wait (Pydantic AI, Strands).
+
+    A call that lost its id is one that is waited for, unless there are more of them: then the first is returned.
+    """
+    waiting = [record for record in records if record.is_open and (record.call_id or record.span is None)]
     waits: dict[Any, tuple[str, int | None]] = {}
     for span in spans if waiting else ():
         if roles.get(id(span)) == "agent":
             reasons = _deferred_in(object_in(span.attributes.get("final_result")))
             reasons.update(_interrupted_in(conversations.of(span).output))
             waits.update({call_id: (reason, span.end_ns) for call_id, reason in reasons.items()})
-    for record in waiting:
+    for record in [each for each in waiting if each.call_id]:
         reason, end_ns = waits.get(record.call_id, ("", None))
         if _is_before(record.span, end_ns):
             record.withheld = reason
+    ids = {record.call_id for record in records}
+    left = [reason for call_id, (reason, _) in waits.items() if call_id not in ids]
+    nameless = [record for record in waiting if not (record.call_id or record.withheld)]
+    if len(nameless) > len(left):
+        return nameless[0] if left else None
+    for record, reason in zip(nameless, left, strict=False):
+        record.withheld = reason
+    return None
 
 
 def _is_before(span: Span | None, end_ns: int | None) -> bool:

@@ -86,7 +86,8 @@ class RunBuilder:
         conversations = Conversations(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
         unseen = self._complete(spans, records, turns, tree, conversations)
-        withhold_waiting([*records, *unseen], spans, roles, conversations)
+        unsure = withhold_waiting([*records, *unseen], spans, roles, conversations)
+        self._not_understood.note_unapproved(unsure)
         asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
