@@ -375,29 +375,48 @@ def test_agents_of_a_team_that_follow_one_another_are_one_turn() -> None:
     assert (found.turn_outputs, found.output) == ((), "It is 42.")
 
 
+@pytest.mark.parametrize(("names", "turns"), [(("support", "support"), [0, 1]), (("triage", "billing"), [None, None])])
+def test_without_messages_the_same_agent_asked_again_is_another_turn(names: tuple[str, str], turns: list[Any]) -> None:
+    spans = [each for at, name in zip((10, 20), names, strict=True) for each in _silent(at, name)]
+    [found] = read(request(*spans))
+
+    assert [call.turn for call in found.calls] == turns
+
+
 @for_each(
-    ("names", "given", "is_anew"),
+    ("given", "is_anew"),
     [
-        (("support", "support"), ("Where is it?", "Refund it."), True),
-        (("support", "support"), ("Where is it?", "Where is it?"), False),
-        (("support", "support"), ("Where is it?", '{"resume": {"type": "approve"}}'), False),
-        (("support", "support"), ("Where is it?", ""), False),
-        (("support", "support"), ("", "Refund it."), False),
-        (("support", "support"), ("", ""), False),
-        (("triage", "billing"), ("", ""), False),
+        (("Where is it?", "Refund it."), True),
+        (("Where is it?", "Where is it?"), False),
+        (("Where is it?", '{"resume": {"type": "approve"}}'), False),
+        (("Where is it?", ""), False),
+        (("", "Refund it."), False),
+        (("", ""), False),
     ],
 )
 @pytest.mark.parametrize("place", [0, 1], ids=["one trace", "a trace each"])
-def test_without_messages_an_agent_that_is_given_other_words_is_asked_anew(
-    place: int, names: tuple[str, str], given: tuple[str, str], is_anew: bool
+def test_an_agent_that_had_asked_for_calls_is_asked_anew_where_it_is_given_other_words(
+    place: int, given: tuple[str, str], is_anew: bool
 ) -> None:
     """Without words, it may have waited for a person, and goes on."""
-    first, second = [_silent(at, *told) for at, *told in zip((10, 20), names, given, strict=True)]
-    for each in second:
-        each.update(trace_of(place))
-    [found] = read(request(*joined([*[{**each, **trace_of(0)} for each in first], *second])))
+    first, second = [_silent(at, "support", told) for at, told in zip((10, 20), given, strict=True)]
+    first.append(chat(12, [], asks_for("refund", {}), parent=10))
+    for number, spans in enumerate((first, second)):
+        for each in joined(spans):
+            each.update(trace_of(number * place))
+    [found] = read(request(*first, *second))
 
-    assert [call.turn for call in found.calls] == ([0, 1] if is_anew else [None, None])
+    assert [call.turn for call in found.calls if call.name == "look"] == ([0, 1] if is_anew else [None, None])
+
+
+def test_without_messages_each_trace_of_a_conversation_is_a_turn() -> None:
+    first, second = _silent(10, "support"), _silent(20, "billing")
+    for place, spans in enumerate((first, second)):
+        for each in joined(spans):
+            each.update(trace_of(place))
+    [found] = read(request(*first, *second))
+
+    assert [call.turn for call in found.calls] == [0, 1]
 
 
 def test_without_messages_another_agent_in_the_same_trace_may_be_given_other_words_by_the_first() -> None:

@@ -245,18 +245,21 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
     requests = UserRequests(spans, roles, tree)
     ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
     asked = {trace: requests.of(at_work) for trace, at_work in traces.items()}
+    # Without any message, nothing tells a run that waited for a person from one that was asked: then what looks like a
+    # turn is one.
+    is_silent = not any([span.events or message_attributes(span.attributes) for span in spans])
     # A trace is one request in most servers, but where nothing is recorded around an agent, each use of a model is one;
     # so is the rest of a run that waited for a person.
     begins: set[int] = set()
     for begin, last, trace in _following_traces(traces, ends):
         goes_on = _goes_on(_models(traces[last], roles), _models(traces[trace], roles), read)
-        if goes_on is None and _have_other_words(asked[last], asked[trace]):
+        if goes_on is None and (is_silent or _have_other_words(asked[last], asked[trace])):
             goes_on = False
         begins.update([] if goes_on else [begin])
         is_known = is_known and goes_on is not None
     begun: dict[str, tuple[int, ...]] = {}
     for trace, at_work in traces.items():
-        later, is_sure = _begins_of_requests(asked[trace], read)
+        later, is_sure = _begins_of_requests(asked[trace], read, is_silent)
         begun[trace] = (min([span.start_ns or 0 for span in at_work]), *later)
         begins.update(later)
         is_known = is_known and is_sure
@@ -314,7 +317,7 @@ def _following_traces(
         latest = max(latest, end)
 
 
-def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> tuple[list[int], bool]:
+def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages, is_silent: bool) -> tuple[list[int], bool]:
     """Return when each turn but the first began, by the requests of a trace, and whether that is known for all."""
     if len(requests) < 2:
         return [], True
@@ -326,6 +329,8 @@ def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages) -> 
         begin = request.begin_after(last)
         if begin >= latest:
             is_new = _is_asked_anew(last, request, read)
+            if is_new is None and is_silent and request.is_for_agent_of(last):
+                is_new = True
             # The same agent may have been asked anew: what is not told of each of its requests may be calls.
             begins += [begin] if is_new or (is_new is None and request.is_for_agent_of(last)) else []
             is_sure = is_sure and is_new is not None
