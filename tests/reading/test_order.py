@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.reading.test_joining import asked, chat, executed, read_one
+from tests.reading.test_joining import answered, asked, chat, executed, read_one
 from tests.reading.traces import call, request, span
 
 from rightcall.reading import read
@@ -67,3 +67,12 @@ def test_two_calls_that_start_together_have_no_order(start: str, unordered: tupl
     [found] = read(request(agent, call(2, "a", parent=1), call(3, "b", parent=1, startTimeUnixNano=start)))
 
     assert found.unordered == unordered
+
+
+def test_a_call_that_a_prompt_tells_of_was_made_before_it_and_is_placed_as_the_messages_have_it() -> None:
+    """The prompt of a run that goes on tells of a call that an earlier trace has, and of one with a span here."""
+    shown = [*asked(("1", "find", {})), *answered(("1", "ok")), *asked(("2", "pay", {})), *answered(("2", "ok"))]
+    found = read_one(executed(10, "pay", "2"), chat(20, shown, [{"role": "assistant", "content": "Done."}]))
+
+    assert found.names == ("find", "pay")
+    assert found.unordered == ()

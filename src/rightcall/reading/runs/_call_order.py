@@ -15,7 +15,7 @@ def ordered(records: list[CallRecord]) -> list[CallRecord]:
 
     Where some have no start time, all are in the order of the model if it is known, else those come last.
     """
-    starts: list[Any] = [record.span.start_ns if record.span else record.asked_ns for record in records]
+    starts: list[Any] = [_start(record) for record in records]
     if None in starts and _are_told(records):
         return sorted(records, key=lambda record: record.order)
     # Most runs are in order already, or have distinct times: both are settled without making a key for each call.
@@ -145,7 +145,10 @@ def _may_be_asked_together(first: CallRecord, second: CallRecord) -> bool:
 
 
 def _start(record: CallRecord) -> int | None:
-    return record.span.start_ns if record.span else record.asked_ns
+    """Return when a call began, or was asked for; a prompt that tells of it shows only that it was made before."""
+    if record.span:
+        return record.span.start_ns
+    return None if record.is_told_later else record.asked_ns
 
 
 def _depths(records: list[CallRecord]) -> dict[int, int]:
