@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from tests.sampling import examples
 
 from rightcall.reporting.pages import Graph, path_graph
@@ -68,6 +68,7 @@ def meets(one: tuple[float, float, float, float], other: tuple[float, float, flo
 
 @examples(60)
 @given(routes=ROUTES)
+@example(routes=[(["tl", "toool", "tl", "toool"], 2), (["toool", "tl"], 1)])
 def test_no_count_covers_a_box_or_another_count(routes: list[tuple[list[str], int]]) -> None:
     graph = path_graph(paths_of(routes))
 
@@ -81,6 +82,7 @@ def test_no_count_covers_a_box_or_another_count(routes: list[tuple[list[str], in
 
 @examples(60)
 @given(routes=ROUTES)
+@example(routes=[(["tl", "toool", "tl"], 1), (["toool", "tl", "toool"], 1)])
 def test_no_line_runs_under_a_box(routes: list[tuple[list[str], int]]) -> None:
     graph = path_graph(paths_of(routes))
 

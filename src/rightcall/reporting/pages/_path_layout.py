@@ -76,13 +76,15 @@ class PathLayout:
         return self._order[before] < self._order[after]
 
     def _ranked(self, keys: Iterable[str]) -> dict[str, int]:
-        """The column of each box: the longest way to it, all of whose lines go on."""
+        """The column of each box: the longest way to it, all of whose lines go on. No column is without a box."""
         rank = dict.fromkeys(keys, 1) | {START: 0}
         for key in sorted(rank, key=lambda each: self._order.get(each, -1)):
             into = [rank[ends_of(edge)[0]] + 1 for edge in self._forward if ends_of(edge)[1] == key]
             rank[key] = max(into, default=rank[key])
         rank[END] = max([column for key, column in rank.items() if key != END], default=0) + 1
-        return rank
+        # The lines from the start, or to the end, may be among those that are not drawn.
+        columns = sorted({rank[key] for key in keys})
+        return {key: columns.index(rank[key]) for key in keys}
 
     def _chain(self, edge: Edge) -> list[_Item]:
         before, after = ends_of(edge)
