@@ -83,3 +83,11 @@ def test_a_conversation_lies_under_any_key_where_it_is_clear_which_are_runs(docu
 def test_a_conversation_is_named_where_its_messages_name_several() -> None:
     assert [log.id for log in logs_in([[*of("x"), *of("y")]])[0]] == ["x", "y"]
     assert [log.id for log in logs_in([[*of("x"), *of("x")]])[0]] == [None]
+
+
+def test_a_list_that_was_read_as_the_messages_is_used_whatever_it_is_called() -> None:
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+
+    [log], _ = logs_in([{"transcript": talk, "odd": 1}])
+
+    assert (len(log.messages), log.unused) == (2, ("odd",))

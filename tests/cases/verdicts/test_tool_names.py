@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from rightcall.cases.evalsets import load_eval_set
-from rightcall.cases.verdicts import ToolNames
+from rightcall.cases.verdicts import AllCases, ToolNames
+from rightcall.values.trajectory import ToolCall, Trajectory, WithheldCall
 
 
 def notes(folder: Path, cases: str, *made: str) -> list[str]:
@@ -107,3 +108,11 @@ def test_a_name_with_a_star_is_noted_if_no_tool_fits_it(tmp_path: Path) -> None:
     found = notes(tmp_path, never, "delete_user", "search")
 
     assert [note.split("`")[1] for note in found] == ["pay_*"]
+
+
+def test_a_tool_whose_calls_were_withheld_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "evals.yaml"
+    path.write_text("cases:\n- {id: a, expect: {never: [pay]}}")
+    made = Trajectory(calls=(ToolCall("search"),), withheld=(WithheldCall("pay", {}, "approval was refused"),))
+
+    assert AllCases(load_eval_set(path).cases).tools_in(made) == ("pay", "search")

@@ -277,11 +277,12 @@ def _log(document: Any) -> Log:
     if not isinstance(document, dict) or not _is_whole(document):
         return Log(messages_of(document))
     messages = _held(document) or []
+    taken = [key for key, held in document.items() if held is messages]
     named = next((document[key] for key in _IDS if isinstance(document.get(key), (str, int)) and document[key]), None)
     steps, nested = _beside(document, messages)
     messages, nested = interrupted(document, messages, nested)
     name = None if named is None else str(named)
-    return Log(messages, (), name, document, steps, nested, unused=unused_in(document, *_WHOLE))
+    return Log(messages, (), name, document, steps, nested, unused=unused_in(document, *_WHOLE, *taken))
 
 
 def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]:
