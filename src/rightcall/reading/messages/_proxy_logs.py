@@ -164,8 +164,10 @@ def _tool_in(event: Any) -> tuple[Any, Any, Any] | None:
 def _is_told(event: Any, talks: list[_Talk]) -> bool:
     """Whether a row is of a tool (AutoGen's log, Weave) whose call a conversation has; its result is added there."""
     tool = _tool_in(event)
-    for talk in talks if tool is not None else ():
-        name, args, result = tool or ("", None, NOTHING)
+    if tool is None:
+        return False
+    name, args, result = tool
+    for talk in talks:
         exchanges = [exchange_of(message) for message in talk.messages if isinstance(message, dict)]
         answered = {each.call_id for exchange in exchanges for each in exchange.results}
         made = [call for each in exchanges for call in each.calls if call.name == name]
