@@ -94,7 +94,7 @@ class _TotalsOnly(Output):
     """Prints nothing of single results."""
 
     def __init__(self) -> None:
-        super().__init__(["concise"], None, 0)
+        super().__init__({"formats": ["concise"]})
 
     def show(self, result: CaseResult) -> None:
         """Nothing."""

@@ -110,6 +110,18 @@ def _ignore_cache(context: click.Context, parameter: click.Parameter, is_wanted:
         os.environ["RIGHTCALL_JUDGE_CACHE"] = "off"
 
 
+def _checked_join(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if value not in JOINS:
+        from rightcall.cases.verdicts import join_rule
+        from rightcall.errors import RightcallError
+
+        try:
+            join_rule(value)
+        except RightcallError as problem:
+            raise click.BadParameter(str(problem)) from None
+    return value
+
+
 reading_options = options(
     option(
         "How",
@@ -144,7 +156,7 @@ joining_options = options(
         "--join",
         default="auto",
         metavar="WAY",
-        callback=lambda context, parameter, value: _checked_join(value),
+        callback=_checked_join,
         shell_complete=lambda context, parameter, begun: [
             way for way in (*JOINS, "key=", "file=") if way.startswith(begun)
         ],
@@ -183,18 +195,6 @@ redact_option = option(
     help="Secrets, such as keys and passwords, are left out of what is printed and written. --redact also leaves them "
     "out of what is kept, and --no-redact leaves them in.",
 )
-
-
-def _checked_join(value: str) -> str:
-    if value not in JOINS:
-        from rightcall.cases.verdicts import join_rule
-        from rightcall.errors import RightcallError
-
-        try:
-            join_rule(value)
-        except RightcallError as problem:
-            raise click.BadParameter(str(problem)) from None
-    return value
 
 
 def reading_of(options: dict[str, Any], request: Request | None = None, **more: Any) -> Reading:
@@ -322,7 +322,9 @@ def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configu
 
     from rightcall.running.project import load_configuration
 
-    configuration = _without_tables(load_configuration(Path.cwd(), configurable))
+    configuration = load_configuration(Path.cwd(), configurable)
+    if isinstance(configuration.values.get("gate"), dict):
+        configuration = _without_gate_table(configuration)
     given = {name for name in options if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE}
     for param in context.command.params:
         name = str(param.name)
@@ -335,19 +337,16 @@ def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configu
     return configuration, given
 
 
-def _without_tables(configuration: Configuration) -> Configuration:
+def _without_gate_table(configuration: Configuration) -> Configuration:
     """Return a configuration whose table `[gate]` is taken apart into options; `base` is `--gate`.
 
     Raises:
         InputError: the table has an unknown key.
     """
-    table = configuration.values.get("gate")
-    if not isinstance(table, dict):
-        return configuration
     from msgspec.structs import replace
 
     values = {key: value for key, value in configuration.values.items() if key != "gate"}
-    for written, value in table.items():
+    for written, value in configuration.values["gate"].items():
         key = written.replace("-", "_")
         if key not in _GATE_KEYS:
             raise InputError(f"{configuration.path}: [gate] has no {written!r:.40}; {nearest(written, _GATE_KEYS)}")

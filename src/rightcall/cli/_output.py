@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -83,51 +83,32 @@ format_options = options(
 
 
 class Output:
-    """Where the results of one command go: without secrets, unless `redacts` is false.
+    """Where the results of one command go, as its options ask for it: without secrets, unless `redact` is false.
 
     Raises:
         RightcallError: a file that is asked for cannot be written, or a package is missing that it needs.
     """
 
-    def __init__(
-        self,
-        formats: Sequence[str],
-        output_file: str | None,
-        max_detail: int,
-        *,
-        redacts: bool = True,
-        is_detailed: bool = False,
-    ) -> None:
+    def __init__(self, given: Mapping[str, Any]) -> None:
         from ._terminal import Screen
 
-        asked = [tuple(each.split("=", 1)) for each in formats]
+        asked = [tuple(each.split("=", 1)) for each in given["formats"]]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
-        if output_file is not None:
-            self._files.append(("json", output_file))
+        if (path := given.get("output_file")) is not None:
+            self._files.append(("json", path))
         for _, path in self._files:
             check_writable(path)
         if any(each[0] == "html" for each in asked):
             _check_installed()
         self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
-        self._max_detail = max_detail
-        self._redacts = redacts
-        self._is_detailed = is_detailed
-        if is_detailed and not {"full", "concise"} & set(self._printed):
+        self._max_detail = given.get("max_detail", 10)
+        self._redacts = given.get("redact") is not False
+        self._is_detailed = given.get("is_detailed", False)
+        if self._is_detailed and not {"full", "concise"} & set(self._printed):
             chosen = self._printed[0]
             raise click.UsageError(f"--print-detailed-results prints text: write {chosen} to a file, as {chosen}=FILE")
         self._screen = Screen()
         self._has_shown = False
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Output:
-        """Return it as the options of a command ask for it. Raises as above."""
-        return cls(
-            given["formats"],
-            given["output_file"],
-            given["max_detail"],
-            redacts=given["redact"] is not False,
-            is_detailed=given["is_detailed"],
-        )
 
     @property
     def wants_results(self) -> Literal["", "bad", "all"]:

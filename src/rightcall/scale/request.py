@@ -79,12 +79,6 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
             return False
         return all([check.scope is not None for case in rules for check in case.checks])
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The keys of the metadata of a trace that its cases look at."""
-        held = [case.when.keys for case in self.cases if case.when is not None]
-        return tuple(dict.fromkeys([key for keys in held for key in keys]))
-
 
 class Request(Choice, frozen=True, kw_only=True, dict=True):
     """An eval set, or one expectation for all traces. It means the same in every process.
@@ -128,7 +122,8 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
     @property
     def kept(self) -> tuple[str, ...]:
         """The keys of the metadata of a trace that are looked at."""
-        return (*self.expected.keys, *(() if self.compare_with is None else (self.compare_with,)))
+        keys = [key for case in self.expected.cases if case.when is not None for key in case.when.keys]
+        return (*dict.fromkeys(keys), *(() if self.compare_with is None else (self.compare_with,)))
 
     def only(self, case_ids: frozenset[str]) -> Request:
         """Return the request for these of its cases. What is loaded is not loaded again."""

@@ -51,7 +51,7 @@ class Running:
     def __init__(self, options: RunRequest, output: Output | None = None) -> None:
         self._plan = PlannedRun(options)
         self._options = self._plan.options
-        self._output = output or Output.of(msgspec.structs.asdict(self._options))
+        self._output = output or Output(msgspec.structs.asdict(self._options))
         overall = self._plan.chosen.eval_set.overall
         self._counts = Counts(self._plan.cases, overall, self._plan.needed, self._plan.quarantined)
         self._spans = SpanListener(self._options.spans, redacts=bool(self._options.redact))

@@ -32,7 +32,8 @@ class _Files(Output):
     def __init__(self, request: RunRequest, variant: str) -> None:
         named = [each.replace(_PLACE, variant) for each in request.formats]
         held = request.output_file and request.output_file.replace(_PLACE, variant)
-        super().__init__(named, held, request.max_detail, redacts=request.redact is not False)
+        others = {"max_detail": request.max_detail, "redact": request.redact}
+        super().__init__({"formats": named, "output_file": held, **others})
         self._printed = []
 
     def show(self, result: CaseResult) -> None:

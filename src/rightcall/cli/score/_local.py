@@ -103,7 +103,7 @@ class LocalScoring:
         self._senders = _senders(options) if senders is None else senders
         self.is_sent = True
         """Whether everything that verdicts are sent to has taken them."""
-        self._output = Output.of(options)
+        self._output = Output(options)
         cases = request.expected.cases
         self._needed = {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}
         self._quarantined = quarantined_cases(cases)
@@ -128,8 +128,7 @@ class LocalScoring:
         started = perf_counter()
         with closing(Spool()) as spool, stdout_guard():
             try:
-                for scored in self._taken():
-                    self._keep(scored, spool)
+                self._score(spool)
             finally:
                 if self._saved is not None:
                     self._saved.close()
@@ -167,8 +166,8 @@ class LocalScoring:
             else:
                 print_error(line.strip("\n"))
 
-    def _taken(self) -> Iterator[Scored]:
-        """The results, each counted and reported."""
+    def _score(self, spool: Spool) -> None:
+        """Score, and count, report and keep each result."""
         with closing(self._scoring.results()) as results:
             for scored in results:
                 result = scored.result
@@ -180,7 +179,7 @@ class LocalScoring:
                 self._warnings.update(result.notes)
                 if self._is_decided_at_once:
                     self._output.show(result)
-                yield scored
+                self._keep(scored, spool)
                 # How many traces a case has is not known yet, so one that needs some of them may still pass.
                 is_last = not result.passed and result.case_id not in self._needed and not is_quarantined
                 if self._options["fail_fast"] and is_last:

@@ -6,9 +6,10 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import (
@@ -40,7 +41,6 @@ _AHEAD = 64
 Evidence: TypeAlias = Literal["", "bad", "all"]
 """Which results another process sends whole: none, those that did not pass, or all."""
 
-NameT = TypeVar("NameT")
 _WORTH_A_POOL = 1 << 25
 """Fewer bytes than this are read before other processes have begun."""
 _HELD = 256
@@ -69,8 +69,8 @@ class Scored(msgspec.Struct, frozen=True):
         from rightcall.reporting.reports import json_evidence
 
         is_wanted = evidence == "all" or (evidence == "bad" and not self.result.passed)
-        light = msgspec.structs.replace(self.result, trajectory=None, results=(), written=())
-        return msgspec.structs.replace(self, result=light, evidence=json_evidence(self.result) if is_wanted else None)
+        light = replace(self.result, trajectory=None, results=(), written=())
+        return replace(self, result=light, evidence=json_evidence(self.result) if is_wanted else None)
 
     def whole(self) -> CaseResult:
         """Return the result with everything that it is made of."""
@@ -118,61 +118,59 @@ class Scorer:
         if "_judging" in self.__dict__:
             self._judging.close()
 
-    def scored(self, trajectories: Iterable[tuple[NameT, Trajectory]]) -> Iterator[tuple[NameT, Scored | Unmatched]]:
-        """The results of trajectories in order, each with the name it came with: that of its file."""
-        return self.scored_as(self._matched(trajectories))
+    def scored(
+        self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match] | None = None
+    ) -> Iterator[tuple[str, Scored | Unmatched]]:
+        """The results of trajectories in order, each with the name it came with: that of its file.
 
-    def _matched(
-        self, trajectories: Iterable[tuple[NameT, Trajectory]]
-    ) -> Iterator[tuple[NameT, Match | None, Trajectory]]:
-        """Yield each trajectory with each of its cases; once without one if it has none."""
-        for name, given in trajectories:
-            trajectory = self._joining.named_by_file(given, name if isinstance(name, str) else None)
-            matches = [Match(self._for_all)] if self._for_all else self._joining.matches(trajectory)
-            yield from ((name, match, trajectory) for match in matches or (None,))
-
-    def scored_as(
-        self, named: Iterable[tuple[NameT, Match | None, Trajectory]]
-    ) -> Iterator[tuple[NameT, Scored | Unmatched]]:
-        """The results of trajectories whose cases are known. Those whose evaluators wait are judged side by side."""
+        A trajectory belongs to the cases that it names or, if they are given, to the next one `in_order`. Those whose
+        evaluators wait are judged side by side.
+        """
         # A deque of what was submitted keeps the order of the files, whichever evaluator finishes first.
-        waiting: deque[tuple[NameT, Match | None, Trajectory, Future[CaseResult] | None]] = deque()
+        waiting: deque[tuple[str, Match | None, Trajectory, Future[CaseResult] | None]] = deque()
         problem = None
         try:
-            for name, match, trajectory in named:
-                is_asked = match is not None and not match.doubt
-                if not waiting and not (is_asked and match is not None and has_async_evaluators(match.case)):
-                    yield name, self._outcome(match, None, trajectory)
-                    continue
-                future = self._judging.submit(match.case, trajectory) if is_asked and match is not None else None
+            for name, match, trajectory in self._matched(trajectories, in_order):
+                future = None
+                if match is not None and not match.doubt and has_async_evaluators(match.case):
+                    future = self._judging.submit(match.case, trajectory)
                 waiting.append((name, match, trajectory, future))
                 while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
-                    yield self._taken(*waiting.popleft())
+                    yield self._outcome(*waiting.popleft())
         except InputError as caught:
             problem = caught  # raised after the results of what was read before it
         while waiting:
-            yield self._taken(*waiting.popleft())
+            yield self._outcome(*waiting.popleft())
         if problem is not None:
             raise problem
 
-    def _taken(
-        self, name: NameT, match: Match | None, trajectory: Trajectory, judged: Future[CaseResult] | None
-    ) -> tuple[NameT, Scored | Unmatched]:
-        return name, self._outcome(match, None if judged is None else judged.result(), trajectory)
+    def _matched(
+        self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match] | None
+    ) -> Iterator[tuple[str, Match | None, Trajectory]]:
+        """Yield each trajectory with each of its cases; once without one if it has none."""
+        for name, given in trajectories:
+            trajectory = self._joining.named_by_file(given, name)
+            if in_order is not None:
+                yield name, next(in_order, None), trajectory
+                continue
+            matches = [Match(self._for_all)] if self._for_all else self._joining.matches(trajectory)
+            yield from ((name, match, trajectory) for match in matches or (None,))
 
-    def _outcome(self, match: Match | None, judged: CaseResult | None, trajectory: Trajectory) -> Scored | Unmatched:
+    def _outcome(
+        self, name: str, match: Match | None, trajectory: Trajectory, judged: Future[CaseResult] | None
+    ) -> tuple[str, Scored | Unmatched]:
         if match is None:
-            return Unmatched(Seen(tools=self.all_cases.tools_in(trajectory)), trajectory)
+            return name, Unmatched(Seen(tools=self.all_cases.tools_in(trajectory)), trajectory)
         case = match.case
         if match.doubt:
             result = not_measured_result(case, "RC305", doubt_text(match.doubt), trajectory)
         else:
-            result = judge(case, trajectory) if judged is None else judged
+            result = judge(case, trajectory) if judged is None else judged.result()
         seen = self.all_cases.see(case, result, trajectory, counts=not case.is_quarantined)
         recorded = recorded_repeat(trajectory.metadata)
         key = self._compare_with
         label = None if key is None else success_of(trajectory.metadata.get(key))
-        return Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, recorded, label)
+        return name, Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, recorded, label)
 
 
 def doubt_text(doubt: str) -> str:
@@ -225,7 +223,8 @@ class Scoring:
                 case_id = scored.trace_id or f"{name}#{self._positions[name]}"
                 self._times[case_id] += 1
                 times = self._times[case_id]
-                yield _identified(scored, case_id=case_id if times == 1 else f"{case_id}#{times}")
+                result = replace(scored.result, case_id=case_id if times == 1 else f"{case_id}#{times}")
+                yield replace(scored, result=result)
 
     def _of_cases(self, cases: Sequence[Case]) -> Generator[Scored, None, None]:
         join = self._request.join
@@ -233,26 +232,16 @@ class Scoring:
         if join != "order":
             yield from self._repeated(self._scored())
         if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases) == len(named)):
-            yield from self._in_order(named)
+            # One after the other: those that are held, or read once more where not all of them are.
+            held = [("", trajectory) for trajectory in self._held]
+            found = held if held and len(held) == self.unmatched else self._sources.trajectories()
+            self.unmatched = 0
+            yield from self._repeated(self._scorer.scored(found, map(Match, named)))
         for case in cases:
             if not self._times[case.id]:
                 reason = "no trace belongs to this case" if case.when is None else "no trace fits this case"
                 result = not_measured_result(case, "RC303", reason)
                 yield Scored(result, seen=self.all_cases.see(case, result, None, counts=not case.is_quarantined))
-
-    def _in_order(self, cases: Sequence[Case]) -> Iterator[Scored]:
-        """The first trajectory checked against the first case, and so on."""
-        waiting = map(Match, cases)
-        named = self._trajectories()
-        self.unmatched = 0
-        triples = ((name, next(waiting, None), trajectory) for name, trajectory in named)
-        return self._repeated(self._scorer.scored_as(triples))
-
-    def _trajectories(self) -> Iterable[tuple[str, Trajectory]]:
-        """All trajectories: those that are held, or read once more where not all of them are."""
-        if self._held and len(self._held) == self.unmatched:
-            return [("", trajectory) for trajectory in self._held]
-        return self._sources.trajectories()
 
     def _repeated(self, found: Iterable[tuple[str, Scored | Unmatched]]) -> Iterator[Scored]:
         """The results, each with the number of its case's results before it; what belongs to no case is counted."""
@@ -263,7 +252,11 @@ class Scoring:
                 continue
             self.unmatched += 1
             self.all_cases.add(scored.seen)
-            self._hold(scored.trajectory)
+            if self._times or self._request.join != "auto":
+                # One trajectory that names its case shows that the order is not what joins them.
+                self._held.clear()
+            elif scored.trajectory is not None and len(self._held) < _HELD:
+                self._held.append(scored.trajectory)
 
     def _numbered(self, scored: Scored) -> Scored:
         """Return a result with the number of its repeat: the one that the trace says, or the next that is free."""
@@ -277,21 +270,12 @@ class Scoring:
         used.add(repeat)
         if is_recorded:
             self._recorded.add((scored.result.case_id, repeat))
-        return _identified(scored, repeat=repeat, is_repeat_told=is_recorded)
-
-    def _hold(self, trajectory: Trajectory | None) -> None:
-        """Keep a trajectory that may turn out to belong to a case by its order: while none names a case."""
-        if self._times or self._request.join != "auto":
-            # One trajectory that names its case shows that the order is not what joins them.
-            self._held.clear()
-        elif trajectory is not None and len(self._held) < _HELD:
-            self._held.append(trajectory)
+        return replace(scored, result=replace(scored.result, repeat=repeat, is_repeat_told=is_recorded))
 
     def _scored(self) -> Iterator[tuple[str, Scored | Unmatched]]:
-        sources = self._sources
-        if self._workers != 1 and sources.size_apart >= _WORTH_A_POOL:
+        if self._workers != 1 and self._sources.size_apart >= _WORTH_A_POOL:
             return self._scored_by_workers()
-        return self._scorer.scored(sources.trajectories())
+        return self._scorer.scored(self._sources.trajectories())
 
     def _scored_by_workers(self) -> Iterator[tuple[str, Scored | Unmatched]]:
         from rightcall.scale.processes import default_workers
@@ -305,10 +289,6 @@ class Scoring:
                     self._sources.cannot_read(found)
                 else:
                     yield name, found
-
-
-def _identified(scored: Scored, **known: str | int) -> Scored:
-    return msgspec.structs.replace(scored, result=msgspec.structs.replace(scored.result, **known))
 
 
 class Observing:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -51,7 +52,11 @@ class Sources:
     def size_apart(self) -> int:
         """The bytes of the files that can be read apart."""
         # Files that are read as one cannot be shared out among processes, so they do not count.
-        return sum(map(_size, self.files))
+        size = 0
+        for path in self.files:
+            with suppress(OSError):  # reading the file says what is wrong with it
+                size += os.path.getsize(path)
+        return size
 
     def trajectories(self) -> Iterator[tuple[str, Trajectory]]:
         """All trajectories in the order of the files, each with a name for where it comes from.
@@ -89,13 +94,6 @@ class Sources:
         return problem if text == str(problem) else InputError(text)
 
 
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0  # reading the file says what is wrong with it
-
-
 def read_source(source: str | list[str], reading: Reading, *, is_named: bool) -> Iterator[Trajectory]:
     """Return the trajectories in a file, or in files that are read as one.
 
@@ -107,8 +105,8 @@ def read_source(source: str | list[str], reading: Reading, *, is_named: bool) ->
         MissingExtraError: pyarrow is not installed.
     """
     if isinstance(source, str):
-        check_not_server(source)
         if "://" in source and not os.path.exists(source):
+            check_not_server(source)
             raise InputError(f"{source}: data in an object store is scored with --out")
         table = _table(source, reading, is_named) if reading.input_format is None else None
         if table is not None:
