@@ -143,10 +143,9 @@ class Compiler:
             type_id = evaluator.type
             with self._document.locating_errors(("evaluators", name, "type")):
                 type_id = _resolved(type_id)
-                kind = self._kind(type_id)
+                self._kind(type_id)  # custom code is imported, or it is a mistake in the type
             with self._document.locating_errors(("evaluators", name, "config")):
-                if kind is not None:
-                    self._create(kind, name, evaluator.config)
+                self._evaluator(type_id, name, evaluator.config)
             added[name] = AddedEvaluator(type_id, evaluator.config, float(evaluator.weight))
         return added
 
@@ -256,38 +255,38 @@ class Compiler:
             made = self._compile(key, value, place, has_matchers="$" in written[1])
             if made.evaluator.type_id in EVALUATORS and len(written[1]) <= _LONGEST_SHARED:
                 self._checks_made[written] = made
-        # The position is not shared: each case points at its own line.
-        source = self._sources(key, place, made.expected)
+        if made.expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
+            place = ("evaluators", key, *_DEFAULT)
+
+        # The position is not shared: each case points at its own line. It is a function, because positions are needed
+        # for findings only, and most checks pass.
+        def source(path: str | None) -> Source:
+            return self._document.source((*place, *made.expected.place(_steps(path))))
+
         return Check(key, made.evaluator, made.criteria, source, made.expected.weight)
 
     def _compile(self, key: str, value: Any, place: Path, *, has_matchers: bool = True) -> _Compiled:
         with self._document.locating_errors(place, _as_written):
             expected = resolve_expectation(key, value, self._defaults, self._added)
         with self._document.locating_errors(place, expected.place):
-            evaluator = self._evaluator(key, expected)
-        if isinstance(evaluator, UnavailableEvaluator):
-            return _Compiled(evaluator, evaluator.criteria(None), expected)
-        is_plain = not has_matchers and evaluator.type_id in EVALUATORS
-        with self._document.locating_errors(place, expected.place):
+            evaluator = self._evaluator(expected.type_id, key, expected.config)
+            if isinstance(evaluator, UnavailableEvaluator):
+                return _Compiled(evaluator, evaluator.criteria(None), expected)
+            is_plain = not has_matchers and evaluator.type_id in EVALUATORS
             return _Compiled(evaluator, self._criteria(evaluator, expected.criteria, is_plain), expected)
 
     def _criteria(self, evaluator: Evaluator[Any, Any, Any], value: Any, is_plain: bool) -> Any:
         """Return the criteria of an evaluator; those of ours are read faster where they have no matchers."""
         return evaluator.criteria(value, has_matchers=False) if is_plain else evaluator.criteria(value)
 
-    def _evaluator(self, key: str, expected: Expected) -> Evaluator[Any, Any, Any]:
-        kind = self._kind(expected.type_id)
-        if kind is None:
-            return UnavailableEvaluator(expected.type_id, key, limits=self._limits)
-        return self._create(kind, key, expected.config)
-
-    def _create(
-        self, kind: type[Evaluator[Any, Any, Any]], name: str, config: dict[str, Any]
-    ) -> Evaluator[Any, Any, Any]:
+    def _evaluator(self, type_id: str, name: str, config: dict[str, Any]) -> Evaluator[Any, Any, Any]:
         """Create an evaluator. Settings that name custom code are looked up, if `find_code` may import it.
 
         Cases of an eval set mostly have the same few evaluators. Ours keep no state between calls, so cases share them.
         """
+        kind = self._kind(type_id)
+        if kind is None:
+            return UnavailableEvaluator(type_id, name, limits=self._limits)
         named = {key: config.get(key) for key in kind.code_settings}
         code = {key: value for key, value in named.items() if isinstance(value, str) and is_code(value)}
         if code and self._find_code is not None:
@@ -328,20 +327,10 @@ class Compiler:
             return self._document.source(place_of(_steps(path)))
 
         with self._document.locating_errors((), place_of):
-            evaluator = self._evaluator(key, expected)
+            evaluator = self._evaluator(expected.type_id, key, expected.config)
             if isinstance(evaluator, UnavailableEvaluator):
                 return Check(key, evaluator, evaluator.criteria(None), source, expected.weight)
             return Check(key, evaluator, evaluator.criteria(expected.criteria), source, expected.weight)
-
-    def _sources(self, key: str, place: Path, expected: Expected) -> Callable[[str | None], Source]:
-        if expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
-            place = ("evaluators", key, *_DEFAULT)
-
-        # A function, because positions are needed for findings only, and most checks pass.
-        def source(path: str | None) -> Source:
-            return self._document.source((*place, *expected.place(_steps(path))))
-
-        return source
 
     def _check_ids(self, cases: list[Case]) -> None:
         seen: dict[str, Case] = {}

@@ -56,7 +56,9 @@ class Form(msgspec.Struct, frozen=True):
             return form
         if "expected" in form.value and takes_expected(kind):
             return form._opened("expected")
-        return form._spelt_out(kind) if _has_keys(form.value, kind.criteria_type) else form
+        fields = kind.criteria_type.model_fields.items()
+        has_keys = any([name in form.value or field.alias in form.value for name, field in fields])
+        return form._spelt_out(kind) if has_keys else form
 
     def _opened(self, key: str) -> Form:
         """The form of what is under a key; the keys beside it are settings, and go before those further outside."""
@@ -74,10 +76,6 @@ class Form(msgspec.Struct, frozen=True):
 def takes_expected(kind: type[Evaluator[Any, Any, Any]]) -> bool:
     """Whether `expected` is the word for what an evaluator expects, and not a key of data."""
     return kind.shorthand is not None and not kind.shorthand.has_data_keys
-
-
-def _has_keys(value: dict[str, Any], model: Any) -> bool:
-    return any(name in value or field.alias in value for name, field in model.model_fields.items())
 
 
 class Split(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
@@ -159,12 +159,8 @@ def _check_of_pydantic(kind: Any) -> Check:
     return check
 
 
-def _check_text(value: Any, place: Place, mistakes: Mistakes) -> Any:
-    return value if isinstance(value, str) else reject(place, mistakes, "a text is expected", value)
-
-
-def _check_bool(value: Any, place: Place, mistakes: Mistakes) -> Any:
-    return value if isinstance(value, bool) else reject(place, mistakes, "true or false is expected", value)
+def _check_kind(kind: type, wanted: str, value: Any, place: Place, mistakes: Mistakes) -> Any:
+    return value if isinstance(value, kind) else reject(place, mistakes, wanted, value)
 
 
 def _check_int(value: Any, place: Place, mistakes: Mistakes) -> Any:
@@ -238,22 +234,20 @@ def _check_any_of(checks: list[Check | None], value: Any, place: Place, mistakes
 def _check_bounds(check: Check | None, bounds: Bounds, value: Any, place: Place, mistakes: Mistakes) -> Any:
     count = len(mistakes)
     read = value if check is None else check(value, place, mistakes)
-    if len(mistakes) == count:
-        for wanted in _outside(bounds, read):
-            return reject(place, mistakes, f"Input should be {wanted}", value)
-    return read
-
-
-def _outside(bounds: Bounds, value: float) -> Iterator[str]:
-    """Yield why a number is not within bounds. NaN is within none."""
-    if bounds.finite and not -sys.float_info.max <= value <= sys.float_info.max:
-        yield "a finite number"
-    if bounds.most is not None and not value <= bounds.most:
-        yield f"less than or equal to {bounds.most:.15g}"
-    if bounds.least is not None and not value >= bounds.least:
-        yield f"greater than or equal to {bounds.least:.15g}"
-    if bounds.above is not None and not value > bounds.above:
-        yield f"greater than {bounds.above:.15g}"
+    if len(mistakes) > count:
+        return read
+    # `not read <= most` rather than `read > most`: NaN is within no bounds.
+    if bounds.finite and not -sys.float_info.max <= read <= sys.float_info.max:
+        wanted = "a finite number"
+    elif bounds.most is not None and not read <= bounds.most:
+        wanted = f"less than or equal to {bounds.most:.15g}"
+    elif bounds.least is not None and not read >= bounds.least:
+        wanted = f"greater than or equal to {bounds.least:.15g}"
+    elif bounds.above is not None and not read > bounds.above:
+        wanted = f"greater than {bounds.above:.15g}"
+    else:
+        return read
+    return reject(place, mistakes, f"Input should be {wanted}", value)
 
 
 def _check_length(check: Check | None, length: Length, value: Any, place: Place, mistakes: Mistakes) -> Any:
@@ -297,8 +291,8 @@ def _check_after(
 _CHECKS: dict[Any, Check | None] = {
     Any: None,
     object: None,
-    str: _check_text,
-    bool: _check_bool,
+    str: partial(_check_kind, str, "a text is expected"),
+    bool: partial(_check_kind, bool, "true or false is expected"),
     int: _check_int,
     float: _check_float,
 }

@@ -255,7 +255,12 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     def _compile(self, criteria: CriteriaT) -> None:
         plan = self.compile(criteria)
-        self._check_ids(criteria)
+        if self.renames:
+            self._naming(criteria)
+        elif any([getattr(each, "id", None) is not None for each in criteria.expected_tools()]):
+            raise CriteriaError(
+                f"criteria of {self.id!r}: 'id' needs 'tool_names: uipath' in the evaluator's configuration"
+            )
         if criteria.ignore_tools and (both := [name for name in plan.names if name in criteria.ignored]):
             raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
         # The plan is kept with the criteria: evaluators have no state, and it goes when the criteria go.
@@ -270,15 +275,6 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         ]:
             where = "".join([f"[{step}]" if isinstance(step, int) else f".{step}" for step in path])[1:]
             raise CriteriaError(f"criteria of {self.id!r}: {where}: {pattern_problem(name)}", path)
-
-    def _check_ids(self, criteria: CriteriaT) -> None:
-        """Refuse ids of tools where nothing is compared with them. Raises `CriteriaError`."""
-        if self.renames:
-            self._naming(criteria)
-        elif any([getattr(each, "id", None) is not None for each in criteria.expected_tools()]):
-            raise CriteriaError(
-                f"criteria of {self.id!r}: 'id' needs 'tool_names: uipath' in the evaluator's configuration"
-            )
 
     def _naming(self, criteria: CriteriaT) -> Naming:
         known: Naming | None = criteria.plans.get((self, "naming"))

@@ -194,7 +194,11 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
     free = free_ranges(criteria.parallel, trajectory, calls, kept)
     groups = widest_ranges(criteria.parallel, calls, free, members)
     unordered = [each for each in wide(narrowed(trajectory.unordered, kept)) if not _is_inside(each, free)]
-    doubts = Doubts(members, tuple(unordered), None if groups == free else groups, not trajectory.calls_recorded)
+    doubts = None
+    if members or unordered or groups != free or not trajectory.calls_recorded:
+        doubts = Doubts(members, tuple(unordered), None if groups == free else groups, not trajectory.calls_recorded)
+        reasons = reasons_for(trajectory, criteria, doubts, recorded)
+        doubts = msgspec.structs.replace(doubts, reasons=tuple(reasons))
     return Selection(
         calls,
         tuple([call.name for call in calls]),
@@ -203,7 +207,7 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
         trajectory.output,
         trajectory.turn_outputs,
         trajectory.usage,
-        _explained(trajectory, criteria, doubts, recorded),
+        doubts,
         trajectory,
         criteria.parallel,
     )
@@ -214,13 +218,6 @@ def _made_by(agent: str, call: ToolCall) -> ToolCall:
     if call.agent is not None:
         return call
     return msgspec.structs.replace(call, agent=agent, unrecorded=call.unrecorded - {"agent"})
-
-
-def _explained(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> Doubts | None:
-    """The doubts with their reasons; none where there are none."""
-    if not (doubts.members or doubts.unordered or doubts.missing) and doubts.groups is None:
-        return None
-    return msgspec.structs.replace(doubts, reasons=tuple(reasons_for(trajectory, criteria, doubts, calls)))
 
 
 def _is_inside(inner: Range, ranges: Sequence[Range]) -> bool:

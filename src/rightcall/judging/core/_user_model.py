@@ -84,10 +84,7 @@ class UserModel:
 
     def __init__(self, **given: Any) -> None:
         mistakes: Mistakes = []
-        state = _state(_layout(type(self)), given, None, mistakes)
-        if state is not None:
-            object.__setattr__(self, "__dict__", state)
-            _checked(self, None, mistakes)
+        _fill(self, given, None, mistakes)
         if mistakes:
             raise ModelError(mistakes)
 
@@ -117,16 +114,7 @@ class UserModel:
             return value
         if not isinstance(value, dict):
             return reject(place, mistakes, "an object is expected", value)
-        layout = _layout(cls)
-        state = _state(layout, value, place, mistakes)
-        if state is None:
-            return None
-        made = object.__new__(cls)
-        # One assignment for all fields: models are frozen, and `__setattr__` for each would refuse.
-        object.__setattr__(made, "__dict__", state)
-        if layout.has_check:
-            _checked(made, place, mistakes)
-        return made
+        return _fill(object.__new__(cls), value, place, mistakes)
 
     @property
     def model_fields_set(self) -> set[str]:
@@ -213,18 +201,15 @@ _LAYOUTS: dict[type[UserModel], _Layout] = {}
 
 
 def _layout(model: type[UserModel]) -> _Layout:
-    if model not in _LAYOUTS:
-        _LAYOUTS[model] = _new_layout(model)
-    return _LAYOUTS[model]
-
-
-def _new_layout(model: type[UserModel]) -> _Layout:
+    if model in _LAYOUTS:
+        return _LAYOUTS[model]
     fields = {name: _field(model, name, hint) for name, hint in _hints(model).items()}
     by_key = {field.alias: field for field in fields.values()} | fields
     defaults = {name: field.default for name, field in fields.items()}
     required = tuple([name for name, default in defaults.items() if default is msgspec.NODEFAULT])
     state = defaults | dict.fromkeys(required)
-    return _Layout(fields, by_key, state, required, model.check is not UserModel.check)
+    _LAYOUTS[model] = _Layout(fields, by_key, state, required, model.check is not UserModel.check)
+    return _LAYOUTS[model]
 
 
 def _hints(model: type[UserModel]) -> dict[str, Any]:
@@ -257,8 +242,9 @@ def _field(model: type[UserModel], name: str, hint: Any) -> ModelField:
     return ModelField(name, written, kind, check_of(hint), getattr(model, name, msgspec.NODEFAULT), dumped)
 
 
-def _state(layout: _Layout, value: dict[Any, Any], place: Place, mistakes: Mistakes) -> dict[str, Any] | None:
-    """Return the values of a model, or nothing if there are mistakes."""
+def _fill(made: ModelT, value: dict[Any, Any], place: Place, mistakes: Mistakes) -> ModelT | None:
+    """Return a new model with its values, or nothing if one of them is missing or wrong."""
+    layout = _layout(type(made))
     state = layout.state.copy()
     given: list[str] = []
     count = len(mistakes)
@@ -271,7 +257,14 @@ def _state(layout: _Layout, value: dict[Any, Any], place: Place, mistakes: Mista
     else:
         if len(mistakes) == count and all([name in given for name in layout.required]):
             state["_given"] = given
-            return state
+            # One assignment for all fields: models are frozen, and `__setattr__` for each would refuse.
+            object.__setattr__(made, "__dict__", state)
+            try:
+                if layout.has_check:
+                    made.check()
+            except ValueError as problem:
+                refuse(place, mistakes, problem)
+            return made
     # Mistakes are reported in the order of the fields. Right objects, which are nearly all, do not pay for that.
     del mistakes[count:]
     mistakes += _mistakes_in_order(layout, value, place)
@@ -297,13 +290,6 @@ def _mistakes_in_order(layout: _Layout, value: dict[Any, Any], place: Place) -> 
             reason = twice if key in known else f"unknown key {text!r}; {nearest(str(key), known)}"
             mistakes.append((path_of((place, key)), reason))
     return mistakes
-
-
-def _checked(made: UserModel, place: Place, mistakes: Mistakes) -> None:
-    try:
-        made.check()
-    except ValueError as problem:
-        refuse(place, mistakes, problem)
 
 
 _ATOMS = frozenset({str, int, float, bool, type(None)})
