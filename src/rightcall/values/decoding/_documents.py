@@ -32,7 +32,11 @@ def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Docum
     """
     if len(data) > limits.text_bytes:
         raise DocumentError(f"a text of {len(data):,} bytes exceeds the limit of {limits.text_bytes:,}", 1, 1)
-    text = _text(data).removeprefix("\ufeff")
+    try:
+        text = (data if isinstance(data, str) else data.decode("utf-8")).removeprefix("\ufeff")
+    except UnicodeDecodeError as problem:
+        line = problem.object.count(b"\n", 0, problem.start) + 1
+        raise DocumentError("the text is not UTF-8", line, 1) from None
     if not text.lstrip().startswith(("{", "[")):
         return decode_located_yaml(text, limits)
     try:
@@ -65,7 +69,8 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
         raise DocumentError(f"not YAML: {str(problem).splitlines()[0]}", 1, 1) from None
     if root is None:
         raise DocumentError("the document is empty", 1, 1)
-    return _Construction(limits).document(root)
+    made = _Construction(limits)
+    return Document(made.value(root, (), root), made.position)
 
 
 @lru_cache(maxsize=4)
@@ -97,16 +102,6 @@ def _begin_of(node: Any) -> tuple[int, int]:
     return (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
 
 
-def _text(data: str | bytes) -> str:
-    if isinstance(data, str):
-        return data
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise DocumentError("the text is not UTF-8", line, 1) from None
-
-
 def _flow_yaml(text: str, limits: Limits, problem: DocumentError) -> Document:
     """Try YAML for a text that begins like JSON; if it is not YAML either, report the problem with the JSON."""
     try:
@@ -125,22 +120,20 @@ class _Construction:
         self._aliases = 0
         self._nodes = 0
 
-    def document(self, root: Any) -> Document:
-        self._positions[()] = _at(root)
-        return Document(self._value(root, ()), self._position)
-
-    def _position(self, path: Path) -> Position:
+    def position(self, path: Path) -> Position:
         while path not in self._positions and path:
             path = path[:-1]
-        return self._positions.get(path, Position(1, 1))
+        return self._positions[path]
 
-    def _value(self, node: Any, path: Path) -> Any:
+    def value(self, node: Any, path: Path, begin: Any) -> Any:
+        """Return the value of a node, and note that it is written where the node `begin` is."""
+        self._positions[path] = Position(begin.start_mark.line + 1, begin.start_mark.column + 1)
         self._check(node, path)
         kind = type(node).__name__
         if kind == "MappingNode":
             return self._object(node, path)
         if kind == "SequenceNode":
-            return self._list(node, path)
+            return [self.value(item, (*path, index), item) for index, item in enumerate(node.value)]
         return _scalar(node)
 
     def _object(self, node: Any, path: Path) -> dict[str, Any]:
@@ -152,15 +145,7 @@ class _Construction:
                 raise _problem(f"a key must be a text; write {str(found)[:40]!r} in quotes", key_node)
             if key in value:
                 raise _problem(f"the key {key[:40]!r} occurs twice in one object", key_node)
-            self._positions[*path, key] = _at(key_node)
-            value[key] = self._value(item, (*path, key))
-        return value
-
-    def _list(self, node: Any, path: Path) -> list[Any]:
-        value = []
-        for index, item in enumerate(node.value):
-            self._positions[*path, index] = _at(item)
-            value.append(self._value(item, (*path, index)))
+            value[key] = self.value(item, (*path, key), key_node)
         return value
 
     def _check(self, node: Any, path: Path) -> None:
@@ -184,25 +169,16 @@ def _scalar(node: Any) -> Any:
         return _PLAIN[text]
     if text[0] not in "+-.0123456789":  # no number begins otherwise, and most texts are words
         return text
-    if _INTEGER.fullmatch(text):
-        return _integer(text, 10, node)
-    if _BASED.fullmatch(text):
-        return _integer(text, 0, node)
+    base = 10 if _INTEGER.fullmatch(text) else 0
+    if base or _BASED.fullmatch(text):
+        # Python's own limit for parsing integers, which takes quadratic time (CVE-2020-10735).
+        if len(text) > 4_300:
+            raise _problem(f"an integer of {len(text):,} digits is too large", node)
+        return int(text, base)
     if _FLOAT.fullmatch(text) or _SPECIAL.fullmatch(text):
         return float(text if _FLOAT.fullmatch(text) else text.lower().replace(".", ""))
     return text
 
 
-def _integer(text: str, base: int, node: Any) -> int:
-    # Python's own limit for parsing integers, which takes quadratic time (CVE-2020-10735).
-    if len(text) > 4_300:
-        raise _problem(f"an integer of {len(text):,} digits is too large", node)
-    return int(text, base)
-
-
 def _problem(message: str, node: Any) -> DocumentError:
     return DocumentError(message, node.start_mark.line + 1, node.start_mark.column + 1)
-
-
-def _at(node: Any) -> Position:
-    return Position(node.start_mark.line + 1, node.start_mark.column + 1)

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -33,16 +33,12 @@ class Position(msgspec.Struct, frozen=True):
     column: int
 
 
-class Document:
+class Document(NamedTuple):
     """A value, and where each part of it was written: keys of objects, and items of lists."""
 
-    def __init__(self, value: Any, find: Callable[[Path], Position]) -> None:
-        self.value = value
-        self._find = find
-
-    def position(self, path: Path) -> Position:
-        """Return where a part was written or, if that is not known, the nearest part around it."""
-        return self._find(path)
+    value: Any
+    position: Callable[[Path], Position]
+    """Returns where a part was written or, if that is not known, the nearest part around it."""
 
 
 class TooDeepError(DocumentError):
