@@ -78,7 +78,10 @@ def _trajectories(
     limits: Limits,
     warnings: Warnings,
 ) -> Iterator[Trajectory]:
-    _check_names(input_format, grouping)
+    if input_format is not None and input_format not in formats.INPUT_FORMATS:
+        raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, formats.INPUT_FORMATS)}")
+    if grouping not in GROUPINGS:
+        raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
     # A limit counts bytes as they come; a large file is read twice, and not in order.
     if max_size is None and input_format in (None, "otlp") and is_large(source):
         from .sources._large_file import large_file
@@ -292,13 +295,6 @@ def _gather(
         except OSError as problem:
             raise InputError(f"{name}: {problem.strerror or problem}") from None
     return name
-
-
-def _check_names(input_format: str | None, grouping: str) -> None:
-    if input_format is not None and input_format not in formats.INPUT_FORMATS:
-        raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, formats.INPUT_FORMATS)}")
-    if grouping not in GROUPINGS:
-        raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
 
 
 def _add_spans(run: RunBuilder, spans: Iterable[Any], limits: Limits) -> None:

@@ -82,14 +82,9 @@ def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
         lines = [line for line in log.messages[:_MOST_MESSAGES] if isinstance(line, Mapping)]
         yield from ({key: line[key] for key in names & line.keys()} for line in lines if not names.isdisjoint(line))
     for span in topmost(spans):
-        yield _of_span(span)
-
-
-def _of_span(span: ReadSpan) -> dict[str, Any]:
-    attributes = span.attributes
-    hits = [key for key in attributes if key in _KEYS]
-    # The name alone wins over the same name inside a source's own metadata.
-    return {_KEYS[key]: attributes.get(key) for key in sorted(hits, key=len, reverse=True)} if hits else {}
+        hits = [key for key in span.attributes if key in _KEYS]
+        # The name alone wins over the same name inside a source's own metadata.
+        yield {_KEYS[key]: span.attributes.get(key) for key in sorted(hits, key=len, reverse=True)}
 
 
 def _first(places: Iterable[Mapping[str, Any]], names: tuple[str, ...], kinds: tuple[type, ...]) -> Any:

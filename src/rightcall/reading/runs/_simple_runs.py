@@ -226,7 +226,7 @@ class SimpleRuns:
         """Return the calls in order; None if one is not simple, or it has to be found out what ran inside another."""
         records: list[CallRecord] = []
         before, latest, overlap = -1, -1, False
-        for span, shape, plan, parent in sorted(calls, key=_start) if _are_mixed(calls) else calls:
+        for span, shape, plan, parent in sorted(calls, key=lambda call: call[0].start_time_unix_nano or 0):
             start, end, status = span.start_time_unix_nano or 0, span.end_time_unix_nano or 0, span.status
             attributes: Any = RawAttributes(shape, shape.places, span.attributes)
             own, failed = (span.span_id or "").lower(), status.code == _FAILED
@@ -252,16 +252,6 @@ def simple_runs(limits: Limits, kept: Kept) -> SimpleRuns:
 
 _Call = tuple[OtlpSpan, Shape, CallPlan, str | None]
 """A span of a call, its shape, its plan and its parent."""
-
-
-def _start(call: _Call) -> int:
-    return call[0].start_time_unix_nano or 0
-
-
-def _are_mixed(calls: list[_Call]) -> bool:
-    """Whether calls are not recorded in order of their start."""
-    starts = [call[0].start_time_unix_nano or 0 for call in calls]
-    return starts != sorted(starts)
 
 
 def _tool_call(record: CallRecord) -> ToolCall:

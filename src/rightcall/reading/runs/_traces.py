@@ -7,6 +7,8 @@ from math import inf
 from operator import itemgetter
 from typing import Any, Literal
 
+import msgspec
+
 from rightcall.reading.conventions import CONVERSATION_KEYS, GROUP_KEYS, SESSION_KEYS, CallShape, Role, groups_of
 from rightcall.reading.spans import NOTHING, Span, topmost
 
@@ -285,14 +287,13 @@ def whole_runs(runs: list[Run]) -> list[Run]:
     return [run for run in runs if id(run) in kept]
 
 
-class RunFilter:
+class RunFilter(msgspec.Struct):
     """Decides which runs of a large source count, while some of it has not been seen yet."""
 
-    def __init__(self) -> None:
-        self.begun: set[tuple[str, str]] = set()
-        """The roots of runs with an agent or a model at work: names and scopes of their topmost spans."""
-        self.waiting: list[Run] = []
-        """Runs that show no agent, which count if runs with the same roots turn up."""
+    begun: set[tuple[str, str]] = set()
+    """The roots of runs with an agent or a model at work: names and scopes of their topmost spans."""
+    waiting: list[Run] = []
+    """Runs that show no agent, which count if runs with the same roots turn up."""
 
     def counted(self, runs: list[Run]) -> list[Run]:
         """Return the runs that count as far as is known; the others wait."""

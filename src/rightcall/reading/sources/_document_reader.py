@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
+
 from rightcall.errors import InputError, missing_package
 from rightcall.limits import Limits
 from rightcall.reading import formats
@@ -77,23 +79,18 @@ def opened(source: Any, max_size: int | None) -> Iterator[tuple[str, IO[bytes]]]
         raise InputError(f"{source[:40]!r}… is not a path; to read JSON text, give it as bytes or decoded")
     if isinstance(source, (str, os.PathLike)):
         check_not_server(os.fspath(source))
-        with _file(Path(source)) as stream:
+        path = Path(source)
+        try:
+            stream = path.open("rb", buffering=_CHUNK)
+        except OSError as problem:
+            raise InputError(f"{path}: {problem.strerror or problem}") from None
+        except ValueError as problem:
+            raise InputError(f"{str(path)!r:.200}: {problem}") from None
+        with stream:
             yield str(source), _unpacked(stream, str(source), max_size)
         return
     name = str(getattr(source, "name", "<file>"))
     yield name, _unpacked(_binary(source), name, max_size)
-
-
-@contextmanager
-def _file(path: Path) -> Iterator[IO[bytes]]:
-    try:
-        stream = path.open("rb", buffering=_CHUNK)
-    except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror or problem}") from None
-    except ValueError as problem:
-        raise InputError(f"{str(path)!r:.200}: {problem}") from None
-    with stream:
-        yield stream
 
 
 def _binary(source: Any) -> IO[bytes]:
@@ -200,13 +197,11 @@ _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
 
 
-class Budget:
+class Budget(msgspec.Struct):
     """Bytes of spans held in memory, and the most that should be."""
 
-    __slots__ = ("held", "most")
-
-    def __init__(self, most: int) -> None:
-        self.held, self.most = 0, most
+    most: int
+    held: int = 0
 
     @property
     def is_spent(self) -> bool:
@@ -223,14 +218,14 @@ class DocumentReader:
         self._name, self._limits, self._input_format = name, limits, input_format
         self._warnings, self._budget = warnings, budget
 
-    def batches(self, stream: IO[bytes]) -> Iterator[Iterable[SourceItem]]:
+    def batches(self, stream: Any) -> Iterator[Iterable[SourceItem]]:
         """Yield the items in a stream of bytes, those of one document or line together.
 
         Raises:
             InputError: the bytes are of an unknown format, or exceed the limits.
             MissingExtraError: the format needs a package that is not installed.
         """
-        head = _peek(stream)
+        head = (stream.peek(_HEAD * 4) if hasattr(stream, "peek") else stream.getvalue())[: _HEAD * 16]
         if head.startswith(b"PAR1"):
             self._note("Parquet")
             return self._parquet_batches(self._rest(stream))
@@ -391,8 +386,3 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _peek(stream: Any) -> bytes:
-    head: bytes = stream.peek(_HEAD * 4) if hasattr(stream, "peek") else stream.getvalue()
-    return head[: _HEAD * 16]

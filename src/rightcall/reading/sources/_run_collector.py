@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -56,13 +57,16 @@ class RunCollector:
         self._grouping = grouping
         self._traces = Traces(grouping)
         self.run_filter = RunFilter()
-        self._spill = Spill()
         self._kept, self._limits = kept, limits
         self._simple_runs = simple_runs(limits, kept)
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
         self._beside = ""
         """A description of messages in a source of spans."""
+
+    @cached_property
+    def _spill(self) -> Spill:
+        return Spill()  # few sources need one
 
     def add(self, items: Iterable[Item | OtlpRequest]) -> None:
         """Add the items of a document."""
