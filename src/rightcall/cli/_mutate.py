@@ -12,6 +12,7 @@ from rightcall.errors import InputError, StoreError
 
 from ._numbers import Number
 from ._options import (
+    FormatType,
     GroupedCommand,
     joining_options,
     no_cache_option,
@@ -52,7 +53,7 @@ _MARK = "\ufeff"
     "formats",
     multiple=True,
     metavar="NAME[=FILE]",
-    callback=lambda _, __, formats: _checked(formats),
+    type=FormatType(_FORMATS),
     help=f"Print a format or, with =FILE, write it: {', '.join(_FORMATS)}; repeatable. By default text.",
 )
 @runs_option
@@ -211,12 +212,6 @@ def _run(options: dict[str, Any]) -> RunFolder:
     if not run.header.evalset:
         raise StoreError(f"run {run.short_id} was checked against one expectation, not an eval set")
     return run
-
-
-def _checked(formats: tuple[str, ...]) -> tuple[str, ...]:
-    from ._output import checked_formats
-
-    return checked_formats(formats, _FORMATS)
 
 
 def _reasons(not_tried: Mapping[str, Sequence[str]]) -> str:

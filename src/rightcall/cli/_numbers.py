@@ -9,16 +9,19 @@ import click
 from rightcall.errors import InputError
 
 
-def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
-    """Return the number of bytes of a size such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
-    if value is None:
-        return None
-    from rightcall.running.project import bytes_of
+class Size(click.ParamType[int]):
+    """A number of bytes such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
 
-    try:
-        return bytes_of(value)
-    except InputError as problem:
-        raise click.BadParameter(str(problem), context, parameter) from None
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number. Raises `click.BadParameter`."""
+        from rightcall.running.project import bytes_of
+
+        try:
+            return bytes_of(value)
+        except InputError as problem:
+            self.fail(str(problem), param, ctx)
 
 
 class Number(click.ParamType[Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ import click
 from rightcall._lazy import hidden_module
 from rightcall.errors import InputError, nearest
 
-from ._numbers import size
+from ._numbers import Size
 from ._terminal import print_error
 
 if TYPE_CHECKING:
@@ -62,6 +62,24 @@ class GroupedOption(click.Option):
     def __init__(self, *names: Any, group: Group, **settings: Any) -> None:
         super().__init__(*names, **settings)
         self.group = group
+
+
+class FormatType(click.ParamType[str]):
+    """A value of `--format`: `NAME` or `NAME=FILE`."""
+
+    name = "format"
+
+    def __init__(self, known: Collection[str]) -> None:
+        self._known = known
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return it. Raises `click.BadParameter`."""
+        name, equals, file = value.partition("=")
+        if name not in self._known:
+            self.fail(f"no format {name!r:.40}; {nearest(name, list(self._known))}", param, ctx)
+        if equals and not file:
+            self.fail(f"{value!r:.40} names no file; write {name}=FILE", param, ctx)
+        return str(value)
 
 
 class GroupedCommand(click.Command):
@@ -140,7 +158,7 @@ reading_options = options(
         help="What counts as one run.",
     ),
     option(
-        "How", "--max-size", metavar="SIZE", callback=size, help="Refuse larger files, measured unpacked: 500MB, 2GB."
+        "How", "--max-size", metavar="SIZE", type=Size(), help="Refuse larger files, measured unpacked: 500MB, 2GB."
     ),
 )
 case_options = options(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from rightcall.errors import RightcallError, nearest
+from rightcall.errors import RightcallError
 from rightcall.reporting import reports
 
 from ._numbers import Whole
-from ._options import option, options, redact_option
+from ._options import FormatType, option, options, redact_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ format_options = options(
         "formats",
         multiple=True,
         metavar="NAME[=FILE]",
-        callback=lambda _, __, formats: checked_formats(formats, FORMATS),
+        type=FormatType(FORMATS),
         help=f"Print a format or, with =FILE, write it: {', '.join(FORMATS)}; repeatable. By default full on a "
         "terminal, else concise.",
     ),
@@ -189,17 +189,6 @@ def default_formats() -> list[str]:
     formats = ["full" if is_terminal else "concise"]
     if os.environ.get("GITHUB_ACTIONS"):
         formats.append("github")
-    return formats
-
-
-def checked_formats(formats: tuple[str, ...], known: Collection[str]) -> tuple[str, ...]:
-    """Return the values of `--format`, each `NAME` or `NAME=FILE`. Raises `click.BadParameter`."""
-    for each in formats:
-        name, equals, file = each.partition("=")
-        if name not in known:
-            raise click.BadParameter(f"no format {name!r:.40}; {nearest(name, list(known))}")
-        if equals and not file:
-            raise click.BadParameter(f"{each!r:.40} names no file; write {name}=FILE")
     return formats
 
 

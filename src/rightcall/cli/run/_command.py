@@ -10,7 +10,7 @@ import click
 from rightcall.errors import InputError, RightcallError
 
 from .._gate_options import RoundsType, base_options, evaluator_options, gate_options
-from .._numbers import Number, Whole, size
+from .._numbers import Number, Size, Whole
 from .._options import (
     GroupedCommand,
     case_options,
@@ -79,7 +79,7 @@ _how = options(
         "How",
         "--max-memory",
         metavar="SIZE",
-        callback=size,
+        type=Size(),
         help="Memory limit of a process and all it starts; 2GB by default.",
     ),
     option("How", "--fail-fast", is_flag=True, help="Stop at the first case that does not pass."),
