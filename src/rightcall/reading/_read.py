@@ -125,8 +125,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             self.input_format,
             self.grouping,
             self.max_size,
-            self._kept,
-            self._limits,
+            *self._how,
             Warnings(recognised),
         )
 
@@ -136,15 +135,13 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             return None
         from .sources._large_file import large_file
 
-        return large_file(path, self.grouping, self._kept, self._limits, parts=parts, each=each)
+        return large_file(path, self.grouping, *self._how, parts=parts, each=each)
 
     @property
-    def _limits(self) -> Limits:
-        return KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
-
-    @property
-    def _kept(self) -> Kept:
-        return Kept(self.metadata_attributes, about_runs=self.keeps_messages or not self.calls_alone)
+    def _how(self) -> tuple[Kept, Limits]:
+        """What is kept of a run beside its calls, and the limits."""
+        kept = Kept(self.metadata_attributes, about_runs=self.keeps_messages or not self.calls_alone)
+        return kept, KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
 
 
 def read_spans(

@@ -81,8 +81,8 @@ def takes_expected(kind: type[Evaluator[Any, Any, Any]]) -> bool:
 class Split(msgspec.Struct, frozen=True):
     """Settings, sorted by what they set."""
 
-    criteria: dict[str, Any]
-    config: dict[str, Any]
+    criteria: dict[str, Any] = {}
+    config: dict[str, Any] = {}
     weight: Any = None
     places: Mapping[str, Path] = {}
     """Where each key of criteria and configuration is written."""
@@ -94,8 +94,6 @@ def split_settings(form: Form, key: str, kind: type[Evaluator[Any, Any, Any]]) -
     Raises:
         CriteriaError: a setting is unknown, or is none of this evaluator.
     """
-    if not form.settings:
-        return Split({}, {})
     criteria: dict[str, Any] = {}
     config: dict[str, Any] = {}
     weight, places = None, {}

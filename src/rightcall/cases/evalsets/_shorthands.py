@@ -22,7 +22,7 @@ from rightcall.judging import (
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._forms import Form, split_settings
+from ._forms import Form, Split, split_settings
 from ._models import SETTINGS, WrittenDefaults
 
 _DEFAULT_CRITERIA = ("default_evaluation_criteria", "defaultEvaluationCriteria")
@@ -72,7 +72,7 @@ def resolve_expectation(
         return _of_code(key, type_id, config, value, weight)
     kind = EVALUATORS[type_id]
     form = Form.of(value, kind)
-    split = split_settings(form, key, kind)
+    split = split_settings(form, key, kind) if form.settings else Split()
     weight = weight if split.weight is None else _weight(split.weight, key)
     settings, config = {**default_settings(defaults, kind), **split.criteria}, {**config, **split.config}
     if form.value is None and key in added:

@@ -141,8 +141,9 @@ def _name_in(span: Span) -> str | None:
     name = next((group for group in found.groups() if group), None) if found else None
     if found and found["method"] and "openinference.span.kind" not in span.attributes:
         name = None
-    if name is None and _OPERATION not in span.attributes and _is_called_as_agent(span):
-        name = span.name
+    if name is None and _OPERATION not in span.attributes:
+        is_agent = any([has_value(span.attributes.get(key), "agent") for key in _BY_SPAN])
+        name = span.name if is_agent and not _is_node(span) else None
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
 
 
@@ -150,10 +151,6 @@ def _is_workflow(span: Span) -> bool:
     """Whether a span is of a function marked as a workflow; a graph of LangGraph is a workflow, too, and an agent."""
     is_marked = span.scope.startswith("traceloop")
     return is_marked and has_value(span.attributes.get("traceloop.span.kind"), "workflow")
-
-
-def _is_called_as_agent(span: Span) -> bool:
-    return any([has_value(span.attributes.get(key), "agent") for key in _BY_SPAN]) and not _is_node(span)
 
 
 def _is_node(span: Span) -> bool:
@@ -253,7 +250,19 @@ _shapes: dict[_Keys, Shape] = {}
 
 def shape_of(keys: _Keys) -> Shape:
     """Return what is known about spans with these attribute names, in this order."""
-    return _shapes.get(keys) or _learn(keys)
+    known = _shapes.get(keys)
+    if known is not None:
+        return known
+    if len(_shapes) >= _MOST_SHAPES:
+        _shapes.clear()
+    places = {key: place for place, key in enumerate(keys)}
+    deciding = tuple([key for key in places if key in _VALUED])
+    groups = tuple([key for key in places if key in GROUP_KEYS])
+    at = tuple([places[key] for key in deciding])
+    tools = tuple([key for key in keys if key.endswith(_TOOL_ENDINGS)])
+    is_like_call = any([key.startswith(_OF_CALLS) for key in keys])
+    shape = _shapes[keys] = Shape(places, deciding, at, tools, groups, is_like_call, {})
+    return shape
 
 
 def lazy_attributes(held: tuple[Attribute, ...]) -> Any:
@@ -274,22 +283,6 @@ def kind_of(span: Span) -> Kind:
     said = kind_in_name(span)
     kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
     return _by_name(span) if kind is None else kind
-
-
-def _learn(keys: _Keys) -> Shape:
-    if len(_shapes) >= _MOST_SHAPES:
-        _shapes.clear()
-    places = {key: place for place, key in enumerate(keys)}
-    deciding = tuple([key for key in places if key in _VALUED])
-    groups = tuple([key for key in places if key in GROUP_KEYS])
-    at = tuple([places[key] for key in deciding])
-    is_like_call = any([key.startswith(_OF_CALLS) for key in keys])
-    shape = _shapes[keys] = Shape(places, deciding, at, _tool_keys(keys), groups, is_like_call, {})
-    return shape
-
-
-def _tool_keys(keys: _Keys) -> _Keys:
-    return tuple([key for key in keys if key.endswith(_TOOL_ENDINGS)])
 
 
 def is_like_call(span: Span) -> bool:

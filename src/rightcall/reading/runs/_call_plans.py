@@ -73,9 +73,21 @@ class CallPlans:
         self._names: set[str] = set()
         """Names of tools that are not a framework's own."""
 
-    def of_shape(self, shape: Shape) -> ShapePlans:
-        """Return what is known about spans with these attribute names, whose values are not decoded."""
-        return self._by_shape.get(shape) or self._learn(shape, self._by_shape)
+    def of_shape(self, shape: Shape, decoded: bool = False) -> ShapePlans:
+        """Return what is known about spans with these attribute names, whose values are decoded or not."""
+        plans = self._decoded if decoded else self._by_shape
+        known = plans.get(shape)
+        if known is not None:
+            return known
+        if len(plans) >= _MOST_SHAPES:
+            plans.clear()
+        keys = shape.places.keys()
+        hinders = bool(shape.groups) or UNREADABLE in keys
+        has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
+        may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
+        tells = not may_be_calls or not KEYS.isdisjoint(keys)
+        made = plans[shape] = ShapePlans(hinders, has_messages, may_be_calls, tells, {})
+        return made
 
     def of_span(self, span: OtlpSpan, scope: str, shape: Shape, plans: ShapePlans) -> CallPlan | None:
         """Return the plan for a span of OTLP; None if it is not a call, or not one of a simple run."""
@@ -92,7 +104,7 @@ class CallPlans:
         """Return the plan for a span with decoded attributes; None as above."""
         attributes = span.attributes
         shape = shape_of(tuple(attributes))
-        plans = self._decoded.get(shape) or self._learn(shape, self._decoded)
+        plans = self.of_shape(shape, decoded=True)
         if plans.hinders or not plans.may_be_calls:
             return None
         values = tuple([attributes[key] for key in shape.deciding])
@@ -131,17 +143,6 @@ class CallPlans:
             read_error(record, convention, span, ())
         is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
         return record if is_whole else None
-
-    def _learn(self, shape: Shape, plans: dict[Shape, ShapePlans]) -> ShapePlans:
-        if len(plans) >= _MOST_SHAPES:
-            plans.clear()
-        keys = shape.places.keys()
-        hinders = bool(shape.groups) or UNREADABLE in keys
-        has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
-        may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
-        tells = not may_be_calls or not KEYS.isdisjoint(keys)
-        made = plans[shape] = ShapePlans(hinders, has_messages, may_be_calls, tells, {})
-        return made
 
     def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
         if len(plans.by_values) >= _MOST_VALUES:

@@ -56,8 +56,12 @@ class Look:
     """
 
     def __init__(self, document: Any) -> None:
+        try:
+            written = _quickly_written(document).decode()
+        except UnicodeEncodeError:  # half of a surrogate pair
+            written = _slowly_written(document)
         # Escapes stand for characters between words. Left alone, they would add a letter to the next word.
-        text = _ESCAPE.sub(" ", _written(document))
+        text = _ESCAPE.sub(" ", written)
         words = words_in(text)
         shapes, names = shapes_in(text, words)
         folded = _folded(text) if any([shape.is_folded for shape in shapes]) else ""
@@ -70,13 +74,6 @@ class Look:
     def is_suspect(self, text: str) -> bool:
         """Return whether there may be a secret in a text of the document."""
         return self._search is not None and self._search(text) is not None
-
-
-def _written(document: Any) -> str:
-    try:
-        return _quickly_written(document).decode()
-    except UnicodeEncodeError:  # half of a surrogate pair
-        return _slowly_written(document)
 
 
 def _naming_marks(marks: list[str], words: set[bytes]) -> list[str]:
