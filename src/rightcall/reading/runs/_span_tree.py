@@ -82,7 +82,6 @@ class Tree:
         self._roles, self._doubtful = roles, doubtful
         named = [agent_name(span) for span in spans if roles.get(id(span)) == "agent"]
         self._agents = frozenset([name for name in named if name])
-        self._shapeless = _without_shape(spans)
         self._calls: dict[str, CallRecord] = {}
         self._found: dict[str, CallRecord | None] = {}
         self._at_work: set[str] | None = None
@@ -99,6 +98,23 @@ class Tree:
         for span in self._all:
             traces.setdefault(span.trace_id, []).append(span)
         return all([len(trace) == 1 or _is_whole(trace) for trace in traces.values()])
+
+    @cached_property
+    def _shapeless(self) -> frozenset[str]:
+        """The traces that do not show which span is inside which: ids are missing, or no span has a parent."""
+        counts: dict[str, int] = {}
+        shaped: set[str] = set()
+        found: set[str] = set()
+        for span in self._all:
+            trace = span.trace_id
+            counts[trace] = counts.get(trace, 0) + 1
+            if span.parent_id is not None:
+                shaped.add(trace)
+            if span.span_id is None:
+                found.add(trace)
+        return frozenset(
+            [trace for trace, count in counts.items() if count > 1 and (trace in found or trace not in shaped)]
+        )
 
     @cached_property
     def _times(self) -> _Intervals:
@@ -301,23 +317,6 @@ class Tree:
             seen.add(above)
             above = self._parents.get(above)
         return False
-
-
-def _without_shape(spans: Iterable[Span]) -> frozenset[str]:
-    """Return the traces that do not show which span is inside which: ids are missing, or no span has a parent."""
-    counts: dict[str, int] = {}
-    shaped: set[str] = set()
-    found: set[str] = set()
-    for span in spans:
-        trace = span.trace_id
-        counts[trace] = counts.get(trace, 0) + 1
-        if span.parent_id is not None:
-            shaped.add(trace)
-        if span.span_id is None:
-            found.add(trace)
-    return frozenset(
-        [trace for trace, count in counts.items() if count > 1 and (trace in found or trace not in shaped)]
-    )
 
 
 class _Intervals:

@@ -154,7 +154,10 @@ class RunCollector:
         while runs:
             held = runs.pop()
             if isinstance(held, SimpleRun) and not self._logs and not self._beside:
-                yield _finished(held, warnings)
+                if warnings.recognised is not None:
+                    warnings.recognised.conventions.update(held.conventions)
+                texts = warnings.texts()
+                yield msgspec.structs.replace(held.trajectory, warnings=texts) if texts else held.trajectory
                 continue
             run = RunBuilder(self._limits, self._kept)
             run.spans = spans_of(held)
@@ -234,13 +237,6 @@ def _built(run: RunBuilder, warnings: Warnings) -> Trajectory:
     if warnings.recognised is not None:
         warnings.recognised.conventions.update(run.conventions)
     return made
-
-
-def _finished(run: SimpleRun, warnings: Warnings) -> Trajectory:
-    if warnings.recognised is not None:
-        warnings.recognised.conventions.update(run.conventions)
-    texts = warnings.texts()
-    return msgspec.structs.replace(run.trajectory, warnings=texts) if texts else run.trajectory
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:
