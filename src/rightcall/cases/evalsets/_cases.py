@@ -54,10 +54,6 @@ class Check(msgspec.Struct, frozen=True):
         """Return the lists of calls in the criteria that are not empty, each with its path."""
         return self.criteria.call_lists() if isinstance(self.criteria, Criteria) else ()
 
-    def places(self) -> Iterable[tuple[str, Sequence[str]]]:
-        """Return the same lists with the path of each call."""
-        return self.criteria.call_places() if isinstance(self.criteria, Criteria) else ()
-
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One case: what the agent is given, and what is expected of it."""

@@ -128,18 +128,18 @@ def default_criteria(config: Mapping[str, Any]) -> Any:
 def _read(form: Form, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
     """The criteria of a form, with everything in short in them read."""
     shorthand = kind.shorthand
-    if form.is_short and shorthand is not None:
-        return {shorthand.criteria_key: _read_at(form.inside, shorthand, form.value)}
-    names = {} if shorthand is None else {shorthand.criteria_key, camel(shorthand.criteria_key)} & form.value.keys()
-    read = {name: _read_at((*form.inside, name), shorthand, form.value[name]) for name in names if shorthand}
-    return {**form.value, **read}
-
-
-def _read_at(place: Path, shorthand: Shorthand, value: Any) -> Any:
-    try:
-        return shorthand.read(value)
-    except CriteriaError as problem:
-        raise CriteriaError(str(problem), (*place, *problem.path)) from None
+    if shorthand is None:
+        return dict(form.value)
+    key = shorthand.criteria_key
+    places = {key: form.inside} if form.is_short else {name: (*form.inside, name) for name in (key, camel(key))}
+    criteria = {key: form.value} if form.is_short else dict(form.value)
+    for name, place in places.items():
+        try:
+            if name in criteria:
+                criteria[name] = shorthand.read(criteria[name])
+        except CriteriaError as problem:
+            raise CriteriaError(str(problem), (*place, *problem.path)) from None
+    return criteria
 
 
 def criteria_path(value: Any, type_id: str) -> Path | None:

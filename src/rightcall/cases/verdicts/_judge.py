@@ -8,6 +8,7 @@ import msgspec
 
 from rightcall._lazy import lazy_patterns_of
 from rightcall.cases.evalsets import Case, Check
+from rightcall.judging import Criteria
 from rightcall.values.results import (
     CaseResult,
     Cause,
@@ -143,7 +144,7 @@ def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Ite
 def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[ExpectationSources]:
     """Yield where the expected calls of checks that did not pass are written."""
     for check, result in zip(checks, results, strict=True):
-        if not result.passed:
-            for path, places in check.places():
+        if not result.passed and isinstance(check.criteria, Criteria):
+            for path, places in check.criteria.call_places():
                 sources = [check.source(place) for place in places[:_MOST_WRITTEN]]
                 yield ExpectationSources(check.key, path, tuple(sources))

@@ -109,7 +109,13 @@ def secret_name(key: str) -> str | None:
         return _WHOLE[letters]
     if letters.endswith("token"):
         return "token" if letters.removesuffix("token").endswith(_TOKEN_WORDS) else None
-    return next((name for ending, name in _ENDINGS.items() if letters.endswith(ending)), None) or _by_last_words(key)
+    by_ending = next((name for ending, name in _ENDINGS.items() if letters.endswith(ending)), None)
+    if by_ending is not None:
+        return by_ending
+    words = [word.lower() for word in _WORDS.findall(key.rstrip("0123456789"))][-_MOST_WORDS:]
+    found = next((name for start in range(len(words)) if (name := _LAST_WORDS.get("".join(words[start:])))), None)
+    # Conventions for traces name conversations so, with dots: session.id, gcp.vertex.agent.session_id.
+    return None if found == "session-id" and "." in key else found
 
 
 def looks_like(name: str, value: str) -> bool:
@@ -120,13 +126,6 @@ def looks_like(name: str, value: str) -> bool:
 def is_harmless(value: str) -> bool:
     """Return whether a value is a placeholder, a type or a reference, and so not a secret."""
     return len(value) < 3 or _HARMLESS.fullmatch(value[:200]) is not None or _names_itself(value)
-
-
-def _by_last_words(key: str) -> str | None:
-    words = [word.lower() for word in _WORDS.findall(key.rstrip("0123456789"))][-_MOST_WORDS:]
-    found = next((name for start in range(len(words)) if (name := _LAST_WORDS.get("".join(words[start:])))), None)
-    # Conventions for traces name conversations so, with dots: session.id, gcp.vertex.agent.session_id.
-    return None if found == "session-id" and "." in key else found
 
 
 def _names_itself(value: str) -> bool:
