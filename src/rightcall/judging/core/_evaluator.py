@@ -93,6 +93,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """How eval sets write its criteria in short, if they can."""
     empty_turn: ClassVar[Any] = None
     """What a turn expects that says nothing, while other turns of its conversation do; `None` for anything."""
+    default_criteria: ClassVar[Mapping[str, Any] | None] = None
+    """The criteria where neither a case nor the configuration has any; `None` where that is a mistake."""
     code_settings: ClassVar[tuple[str, ...]] = ()
     """Keys of its configuration that may name code of the user: `file.py:function`."""
 
@@ -121,7 +123,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self._most_calls = limits.compared_calls
         self.renames = getattr(self.config, "tool_names", "exact") == "uipath"
         """Whether calls are named as the expected tools are, by UiPath's rule, before they are compared."""
-        self._default = self._default_criteria()
+        default = self.config.default_evaluation_criteria
+        default = self.default_criteria if default is None else default
+        self._default = None if default is None else self.criteria(default)
 
     def criteria(self, value: Mapping[str, Any] | CriteriaT | None = None, *, has_matchers: bool = True) -> CriteriaT:
         """Return criteria, checked and compiled, for any number of calls of `evaluate`.
@@ -281,10 +285,6 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         if known is None:
             known = criteria.plans[self, "naming"] = Naming.of(criteria.expected_tools())
         return known
-
-    def _default_criteria(self) -> CriteriaT | None:
-        given = self.config.default_evaluation_criteria
-        return None if given is None else self.criteria(given)
 
     def _result(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
         low, high, threshold = measured.low, measured.high, self._threshold

@@ -136,6 +136,8 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
     task: ClassVar[str]
     justification_type = JudgeJustification
     code_settings = ("judge",)
+    # Without criteria, a run is judged by what the evaluator and the case say.
+    default_criteria: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self,
@@ -159,11 +161,6 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
         except ConfigurationError:  # it is reported when the judge is asked
             return None
         return None if self.config.judge is not None else ("judge", settings.concurrency)
-
-    def _default_criteria(self) -> CriteriaT | None:
-        """Without criteria, a run is judged by what the evaluator and the case say."""
-        given = self.config.default_evaluation_criteria
-        return self.criteria({} if given is None else given)
 
     async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
         """Ask the judge, and return its judgement or the error."""

@@ -71,7 +71,11 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, 
         if first.isspace():
             first = value.lstrip()[:1]
         if first == "{" or first == "[":
-            return _value_or_text(value, limits)
+            try:
+                small = len(value) <= 2 * limits.depth or _is_modest(value, limits)
+                return _decode(value) if small else _slow_value_or_text(value, limits)
+            except (msgspec.DecodeError, UnicodeError):
+                return _slow_value_or_text(value, limits)
         # `21.5` may be text that the tool returned; only a producer that encodes everything means the number.
         if keeps_quotes or (first != '"' and not encoded):
             return value
@@ -100,14 +104,6 @@ def _is_modest(text: str, limits: Limits) -> bool:
     """Whether a text is too short to be too deep or too large, so that msgspec can decode it without further checks."""
     # Each level takes an opening and a closing character, so callers skip this for texts of up to twice the depth.
     return len(text) <= _MODEST and text.count("{") + text.count("[") <= limits.depth
-
-
-def _value_or_text(text: str, limits: Limits) -> Any:
-    try:
-        small = len(text) <= 2 * limits.depth or _is_modest(text, limits)
-        return _decode(text) if small else _slow_value_or_text(text, limits)
-    except (msgspec.DecodeError, UnicodeError):
-        return _slow_value_or_text(text, limits)
 
 
 def _slow_value_or_text(text: str, limits: Limits) -> Any:
