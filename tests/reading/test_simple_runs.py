@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +24,12 @@ from tests.reading.differential import (
 )
 
 from rightcall import read, read_spans
-from rightcall.limits import KEEPING_MESSAGES
+from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES
 from rightcall.reading import Turn, read_turns
+from rightcall.reading.runs import Kept, Warnings
 from rightcall.reading.runs._simple_runs import SimpleRuns
+from rightcall.reading.sources._document_reader import DocumentReader
+from rightcall.reading.sources._run_collector import RunCollector
 from rightcall.values.trajectory import Trajectory
 
 Edit = Callable[[list[dict[str, Any]]], None]
@@ -325,6 +329,39 @@ def test_warnings_of_a_source_reach_its_simple_runs() -> None:
 
     assert "line 2 was left out" in run.warnings[0]
     assert read_directly(data) == read_by_spans(data)
+
+
+_ASKED = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c9", "name": "refund", "arguments": {}}]}
+_RECORD = {
+    "timeUnixNano": "1700000000000008000",
+    "eventName": "gen_ai.client.inference.operation.details",
+    "attributes": [{"key": "gen_ai.output.messages", "value": {"stringValue": json.dumps([_ASKED])}}],
+}
+
+
+@pytest.mark.parametrize(
+    "beside", [{"resourceLogs": [{"scopeLogs": [{"logRecords": [_RECORD]}]}]}, _ASKED], ids=["log records", "messages"]
+)
+def test_what_is_beside_the_only_simple_run_of_a_source_counts(beside: Document) -> None:
+    alone = written(plain_run())
+    data = alone + b"\n" + written(beside)
+
+    with counted() as simple:
+        read_so = read_directly(data)
+
+    assert len(simple) == 1
+    assert read_so == read_by_spans(data)
+    assert read_so != read_directly(alone)
+
+
+def test_a_simple_run_beside_spans_that_were_put_aside_is_not_all_there_is() -> None:
+    collected, warnings = RunCollector("auto", Kept(), DEFAULT_LIMITS, held_bytes=1), Warnings()
+    lines = b"\n".join([written(plain_run(0)), written(plain_run(1))])
+
+    for batch in DocumentReader("runs", DEFAULT_LIMITS, warnings, collected.budget).batches(io.BytesIO(lines)):
+        collected.add(batch)
+
+    assert len(list(collected.trajectories("runs", warnings))) == 2
 
 
 def test_large_file_has_the_same_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

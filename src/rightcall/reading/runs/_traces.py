@@ -62,6 +62,14 @@ class Traces:
         return True
 
     @property
+    def only_run(self) -> SimpleRun | None:
+        """The simple run that is all there is; None if there are other spans, or none."""
+        if len(self._spans) != 1:
+            return None
+        [held] = self._spans.values()
+        return held if isinstance(held, SimpleRun) else None
+
+    @property
     def has_spans(self) -> bool:
         """Whether any span is held."""
         return bool(self._spans)

@@ -98,6 +98,11 @@ class RunCollector:
         Raises:
             InputError: nothing in the source is a span or a message.
         """
+        only = None if self._logs or self._loose or self.budget.is_spent else self._traces.only_run
+        if only is not None:
+            # Most sources are one simple run, which has no other to be compared or united with.
+            yield from self.trajectories_of([only], warnings)
+            return
         has_spans = self._traces.has_spans
         if self._loose and not has_spans and not self._logs:
             yield from self._of_messages(name, warnings)
