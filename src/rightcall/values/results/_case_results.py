@@ -121,7 +121,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
             "findings": msgspec.to_builtins(self.findings),
             "warnings": list(self.warnings),
             "evaluations": [plain_result(result) for result in self.results],
-            "trajectory": _plain_trajectory(self.trajectory),
+            "trajectory": None if self.trajectory is None else _plain_trajectory(self.trajectory),
         }
         if self.written:
             plain["written"] = msgspec.to_builtins(self.written)
@@ -236,13 +236,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last part of what a command wrote to standard error."""
 
 
-def _plain_trajectory(trajectory: Trajectory | None) -> Any:
+def _plain_trajectory(trajectory: Trajectory) -> Any:
     """Return a trajectory as plain data, the same each time: sets are sorted."""
     # A set has another order in each process, and what is written must be the same each time.
     plain = msgspec.to_builtins(trajectory)
-    for call in plain["calls"] if plain is not None else ():
+    for call in plain["calls"]:
         call["unrecorded"].sort()
-    if plain is not None and not plain["messages"]:
+    if not plain["messages"]:
         del plain["messages"]  # only runs that are kept have any
     return plain
 
