@@ -361,8 +361,6 @@ def _without_gate_table(configuration: Configuration) -> Configuration:
     Raises:
         InputError: the table has an unknown key.
     """
-    from msgspec.structs import replace
-
     values = {key: value for key, value in configuration.values.items() if key != "gate"}
     for written, value in configuration.values["gate"].items():
         key = written.replace("-", "_")
@@ -370,7 +368,7 @@ def _without_gate_table(configuration: Configuration) -> Configuration:
             raise InputError(f"{configuration.path}: [gate] has no {written!r:.40}; {nearest(written, _GATE_KEYS)}")
         is_file = key == "base" and isinstance(value, str) and (configuration.folder / value).is_file()
         values["gate" if key == "base" else key] = os.path.relpath(configuration.folder / value) if is_file else value
-    return replace(configuration, values=values)
+    return configuration._replace(values=values)
 
 
 def _converted(context: click.Context, param: click.Parameter, value: Any, where: str) -> Any:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from rightcall._lazy import lazy_pattern, lazy_patterns_of
 from rightcall.errors import DocumentError, InputError, nearest
@@ -19,11 +17,11 @@ _SIZE = lazy_pattern(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-class Configuration(msgspec.Struct, frozen=True):
+class Configuration(NamedTuple):
     """The options of a project, and the file they come from."""
 
     folder: Path
-    values: dict[str, Any] = {}
+    values: dict[str, Any]
     path: Path | None = None
 
 
@@ -48,7 +46,7 @@ def load_configuration(place: Path, known: Callable[[], Iterable[str]] | None = 
     """
     folder = project_of(place)
     if folder is None:
-        return Configuration(place)
+        return Configuration(place, {})
     own = folder / OWN_FILE
     path = own if own.is_file() else folder / PROJECT_FILE
     text, document = _decoded(path)
