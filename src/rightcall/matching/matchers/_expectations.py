@@ -276,7 +276,7 @@ def is_matcher(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     for key in value:  # noqa: SIM110 - a loop costs half of what any() and a generator do
-        if key.startswith("$"):
+        if key[:1] == "$":
             return True
     return False
 

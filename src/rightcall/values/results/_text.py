@@ -14,7 +14,7 @@ from rightcall.errors import shown
 
 _WIDTH = 120
 _VALUE_WIDTH = 40
-_WINDOW = 60
+_WINDOW = 120
 _LONGEST_TYPE = 120
 _ERROR_WIDTH = 80
 # A class of errors has two capitals, as `NotFound`, or ends as most do: `Note: …` begins with a word.
@@ -27,7 +27,7 @@ def json_text(value: Any) -> str:
     # Most values are texts and whole numbers, which the encoder takes five times as long to get to.
     if value.__class__ is str:
         return encode_basestring(value)
-    return int.__repr__(value) if value.__class__ is int else _encoded(value)
+    return repr(value) if value.__class__ is int else _encoded(value)
 
 
 def value_text(value: Any, width: int = _WIDTH) -> str:
@@ -168,7 +168,7 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
     """Return two different values as JSON text, each cut to a window around the first difference."""
     first, second = json_text(expected), json_text(actual)
-    if max(len(first), len(second)) <= 2 * _WINDOW:
+    if len(first) <= _WINDOW and len(second) <= _WINDOW:
         return first, second
     start = _first_difference(first, second)
     return _window(first, start), _window(second, start)
@@ -195,8 +195,8 @@ def _first_difference(first: str, second: str) -> int:
 
 
 def _window(text: str, center: int) -> str:
-    if len(text) <= 2 * _WINDOW:
+    if len(text) <= _WINDOW:
         return text
-    first = max(0, min(center - _WINDOW, len(text) - 2 * _WINDOW))
-    last = first + 2 * _WINDOW
+    first = max(0, min(center - _WINDOW // 2, len(text) - _WINDOW))
+    last = first + _WINDOW
     return ("…" if first else "") + text[first:last] + ("…" if last < len(text) else "")
