@@ -104,7 +104,9 @@ def _paired(rows: Rows, random: Random) -> str:
     rounds: list[int] = []
     shared = [random.choice(rows) for _ in rows] if random.random() < 0.3 and not seed else rows
     choice = maximum_pairing(shared, seed, each_round=lambda: rounds.append(1))
-    found = (choice, len(rounds), only_pairing(rows))
+    only = only_pairing(rows)
+    pairs = None if only is None else {row: column for row, column in enumerate(only) if column >= 0}
+    found = (choice, len(rounds), pairs)
     return line((shared, seed), found, len(choice) - choice.count(-1), "pairs in", len(rounds), "rounds")
 
 

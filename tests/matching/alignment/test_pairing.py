@@ -69,7 +69,7 @@ def test_there_is_nothing_to_decide_where_no_row_has_a_choice_and_no_two_want_on
     wanted = [column for row in table for column in row]
     decided = max(map(len, table), default=0) <= 1 and len(set(wanted)) == len(wanted)
 
-    assert only_pairing(table) == ({index: row[0] for index, row in enumerate(table) if row} if decided else None)
+    assert only_pairing(table) == ([row[0] if row else -1 for row in table] if decided else None)
 
 
 def test_a_seed_decides_which_of_two_rows_goes_without() -> None:

@@ -41,28 +41,13 @@ def align_calls(
     patterns.
     """
     rows = relation.sure
-    matched = _only_columns(rows) or maximum_pairing(rows, related_subsequence(rows, len(actual)))
+    matched = relation.only or maximum_pairing(rows, related_subsequence(rows, len(actual)))
     columns = matched if relation.is_certain else _with_undecided(matched, relation.possible)
     columns = _with_names(columns, expected, actual)
     if starred:
         columns = _with_patterns(columns, starred, actual)
     paired = [column for column in columns if column >= 0]
     return lines_of(columns, matched, {paired[place] for place in longest_run(paired)}, len(actual))
-
-
-def _only_columns(rows: Sequence[Row]) -> list[int] | None:
-    """The column of each row, -1 for none, where no row has a choice and no two want one column."""
-    columns: list[int] = []
-    taken: set[int] = set()
-    for row in rows:
-        if not row:
-            columns.append(-1)
-        elif len(row) == 1 and row[0] not in taken:
-            columns.append(row[0])
-            taken.add(row[0])
-        else:
-            return None
-    return columns
 
 
 def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int]:

@@ -204,7 +204,7 @@ def pair_by_relation(expected: ExpectedCalls, selection: Selection, limits: Limi
         LimitError: more comparisons than the limits allow.
     """
     relation = relate(expected, selection.calls, limits, selection.moment)
-    low = _size(relation.sure)
+    low = _size(relation.sure, relation.only)
     return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
 
 
@@ -221,7 +221,6 @@ def _kinds(rows: Sequence[Row], members: frozenset[int]) -> list[frozenset[int]]
     return [frozenset(columns) for columns in kinds.values()]
 
 
-def _size(rows: Sequence[Row]) -> int:
-    if (pairs := only_pairing(rows)) is not None:
-        return len(pairs)
-    return len(rows) - maximum_pairing(rows).count(-1)
+def _size(rows: Sequence[Row], only: list[int] | None = None) -> int:
+    """The number of pairs that can be made, given the only pairing, if it is known."""
+    return len(rows) - (only or only_pairing(rows) or maximum_pairing(rows)).count(-1)

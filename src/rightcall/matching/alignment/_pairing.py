@@ -62,10 +62,19 @@ def maximum_pairing(
     return pairing.choice
 
 
-def only_pairing(rows: Sequence[Row]) -> dict[int, int] | None:
-    """The pairs, by row, where no row has a choice and no two want one position: then there is nothing to decide."""
-    pairs = {index: row[0] for index, row in enumerate(rows) if row}
-    return pairs if len(set(pairs.values())) == len(pairs) == sum(map(len, rows)) else None
+def only_pairing(rows: Sequence[Row]) -> list[int] | None:
+    """The same where no row has a choice and no two want one position; `None` where something has to be decided."""
+    choice: list[int] = []
+    taken: set[int] = set()
+    for row in rows:
+        if not row:
+            choice.append(-1)
+        elif len(row) == 1 and row[0] not in taken:
+            choice.append(row[0])
+            taken.add(row[0])
+        else:
+            return None
+    return choice
 
 
 def _is_dense(rows: Sequence[Row]) -> bool:

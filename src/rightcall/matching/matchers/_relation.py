@@ -12,7 +12,7 @@ import msgspec
 
 from rightcall.errors import LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.matching.alignment import MarkedRow, Row
+from rightcall.matching.alignment import MarkedRow, Row, only_pairing
 from rightcall.values.trajectory import ToolCall
 
 from ._columns import CallColumns
@@ -149,6 +149,8 @@ class Relation(msgspec.Struct, frozen=True):
 
     sure: list[Row]
     possible: list[Row]
+    only: list[int] | None = None
+    """The pairing by what is sure, where nothing about it has to be decided: see `only_pairing`."""
 
     @property
     def is_certain(self) -> bool:
@@ -208,7 +210,7 @@ class _Relating:
                 self._look_up(lookup, lookup.projection, of_name)
         if self._expected.special:
             self._try_special(positions)
-        return Relation(self._sure, self._possible() if self._unknown else self._sure)
+        return Relation(self._sure, self._possible() if self._unknown else self._sure, only_pairing(self._sure))
 
     def _try_each(self, number: int, positions: Row) -> None:
         pattern, calls = self._expected.patterns[number], self._calls
