@@ -210,13 +210,13 @@ def _unknown(args: Args) -> None:
 
 def _literal_test(expected: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest:
     # Python's own comparison decides nearly everything; only booleans, 0 and 1 need a second look.
-    items, exact = expected.items(), policy == "exact"
-    if not needs_care:
-        return (lambda args: expected == args) if exact else (lambda args: items <= args.items())
-    delicate = [(key, value) for key, value in items if is_delicate(value)]
+    if policy == "exact" and not needs_care:
+        return lambda args: expected == args
+    items, size, may_have_more = expected.items(), len(expected), policy == "subset"
+    delicate = [(key, value) for key, value in items if is_delicate(value)] if needs_care else ()
 
     def test(args: Args) -> bool:
-        if not (expected == args if exact else items <= args.items()):
+        if expected != args and not (may_have_more and len(args) > size and items <= args.items()):
             return False
         for key, value in delicate:  # noqa: SIM110 - faster than a generator
             if not same_kinds(value, args[key]):

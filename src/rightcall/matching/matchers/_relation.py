@@ -172,123 +172,125 @@ def relate(
     Raises:
         LimitError: more comparisons than the limits allow.
     """
-    return _Relating(expected, calls, limits, moment_of).relation()
+    rows: list[Row] = [_NONE] * len(expected)
+    return _Relating(expected, calls, moment_of, limits.comparisons, rows, {}).relation()
 
 
-class _Relating:
+class _Relating(msgspec.Struct):
     """Expected and actual calls while they are compared."""
 
-    def __init__(
-        self, expected: ExpectedCalls, calls: Sequence[ToolCall], limits: Limits, moment_of: MomentOf | None
-    ) -> None:
-        self._moment_of = moment_of
-        self._expected = expected
-        self._calls = calls
-        self._budget = limits.comparisons
-        self._sure: list[Row] = [_NONE] * len(expected)
-        self._unknown: dict[int, Row] = {}
+    expected: ExpectedCalls
+    calls: Sequence[ToolCall]
+    moment_of: MomentOf | None
+    budget: int
+    sure: list[Row]
+    unknown: dict[int, Row]
 
     def relation(self) -> Relation:
         positions: dict[str, list[int]] = {}
-        for position, call in enumerate(self._calls):
+        for position, call in enumerate(self.calls):
             if (held := positions.get(call.name)) is None:
                 positions[call.name] = [position]
             else:
                 held.append(position)
-        lookups = [lookup for lookup in self._expected.lookups if lookup.name in positions]
+        lookups = self.expected.lookups
         # The work is added up before it begins: what is too much is refused at once.
-        if self._expected.spends:
-            self._spend(sum([len(positions[lookup.name]) * len(lookup.trials) for lookup in lookups]))
+        if self.expected.spends:
+            self._spend(sum([len(positions.get(lookup.name, ())) * len(lookup.trials) for lookup in lookups]))
         for lookup in lookups:
-            of_name = positions[lookup.name]
+            of_name = positions.get(lookup.name)
+            if of_name is None:
+                continue
             if len(of_name) * len(lookup.numbers) <= _FEW:
-                for number in lookup.numbers:
-                    self._try_each(number, of_name)
+                self._try_each(lookup.numbers, of_name)
             elif lookup.projection is None:
                 self._try_columns(lookup, of_name)
             else:
                 self._look_up(lookup, lookup.projection, of_name)
-        if self._expected.special:
+        if self.expected.special:
             self._try_special(positions)
-        return Relation(self._sure, self._possible() if self._unknown else self._sure, only_pairing(self._sure))
+        return Relation(self.sure, self._possible() if self.unknown else self.sure, only_pairing(self.sure))
 
-    def _try_each(self, number: int, positions: Row) -> None:
-        pattern, calls = self._expected.patterns[number], self._calls
-        if pattern.accepts_all:
-            self._sure[number] = positions
-            return
-        row: list[int] = []
-        undecided: list[int] = []
-        for position in positions:
-            holds = pattern.accepts(calls[position])
-            if holds:
-                row.append(position)
-            elif holds is None:
-                undecided.append(position)
-        self._sure[number] = row
-        if undecided:
-            self._unknown[number] = undecided
+    def _try_each(self, numbers: Sequence[int], positions: Row) -> None:
+        """Try each of these expectations on each of these calls."""
+        patterns, calls = self.expected.patterns, self.calls
+        for number in numbers:
+            pattern = patterns[number]
+            if pattern.accepts_all:
+                self.sure[number] = positions
+                continue
+            row: list[int] = []
+            undecided: list[int] = []
+            for position in positions:
+                holds = pattern.accepts(calls[position])
+                if holds:
+                    row.append(position)
+                elif holds is None:
+                    undecided.append(position)
+            self.sure[number] = row
+            if undecided:
+                self.unknown[number] = undecided
 
     def _try_columns(self, lookup: Lookup, positions: Row) -> None:
         """Try many expectations on many calls: what they ask of the calls is read once."""
-        alone = len(positions) == len(self._calls)
-        columns = CallColumns(self._calls if alone else [self._calls[position] for position in positions])
+        alone = len(positions) == len(self.calls)
+        columns = CallColumns(self.calls if alone else [self.calls[position] for position in positions])
         for number in lookup.numbers:
-            pattern = self._expected.patterns[number]
+            pattern = self.expected.patterns[number]
             flags = None if pattern.accepts_all else pattern.accepts_each(columns)
             if flags is None:
-                self._try_each(number, positions)
+                self._try_each([number], positions)
             else:
-                self._sure[number] = MarkedRow(flags) if alone else list(compress(positions, flags))
+                self.sure[number] = MarkedRow(flags) if alone else list(compress(positions, flags))
 
     def _try_special(self, positions: dict[str, list[int]]) -> None:
-        patterns = self._expected.patterns
-        taken = {number: _taken(patterns[number], positions) for number in self._expected.special}
+        patterns = self.expected.patterns
+        taken = {number: _taken(patterns[number], positions) for number in self.expected.special}
         self._spend(sum([0 if patterns[number].accepts_all else len(row) for number, row in taken.items()]))
         for number, row in taken.items():
             if not patterns[number].needs_moment:
-                self._try_each(number, row)
+                self._try_each([number], row)
             else:
                 self._try_at_moments(number, row)
 
     def _try_at_moments(self, number: int, positions: Row) -> None:
-        pattern, calls = self._expected.patterns[number], self._calls
-        moment_of = self._moment_of or _no_moment
+        pattern, calls = self.expected.patterns[number], self.calls
+        moment_of = self.moment_of or _no_moment
         answers = [(position, pattern.accepts_at(calls[position], moment_of(position))) for position in positions]
-        self._sure[number] = [position for position, accepted in answers if accepted]
+        self.sure[number] = [position for position, accepted in answers if accepted]
         if undecided := [position for position, accepted in answers if accepted is None]:
-            self._unknown[number] = undecided
+            self.unknown[number] = undecided
 
     def _look_up(self, lookup: Lookup, projection: Projection, positions: Row) -> None:
         # An index takes as many steps as there are calls; trying each expectation on each call would take the product.
-        alone = len(positions) == len(self._calls)
-        keys = projection(self._calls if alone else [self._calls[position] for position in positions])
+        alone = len(positions) == len(self.calls)
+        keys = projection(self.calls if alone else [self.calls[position] for position in positions])
         index: dict[Hashable, Row] = dict(zip(keys, zip(positions), strict=True))
         undecided: Row = _NONE
         # Fewer keys than calls: the same call was made twice. The key `None` means that the part was not recorded.
         if len(index) < len(keys) or None in index:
             index, undecided = self._index(lookup, keys, positions)
         for number, found in zip(lookup.numbers, map(index.get, lookup.keys, repeat(_NONE)), strict=True):
-            self._sure[number] = found
+            self.sure[number] = found
         for number in lookup.confusable:
-            self._try_each(number, self._sure[number])
+            self._try_each([number], self.sure[number])
         if undecided:
-            self._unknown.update(dict.fromkeys(lookup.numbers, undecided))
+            self.unknown.update(dict.fromkeys(lookup.numbers, undecided))
 
     def _index(self, lookup: Lookup, keys: Sequence[Hashable], positions: Row) -> tuple[dict[Hashable, Row], Row]:
         """The positions by key, several to a key, and those that the trace says too little about."""
-        pattern = self._expected.patterns[lookup.numbers[0]]
+        pattern = self.expected.patterns[lookup.numbers[0]]
         index: dict[Hashable, list[int]] = {}
         undecided: list[int] = []
         for position, key in zip(positions, keys, strict=True):
             if key is not None:
                 index.setdefault(key, []).append(position)
-            elif pattern.accepts(self._calls[position]) is None:
+            elif pattern.accepts(self.calls[position]) is None:
                 undecided.append(position)
         return dict(index), undecided
 
     def _possible(self) -> list[Row]:
-        return [self._joined(row, self._unknown.get(number)) for number, row in enumerate(self._sure)]
+        return [self._joined(row, self.unknown.get(number)) for number, row in enumerate(self.sure)]
 
     def _joined(self, row: Row, undecided: Row | None) -> Row:
         if undecided is None or not row:
@@ -297,6 +299,6 @@ class _Relating:
         return sorted((*row, *undecided))
 
     def _spend(self, comparisons: int) -> None:
-        self._budget -= comparisons
-        if self._budget < 0:
+        self.budget -= comparisons
+        if self.budget < 0:
             raise LimitError("comparing each expected call with each actual one takes more comparisons than allowed")
