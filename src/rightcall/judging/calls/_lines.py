@@ -73,13 +73,11 @@ def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
 
     Which one, where there are several, does not depend on calls that are not expected.
     """
-    if list(expected) == list(actual):
-        return align_start(len(expected), len(actual))
-    ids: dict[str, int] = {}
-    numbered = [ids.setdefault(name, len(ids)) for name in expected]
+    ids = dict(zip(expected, range(len(expected)), strict=True))
     known = [column for column, name in enumerate(actual) if name in ids]
     columns = [-1] * len(expected)
-    for index, place in common_subsequence(numbered, [ids[actual[column]] for column in known]):
+    pairs = common_subsequence([ids[name] for name in expected], [ids[actual[column]] for column in known])
+    for index, place in pairs:
         columns[index] = known[place]
     in_place = set(columns)
     columns = _with_names(columns, expected, actual)

@@ -213,13 +213,8 @@ def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> list[t
     """
     if len(expected) * len(actual) > _LARGEST_EDITS:
         return _in_linear_memory(expected, actual)
-    pairs: list[tuple[int, int]] = []
-    for first, second, size in _lcs().editops(expected, actual).as_matching_blocks():
-        if size == 1:
-            pairs.append((first, second))
-        else:
-            pairs.extend(zip(range(first, first + size), range(second, second + size), strict=True))
-    return pairs
+    blocks = _lcs().editops(expected, actual).as_matching_blocks()
+    return [(first + offset, second + offset) for first, second, size in blocks for offset in range(size)]
 
 
 def _in_linear_memory(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
