@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, islice
+from itertools import accumulate, islice, repeat
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -105,12 +105,12 @@ class Comparison:
         self.expected = expected
         self.selection = selection
         self.patterns = patterns
-        self.positions = selection.positions or range(len(selection.calls))
+        self.positions = selection.positions or list(range(len(selection.calls)))
         # Steps, explained calls and findings together stay within the limit as JSON.
         self.room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
-        # The most bytes that all differences so far, and a name, take: nearly always they tell that everything fits.
-        self._bytes, self._widest = 0, 0
+        # The most bytes that all differences so far take: nearly always they tell that everything fits.
+        self._bytes = 0
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -147,7 +147,7 @@ class Comparison:
         ]
 
     def _number_with_room(self, steps: Sequence[Step]) -> int:
-        if self._bytes + len(steps) * (LEAST + self._most_of_name()) <= self.room:
+        if self._bytes + self._most_of_names() + len(steps) * LEAST <= self.room:
             return len(steps)
         return fitting([weight(step.name) + size_of(step.differences) for step in steps], self.room)
 
@@ -156,31 +156,31 @@ class Comparison:
         size = len(self.expected)
         if size > most or weight("".join(self.expected)) + LEAST * size > self.room:
             return Alignment((), size)
-        return Alignment(tuple([Step("match", name, at, self.positions[at]) for at, name in enumerate(self.expected)]))
+        steps = map(Step, repeat("match"), self.expected, range(size), self.positions)  # type: ignore[arg-type]
+        return Alignment(tuple(steps))
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """Return the fate of each expected call, and how many did not fit the limit of explanations."""
         lines = [line for line in self.lines if line.expected >= 0]
         expected, positions = self.expected, self.positions
-        calls = [
-            ExplainedCall(
-                expected[line.expected], True, f"paired with call {positions[line.actual] + 1}", positions[line.actual]
-            )
-            if line.kind == "match" or line.kind == "moved"
-            else self._explained_call(line)
-            for line in lines[: self.room // LEAST]
-        ]
-        told = sum([weight(call.text) for call in calls if not call.matched])
-        if self._bytes + told + len(calls) * (LEAST + _PAIRED + self._most_of_name()) > self.room:
+        calls: list[ExplainedCall] = []
+        told = 0
+        for line in lines[: self.room // LEAST]:
+            if line.kind == "match" or line.kind == "moved":
+                position = positions[line.actual]
+                call = ExplainedCall(expected[line.expected], True, f"paired with call {position + 1}", position)
+            else:
+                call = self._explained_call(line)
+                told += weight(call.text)
+            calls.append(call)
+        if self._bytes + told + self._most_of_names() + len(calls) * (LEAST + _PAIRED) > self.room:
             sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
             calls = calls[: fitting(sizes, self.room)]
         return calls, len(lines) - len(calls)
 
-    def _most_of_name(self) -> int:
-        """The most bytes that a name of a call takes as JSON."""
-        if not self._widest:
-            self._widest = _ESCAPED * max(map(len, {*self.expected, *self.selection.names}), default=0)
-        return self._widest
+    def _most_of_names(self) -> int:
+        """The most bytes that the names of all calls take as JSON, each expected and each actual one once."""
+        return _ESCAPED * (len("".join(self.expected)) + len("".join(self.selection.names)))
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
         """Where an actual call differs from an expected one."""

@@ -358,6 +358,8 @@ class TrajectoryAccount(msgspec.Struct):
 
     def _limits(self) -> Limits:
         """The limits of one turn: all turns together have the room of one result."""
+        if len(self.turns) == 1:
+            return self.limits
         return replace(self.limits, explanation_bytes=self.limits.explanation_bytes // len(self.turns))
 
     def justify(self) -> Justification:
