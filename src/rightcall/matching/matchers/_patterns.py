@@ -274,7 +274,7 @@ class OutputPattern(Pattern):
     an output that is that content. A call that raised and left no output satisfies nothing.
     """
 
-    __slots__ = ("_accepts_any_output", "_options", "_reading", "_value", "output")
+    __slots__ = ("_accepts_any_output", "_as_text", "_options", "_reading", "_value", "output")
 
     part = "output"
 
@@ -285,6 +285,7 @@ class OutputPattern(Pattern):
         self.output = admit_expected(output, limits, where)
         self.accepts_all = False
         self._accepts_any_output = is_any(self.output)
+        self._as_text = text
         self._reading = OutputReading("text" if text else "as is" if _sees_text(self.output) else "value", limits)
         values = _expected_values(self.output, self._reading)
         self._value = values[-1]
@@ -312,7 +313,8 @@ class OutputPattern(Pattern):
         return None if column is None or len(self._options) > 1 else self._options[0].matches_each(column)
 
     def accepts_part(self, value: Any) -> bool:
-        output = self._reading.of(value)
+        # What is no text is compared as it is, unless everything is compared as text.
+        output = self._reading.of(value) if self._as_text or value.__class__ is str else value
         for option in self._options:  # noqa: SIM110 - a loop costs half of what any() and a generator do
             if option.matches(output):
                 return True
