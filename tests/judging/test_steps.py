@@ -754,7 +754,10 @@ def test_steps_are_written_back_as_they_were_written() -> None:
         {"steps": ["p"], "agent": "q"},
     ]
 
-    assert names(ToolTrajectoryEvaluator().criteria({"expected": steps}).model_dump()["expected"]) == steps
+    criteria = ToolTrajectoryEvaluator().criteria({"expected": steps})
+
+    assert names(criteria.model_dump()["expected"]) == steps
+    assert json.loads(criteria.model_dump_json()) == criteria.model_dump()
 
 
 def test_calls_in_groups_have_the_paths_that_they_are_written_at() -> None:

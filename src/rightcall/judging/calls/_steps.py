@@ -38,9 +38,9 @@ class StepGroup(UserModel):
     is_list: bool = False
     """Whether it is written as a list, without a word."""
 
-    def model_dump(self) -> Any:
+    def dumped(self) -> Any:
         """Return the step as people write it."""
-        items = [item.model_dump() for item in self.items]
+        items = self.items
         if self.is_list:
             return items
         written: dict[str, Any] = {self.word: items[0] if self.word in ("optional", "repeat") else items}

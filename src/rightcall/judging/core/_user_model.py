@@ -131,13 +131,18 @@ class UserModel:
 
     def model_dump(self) -> dict[str, Any]:
         """Return the values by the names of their keys, models in them as objects."""
-        fields = _layout(type(self)).fields
-        return {name: _plain(self.__dict__[name]) for name, field in fields.items() if field.dumped}
+        dumped: dict[str, Any] = _plain(self.dumped())
+        return dumped
+
+    def dumped(self) -> Any:
+        """Return the same with the models in it as they are."""
+        held = self.__dict__
+        return {name: held[name] for name in _layout(type(self)).dumped}
 
     def model_dump_json(self) -> str:
         """Return the values as JSON. Raises `ValueError` where one of them is not JSON."""
         try:
-            return msgspec.json.encode(self.model_dump()).decode()
+            return _ENCODE(self).decode()
         except TypeError as problem:
             raise ValueError(str(problem)) from None
 
@@ -194,6 +199,7 @@ class _Layout(msgspec.Struct, frozen=True):
     state: dict[str, Any]
     """The value of every key where none is given."""
     required: tuple[str, ...]
+    dumped: tuple[str, ...]
     has_check: bool
 
 
@@ -208,7 +214,8 @@ def _layout(model: type[UserModel]) -> _Layout:
     defaults = {name: field.default for name, field in fields.items()}
     required = tuple([name for name, default in defaults.items() if default is msgspec.NODEFAULT])
     state = defaults | dict.fromkeys(required)
-    _LAYOUTS[model] = _Layout(fields, by_key, state, required, model.check is not UserModel.check)
+    dumped = tuple([name for name, field in fields.items() if field.dumped])
+    _LAYOUTS[model] = _Layout(fields, by_key, state, required, dumped, model.check is not UserModel.check)
     return _LAYOUTS[model]
 
 
@@ -299,9 +306,19 @@ def _plain(value: Any) -> Any:
     if value.__class__ in _ATOMS:
         return value
     if isinstance(value, UserModel):
-        return value.model_dump()
+        return _plain(value.dumped())
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     return value
+
+
+def _dumped(value: Any) -> Any:
+    if isinstance(value, UserModel):
+        return value.dumped()
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+# Asked about models alone: `_plain` asks about each value in them.
+_ENCODE = msgspec.json.Encoder(enc_hook=_dumped).encode
