@@ -161,6 +161,10 @@ def _patch() -> None:
     builtins.print = lambda *_, **__: None
 
 
+def _delete() -> None:
+    del json.load
+
+
 def _close_everything() -> None:
     os.closerange(3, 256)
     time.sleep(0.2)
@@ -209,6 +213,7 @@ DEEDS: dict[str, Callable[[], None]] = {
     "leak threads": _leak_threads,
     "leave executor": _leave_executor,
     "patch": _patch,
+    "delete": _delete,
     "close everything": _close_everything,
 }
 WAITING_DEEDS: dict[str, Callable[[], Any]] = {

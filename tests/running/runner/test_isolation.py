@@ -101,8 +101,9 @@ def test_what_cannot_be_serialised_is_an_error_that_names_its_place(project: Pat
     assert finished["good"].trajectory.output == "text"
 
 
-def test_an_altered_process_is_replaced_and_it_is_said_why(project: Path) -> None:
-    events = events_of(f"{HOSTILE}:answer", [job("bad", "patch"), job("good")], project, workers=1)
+@pytest.mark.parametrize("deed", ["patch", "delete"])
+def test_an_altered_process_is_replaced_and_it_is_said_why(project: Path, deed: str) -> None:
+    events = events_of(f"{HOSTILE}:answer", [job("bad", deed), job("good")], project, workers=1)
 
     [replaced] = [event for event in events if isinstance(event, WorkerReplaced)]
     assert replaced.was_altered
