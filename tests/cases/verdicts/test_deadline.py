@@ -154,6 +154,7 @@ def test_no_thread_is_left_when_judging_is_over() -> None:
         waited_for(judging, [judging.submit(case(plain("book")), MADE)])
         started = [each for each in threading.enumerate() if each.name == "rightcall-verdicts" and each not in before]
 
+    judging.close()  # once more, which changes nothing
     for thread in started:
         thread.join(20)
     assert [thread.is_alive() for thread in started] == [False]

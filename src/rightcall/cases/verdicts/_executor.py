@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -43,9 +44,12 @@ class JudgingExecutor:
         """Return a future of the result of a case. It is done already if nothing in the case has to wait."""
         from concurrent.futures import Future  # loads logging, which a plain `judge` does not need
 
+        waits = has_async_evaluators(case)
+        if case.checks and self._thread is not None and not waits:
+            return self._thread.submit(_judging(case, trajectory, self._thread.seconds))
         future: Future[CaseResult] = Future()
         future.set_running_or_notify_cancel()  # so that the caller cannot cancel it, and setting it never fails
-        if case.checks and (has_async_evaluators(case) or self._thread is not None):
+        if waits:
             _PendingCase(case, trajectory, future, self._thread).collect(self._loop)
         else:
             future.set_result(judge(case, trajectory))
@@ -68,7 +72,7 @@ Judging = JudgingExecutor
 
 
 class _PendingCase:
-    """One case whose evaluators are running. When the last result arrives, its future is set."""
+    """One case of which some evaluators wait. When the last result arrives, its future is set."""
 
     def __init__(
         self, case: Case, trajectory: Trajectory, future: Future[CaseResult], thread: DeadlineThread | None
@@ -85,19 +89,13 @@ class _PendingCase:
             if isinstance(check.evaluator, AsyncEvaluator):
                 asked.append((number, loop.ask(check.evaluator, execution, check.criteria)))
             elif self._thread is not None:
-                asked.append((number, self._in_thread(self._thread, check)))
+                step = _evaluation(check, self._trajectory, self._thread.seconds)
+                asked.append((number, self._thread.submit(_alone(step))))
             else:
                 self._results[number] = check.evaluator.evaluate(self._trajectory, check.criteria)
         # Only now, because a callback runs at once if its future is done, and counts the results that are there.
         for number, answer in asked:
             answer.add_done_callback(lambda answer, number=number: self._take(number, answer))  # type: ignore[misc]
-
-    def _in_thread(self, thread: DeadlineThread, check: Check) -> Future[EvaluationResult]:
-        evaluator, trajectory = check.evaluator, self._trajectory
-        return thread.submit(
-            lambda: evaluator.evaluate(trajectory, check.criteria),
-            lambda: evaluator.given_up(trajectory, thread.seconds),
-        )
 
     def _take(self, number: int, answer: Future[EvaluationResult]) -> None:
         if (problem := answer.exception()) is not None:
@@ -116,19 +114,8 @@ class _PendingCase:
         if self._thread is None:
             self._future.set_result(combine_results(self._case, self._trajectory, results))
             return
-        # Explanations are computed when they are read, and compare everything again: they need the deadline, too.
-        made = self._thread.submit(lambda: self._explained(results), lambda: self._unexplained(results))
+        made = self._thread.submit(_alone(_conclusion(self._case, self._trajectory, results)))
         made.add_done_callback(lambda made: _pass_on(made, self._future))
-
-    def _explained(self, results: list[EvaluationResult]) -> CaseResult:
-        for result in results:
-            result.explanation.explained()
-        return combine_results(self._case, self._trajectory, results)
-
-    def _unexplained(self, results: list[EvaluationResult]) -> CaseResult:
-        late = Explained(None, (Finding("RC404", "not explained: that took too long"),))
-        bare = [msgspec.structs.replace(result, explanation=Explanation(late)) for result in results]
-        return combine_results(self._case, self._trajectory, bare)
 
 
 def _pass_on(made: Future[CaseResult], future: Future[CaseResult]) -> None:
@@ -154,99 +141,166 @@ def execution_of(case: Case, trajectory: Trajectory) -> Execution:
 ValueT = TypeVar("ValueT")
 
 
-class DeadlineThread:
-    """Run calls one after the other in a thread. A call that exceeds the time limit is abandoned with its thread.
+class Step(NamedTuple):
+    """A call, and what is called instead if it takes too long."""
 
-    Python cannot kill a thread: an abandoned one is a daemon that runs until its call ends, or the process does. The
-    remaining calls continue in a new thread. Only `check_deadline` looks at the clock, so the caller has to call it
+    call: Callable[[], Any]
+    when_late: Callable[[], Any]
+
+
+Steps: TypeAlias = Generator[Step, Any, ValueT]
+"""Yields steps, takes what each returns or has what it raised thrown in, and returns what comes of them."""
+
+
+def _judging(case: Case, trajectory: Trajectory, seconds: float) -> Steps[CaseResult]:
+    """Judge a case whose evaluators do not wait."""
+    results: list[EvaluationResult] = []
+    for check in case.checks:
+        result: EvaluationResult = yield _evaluation(check, trajectory, seconds)
+        results.append(result)
+    judged: CaseResult = yield _conclusion(case, trajectory, results)
+    return judged
+
+
+def _alone(step: Step) -> Steps[Any]:
+    return (yield step)
+
+
+def _evaluation(check: Check, trajectory: Trajectory, seconds: float) -> Step:
+    evaluator = check.evaluator
+    return Step(
+        lambda: evaluator.evaluate(trajectory, check.criteria),
+        lambda: evaluator.given_up(trajectory, seconds),
+    )
+
+
+def _conclusion(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResult]) -> Step:
+    # Explanations are computed when they are read, and compare everything again: they need the deadline, too.
+    return Step(lambda: _explained(case, trajectory, results), lambda: _unexplained(case, trajectory, results))
+
+
+def _explained(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResult]) -> CaseResult:
+    for result in results:
+        result.explanation.explained()
+    return combine_results(case, trajectory, results)
+
+
+def _unexplained(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResult]) -> CaseResult:
+    late = Explained(None, (Finding("RC404", "not explained: that took too long"),))
+    bare = [msgspec.structs.replace(result, explanation=Explanation(late)) for result in results]
+    return combine_results(case, trajectory, bare)
+
+
+class DeadlineThread:
+    """Take steps one after the other in a thread. A step that exceeds the time limit is abandoned with its thread.
+
+    Python cannot kill a thread: an abandoned one is a daemon that runs until its step ends, or the process does. The
+    remaining steps are taken in a new thread. Only `check_deadline` looks at the clock, so the caller has to call it
     regularly. The one caller that sets a limit polls for results anyway, so there is no third thread to watch.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._lock = threading.Condition()
-        self._queue: deque[_Call] = deque()
-        self._current: _Call | None = None
-        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._queue: SimpleQueue[_Work | None] = SimpleQueue()
+        self._running: _Running | None = None
+        self._has_thread = self._is_closed = False
 
-    def submit(self, call: Callable[[], ValueT], when_late: Callable[[], ValueT]) -> Future[ValueT]:
-        """Return a future of the result of `call`, or of `when_late` if it takes too long."""
-        made = _Call(call, when_late)
-        with self._lock:
-            self._queue.append(made)
-            self._ensure_thread()
-            self._lock.notify()
-        return made.future
+    def submit(self, steps: Steps[ValueT]) -> Future[ValueT]:
+        """Return a future of what comes of these steps."""
+        work = _Work(steps)
+        self._queue.put(work)
+        if not self._has_thread:
+            self._has_thread = True
+            self._start_thread()
+        return work.future
 
     def check_deadline(self) -> None:
-        """Abandon the running call if it is late."""
+        """Abandon the running step if it is late."""
         with self._lock:
-            late = self._current
+            late = self._running
             if late is None or monotonic() - late.started <= self.seconds:
                 return
-            self._current = self._thread = None
-            if self._queue:
-                self._ensure_thread()
-        late.settle(late.when_late)
+            self._running = None
+        self._start_thread(late.work, Step(late.step.when_late, late.step.when_late))
 
     def close(self) -> None:
-        """Run no more calls. The futures of those that have not ended are cancelled."""
-        from concurrent.futures import CancelledError
-
+        """Take no more steps. The futures of work that has not ended are cancelled."""
         with self._lock:
-            abandoned = [*self._queue, *([self._current] if self._current is not None else [])]
-            self._queue.clear()
-            self._current = self._thread = None
-            self._lock.notify_all()
-        for made in abandoned:
-            made.future.set_exception(CancelledError())
+            self._is_closed = True
+            running, self._running = self._running, None
+        if running is not None:
+            running.work.cancel()
+        with suppress(Empty):
+            while True:
+                if (work := self._queue.get_nowait()) is not None:
+                    work.cancel()
+        self._queue.put(None)
 
-    def _ensure_thread(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="rightcall-verdicts", daemon=True)
-            self._thread.start()
+    def _start_thread(self, *begun: Any) -> None:
+        threading.Thread(target=self._work, args=begun, name="rightcall-verdicts", daemon=True).start()
 
-    def _work(self) -> None:
-        while (made := self._next()) is not None:
-            made.settle(made.call, self._is_wanted)
+    def _work(self, work: _Work | None = None, step: Step | None = None) -> None:
+        """Do what is queued, after work that was begun, until there is no more or this thread is abandoned."""
+        is_wanted = work is None or self._do(work, step)
+        while is_wanted and (work := self._queue.get()) is not None:
+            is_wanted = self._do(work, work.after(None))
 
-    def _next(self) -> _Call | None:
-        """Wait for the next call. None in a thread that was abandoned."""
-        with self._lock:
-            self._lock.wait_for(lambda: bool(self._queue) or self._thread is not threading.current_thread())
-            if self._thread is not threading.current_thread():
-                return None
-            self._current = self._queue.popleft()
-            self._current.started = monotonic()
-            return self._current
+    def _do(self, work: _Work, step: Step | None) -> bool:
+        """Take the steps of a piece of work from this one on; return whether that was wanted to the end."""
+        while step is not None:
+            mine = _Running(work, step, monotonic())
+            with self._lock:
+                if self._is_closed:
+                    work.cancel()
+                    return False
+                self._running = mine
+            value, problem = _outcome(step.call)
+            with self._lock:
+                if self._running is not mine:
+                    return False
+                self._running = None
+            step = work.after(value, problem)
+        return True
 
-    def _is_wanted(self, made: _Call) -> bool:
-        """Whether a call that ended was not abandoned meanwhile. From now on it cannot be."""
-        with self._lock:
-            if self._current is not made:
-                return False
-            self._current = None
-            return True
+
+class _Running(NamedTuple):
+    """A step that is being taken."""
+
+    work: _Work
+    step: Step
+    started: float
 
 
-class _Call:
-    """One call and the future of its result."""
+class _Work:
+    """Steps, and the future of what comes of them."""
 
-    def __init__(self, call: Callable[[], Any], when_late: Callable[[], Any]) -> None:
+    def __init__(self, steps: Steps[Any]) -> None:
         from concurrent.futures import Future
 
-        self.call, self.when_late = call, when_late
-        self.started = 0.0
+        self._steps = steps
         self.future: Future[Any] = Future()
-        self.future.set_running_or_notify_cancel()
+        self.future.set_running_or_notify_cancel()  # so that the caller cannot cancel it, and setting it never fails
 
-    def settle(self, call: Callable[[], Any], is_wanted: Callable[[_Call], bool] = lambda made: True) -> None:
-        """Run a call, and set the future to what it returns or raises."""
+    def after(self, value: Any, problem: BaseException | None = None) -> Step | None:
+        """Return the step that follows one that returned or raised this; after the last, set the future."""
         try:
-            value = call()
-        except BaseException as problem:  # noqa: BLE001 - raised by `future.result()`
-            if is_wanted(self):
-                self.future.set_exception(problem)
-        else:
-            if is_wanted(self):
-                self.future.set_result(value)
+            return self._steps.send(value) if problem is None else self._steps.throw(problem)
+        except StopIteration as end:
+            self.future.set_result(end.value)
+        except BaseException as raised:  # noqa: BLE001 - raised by `future.result()`
+            self.future.set_exception(raised)
+        return None
+
+    def cancel(self) -> None:
+        """Set the future, because nothing will come of these steps."""
+        from concurrent.futures import CancelledError
+
+        self.future.set_exception(CancelledError())
+
+
+def _outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return call(), None
+    except BaseException as problem:  # noqa: BLE001 - who waits for the result gets it
+        return None, problem
