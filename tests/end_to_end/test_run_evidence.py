@@ -41,7 +41,7 @@ def append() -> None:
 def edit() -> None:
     text = "".join(lines())
     with open(journal(), "r+") as file:
-        file.write(text.replace('"verdict": "failed"', '"verdict": "passed"'))
+        file.write(text.replace('"verdict":"failed"', '"verdict":"passed"'))
 
 def edit_header() -> None:
     path = journal().replace("cases.jsonl", "run.json")
@@ -170,7 +170,7 @@ def test_a_page_that_was_read_before_says_so_as_well(project: Path) -> None:
     browser, address = Browser(project / ".rightcall" / "runs"), f"/runs/{folder_of(project).name}"
     before = browser.get(address)
     journal = folder_of(project) / "cases.jsonl"
-    journal.write_text(journal.read_text().replace('"verdict": "failed"', '"verdict": "passed"'))
+    journal.write_text(journal.read_text().replace('"verdict":"failed"', '"verdict":"passed"'))
 
     assert (before.status, browser.get(address).status) == (200, 422)
 
@@ -202,7 +202,7 @@ def test_the_tail_of_a_run_that_was_killed_does_not_count(project: Path) -> None
     [failed, passed] = journal.read_bytes().splitlines(keepends=True)
     seal = {"length": len(passed), "sha256": hashlib.sha256(passed).hexdigest()}
     header.write_text(json.dumps({**json.loads(header.read_text()), "finished": None, "totals": None, "journal": seal}))
-    journal.write_bytes(passed + failed.replace(b'"verdict": "failed"', b'"verdict": "passed"'))
+    journal.write_bytes(passed + failed.replace(b'"verdict":"failed"', b'"verdict":"passed"'))
 
     shown = rightcall("report", "last", cwd=project)
     resumed = run(project, "--resume", "last")

@@ -1,11 +1,13 @@
 """Summaries of runs: what the status and completion read, without reading results."""
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.reporting.store.test_runs import new_run, result, written
 
 from rightcall.reporting.store import summaries
+from rightcall.reporting.store._summaries import Trial, line_head
 from rightcall.values.results import Totals
 
 
@@ -45,6 +47,23 @@ def test_a_summary_says_that_another_program_changed_the_journal(tmp_path: Path,
     [summary] = summaries(tmp_path)
 
     assert summary.is_changed()
+
+
+@pytest.mark.parametrize("separators", [(", ", ": "), (",", ":")], ids=["older versions", "this version"])
+def test_the_head_of_a_line_is_read_without_the_rest(separators: tuple[str, str]) -> None:
+    head = {"digest": "1-2", "case_id": 'a "b"', "repeat": 3, "verdict": "failed"}
+
+    assert line_head(json.dumps(head, separators=separators).encode()) == Trial('a "b"', 3, "failed", "1-2")
+
+
+def test_lines_are_written_with_the_head_that_is_read_alone(tmp_path: Path) -> None:
+    run = new_run(tmp_path)
+    written(run, result())
+
+    found = line_head((run.folder / "cases.jsonl").read_bytes())
+
+    assert found is not None
+    assert (found.case_id, found.repeat, found.verdict) == (result().case_id, 0, result().verdict)
 
 
 def test_a_header_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import example, given, strategies as st
 
 from rightcall import InputError
 from rightcall.limits import Limits
-from rightcall.values.decoding import admit, decode_json, decode_text, dump_json, load_json
+from rightcall.values.decoding import admit, decode_json, decode_text, dump_json, dump_line, load_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
@@ -46,10 +46,28 @@ def test_what_is_dumped_is_loaded_again_bit_for_bit(value: Any) -> None:
     assert "NaN" not in text.replace("\\", "") or "NaN" in repr(value)
 
 
-def test_lone_surrogates_nul_and_large_integers_survive() -> None:
+@given(values)
+@example([None, math.nan])
+@example({"x": -math.inf})
+@example({"$float": "nan"})
+@example("é\u2028")
+def test_what_is_dumped_on_a_line_is_what_is_dumped(value: Any) -> None:
+    line = dump_line(value)
+
+    assert repr(load_json(line)) == repr(value)
+    assert json.loads(line) == json.loads(dump_json(value))
+    assert b"\n" not in line
+
+
+@pytest.mark.parametrize("dump", [dump_json, dump_line])
+def test_lone_surrogates_nul_and_large_integers_survive(dump: Any) -> None:
     value = {"s": "\ud800\x00", "n": 2**70, "x": [math.inf, -math.inf]}
 
-    assert load_json(dump_json(value)) == value
+    assert load_json(dump(value)) == value
+
+
+def test_a_line_has_no_spaces_between_values() -> None:
+    assert dump_line({"a": [1, None], "é": 0.5}) == '{"a":[1,null],"é":0.5}'.encode()
 
 
 @given(values)

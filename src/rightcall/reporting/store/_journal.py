@@ -13,7 +13,7 @@ import msgspec
 
 from rightcall.errors import InputError, StoreError
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.values.decoding import dump_json, load_json
+from rightcall.values.decoding import dump_line, load_json
 from rightcall.values.results import CaseResult, without_details
 
 from ._header import Header, Seal, put_header, read_header
@@ -301,7 +301,7 @@ def is_being_written(folder: Path) -> bool:
 
 
 def _line(result: CaseResult, digest: str) -> bytes:
-    return (dump_json({"digest": digest, **result.to_plain()}) + "\n").encode()
+    return dump_line({"digest": digest, **result.to_plain()}) + b"\n"
 
 
 def _without_details(result: CaseResult, size: int) -> CaseResult:

@@ -23,7 +23,7 @@ FOLDER_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
 
 # The journal writes these four keys first, so verdicts are read without decoding the results, which may be megabytes.
 _LINE_HEAD = re.compile(
-    rb'\{"digest": "([^"\\]*)", "case_id": ("[^"\\]*(?:\\.[^"\\]*)*"), "repeat": (\d{1,9}), "verdict": "(\w+)"'
+    rb'\{"digest": ?"([^"\\]*)", ?"case_id": ?("[^"\\]*(?:\\.[^"\\]*)*"), ?"repeat": ?(\d{1,9}), ?"verdict": ?"(\w+)"'
 )
 _VERDICTS: dict[str, Verdict] = {
     "passed": "passed",

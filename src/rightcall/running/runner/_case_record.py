@@ -17,7 +17,7 @@ from rightcall.reading import Turn, raw_span, raw_spans
 from rightcall.running.agents import AgentAnswer
 from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_document
 from rightcall.running.tracing import Captured, captured_trajectory, tools_are_marked
-from rightcall.values.decoding import admit, dump_json, load_json
+from rightcall.values.decoding import admit, dump_line, load_json
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
 
@@ -113,7 +113,7 @@ def frame(message: Any) -> bytes:
     Raises:
         InputError: it is longer than a message may be.
     """
-    body = dump_json(message).encode()
+    body = dump_line(message)
     if len(body) > MAX_MESSAGE:
         raise InputError(f"{len(body):,} bytes, and the limit is {MAX_MESSAGE:,}")
     return len(body).to_bytes(_LENGTH_BYTES, "big") + body

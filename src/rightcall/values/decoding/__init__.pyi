@@ -13,6 +13,7 @@ from ._json import (
     decode_json_sequence as decode_json_sequence,
     decode_text as decode_text,
     dump_json as dump_json,
+    dump_line as dump_line,
     load_json as load_json,
 )
 from ._located_json import Document as Document, Path as Path, Position as Position

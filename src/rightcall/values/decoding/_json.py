@@ -170,6 +170,11 @@ _FLOAT = "$float"
 _LITERAL = "$literal"
 # Made once, and held here: an agent that puts something else in the place of `json.dumps` must not be asked.
 _ENCODE = json.JSONEncoder(allow_nan=False).encode
+_WRITE = msgspec.json.Encoder().encode
+_PACK = msgspec.msgpack.Encoder().encode
+# MessagePack, "float format family": 0xcb, then 64 bits of IEEE 754, whose exponent is all ones here. What looks like
+# one inside a text is written the other way, for nothing.
+_NO_NUMBER = lazy_pattern(rb"\xcb[\x7f\xff][\xf0-\xff]")
 _MARKS: tuple[Any, ...] = (f'"{_FLOAT}"', f'"{_LITERAL}"')
 _MARKS_IN_BYTES: tuple[Any, ...] = tuple([mark.encode() for mark in _MARKS])
 # Python warns of escapes it does not know and keeps their backslash; doubling it says the same without a warning.
@@ -239,8 +244,19 @@ def dump_json(value: Any, *, indent: int | None = None) -> str:
         return json.dumps(json.loads(text), indent=indent)
 
 
+def dump_line(value: Any) -> bytes:
+    """Return the same on one line as UTF-8 without spaces, for programs to read, in a third of the time."""
+    try:
+        text, packed = _WRITE(value), _PACK(value)
+    except (OverflowError, RecursionError, TypeError, UnicodeEncodeError):
+        return dump_json(value).encode()
+    # The fast encoder writes null for NaN and infinities, and cannot be told not to. MessagePack has them as they are.
+    is_lossy = _NO_NUMBER.search(packed) is not None or any([mark in text for mark in _MARKS_IN_BYTES])
+    return dump_json(value).encode() if is_lossy else text
+
+
 def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """Decode what `dump_json` wrote.
+    """Decode what `dump_json` or `dump_line` wrote.
 
     Raises:
         InputError: the text is not JSON.
