@@ -40,6 +40,8 @@ _numbers: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
 class AsyncWorker:
     """Runs each job as a task. Its other methods may be called from any thread."""
 
+    is_concurrent = True
+
     def __init__(self, agent: Agent, channel: Any, options: CaptureOptions) -> None:
         self._agent = agent
         self._channel = channel

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from contextvars import Context
@@ -13,7 +14,7 @@ from functools import partial
 from mmap import mmap
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -24,7 +25,8 @@ from rightcall.running.tracing import capture
 
 from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, frame, plain
 from ._conversation import converse, run_sync
-from ._process_state import ProcessState, case_output, new_case_output, separate_output, watch_files
+from ._process_state import OutputTail, ProcessState, case_output, new_case_output, separate_output, watch_files
+from ._process_tree import IS_LINUX
 from ._run_plan import SYNC_CONCURRENCY, CaptureOptions, CaseJob
 from ._system import die_with_parent
 from ._witness import Outbox, Page, Witness, map_pages
@@ -32,6 +34,9 @@ from ._witness import Outbox, Page, Witness, map_pages
 _PIECE = 1 << 16
 _LONGEST_DEFECT = 500
 _kept_open = ExitStack()
+
+Receive: TypeAlias = Callable[[], Any]
+"""Returns the next message of the parent."""
 
 
 class Channel:
@@ -45,12 +50,19 @@ class Channel:
         self._process = os.getpid()
         self._outbox = Outbox(self._write)
         self._frames = FrameReader()
+        self._received: deque[Any] = deque()
 
-    def listen(self, handle: Callable[[Any], None]) -> None:
-        """Call a function with each message of the parent, until the parent is gone."""
-        while data := os.read(self._commands, _PIECE):
-            for message in self._frames.add(data):
-                handle(message)
+    def receive(self) -> Any:
+        """Return the next message of the parent. If the parent is gone, end everything: no one needs the results."""
+        while not self._received:
+            try:
+                data = os.read(self._commands, _PIECE)
+                self._received.extend(self._frames.add(data))
+            except (OSError, InputError):  # the agent has closed the descriptor, or opened something else in its place
+                os._exit(CUT_OFF)
+            if not data:
+                _end_group()
+        return self._received.popleft()
 
     def send(self, reply: Reply) -> None:
         """Send a message to the parent. A fork of this process sends nothing: it is not the worker.
@@ -95,26 +107,51 @@ class Channel:
 
 
 class SyncWorker:
-    """Runs the jobs of a synchronous agent: in the main thread or, several at once, in threads."""
+    """Runs the jobs of a synchronous agent one after the other, in the thread that hands them over."""
 
-    def __init__(self, agent: Agent, channel: Channel, options: CaptureOptions, concurrency: int) -> None:
+    is_concurrent = False
+
+    def __init__(self, agent: Agent, channel: Channel, options: CaptureOptions) -> None:
         self._agent = agent
         self._channel = channel
         self._options = options
-        self._jobs: SimpleQueue[tuple[int, CaseJob, Page] | None] = SimpleQueue()
-        self._is_concurrent = concurrency > 1
-        if self._is_concurrent:
-            separate_output()
         self._state = ProcessState()
+
+    def run(self, number: int, job: CaseJob, page: Page) -> None:
+        """Run a job."""
+        self._run(number, job, page, None)
+
+    def cancel(self, number: int) -> None:
+        """Do nothing: a thread cannot be cancelled, so the parent kills the process instead."""
+
+    def end(self) -> None:
+        """Do nothing: there is no job left."""
+
+    def _run(self, number: int, job: CaseJob, page: Page, output: OutputTail | None) -> None:
+        token = case_output.set(output)
+        done = run_sync(self._agent, converse(number, job, self._options, Witness(page)))
+        case_output.reset(token)
+        _flush()
+        printed = output.text() if output is not None else ""
+        altered = self._state.restore()
+        self._channel.finish(msgspec.structs.replace(done, printed=printed, altered=altered))
+
+
+class ThreadedWorker(SyncWorker):
+    """Runs several jobs of a synchronous agent at once: in the main thread, and in others."""
+
+    is_concurrent = True
+
+    def __init__(self, agent: Agent, channel: Channel, options: CaptureOptions, concurrency: int) -> None:
+        separate_output()
+        super().__init__(agent, channel, options)
+        self._jobs: SimpleQueue[tuple[int, CaseJob, Page] | None] = SimpleQueue()
         for _ in range(concurrency - 1):
-            threading.Thread(target=self._work, daemon=True).start()
+            threading.Thread(target=self.work, daemon=True).start()
 
     def run(self, number: int, job: CaseJob, page: Page) -> None:
         """Queue a job."""
         self._jobs.put((number, job, page))
-
-    def cancel(self, number: int) -> None:
-        """Do nothing: a thread cannot be cancelled, so the parent kills the process instead."""
 
     def end(self) -> None:
         """Accept no more jobs."""
@@ -122,19 +159,8 @@ class SyncWorker:
 
     def work(self) -> None:
         """Run jobs until there are no more."""
-        self._work()
-
-    def _work(self) -> None:
         while (given := self._jobs.get()) is not None:
-            number, job, page = given
-            output = new_case_output() if self._is_concurrent else None
-            token = case_output.set(output)
-            done = run_sync(self._agent, converse(number, job, self._options, Witness(page)))
-            case_output.reset(token)
-            _flush()
-            printed = output.text() if output is not None else ""
-            altered = self._state.restore()
-            self._channel.finish(msgspec.structs.replace(done, printed=printed, altered=altered))
+            self._run(*given, new_case_output())
 
 
 def main(above: int, commands: int, replies: int, seen: int) -> None:
@@ -146,24 +172,31 @@ def main(above: int, commands: int, replies: int, seen: int) -> None:
     channel, pages = Channel(commands, replies), map_pages(seen)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
-    setup: SimpleQueue[Any] = SimpleQueue()
-    handlers: list[Callable[[Any], None]] = [setup.put]
-    threading.Thread(target=_listen, args=(channel, handlers), daemon=True).start()
-    _serve(channel, pages, setup.get(), handlers)
+    # Where the system ends this process with the parent, nobody has to listen for that while the agent is at work.
+    receive = channel.receive if IS_LINUX else _listened_to(channel)
+    _serve(channel, pages, receive)
     _flush()
     os._exit(0)  # not `sys.exit`: an agent's threads, executors and exit handlers may never end
 
 
-def _listen(channel: Channel, handlers: list[Callable[[Any], None]]) -> None:
-    try:
-        channel.listen(lambda message: handlers[0](message))
-    except (OSError, InputError):  # the agent has closed the descriptor, or opened something else in its place
-        os._exit(CUT_OFF)
-    finally:  # the parent is gone: no one needs the results
-        os.killpg(os.getpgrp(), signal.SIGKILL)
+def _listened_to(channel: Channel) -> Receive:
+    """Receive messages in another thread, and so notice at any time that the parent is gone."""
+    received: SimpleQueue[Any] = SimpleQueue()
+
+    def listen() -> None:
+        while True:
+            received.put(channel.receive())
+
+    threading.Thread(target=listen, daemon=True).start()
+    return received.get
 
 
-def _serve(channel: Channel, pages: mmap, setup: dict[str, Any], handlers: list[Callable[[Any], None]]) -> None:
+def _end_group() -> None:
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _serve(channel: Channel, pages: mmap, receive: Receive) -> None:
+    setup = receive()
     sys.argv = [setup["agent"]]
     watch_files(setup["answers"])
     if setup["needs_no_key"]:
@@ -182,9 +215,13 @@ def _serve(channel: Channel, pages: mmap, setup: dict[str, Any], handlers: list[
         channel.send(Failed(f"{setup['agent']} cannot be loaded: {type(problem).__name__}: {problem}"))
         return
     worker = _make_worker(agent, channel, setup, inventory)
-    handlers[0] = lambda message: _handle(worker, partial(Page, pages, setup["page_bytes"]), message)
+    feed = partial(_feed, worker, receive, partial(Page, pages, setup["page_bytes"]))
     channel.send(Ready(agent.is_async, inventory if setup["is_inspected"] else None))
-    worker.work()
+    if worker.is_concurrent:
+        threading.Thread(target=_feed_to_the_end, args=(feed,), daemon=True).start()
+        worker.work()
+    else:
+        feed()
     agent.close()
 
 
@@ -217,20 +254,32 @@ def _make_worker(agent: Agent, channel: Channel, setup: dict[str, Any], inventor
     if inventory is not None and inventory.are_all_seen:
         options = msgspec.structs.replace(options, are_all_seen=True)
     if not agent.is_async:
-        return SyncWorker(agent, channel, options, setup["concurrency"] or SYNC_CONCURRENCY)
+        concurrency = setup["concurrency"] or SYNC_CONCURRENCY
+        if concurrency > 1:
+            return ThreadedWorker(agent, channel, options, concurrency)
+        return SyncWorker(agent, channel, options)
     from ._async_worker import AsyncWorker  # a synchronous agent does not pay for importing asyncio
 
     return AsyncWorker(agent, channel, options)
 
 
-def _handle(worker: Any, page_of: Callable[[int, int], Page], message: dict[str, Any]) -> None:
-    if message["do"] == "run":
-        number, page = message["number"], page_of(message["page"], message["number"])
-        worker.run(number, msgspec.convert(message["job"], CaseJob), page)
-    elif message["do"] == "cancel":
-        worker.cancel(message["number"])
-    else:
-        worker.end()
+def _feed_to_the_end(feed: Callable[[], None]) -> None:
+    try:
+        feed()
+    except BaseException:  # without its messages, the process would wait for ever
+        _end_group()
+        raise
+
+
+def _feed(worker: Any, receive: Receive, page_of: Callable[[int, int], Page]) -> None:
+    """Hand messages of the parent over to the worker, until it says that there are no more jobs."""
+    while (message := receive())["do"] != "end":
+        number = message["number"]
+        if message["do"] == "run":
+            worker.run(number, msgspec.convert(message["job"], CaseJob), page_of(message["page"], number))
+        else:
+            worker.cancel(number)
+    worker.end()
 
 
 def _flush() -> None:
