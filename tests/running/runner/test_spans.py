@@ -19,6 +19,7 @@ from tests.running.runner.running import finished_of
 from rightcall import InputError, Trajectory
 from rightcall.running.runner import CaseFinished, CaseJob, _worker
 from rightcall.running.runner._case_record import MAX_MESSAGE, Done, FrameReader, frame, parse_reply, plain
+from rightcall.values.decoding import dump_line, load_json
 from rightcall.values.trajectory import RawSpan
 
 AGENT = """
@@ -211,9 +212,9 @@ def test_an_endpoint_has_the_spans_it_sent(project: Path) -> None:
 def test_a_worker_has_no_word_for_more_than_its_own_spans(text: str) -> None:
     said = {"is": "done", "number": 1, "seconds": 0.0, "cause": "died", "error": "x"}
 
-    assert isinstance(parse_reply({**said, "spans": {"text": "[]", "left_out": 0}}), Done)
+    assert isinstance(parse_reply(dump_line({**said, "spans": {"text": "[]", "left_out": 0}})), Done)
     with pytest.raises(InputError):
-        parse_reply({**said, "spans": {"text": text, "left_out": 0}})
+        parse_reply(dump_line({**said, "spans": {"text": text, "left_out": 0}}))
 
 
 SUBCLASSES = """
@@ -276,7 +277,7 @@ class Stranger:
 def test_a_worker_can_say_whatever_it_was_given(value: object, told: object) -> None:
     said = Done(number=1, seconds=0.0, trajectory=Trajectory(output=value))
 
-    [message] = FrameReader().add(frame(plain(said)))
+    [message] = FrameReader(load_json).add(frame(plain(said)))
 
     assert message["trajectory"]["output"] == told
 
@@ -288,7 +289,7 @@ def test_what_a_worker_cannot_say_is_told_as_a_defect_of_ours(monkeypatch: pytes
 
     channel.finish(Done(number=1, seconds=0.0, trajectory=Trajectory()))
 
-    [message] = FrameReader().add(os.read(inward, 1 << 16))
+    [message] = FrameReader(load_json).add(os.read(inward, 1 << 16))
     assert message["cause"] == "output"
     assert message["error"] == (
         "Rightcall could not keep what the agent did, which is a bug in Rightcall: ZeroDivisionError: division by zero"

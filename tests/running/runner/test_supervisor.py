@@ -23,6 +23,7 @@ from rightcall.running.runner import (
 )
 from rightcall.running.runner._case_record import MAX_MESSAGE, FrameReader, frame, parse_reply
 from rightcall.running.runner._process_state import OutputTail
+from rightcall.values.decoding import dump_line, load_json
 from rightcall.values.trajectory import Usage
 
 AGENT = """
@@ -236,7 +237,7 @@ def test_the_parent_starts_no_thread(project: Path) -> None:
 def test_messages_arrive_in_pieces_of_any_size() -> None:
     data = frame({"a": [1, float("nan"), "\ud800"]}) + frame([])
     for size in (1, 3, 7, len(data)):
-        frames = FrameReader()
+        frames = FrameReader(load_json)
         pieces = [data[start : start + size] for start in range(0, len(data), size)]
 
         found = [message for piece in pieces for message in frames.add(piece)]
@@ -249,7 +250,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
     from rightcall import InputError
 
     with pytest.raises(InputError):
-        list(FrameReader().add(data))
+        list(FrameReader(load_json).add(data))
 
 
 @pytest.mark.parametrize(
@@ -269,7 +270,7 @@ def test_a_worker_has_no_word_for_a_verdict(message: object) -> None:
     from rightcall import InputError
 
     with pytest.raises(InputError):
-        parse_reply(message)
+        parse_reply(dump_line(message))
 
 
 def test_the_end_of_a_long_output_is_kept_and_the_rest_is_counted() -> None:

@@ -6,12 +6,13 @@ from collections import UserDict
 from enum import IntEnum, StrEnum
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import example, given, strategies as st
 
 from rightcall import InputError
 from rightcall.limits import Limits
-from rightcall.values.decoding import admit, decode_json, decode_text, dump_json, dump_line, load_json
+from rightcall.values.decoding import admit, decode_json, decode_text, dump_json, dump_line, load_as, load_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=5),
@@ -64,6 +65,30 @@ def test_lone_surrogates_nul_and_large_integers_survive(dump: Any) -> None:
     value = {"s": "\ud800\x00", "n": 2**70, "x": [math.inf, -math.inf]}
 
     assert load_json(dump(value)) == value
+
+
+class Held(msgspec.Struct, forbid_unknown_fields=True):
+    value: Any
+
+
+@given(values)
+def test_what_is_loaded_as_a_type_holds_what_was_dumped(value: Any) -> None:
+    held = load_as(msgspec.json.Decoder(Held), dump_line({"value": value}))
+
+    assert repr(held.value) == repr(value)
+
+
+@pytest.mark.parametrize("text", [b"{}", b'{"value": 1, "more": 2}', b"[]", b"{", b"\xff", b'{"value": "\xff"}'])
+def test_what_is_not_of_a_type_is_refused(text: bytes) -> None:
+    with pytest.raises(InputError):
+        load_as(msgspec.json.Decoder(Held), text)
+
+
+def test_what_is_loaded_as_a_type_keeps_to_the_limits() -> None:
+    text = dump_line({"value": nested(8)})
+
+    with pytest.raises(InputError):
+        load_as(msgspec.json.Decoder(Held), text, Limits(depth=5))
 
 
 def test_a_line_has_no_spaces_between_values() -> None:

@@ -6,8 +6,8 @@ Messages are JSON, each after its length. A verdict is not among them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -17,12 +17,13 @@ from rightcall.reading import Turn, raw_span, raw_spans
 from rightcall.running.agents import AgentAnswer
 from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_document
 from rightcall.running.tracing import Captured, captured_trajectory, tools_are_marked
-from rightcall.values.decoding import admit, dump_line, load_json
+from rightcall.values.decoding import admit, dump_line, load_as
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
 
 from ._witness import Witness
 
+MessageT = TypeVar("MessageT")
 MAX_MESSAGE = DEFAULT_LIMITS.text_bytes
 _LENGTH_BYTES = 4
 CUT_OFF = 187
@@ -71,17 +72,17 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
 Reply: TypeAlias = Ready | Failed | Stuck | Done
 
 
-def parse_reply(message: Any) -> Reply:
-    """Validate a message from a worker.
+_REPLIES: msgspec.json.Decoder[Reply] = msgspec.json.Decoder(Reply, strict=True)
+
+
+def parse_reply(message: bytes) -> Reply:
+    """Decode and validate a message from a worker.
 
     Raises:
         InputError: it is not something that a worker may send. The agent runs in the same process, and may write
             anything into the channel.
     """
-    try:
-        reply: Reply = msgspec.convert(message, Reply, strict=True)
-    except msgspec.ValidationError as problem:
-        raise InputError(str(problem)) from None
+    reply: Reply = load_as(_REPLIES, message)
     if isinstance(reply, Done) and (reply.error is None) == bool(reply.cause):
         raise InputError("an error without a cause, or a cause without an error")
     if isinstance(reply, Done) and reply.error is None and reply.trajectory is None:
@@ -119,13 +120,14 @@ def frame(message: Any) -> bytes:
     return len(body).to_bytes(_LENGTH_BYTES, "big") + body
 
 
-class FrameReader:
+class FrameReader(Generic[MessageT]):
     """Puts messages together from pieces of any size."""
 
-    def __init__(self) -> None:
+    def __init__(self, decode: Callable[[bytes], MessageT]) -> None:
+        self._decode = decode
         self._held = bytearray()
 
-    def add(self, data: bytes) -> Iterator[Any]:
+    def add(self, data: bytes) -> Iterator[MessageT]:
         """Yield the messages that are complete with this piece.
 
         Raises:
@@ -140,7 +142,7 @@ class FrameReader:
                 return
             body = bytes(self._held[_LENGTH_BYTES : _LENGTH_BYTES + length])
             del self._held[: _LENGTH_BYTES + length]
-            yield load_json(body)
+            yield self._decode(body)
 
 
 class CaseTrajectory:

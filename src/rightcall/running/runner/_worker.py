@@ -22,6 +22,7 @@ from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.running.agents import Agent, AgentOptions, load_agent
 from rightcall.running.frameworks import ToolInventory, find_tools, unreached_names
 from rightcall.running.tracing import capture
+from rightcall.values.decoding import load_json
 
 from ._case_record import CUT_OFF, Done, Failed, FrameReader, Ready, Reply, frame, plain
 from ._conversation import converse, run_sync
@@ -49,7 +50,7 @@ class Channel:
         self._replies = replies
         self._process = os.getpid()
         self._outbox = Outbox(self._write)
-        self._frames = FrameReader()
+        self._frames = FrameReader(load_json)
         self._received: deque[Any] = deque()
 
     def receive(self) -> Any:

@@ -106,7 +106,7 @@ class WorkerProcess:
         self.output = OutputTail()
         self.has_said_all = False
         """Whether the other end of its output is closed. Such a pipe is always readable: waiting for it would spin."""
-        self._frames = FrameReader()
+        self._frames = FrameReader(parse_reply)
         self._unsent = bytearray()
         self._seen = shared_memory(pages * PAGE_BYTES)
         self._page_bytes = os.fstat(self._seen).st_size // pages
@@ -160,7 +160,9 @@ class WorkerProcess:
     def messages(self) -> Iterator[Reply]:
         """Yield what the worker has sent. Raises `InputError` for what it may not send."""
         while data := _read_available(self.replies):
-            yield from map(parse_reply, self._frames.add(data))
+            yield from self._frames.add(data)
+            if len(data) < _PIECE:
+                return  # that was all there was; what comes later, the end as well, is waited for
         if data is not None and self.silent_since is None:
             self.silent_since = monotonic()
 

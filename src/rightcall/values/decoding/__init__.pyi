@@ -14,6 +14,7 @@ from ._json import (
     decode_text as decode_text,
     dump_json as dump_json,
     dump_line as dump_line,
+    load_as as load_as,
     load_json as load_json,
 )
 from ._located_json import Document as Document, Path as Path, Position as Position

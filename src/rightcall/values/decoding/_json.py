@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
+
+ValueT = TypeVar("ValueT")
 
 _SCALARS = frozenset({str, float, bool, type(None)})
 
@@ -265,6 +267,25 @@ def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     marks = _MARKS if isinstance(text, str) else _MARKS_IN_BYTES
     # A mark with escapes in it is not ours: `dump_json` writes marks without them.
     return _unmark_floats(value) if any([mark in text for mark in marks]) else value
+
+
+def load_as(decoder: msgspec.json.Decoder[ValueT], text: bytes, limits: Limits = DEFAULT_LIMITS) -> ValueT:
+    """Decode what `dump_json` or `dump_line` wrote to the type of a decoder.
+
+    Raises:
+        InputError: the text is not JSON, or not of that type.
+    """
+    is_modest = len(text) <= limits.nodes and _most_levels(text) <= limits.depth
+    if is_modest and not any([mark in text for mark in _MARKS_IN_BYTES]):
+        try:
+            return decoder.decode(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            pass  # it may be one of those that `load_json` takes, or else what it says of it counts
+    try:
+        value: ValueT = msgspec.convert(load_json(text, limits), decoder.type)
+    except msgspec.ValidationError as problem:
+        raise InputError(str(problem)) from None
+    return value
 
 
 def decode_text(text: str, limits: Limits = DEFAULT_LIMITS) -> Any:
