@@ -191,7 +191,8 @@ class EvaluationResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def plain_result(result: EvaluationResult) -> Any:
     """Return a result as plain data, details and findings included."""
-    fields = {name: getattr(result, name) for name in result.__struct_fields__ if name != "explanation"}
+    fields = msgspec.structs.asdict(result)
+    del fields["explanation"]
     fields |= {"passed": result.passed, "details": result.details, "findings": result.findings}
     return msgspec.to_builtins(fields)
 
