@@ -107,9 +107,11 @@ class CallPlans:
         plans = self.of_shape(shape, decoded=True)
         if plans.hinders or not plans.may_be_calls:
             return None
-        values = tuple([attributes[key] for key in shape.deciding])
-        if any([value.__class__ is not str for value in values]):
-            return None  # True and 1 are equal, and say different things
+        values: tuple[Any, ...] = ()
+        if shape.deciding:
+            values = tuple([attributes[key] for key in shape.deciding])
+            if any([value.__class__ is not str for value in values]):
+                return None  # True and 1 are equal, and say different things
         try:
             return plans.by_values[values]
         except KeyError:

@@ -155,14 +155,14 @@ class SimpleRuns:
             if span.parent_id is not None or span.failed or span.events:
                 return None
             start, end = span.start_ns, span.end_ns
-            record = (
-                self._plans.record(span, plan) if start is not None and end is not None and start >= latest else None
-            )
-            if record is None or record.failed or start is None or end is None:
+            if start is None or end is None or start < latest:
+                return None
+            record = self._plans.record(span, plan)
+            if record is None or record.failed:
                 return None
             layers.add(span.scope or plan.shape.dialect)
             made.append(_tool_call(record))
-            latest = max(end, start + 1)
+            latest = end if end > start else start + 1
         ids = {span.span_id for span in spans}
         if len(layers) != 1 or (len(ids) < len(made) and ids != {None}):
             return None
