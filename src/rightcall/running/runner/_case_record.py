@@ -211,6 +211,8 @@ def _lacking(log: Sequence[DispatchedCall], path: Trajectory) -> list[Dispatched
 
     A call without arguments is not shown enough: the spans of an MCP client have none.
     """
+    if not log:
+        return []
     shown = Counter([call.name for call in path.calls if "args" not in call.unrecorded])
     lacking = Counter([call.tool for call in log if not call.is_deferred]) - shown
     return [call for call in log if call.is_deferred or lacking[call.tool]]
