@@ -73,7 +73,7 @@ def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
 
     Which one, where there are several, does not depend on calls that are not expected.
     """
-    ids = dict(zip(expected, range(len(expected)), strict=True))
+    ids = {name: number for number, name in enumerate(dict.fromkeys(expected))}
     known = [column for column, name in enumerate(actual) if name in ids]
     columns = [-1] * len(expected)
     pairs = common_subsequence([ids[name] for name in expected], [ids[actual[column]] for column in known])
