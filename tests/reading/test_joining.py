@@ -17,7 +17,6 @@ from rightcall.errors import InputError
 from rightcall.reading import Turn, read, read_spans, read_turns
 from rightcall.reading.runs._call_order import group_by_time, ordered, unsettled
 from rightcall.reading.runs._calls import _agree, _compatible, _unseen, without_duplicates
-from rightcall.reading.runs._own_calls import made_and_withheld
 from rightcall.reading.runs._span_tree import Tree
 from rightcall.reading.spans import NOTHING, CallRecord, Span
 from rightcall.values.trajectory import Trajectory
@@ -503,29 +502,6 @@ def test_requests_that_no_span_shows_are_calls_unless_a_span_of_the_tool_is_left
     assert not unseen({"args": NOTHING}, {})
     assert unseen({"args": NOTHING}, {"call_id": "2"})
     assert unseen({"args": NOTHING}, {"name": "find"})
-
-
-def test_a_deferred_call_was_made_if_its_id_or_the_same_call_comes_later() -> None:
-    def left(withheld: CallRecord, *made: CallRecord) -> bool:
-        withheld.withheld = "deferred"
-        calls, others = made_and_withheld([withheld, *made])
-        assert calls == list(made)
-        return others == [withheld]
-
-    def look(start: int | None, call_id: str | None = None, x: int = 1) -> CallRecord:
-        return CallRecord("look", at(start), args={"x": x}, call_id=call_id)
-
-    assert left(look(5))
-    assert not left(look(5), look(6))
-    assert not left(look(5), look(5))
-    assert left(look(5), look(4))
-    assert not left(look(5), look(9), look(4))
-    assert left(look(5), look(6, x=2))
-    assert left(look(5, "1"), look(6))
-    assert left(look(5, "1"), look(6, "2"))
-    assert not left(look(5, "1"), look(4, "1", x=2))
-    assert left(CallRecord("look", args={"x": 1}), look(6))
-    assert not left(look(None), look(None))
 
 
 def test_calls_are_ordered_by_start_then_as_asked_for_then_outer_before_inner() -> None:

@@ -26,6 +26,7 @@ from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecor
 
 from ._input_output import KEYS
 from ._own_calls import is_named_like_own
+from ._questions import may_ask
 from ._run_metadata import Kept, metadata_keys
 from ._span_calls import DEFERRAL, PARAMETERS, first_text, read_error, take_args, take_output
 from ._tokens import COUNTS
@@ -144,7 +145,7 @@ class CallPlans:
         if span.failed or record.failed or known.may_fail:
             read_error(record, convention, span, ())
         is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
-        return record if is_whole else None
+        return record if is_whole and not may_ask(record) else None
 
     def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
         if len(plans.by_values) >= _MOST_VALUES:

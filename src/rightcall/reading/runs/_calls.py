@@ -6,15 +6,14 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable
 
-from rightcall.reading.conventions import ASKED_FOR, WRAPPED_IN_MESSAGES
-from rightcall.reading.messages import UNCONFIRMED, Requests, key_of
+from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
+from rightcall.reading.messages import Requests, key_of
 from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids, same_but_nulls
 
 from ._call_order import end_of_call
 from ._span_tree import Tree
 
 _MCP = "mcp"
-_OPENAI_AGENTS = "openai_agents"
 _MOST_CANDIDATES = 64  # calls of one name that run at once and are compared: keeps n parallel calls from n² steps
 
 
@@ -119,48 +118,12 @@ def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
     return len(second.args) == 1 and first.bare in second.args.values()
 
 
-def withhold_unapproved(records: list[CallRecord], requests: Requests) -> CallRecord | None:
-    """Withhold calls whose spans OpenAI Agents ended to ask for approval: a call that was approved has a second span.
-
-    Such a span has neither a result nor an id, and the model asked for fewer calls than have spans. It is sure where
-    one of its instrumentation follows that has the same arguments, and a result; else the first that may be one is
-    returned. A span without a scope, as in exports of some servers, may be of any framework, where both are calls.
-    """
-    if not any([_may_wait(record) for record in records]):
-        return None
-    asked = Counter([request.name for request in requests.made])
-    told: dict[str, list[CallRecord]] = {}
-    for record in records:
-        if not (record.call_id or record.withheld) and asked[record.name]:
-            told.setdefault(record.name, []).append(record)
-    unsure = None
-    for name, spans in told.items():
-        waiting = [(place, record) for place, record in enumerate(spans) if _may_wait(record)]
-        returned = {_name_args(record, None): place for place, record in enumerate(spans) if not record.is_open}
-        # Those that are sure come first: one that only may be a question may be a call whose result is lost.
-        waiting.sort(key=lambda each: returned.get(_name_args(each[1], None), -1) < each[0])
-        for place, record in waiting[: max(len(spans) - asked[name], 0)]:
-            record.withheld = ASKED_FOR
-            is_sure = record.args is not NOTHING and returned.get(_name_args(record, None), -1) > place
-            is_sure = is_sure and record.span is not None and bool(record.span.scope)
-            unsure = unsure or (None if is_sure else record)
-    return unsure
-
-
-def _may_wait(record: CallRecord) -> bool:
-    """Whether a call may have ended to ask for approval; exports of some servers have no scopes."""
-    if not record.is_open or record.call_id or record.span is None:
-        return False
-    return not record.span.scope or record.span.scope.endswith(_OPENAI_AGENTS)
-
-
 def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     """Fill the gaps of `records` from the requests of models, and return the requests that no span shows as calls.
 
     Spans and requests are paired by id, then by name and arguments, those with the same output first, then by name
     alone if the span has no arguments; always in order.
     """
-    _withhold_unconfirmed(records, requests)
     # A call that was put off and made later is one request: that of the call that was made.
     open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
     # From the surest sign to the weakest: what one step pairs, the next one does not see.
@@ -170,14 +133,6 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
         open_records, open_requests = _pair(open_records, open_requests, requests, key)
     _forget_places(records, [request for request in open_requests if not request.call_id])
     return _unseen(open_requests, records, open_records)
-
-
-def _withhold_unconfirmed(records: list[CallRecord], requests: Requests) -> None:
-    """Withhold calls whose spans have the error that ADK returns for them, and that its events say were not made."""
-    waiting = {request.call_id: request.withheld for request in requests.made if request.withheld and request.call_id}
-    for record in records if waiting else ():
-        if record.error in UNCONFIRMED and record.call_id in waiting:
-            record.withheld = waiting[record.call_id]
 
 
 def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:

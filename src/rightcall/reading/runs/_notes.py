@@ -117,10 +117,10 @@ class NotUnderstood:
                     f"the span {span.name[:80]!r}, which is named like that of a call and does not say what it is"
                 )
 
-    def note_unapproved(self, call: CallRecord | None) -> None:
-        """Note a call whose span may be one of a question to the user."""
+    def note_asked(self, call: CallRecord | None) -> None:
+        """Note a call that may have been made, or may only have been asked about."""
         if call is not None:
-            self.note(f"spans of {call.name[:80]}, of which one may only have asked for approval: it has no result")
+            self.note(f"a call of {call.name[:80]}, which may have been made or may only have waited for a person")
 
     def note_nameless(self, requests: Sequence[CallRecord]) -> None:
         """Note requests for calls without a name."""

@@ -1,21 +1,16 @@
-"""Tell the framework's own calls, and calls that were withheld, from calls of the agent's tools that were made."""
+"""Tell the framework's own calls from calls of the agent's tools."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, REFUSED, Role, agent_name, is_dspy
-from rightcall.reading.messages import UNCONFIRMED, Exchange, Log, key_of
-from rightcall.reading.spans import NOTHING, CallRecord, Span, object_in
-from rightcall.values.trajectory import WithheldCall
-
-if TYPE_CHECKING:
-    from ._conversations import Conversations
-    from ._span_tree import ReadSpan
+from rightcall.reading.conventions import Role, agent_name, is_dspy
+from rightcall.reading.messages import Log
+from rightcall.reading.spans import NOTHING, CallRecord, Span
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
 # `set_model_response` where it has an output schema.
@@ -54,11 +49,6 @@ _SIGNS = lazy_pattern(r"[\W_]+")
 _AUTHORS = ("name", "author", "source", "sender", "agent")
 _OTHERS = frozenset({"user", "human", "tool", "system", "function", "developer"})
 _LONGEST = 2_000
-_INTERRUPT = lazy_pattern(
-    r"'id': 'v1:(?:before_tool_call|tool_call|middleware_execute_tool):(?P<call>[^']{1,200}):[0-9a-f-]{36}'"
-)
-"""An interrupt in the answer of an agent of Strands, which writes them as Python does."""
-_LONGEST_ANSWER = 100_000
 
 
 def agents_in(
@@ -163,103 +153,3 @@ def _authors(message: Any) -> list[str]:
         return []
     named = [form.get(key) for form in forms for key in _AUTHORS]
     return [name for name in named if isinstance(name, str)]
-
-
-def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], list[CallRecord]]:
-    """Return the calls that were made and those that were withheld. A call deferred first and made later was made."""
-    made: list[CallRecord] = []
-    withheld: list[CallRecord] = []
-    for record in _each_once(list(records)):
-        (withheld if record.withheld else made).append(record)
-    if not withheld:
-        return made, []
-    ids = {record.call_id for record in made if record.call_id}
-    latest = {(record.name, key_of(record.args)): _span_start(record) for record in sorted(made, key=_span_start)}
-    return made, [record for record in withheld if record.call_id not in ids and not _was_made(record, latest)]
-
-
-def _each_once(records: list[CallRecord]) -> list[CallRecord]:
-    """Return calls without those that ADK made again once they were confirmed or rejected, with the same id.
-
-    The answer that a call is rejected, after one with the same id that it has to be confirmed, is no tool's.
-    """
-    unconfirmed = [record for record in records if record.error in UNCONFIRMED and record.call_id]
-    if not unconfirmed:
-        return records
-    asks, rejects = UNCONFIRMED
-    last = {(record.call_id, record.name): record for record in records}
-    for record in unconfirmed:
-        final = last[record.call_id, record.name]
-        if record.error == asks and final.error == rejects:
-            final.withheld = final.withheld or REFUSED
-    again = {id(record) for record in unconfirmed if last[record.call_id, record.name] is not record}
-    return [record for record in records if id(record) not in again]
-
-
-def withhold_waiting(
-    records: Sequence[CallRecord], spans: Iterable[ReadSpan], roles: Mapping[int, Role], conversations: Conversations
-) -> CallRecord | None:
-    """Withhold calls without a result for which an agent ended to wait (Pydantic AI, Strands).
-
-    A call that lost its id is one that is waited for, unless there are more of them: then the first is returned.
-    """
-    waiting = [record for record in records if record.is_open and (record.call_id or record.span is None)]
-    waits: dict[Any, tuple[str, int | None]] = {}
-    for span in spans if waiting else ():
-        if roles.get(id(span)) == "agent":
-            reasons = _deferred_in(object_in(span.attributes.get("final_result")))
-            reasons.update(_interrupted_in(conversations.of(span).output))
-            waits.update({call_id: (reason, span.end_ns) for call_id, reason in reasons.items()})
-    for record in [each for each in waiting if each.call_id]:
-        reason, end_ns = waits.get(record.call_id, ("", None))
-        if _is_before(record.span, end_ns):
-            record.withheld = reason
-    ids = {record.call_id for record in records}
-    left = [reason for call_id, (reason, _) in waits.items() if call_id not in ids]
-    nameless = [record for record in waiting if not (record.call_id or record.withheld)]
-    if len(nameless) > len(left):
-        return nameless[0] if left else None
-    for record, reason in zip(nameless, left, strict=False):
-        record.withheld = reason
-    return None
-
-
-def _is_before(span: Span | None, end_ns: int | None) -> bool:
-    """Whether a call has no span, or one that began before its agent ended: Strands asks from inside of a tool, too."""
-    return span is None or (span.start_ns is not None and end_ns is not None and span.start_ns < end_ns)
-
-
-def _deferred_in(output: Mapping[str, Any]) -> dict[Any, str]:
-    """Return why calls wait, by their ids, if an output is a `DeferredToolRequests`."""
-    if not {"calls", "approvals"} <= output.keys() <= {"calls", "approvals", "metadata"}:
-        return {}
-    listed = [(ELSEWHERE, output["calls"]), (ASKED_FOR, output["approvals"])]
-    return {
-        call.get("tool_call_id"): reason
-        for reason, calls in listed
-        if isinstance(calls, list)
-        for call in calls
-        if isinstance(call, dict)
-    }
-
-
-def _interrupted_in(said: Iterable[Exchange]) -> dict[Any, str]:
-    """Return the calls, by their ids, at which an agent of Strands was interrupted to ask a person."""
-    texts = [each.text for each in said if each.message.get("finish_reason") == "interrupt"]
-    return {found["call"]: ASKED_FOR for text in texts for found in _INTERRUPT.finditer(text[:_LONGEST_ANSWER])}
-
-
-def withheld_call(record: CallRecord) -> WithheldCall:
-    """Return a call that was not made, as trajectories have it."""
-    return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)
-
-
-def _was_made(record: CallRecord, latest: Mapping[tuple[str, bytes | str], int]) -> bool:
-    """Whether a deferred call without an id was made later: a call of the same name and arguments starts after it."""
-    if record.call_id or record.span is None:
-        return False
-    return latest.get((record.name, key_of(record.args)), -1) >= _span_start(record)
-
-
-def _span_start(record: CallRecord) -> int:
-    return record.span.start_ns or 0 if record.span else 0

@@ -13,11 +13,12 @@ from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
 from ._call_order import group_by_time, ordered, unsettled
-from ._calls import join, may_be_seen_twice, withhold_unapproved, without_duplicates
+from ._calls import join, may_be_seen_twice, without_duplicates
 from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
-from ._own_calls import agents_in, is_internal, made_and_withheld, withheld_call, withhold_waiting
+from ._own_calls import agents_in, is_internal
+from ._questions import made_and_withheld, withheld_call, withhold_waiting, without_questions
 from ._run_metadata import Kept, run_metadata
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
@@ -85,9 +86,8 @@ class RunBuilder:
         # Turns come before requests: a request without an id is identified by its turn.
         conversations = Conversations(spans, roles, self.logs)
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
-        unseen = self._complete(spans, records, turns, tree, conversations)
-        unsure = withhold_waiting([*records, *unseen], spans, roles, conversations)
-        self._not_understood.note_unapproved(unsure)
+        records, unseen = self._complete(spans, records, turns, tree, conversations)
+        self._not_understood.note_asked(withhold_waiting([*records, *unseen], spans, roles, conversations))
         asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
@@ -168,8 +168,8 @@ class RunBuilder:
 
     def _complete(
         self, spans: list[ReadSpan], records: list[CallRecord], turns: Turns, tree: Tree, conversations: Conversations
-    ) -> list[CallRecord]:
-        """Assign calls to turns, fill their gaps, and return the calls that only messages show.
+    ) -> tuple[list[CallRecord], list[CallRecord]]:
+        """Assign calls to turns, fill their gaps, and return the calls of spans, and those that only messages show.
 
         Messages are read even if calls have no gaps: turns and groups must not depend on what else was recorded.
         """
@@ -180,14 +180,15 @@ class RunBuilder:
         said = self._all_logs()
         # Nothing but calls was recorded, so there are no messages to read.
         if not said and not self.logs and len(records) == len(spans):
-            return []
+            return without_questions(records, self._requests)[0], []
         conversations.add_to(self._requests, turns, tree, self._not_understood)
         self._requests.withhold_refused()
         for each in said:
             self._read_log(each)
         unasked = self._requests.first_unasked() if not records else None
         self._not_understood.note_strays([unasked] if unasked else [], "trace")
-        self._not_understood.note_unapproved(withhold_unapproved(records, self._requests))
+        records, unsure = without_questions(records, self._requests)
+        self._not_understood.note_asked(unsure)
         unseen = join(records, self._requests) if self._requests.known else []
         self._not_understood.note_nameless([record for record in self._requests.made if not record.joined])
         unseen = [record for record in unseen if record.name]
@@ -197,7 +198,7 @@ class RunBuilder:
             context = self._requests.contexts.get(id(record))
             record.parent = context if isinstance(context, CallRecord) else None
             record.is_parent_known = record.is_parent_known or record.parent is not None
-        return unseen
+        return records, unseen
 
     def _asked_and_answered(
         self,

@@ -10,8 +10,8 @@ with the same functions for values, if all of this holds:
 - No span has events, messages, a conversation or a session, or cannot be read.
 - Every call follows a convention by attributes whose names and deciding values were seen before; all are of one
   instrumentation, none is MCP's, and at most one turn is recorded.
-- Every call has the name of a tool that is not the framework's own, an object as arguments, and an output or a failure;
-  no two start together, and no agent or model began while one was running.
+- Every call has the name of a tool that is not the framework's own, an object as arguments, and an output or a failure
+  that asks nobody; no two start together or have one id, and no agent or model began while one was running.
 
 Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_simple_runs.py` compares them. A
 simple run that turns out not to be alone (another line has spans of the same trace, or another run ran inside one of
@@ -164,7 +164,7 @@ class SimpleRuns:
             made.append(_tool_call(record))
             latest = end if end > start else start + 1
         ids = {span.span_id for span in spans}
-        if len(layers) != 1 or (len(ids) < len(made) and ids != {None}):
+        if len(layers) != 1 or (len(ids) < len(made) and ids != {None}) or _repeat_ids([call.call_id for call in made]):
             return None
         trace_id = next((span.trace_id for span in spans if span.trace_id), None)
         metadata = {"tool_data": "spans", "instrumentation": [*layers]}
@@ -236,7 +236,7 @@ class SimpleRuns:
                 return None
             records.append(record)
             overlap, before, latest = overlap or start < latest, start, max(latest, end)
-        if tree.is_at_work_inside(records):
+        if tree.is_at_work_inside(records) or _repeat_ids([record.call_id for record in records]):
             return None
         tree.settle(records)
         if overlap:
@@ -252,6 +252,12 @@ def simple_runs(limits: Limits, kept: Kept) -> SimpleRuns:
 
 _Call = tuple[OtlpSpan, Shape, CallPlan, str | None]
 """A span of a call, its shape, its plan and its parent."""
+
+
+def _repeat_ids(ids: Iterable[str | None]) -> bool:
+    """Whether two spans have the id of one call: then one of them may only have asked a person about it."""
+    known = [each for each in ids if each]
+    return len(set(known)) < len(known)
 
 
 def _tool_call(record: CallRecord) -> ToolCall:

@@ -269,6 +269,8 @@ class CallRecord(msgspec.Struct, eq=False):
     """Whether another span may be the same call or a second one, and nothing recorded decides it."""
     withheld: str = ""
     """Why the call was requested and not carried out."""
+    is_asked: bool = False
+    """Whether a person was asked about the call, or may have been, and answered."""
     of_user: bool = False
     """Whether a simulated user made the call, not the agent."""
     format: str = ""
