@@ -97,6 +97,31 @@ def test_the_models_message_settles_ties_and_names_the_group() -> None:
     assert [found.output for found in trajectory.calls] == ["x", "y"]
 
 
+def test_a_call_whose_arguments_a_person_edited_is_what_the_model_asked_for() -> None:
+    trajectory = read_one(chat(1, [], asked(("1", "pay", {"n": 20}))), executed(7, "pay", "1", '{"n": 5}'))
+
+    [made] = trajectory.calls
+    assert (made.args, made.group) == ({"n": 5}, "turn-1")
+
+
+@for_each(
+    ("requests", "spans"),
+    [
+        ([("1", "pay", {"n": 20})], [("1", 5), ("1", 6)]),
+        ([("1", "pay", {"n": 20}), ("1", "pay", {"n": 30})], [("1", 5)]),
+        ([("pay_0", "pay", {"n": 20})], [("pay_0", 5)]),
+    ],
+)
+def test_an_id_that_may_be_of_several_calls_does_not_stand_for_their_arguments(
+    requests: list[tuple[str, str, dict[str, Any]]], spans: list[tuple[str, int]]
+) -> None:
+    made = [executed(place, "pay", call_id, f'{{"n": {n}}}') for place, (call_id, n) in enumerate(spans, 7)]
+
+    trajectory = read_one(chat(1, [], asked(*requests)), *made)
+
+    assert [call.group for call in trajectory.calls if call.source == "span"] == [None] * len(spans)
+
+
 def test_of_equal_requests_the_one_with_its_output_is_that_of_a_span() -> None:
     paid = executed(9, "pay", args="{}")
     paid["attributes"].append({"key": "gen_ai.tool.call.result", "value": {"stringValue": "paid"}})

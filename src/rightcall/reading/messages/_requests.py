@@ -154,6 +154,11 @@ class Requests:
         few = list(islice(named, MOST_WAITING if thread is not None else 1))
         return next((record for record in few if self.threads.get(id(record)) == thread), few[0] if few else None)
 
+    def is_only(self, record: CallRecord) -> bool:
+        """Whether no other request has the id of a request, nor the same one used it again."""
+        held = self._by_id.get((record.call_id or "", 0), ())
+        return len(held) == 1 and (record.call_id, 1) not in self._by_id
+
     def new_group(self) -> str:
         """Return a name for a new group of calls that were asked for at once."""
         self._groups += 1

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 
 from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
 from rightcall.reading.messages import Requests, key_of
-from rightcall.reading.spans import NOTHING, CallRecord, have_different_ids, same_but_nulls
+from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids, same_but_nulls
 
 from ._call_order import end_of_call
 from ._span_tree import Tree
@@ -137,12 +137,18 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
 
 def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     left = []
+    counts = Counter([record.call_id for record in records])
     for record in records:
         request = requests.with_id(record.call_id, record.name) if record.call_id else None
-        if request is None or request.joined or requests.is_past(request) or not _compatible(record, request):
+        if request is None or request.joined or requests.is_past(request):
             left.append(record)
-        else:
+            continue
+        # A person may have edited the arguments. An id that is used once is of one call, whatever they are.
+        is_only = counts[record.call_id] == 1 and requests.is_only(request) and not has_made_up_id(record)
+        if _compatible(record, request) or (is_only and _may_be_of_one_turn(record, request)):
             _take(record, request)
+        else:
+            left.append(record)
     return left
 
 
@@ -214,13 +220,17 @@ def _name_only(record: CallRecord, requests: Requests | None) -> Hashable:
 def _compatible(record: CallRecord, request: CallRecord) -> bool:
     if have_different_ids(record, request):
         return False
-    if record.turn is not None and request.turn is not None and record.turn != request.turn:
+    if not _may_be_of_one_turn(record, request):
         return False
     if record.args is NOTHING or request.args is NOTHING:
         if record.bare is not NOTHING and request.args is not NOTHING:
             return len(request.args) == 1 and record.bare in request.args.values()
         return True
     return same_but_nulls(record.args, request.args)
+
+
+def _may_be_of_one_turn(record: CallRecord, request: CallRecord) -> bool:
+    return None in (record.turn, request.turn) or record.turn == request.turn
 
 
 def _take(record: CallRecord, request: CallRecord) -> None:
