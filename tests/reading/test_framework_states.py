@@ -36,6 +36,7 @@ def written(text: str, more: str = "") -> str:
         ({"messages": [{"content": "a"}]}, NOTHING),
         ({"messages": [{"content": "a"}, 3]}, SAME),
         ({"messages": []}, SAME),
+        ({"role": "user"}, NOTHING),
         ({"prompt": "Go."}, "Go."),
         ({"prompt": "Go.", "system": "Be kind."}, "Go."),
         ({"prompt": "Go.", "x": 1}, SAME),

@@ -142,6 +142,18 @@ def test_the_answer_of_an_agent_is_opened_where_its_model_answered_by_a_call() -
     assert found(made("a", final_result='{"total": 3}', **words(returned="Gone.")))[1] == '{"total": 3}'
 
 
+@for_each("mime", ["application/json", "text/plain", None])
+def test_what_a_model_returned_beside_a_message_with_calls_is_no_answer(mime: str | None) -> None:
+    asks = [{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "look", "arguments": "{}"}}]}]
+    told: dict[str, Any] = {
+        "gen_ai__output__messages": json.dumps(asks),
+        "output__value": json.dumps({"error": None, "output": asks}),
+    }
+    marked: dict[str, Any] = {} if mime is None else {"output__mime_type": mime}
+
+    assert found(made("a", "model", **told, **marked))[1] is None
+
+
 def test_log_records_and_events_have_the_words_of_their_span() -> None:
     body = {"content": "Go."}
     record = LogRecord("gen_ai.user.message", body, {}, "t", "a")

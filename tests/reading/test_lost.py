@@ -470,6 +470,38 @@ def test_the_id_of_a_node_is_not_the_name_of_an_agent() -> None:
     assert (unnamed.agent, named.agent) == ("support", "billing")
 
 
+@pytest.mark.parametrize("content", ["[{}]", [{}]], ids=["text", "blocks"])
+def test_a_result_whose_block_is_lost_has_no_known_output(content: Any) -> None:
+    use = {"toolUse": {"toolUseId": "c1", "name": "look", "input": {}}}
+    found = read_messages([{"role": "assistant", "content": [use]}, {"role": "tool", "content": content}])
+
+    assert [(made.name, "output" in made.unrecorded) for made in found.calls] == [("look", True)]
+    assert not found.calls_recorded
+
+
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_a_span_of_openinference_without_a_kind_may_be_of_the_agent(is_marked: bool) -> None:
+    inner = {"openinference.span.kind": "CHAIN"} if is_marked else {"graph.node.id": "billing"}
+    spans = [
+        span(1, {"openinference.span.kind": "AGENT"}, name="support", **TIMES),
+        span(2, inner, parent=1, name="billing", **TIMES),
+        call(3, "pay", parent=2),
+    ]
+
+    [made] = read_one(*spans, scope="openinference.instrumentation.openai_agents").calls
+
+    assert made.agent == ("support" if is_marked else None)
+
+
+@for_each("method", ["run", "arun", "continue_run", "acontinue_run"])
+def test_a_span_is_named_by_the_agent_and_what_was_called_of_it(method: str) -> None:
+    agent = span(1, {"openinference.span.kind": "AGENT"}, name=f"support.{method}", **TIMES)
+
+    [made] = read_one(agent, call(2, "pay", parent=1)).calls
+
+    assert made.agent == "support"
+
+
 @pytest.mark.parametrize("mark", ["tool-result", None])
 def test_an_output_whose_type_is_lost_is_not_known(mark: str | None) -> None:
     asked = {"type": "tool-call", "toolCallId": "c1", "toolName": "search", "input": {}}

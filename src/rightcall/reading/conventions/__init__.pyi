@@ -26,6 +26,7 @@ from ._kinds import (
     agent_name as agent_name,
     groups_of as groups_of,
     is_like_call as is_like_call,
+    is_unmarked as is_unmarked,
     kind_of as kind_of,
     lazy_attributes as lazy_attributes,
     shape_of as shape_of,

@@ -104,7 +104,7 @@ _GENERATED = lazy_pattern(r"[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27}")
 """Ids of nodes that are not names (Agno)."""
 _NAMED_SPAN = lazy_pattern(
     r"invoke_agent (?P<semantic>.+)|agent_run \[(?P<adk>.+)\]|"
-    r"(?P<method>.+)\.(?:on_messages_stream|_execute_core|a?run)"
+    r"(?P<method>.+)\.(?:on_messages_stream|_execute_core|a?(?:continue_)?run)"
 )
 _CLASS = lazy_pattern(r"[A-Z]\w*(?:Agent|Team)|Agent|Team")
 """Class names, which frameworks use for agents without a name."""
@@ -145,6 +145,11 @@ def _name_in(span: Span) -> str | None:
         is_agent = any([has_value(span.attributes.get(key), "agent") for key in _BY_SPAN])
         name = span.name if is_agent and not _is_node(span) else None
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
+
+
+def is_unmarked(span: Span) -> bool:
+    """Whether a span of OpenInference lost its kind, which it writes on every span."""
+    return span.scope.startswith("openinference.") and "openinference.span.kind" not in span.attributes
 
 
 def _is_workflow(span: Span) -> bool:

@@ -211,6 +211,8 @@ def _given_in_call(positional: list[Any], named: dict[str, Any]) -> Any:
 def _only_text(value: dict[str, Any]) -> Any:
     """Return the only value of an object if it is a text: the question, whatever the parameter is called."""
     held = list(value.values())
+    if value.keys() == {"role"}:
+        return NOTHING  # a message that lost its content
     return held[0] if len(held) == 1 and isinstance(held[0], str) else value
 
 

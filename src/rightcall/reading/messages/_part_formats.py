@@ -52,8 +52,8 @@ def _is_typed(value: Any) -> bool:
 
 
 def _is_plain_text(content: Any) -> bool:
-    """Whether content is an output; Strands puts a message's Converse blocks there, as JSON text."""
-    return isinstance(content, str) and not content.startswith('[{"tool')
+    """Whether content is an output; Strands puts a message's Converse blocks there, as JSON text, or what is left."""
+    return isinstance(content, str) and not content.startswith(('[{"tool', "[{}"))
 
 
 def azure_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:

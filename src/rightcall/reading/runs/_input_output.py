@@ -235,7 +235,12 @@ def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
             # A model with an output schema answers by a call, whose arguments Pydantic AI records as text.
             is_asked = made or speakers.messages(span, "input")
             return found if said or not is_asked else outcome(found, keeps_quotes=True)
-    return said.rstrip("\n") if said else _of_model(speakers, span, returned_in)
+    if said:
+        return said.rstrip("\n")
+    found = _of_model(speakers, span, returned_in)
+    # An object beside a message that asks for calls repeats the message, whether it is marked as JSON or not.
+    is_object = found is not NOTHING and outcome(found).__class__ in (dict, list)
+    return NOTHING if is_object and any([exchange.calls for exchange in exchanges_of(made)]) else found
 
 
 def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], Any]) -> Any:

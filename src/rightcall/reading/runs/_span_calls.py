@@ -21,6 +21,7 @@ from rightcall.reading.conventions import (
     is_dspy,
     is_like_call,
     is_named_like_call,
+    is_unmarked,
     kind_of,
     name_for_models,
     tools_of,
@@ -98,6 +99,7 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         kind,
         call,
         count,
+        not kind and is_unmarked(span),
     )
 
 

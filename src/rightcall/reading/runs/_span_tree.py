@@ -26,6 +26,8 @@ class ReadSpan(Span, frozen=True, gc=False):
     neither is tracked by the garbage collector."""
     attribute_count: int = 0
     """How many attributes were recorded."""
+    is_unmarked: bool = False
+    """Whether it lost the mark that says what it is: it may be an agent's."""
 
 
 def once_each(spans: list[ReadSpan]) -> list[ReadSpan]:
@@ -250,7 +252,8 @@ class Tree:
         role = self._roles.get(id(span))
         is_call = span_id in self._calls
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
-        agent = (agent_name(span) if named else None) or (None if is_call and span_id in self._busy() else outer.agent)
+        is_hidden = (is_call and span_id in self._busy()) or (isinstance(span, ReadSpan) and span.is_unmarked)
+        agent = (agent_name(span) if named else None) or (None if is_hidden else outer.agent)
         is_doubtful = outer.is_doubtful or id(span) in self._doubtful
         known = span_id if role or is_call else outer.known
         # A span that may be a call may have made what is below it: it is not one to look through.
