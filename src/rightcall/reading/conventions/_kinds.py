@@ -110,6 +110,8 @@ _CLASS = lazy_pattern(r"[A-Z]\w*(?:Agent|Team)|Agent|Team")
 """Class names, which frameworks use for agents without a name."""
 
 _NODE = "langgraph_node"
+_KIND = "openinference.span.kind"
+_OF_AGENTS = frozenset({"agent.name", "graph.node.id"})
 _BY_SPAN = ("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "langsmith.span.kind")
 """Attributes of conventions in which the span of an agent has the agent's name."""
 
@@ -148,8 +150,9 @@ def _name_in(span: Span) -> str | None:
 
 
 def is_unmarked(span: Span) -> bool:
-    """Whether a span of OpenInference lost its kind, which it writes on every span."""
-    return span.scope.startswith("openinference.") and "openinference.span.kind" not in span.attributes
+    """Whether a span has what OpenInference writes on those of agents, and lost the kind that is on every span."""
+    keys = span.attributes.keys()
+    return _KIND not in keys and not _OF_AGENTS.isdisjoint(keys)
 
 
 def _is_workflow(span: Span) -> bool:
