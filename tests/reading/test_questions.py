@@ -151,6 +151,46 @@ def test_a_call_of_which_it_is_not_known_when_it_was_made_may_have_waited() -> N
     assert not waiting(made).calls_recorded
 
 
+def continued(*, shown: list[Any] | None, said: list[Any] | None, call_id: str = "c1", tool: int = 2) -> Trajectory:
+    """A run that begins with a call, and then has a model."""
+    sides = {"gen_ai.input.messages": shown, "gen_ai.output.messages": said}
+    held = {key: json.dumps(messages) for key, messages in sides.items() if messages is not None}
+    made = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "refund", "gen_ai.tool.call.result": "paid"}
+    named = {"gen_ai.tool.call.id": call_id} if call_id else {}
+    [trajectory] = read(
+        request(
+            span(tool, {**made, **named}, name="execute_tool refund"),
+            span(5, {"gen_ai.operation.name": "chat", **held}, name="chat"),
+        )
+    )
+    return trajectory
+
+
+DONE = [{"role": "assistant", "parts": [{"type": "text", "content": "Done."}]}]
+ASKED = [{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "refund", "arguments": {}}]}]
+
+
+def test_a_call_that_no_model_of_a_run_asked_for_continues_another_run() -> None:
+    trajectory = continued(shown=None, said=DONE)
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("refund",), False)
+    assert "it continues another trace" in trajectory.not_understood
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"shown": ASKED, "said": DONE},
+        {"shown": None, "said": None},
+        {"shown": None, "said": DONE, "call_id": ""},
+        {"shown": None, "said": DONE, "tool": 7},
+    ],
+    ids=["a prompt tells it", "no messages", "no id", "after the model"],
+)
+def test_a_call_continues_no_other_run_if_a_model_may_have_asked_for_it_or_none_has_to(told: dict[str, Any]) -> None:
+    assert continued(**told).calls_recorded
+
+
 def test_a_deferred_call_was_made_if_its_id_or_the_same_call_comes_later() -> None:
     def left(withheld: CallRecord, *made: CallRecord) -> bool:
         withheld.withheld = "deferred"

@@ -122,6 +122,11 @@ class NotUnderstood:
         if call is not None:
             self.note(f"a call of {call.name[:80]}, which may have been made or may only have waited for a person")
 
+    def note_continued(self, call: CallRecord | None) -> None:
+        """Note a call that shows that the run continues another."""
+        if call is not None:
+            self.note(f"a call of {call.name[:80]}, which no model of the trace asked for: it continues another trace")
+
     def note_nameless(self, requests: Sequence[CallRecord]) -> None:
         """Note requests for calls without a name."""
         nameless = next((request for request in requests if not request.name), None)

@@ -234,6 +234,16 @@ def _may_continue(other: Span, span: Span) -> bool:
     return other.start_ns is None or span.end_ns is None or other.start_ns >= span.end_ns
 
 
+def asked_before(records: Iterable[CallRecord], models: Iterable[int | None]) -> CallRecord | None:
+    """Return a call that has the id of a request, and began before the first of the models; None if there is none.
+
+    No message tells the request either: the run goes on after a person answered, and what came before is elsewhere.
+    """
+    first = min([start or 0 for start in models], default=0)  # one whose start is lost may be the first
+    begun = [(record, record.span.start_ns or first) for record in records if record.span and record.order < 0]
+    return next((record for record, start in begun if record.call_id and start < first), None)
+
+
 _Found = tuple[Any, str, str, Any]
 """The id of a call, why it waits, its tool and its arguments, as far as they are known."""
 

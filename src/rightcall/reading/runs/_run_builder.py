@@ -18,7 +18,7 @@ from ._conversations import Conversations
 from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
 from ._notes import NotUnderstood, Warnings
 from ._own_calls import agents_in, is_internal
-from ._questions import made_and_withheld, withheld_call, withhold_waiting, without_questions
+from ._questions import asked_before, made_and_withheld, withheld_call, withhold_waiting, without_questions
 from ._run_metadata import Kept, run_metadata
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
@@ -88,6 +88,9 @@ class RunBuilder:
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
         records, unseen = self._complete(spans, records, turns, tree, conversations)
         self._not_understood.note_asked(withhold_waiting([*records, *unseen], spans, roles, conversations))
+        if self._requests.saw_messages:  # else no model would tell what it asked for
+            models = [span.start_ns for span in spans if roles.get(id(span)) == "model"]
+            self._not_understood.note_continued(asked_before(records, models))
         asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
