@@ -88,9 +88,7 @@ class RunBuilder:
         turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
         records, unseen = self._complete(spans, records, turns, tree, conversations)
         self._not_understood.note_asked(withhold_waiting([*records, *unseen], spans, roles, conversations))
-        if self._requests.saw_messages:  # else no model would tell what it asked for
-            models = [span.start_ns for span in spans if roles.get(id(span)) == "model"]
-            self._not_understood.note_continued(asked_before(records, models))
+        self._note_continued(records, spans, roles)
         asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
@@ -245,6 +243,12 @@ class RunBuilder:
         for record in requests.known[told:] if told is not None else ():
             record.order = -1  # nothing shows when it was asked for among those of the messages
         self._not_understood.note_strays(requests.strays, said=exchanges)
+
+    def _note_continued(self, records: list[CallRecord], spans: list[ReadSpan], roles: Mapping[int, Role]) -> None:
+        """Note a call that a model asked for before the run, where models tell what they ask for."""
+        if self._requests.saw_messages:
+            models = [span.start_ns for span in spans if roles.get(id(span)) == "model"]
+            self._not_understood.note_continued(asked_before(records, models))
 
     def _note_stops(
         self, has_records: bool, known: Iterable[CallRecord], turns: Turns, conversations: Conversations
