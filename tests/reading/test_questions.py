@@ -54,6 +54,15 @@ def test_a_call_of_adk_that_was_confirmed_is_what_its_last_span_tells(
     assert (trajectory.withheld, trajectory.calls_recorded) == ((), True)
 
 
+def test_a_question_of_adk_that_lost_its_start_is_not_what_came_of_the_call() -> None:
+    asked = adk_tool(1, ASKS)
+    del asked["startTimeUnixNano"]
+
+    trajectory = adk_run(asked, adk_tool(2, PAID))
+
+    assert ([call.output for call in trajectory.calls], trajectory.withheld) == (["paid"], ())
+
+
 def test_a_line_of_a_file_with_a_call_of_adk_that_was_confirmed_is_read_the_same() -> None:
     spans = [span(9, name="POST /chat"), *[adk_tool(number, PAID) | {"parentSpanId": f"{9:016x}"} for number in (1, 2)]]
     spans[0] |= {"startTimeUnixNano": "0", "endTimeUnixNano": "9000"}
@@ -83,7 +92,7 @@ def test_a_call_of_adk_that_only_asked_waits() -> None:
 def test_a_call_of_adk_without_contents_may_have_been_rejected(ids: tuple[str | None, ...], failed: bool) -> None:
     trajectory = adk_run(adk_tool(1, None, ids[0]), adk_tool(2, None, ids[1], failed=failed))
 
-    assert not trajectory.calls_recorded
+    assert (trajectory.calls, trajectory.calls_recorded) == ((), False)
     assert "a call of refund, which may have been made" in trajectory.not_understood
 
 
@@ -149,6 +158,41 @@ def test_a_call_of_which_it_is_not_known_when_it_was_made_may_have_waited() -> N
     del made["startTimeUnixNano"]
 
     assert not waiting(made).calls_recorded
+
+
+def openai_run(*spans: dict[str, Any], scope: str = "openinference.instrumentation.openai_agents") -> Trajectory:
+    """A model of OpenAI Agents that asks for a call, and what follows."""
+    said = json.dumps([{"id": "c1", "function": {"name": "refund", "arguments": '{"n": 7}'}}])
+    asked = {"openinference.span.kind": "LLM", "output.value": f'[{{"role": "assistant", "tool_calls": {said}}}]'}
+    [trajectory] = read(request(span(1, asked, name="generation"), *spans, scope=scope))
+    return trajectory
+
+
+def openai_tool(**more: str) -> dict[str, Any]:
+    held = {"openinference.span.kind": "TOOL", "tool.name": "refund", "input.value": '{"n": 7}'}
+    return span(3, {**held, **more}, name="refund")
+
+
+def test_a_span_of_openai_agents_without_a_result_after_which_no_model_is_asked_may_be_a_question() -> None:
+    assert "may only have waited for a person" in openai_run(openai_tool()).not_understood
+
+
+@pytest.mark.parametrize(
+    ("spans", "scope"),
+    [
+        ([openai_tool(**{"output.value": "paid"})], "openinference.instrumentation.openai_agents"),
+        (
+            [openai_tool(), span(5, {"openinference.span.kind": "LLM", "output.value": "Done."}, name="generation")],
+            "openinference.instrumentation.openai_agents",
+        ),
+        ([openai_tool()], "openinference.instrumentation.langchain"),
+    ],
+    ids=["a result", "a model follows", "another framework"],
+)
+def test_any_other_span_of_a_tool_is_of_a_call_that_was_made(spans: list[dict[str, Any]], scope: str) -> None:
+    trajectory = openai_run(*spans, scope=scope)
+
+    assert (trajectory.names, trajectory.calls_recorded) == (("refund",), True)
 
 
 def continued(*, shown: list[Any] | None, said: list[Any] | None, call_id: str = "c1", tool: int = 2) -> Trajectory:

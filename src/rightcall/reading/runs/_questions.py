@@ -47,18 +47,23 @@ def without_questions(records: Sequence[CallRecord], requests: Requests) -> tupl
     _doubt_without_ids(records)
     last: dict[Hashable, CallRecord] = {}
     kept: list[CallRecord] = []
+    late: set[int] = set()
     for record in reversed(records):
         if _says(record, _ASKS):
             record.withheld = record.withheld or ASKED_FOR
         final = last.get(_call_of(record))
-        if final is not None and _only_asked(record):
+        if final is not None and record.call_id and not record.withheld and _says(final, _ASKS):
+            late.add(id(final))  # the question lost its start, so it came last
+            record.is_asked = True
+            last[_call_of(record)] = record
+        elif final is not None and _only_asked(record):
             # Other frameworks mark a span that only asked: without the mark, the last one is of a call that was made.
             final.is_asked = final.is_asked or not record.withheld or _says(record, _ASKS)
             continue
         kept.append(record)
         last.setdefault(_call_of(record), record)
         last.setdefault(_name_args(record), record)
-    return kept[::-1], unsure
+    return [record for record in reversed(kept) if id(record) not in late], unsure
 
 
 def may_ask(record: CallRecord) -> bool:
@@ -96,8 +101,9 @@ def _doubt_without_ids(records: Sequence[CallRecord]) -> None:
     for record in reversed(records):
         if record.span is not None and record.span.scope.endswith(_ADK) and _is_unsettled(record):
             other = later.setdefault(record.name, record)
-            is_of_other = record.under is None or record.under != other.under
-            record.is_asked = other is not record and is_of_other and not (record.call_id and other.call_id)
+            is_of_other = other is not record and (record.under is None or record.under != other.under)
+            if is_of_other and not (record.call_id and other.call_id):
+                record.is_asked = other.is_asked = True
 
 
 def _withhold_surplus(records: Sequence[CallRecord], requests: Requests) -> CallRecord | None:
@@ -169,8 +175,23 @@ def withhold_waiting(
     for record in records:
         if record.is_asked and _says(record, _REJECTS):
             record.withheld = REFUSED
+    _doubt_last(records, [span.start_ns for span in spans if roles.get(id(span)) == "model"])
     lost = _withhold_ended(records, _waits_in(spans, roles, conversations))
-    return next((record for record in records if record.is_asked and _is_unsettled(record)), lost)
+    unsure = [record for record in records if record.is_asked and _is_unsettled(record)]
+    for record in unsure:
+        record.withheld = ASKED_FOR  # it is no call that is known to be made
+    return unsure[0] if unsure else lost
+
+
+def _doubt_last(records: Iterable[CallRecord], models: Iterable[int | None]) -> None:
+    """Note of spans of OpenAI Agents without results, after which no model was asked, that each may have only asked.
+
+    It asks a model again after a call, or answers with the result, unless a person has to approve a call first.
+    """
+    last = max([start or 0 for start in models], default=0)
+    for record in records:
+        if record.span is not None and record.is_open and record.span.scope.endswith(_OPENAI_AGENTS):
+            record.is_asked = record.is_asked or (record.span.start_ns or last) >= last
 
 
 def _is_unsettled(record: CallRecord) -> bool:
