@@ -1,9 +1,12 @@
-from ._documents import decode_document as decode_document
-from ._edits import (
+from ._documents import (
+    Document as Document,
     Edit as Edit,
     Member as Member,
     Node as Node,
+    Path as Path,
+    Position as Position,
     apply_edits as apply_edits,
+    decode_document as decode_document,
     find_spans as find_spans,
     is_json as is_json,
 )
@@ -17,4 +20,3 @@ from ._json import (
     load_as as load_as,
     load_json as load_json,
 )
-from ._located_json import Document as Document, Path as Path, Position as Position

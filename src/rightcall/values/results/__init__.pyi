@@ -1,6 +1,8 @@
 from ._case_results import (
     OTHER as OTHER,
+    WORLD_OPERATORS as WORLD_OPERATORS,
     Aggregates as Aggregates,
+    CaseRepeats as CaseRepeats,
     CaseResult as CaseResult,
     Cause as Cause,
     ClassFigures as ClassFigures,
@@ -8,11 +10,16 @@ from ._case_results import (
     EvaluatorTotals as EvaluatorTotals,
     ExpectationSources as ExpectationSources,
     Measure as Measure,
+    MutatedCase as MutatedCase,
+    MutationReport as MutationReport,
     Outcome as Outcome,
     OverallResult as OverallResult,
     PlacedFinding as PlacedFinding,
+    Quarantine as Quarantine,
     SavedCase as SavedCase,
     Source as Source,
+    Survivor as Survivor,
+    Tally as Tally,
     Totals as Totals,
     measures_of as measures_of,
     severity as severity,
@@ -26,7 +33,7 @@ from ._codes import (
     group_words as group_words,
     is_unmeasured as is_unmeasured,
 )
-from ._justifications import (
+from ._result import (
     AlignedGroup as AlignedGroup,
     Alignment as Alignment,
     AnswersJustification as AnswersJustification,
@@ -35,9 +42,14 @@ from ._justifications import (
     ComparedAnswer as ComparedAnswer,
     CountCheck as CountCheck,
     CustomJustification as CustomJustification,
+    EvaluationResult as EvaluationResult,
     ExecutionOrderJustification as ExecutionOrderJustification,
+    Explained as Explained,
     ExplainedCall as ExplainedCall,
+    Explainer as Explainer,
+    Explanation as Explanation,
     FinalOutputJustification as FinalOutputJustification,
+    Finding as Finding,
     ForbiddenToolsJustification as ForbiddenToolsJustification,
     JudgedRubric as JudgedRubric,
     JudgedSample as JudgedSample,
@@ -54,26 +66,12 @@ from ._justifications import (
     ToolCallOutputEvaluatorJustification as ToolCallOutputEvaluatorJustification,
     ToolTrajectoryEvaluatorJustification as ToolTrajectoryEvaluatorJustification,
     TurnScore as TurnScore,
-)
-from ._mutation import (
-    WORLD_OPERATORS as WORLD_OPERATORS,
-    MutatedCase as MutatedCase,
-    MutationReport as MutationReport,
-    Survivor as Survivor,
-)
-from ._result import (
-    EvaluationResult as EvaluationResult,
-    Explained as Explained,
-    Explainer as Explainer,
-    Explanation as Explanation,
-    Finding as Finding,
     Verdict as Verdict,
     missing_calls as missing_calls,
     tool_in as tool_in,
     without_details as without_details,
 )
 from ._signs import SIGNS as SIGNS, Sign as Sign
-from ._tally import CaseRepeats as CaseRepeats, Quarantine as Quarantine, Tally as Tally
 from ._text import (
     Difference as Difference,
     call_text as call_text,

@@ -1,8 +1,9 @@
-"""The result of judging one trajectory by one evaluator, and the findings: what went wrong."""
+"""The result of judging one trajectory by one evaluator: findings, and the details of how it got to its score."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Union
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,7 +14,7 @@ from rightcall.limits import Budget
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import Trajectory
 
-from ._justifications import KNOWN_JUSTIFICATIONS, Justification, NamedCall
+from ._text import Difference
 
 Verdict: TypeAlias = Literal["passed", "failed", "not_measured", "error"]
 _QUOTED = lazy_pattern(r"`([^`(]{1,200})")
@@ -222,3 +223,336 @@ class SavedResult(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     evaluation_time: float
     details: KNOWN_JUSTIFICATIONS | None
     findings: tuple[Finding, ...]
+
+
+class NamedCall(msgspec.Struct, frozen=True, gc=False):
+    """A call that a finding is about: its position in its own list, from 0, and its text."""
+
+    position: int
+    text: str
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """One line of an alignment.
+
+    `match`: as expected. `mismatch`: the same tool, but not as expected (`differences` says where). `moved`: as
+    expected, but at another place in the order. `missing`: expected, not called. `extra`: called, not expected.
+    `skipped`: a part that may be left out and was, or an alternative that was not taken. A mismatch can be
+    `out_of_place` as well; a moved step always is.
+    """
+
+    kind: Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
+    name: str
+    expected: int | None = None
+    """Position among the expected calls, from 0; with groups, among the calls in all of them as they are written."""
+    actual: int | None = None
+    """Position in the trajectory, from 0."""
+    differences: tuple[Difference, ...] = ()
+    out_of_place: bool = False
+    path: str = ""
+    """Where the expected call is written, such as `expected[1].any_order[0]`; only where calls are in groups."""
+    rounds: tuple[int, ...] = ()
+    """The rounds, from 0, of the repeats around it, the outermost first."""
+
+
+class AlignedGroup(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A group of expected calls: its word, where it is written, and how it was read.
+
+    Its calls are those whose position is at least `first` and below `end`.
+    """
+
+    word: str
+    path: str
+    first: int
+    end: int
+    depth: int = 0
+    """How many groups are around it."""
+    at_least: int | None = None
+    at_most: int | None = None
+    rounds: int | None = None
+    """How often a repeat was gone through."""
+    taken: int | None = None
+    """Which alternative of a choice was taken, from 0."""
+
+
+class Alignment(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """The alignment of actual and expected calls, step by step.
+
+    `left_out` is the number of steps that are not listed because there are too many. `groups` are those that the
+    expected calls are in, an outer one before those inside of it.
+    """
+
+    steps: tuple[Step, ...] = ()
+    left_out: int = 0
+    groups: tuple[AlignedGroup, ...] = ()
+
+
+class CountCheck(msgspec.Struct, frozen=True, gc=False):
+    """Whether one tool was called as often as it should be."""
+
+    tool: str
+    operator: str
+    expected: int
+    actual: int
+    holds: bool
+
+
+class ComparedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The expected and the actual answer of the run, or of one turn, as JSON text, shortened; and how they compare.
+
+    `score` is missing where the answer was not recorded. `turn` counts from 0, and is missing for the whole run.
+    """
+
+    expected: str
+    actual: str
+    score: float | None = None
+    turn: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+class BudgetCheck(msgspec.Struct, frozen=True):
+    """Whether one figure of a run is within its limit. `actual` and `holds` are null where that is not known."""
+
+    what: str
+    at_most: float
+    actual: float | None
+    holds: bool | None
+
+
+class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """The details of a result. Every evaluator has its own kind, or shares one; all values are plain data.
+
+    What pages show of a kind it has under the names below; what it does not have is empty.
+    """
+
+    @property
+    def rule(self) -> str:
+        """The way calls were compared, such as `IN_ORDER, arguments subset`."""
+        return ""
+
+    @property
+    def checks(self) -> Sequence[CountCheck]:
+        """The tools whose calls were counted."""
+        return ()
+
+    @property
+    def budgets(self) -> Sequence[BudgetCheck]:
+        """The figures that have a limit."""
+        return ()
+
+    @property
+    def answers(self) -> Sequence[ComparedAnswer]:
+        """The answers that something was expected of."""
+        return ()
+
+    @property
+    def forbidden(self) -> Sequence[str]:
+        """The tools that must not be called."""
+        return ()
+
+    @property
+    def made(self) -> Sequence[str]:
+        """The calls of forbidden tools that were made."""
+        return ()
+
+
+class ToolCallOrderEvaluatorJustification(Justification, frozen=True, tag="tool-call-order"):
+    """The two sequences of names, one longest common subsequence, and how they line up."""
+
+    actual_tool_calls_order: list[str]
+    expected_tool_calls_order: list[str]
+    lcs: list[str]
+    alignment: Alignment
+
+
+class ToolCallCountEvaluatorJustification(Justification, frozen=True, tag="tool-call-count"):
+    """Each tool's count, as text and as a checkable twin."""
+
+    explained_tool_calls_count: dict[str, str]
+    checks: list[CountCheck]
+
+
+class ExplainedCall(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """The outcome of one expected call.
+
+    `matched`: paired with the call at `actual`. Otherwise `actual` is the nearest call of the same name and
+    `differences` says where it differs; without one, the tool was never called.
+    """
+
+    name: str
+    matched: bool
+    text: str
+    """In words: `paired with call 2`, `nearest is call 3: $.city: "NYC" ≠ "New York"`, `never called`."""
+    actual: int | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+class ToolCallArgsEvaluatorJustification(Justification, frozen=True, tag="tool-call-args"):
+    """The outcome of each expected call. `left_out` is the number of calls that are not listed."""
+
+    explained_tool_calls_args: list[ExplainedCall]
+    alignment: Alignment
+    left_out: int = 0
+
+
+class ToolCallOutputEvaluatorJustification(Justification, frozen=True, tag="tool-call-output"):
+    """The outcome of each expected output. `left_out` is the number of outputs that are not listed."""
+
+    explained_tool_calls_outputs: list[ExplainedCall]
+    alignment: Alignment
+    left_out: int = 0
+
+
+class TurnScore(msgspec.Struct, frozen=True):
+    """The score of one turn of the conversation."""
+
+    turn: int
+    score: float
+    alignment: Alignment
+
+
+class ToolTrajectoryEvaluatorJustification(Justification, frozen=True, tag="tool-trajectory"):
+    """The rule that was applied, and the score of each turn."""
+
+    match_type: str
+    args_match: str
+    turns: list[TurnScore]
+
+    @property
+    def rule(self) -> str:
+        """The two settings, in words."""
+        return f"{self.match_type}, arguments {self.args_match}"
+
+    @property
+    def alignment(self) -> Alignment:
+        """The alignment of the only turn, or of all turns one after the other."""
+        if len(self.turns) == 1:
+            return self.turns[0].alignment
+        steps = tuple(step for turn in self.turns for step in turn.alignment.steps)
+        return Alignment(steps, sum(turn.alignment.left_out for turn in self.turns))
+
+
+class PairingJustification(Justification, frozen=True, tag="pairing"):
+    """The number of calls expected, made and paired, and how they line up."""
+
+    expected: int
+    actual: int
+    paired: int
+    alignment: Alignment
+
+
+class ForbiddenToolsJustification(Justification, frozen=True, tag="forbidden-tools"):
+    """The forbidden calls, and the text of the first ones that were made."""
+
+    forbidden: list[str]
+    made: list[str]
+
+
+class RuleCheck(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Whether one rule holds.
+
+    `broken`: by `calls`, each with the call it breaks the rule with, where there is one. `never_applied`: it holds, and
+    no call was about it. `open`: whether it holds depends on what the trace did not record; `calls` may break it.
+    """
+
+    rule: str
+    """In words: `book_flight only after confirm`."""
+    status: Literal["holds", "broken", "never_applied", "open"]
+    calls: tuple[NamedCall, ...] = ()
+    why: str = ""
+    """The reason for the rule, where it gives one."""
+    note: str = ""
+    """Why it never applied, in words: `no cancel was called`."""
+
+
+class RulesJustification(Justification, frozen=True, tag="call-rules"):
+    """Each rule, and how many of them hold only because they never applied."""
+
+    rules: list[RuleCheck]
+    vacuous: int = 0
+
+
+class FinalOutputJustification(Justification, frozen=True, tag="final-output"):
+    """The expected and the actual answer as JSON text, shortened, and where they differ."""
+
+    expected: str
+    actual: str
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def answers(self) -> Sequence[ComparedAnswer]:
+        """The two answers as one comparison."""
+        return (ComparedAnswer(self.expected, self.actual, differences=self.differences),)
+
+
+class AnswersJustification(Justification, frozen=True, tag="answers"):
+    """Each answer that something was expected of."""
+
+    answers: list[ComparedAnswer]
+
+
+class BudgetsJustification(Justification, frozen=True, tag="budgets"):
+    """Each figure of the run that has a limit."""
+
+    budgets: list[BudgetCheck]
+
+
+class ExecutionOrderJustification(Justification, frozen=True, tag="execution-order"):
+    """The two sequences of actions and what they have in common, in the mode that was asked for."""
+
+    mode: str
+    actual_output: list[str]
+    expected_output: list[str]
+    in_common: list[str]
+    alignment: Alignment
+
+
+class CustomJustification(Justification, frozen=True, tag="custom"):
+    """The reason and details of a custom evaluator, as plain data."""
+
+    reason: str = ""
+    details: Any = None
+
+
+class JudgedRubric(msgspec.Struct, frozen=True):
+    """One rubric: whether the majority of answers holds it to be met, the share that does, and a reason."""
+
+    id: str
+    text: str
+    met: bool
+    agreement: float
+    reason: str
+
+
+class JudgedSample(msgspec.Struct, frozen=True):
+    """One answer of a judge; `call` is the position of the call that decided the matter, from 0."""
+
+    score: float
+    reason: str
+    call: int | None = None
+
+
+class JudgeJustification(Justification, frozen=True, tag="judge"):
+    """The answers of a judge, how far they agree, and what they cost.
+
+    `agreement` is the share of answers with the verdict of all together. `cost` is in the currency of the prices, and
+    missing without prices; `cached` counts answers from the cache, which cost nothing.
+    """
+
+    model: str
+    reason: str
+    samples: list[JudgedSample]
+    agreement: float
+    rubrics: list[JudgedRubric] = []
+    call: NamedCall | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    cached: int = 0
+
+
+if TYPE_CHECKING:
+    KNOWN_JUSTIFICATIONS: TypeAlias = Justification
+else:
+    # The kinds above: msgspec tells them apart by their tags when a saved result is read.
+    KNOWN_JUSTIFICATIONS = Union[tuple(Justification.__subclasses__())]  # noqa: UP007

@@ -1,5 +1,7 @@
 from ._change import (
+    LOOK_SHARES as LOOK_SHARES,
     CaseOdds as CaseOdds,
+    Look as Look,
     Odds as Odds,
     Stratum as Stratum,
     adjust_for_many as adjust_for_many,
@@ -9,6 +11,11 @@ from ._change import (
     difference_interval as difference_interval,
     difference_of_shares as difference_of_shares,
     exact_odds as exact_odds,
+    looks as looks,
+    mixture_interval as mixture_interval,
+    repeats_needed as repeats_needed,
+    repeats_needed_against as repeats_needed_against,
+    trial_variance as trial_variance,
 )
 from ._rates import (
     Interval as Interval,
@@ -25,13 +32,4 @@ from ._rates import (
     t_quantile as t_quantile,
     these_cases_again as these_cases_again,
     wilson as wilson,
-)
-from ._rounds import (
-    LOOK_SHARES as LOOK_SHARES,
-    Look as Look,
-    looks as looks,
-    mixture_interval as mixture_interval,
-    repeats_needed as repeats_needed,
-    repeats_needed_against as repeats_needed_against,
-    trial_variance as trial_variance,
 )

@@ -1,17 +1,14 @@
 from ._clock import Batches as Batches, Clock as Clock, Order as Order
-from ._messages import Message as Message, MessageWriter as MessageWriter
-from ._raw_spans import (
+from ._trajectory import (
+    NOT_UNDERSTOOD as NOT_UNDERSTOOD,
+    NOT_UNDERSTOOD_NOTE as NOT_UNDERSTOOD_NOTE,
     KeptSpans as KeptSpans,
+    Message as Message,
+    MessageWriter as MessageWriter,
     RawEvent as RawEvent,
     RawSpan as RawSpan,
     SpanKind as SpanKind,
     SpanStatus as SpanStatus,
-    span_text as span_text,
-    spans_by_id as spans_by_id,
-)
-from ._trajectory import (
-    NOT_UNDERSTOOD as NOT_UNDERSTOOD,
-    NOT_UNDERSTOOD_NOTE as NOT_UNDERSTOOD_NOTE,
     ToolCall as ToolCall,
     Trajectory as Trajectory,
     Usage as Usage,
@@ -20,5 +17,7 @@ from ._trajectory import (
     in_order as in_order,
     is_suspected as is_suspected,
     is_trajectory as is_trajectory,
+    span_text as span_text,
+    spans_by_id as spans_by_id,
     summed_usage as summed_usage,
 )
