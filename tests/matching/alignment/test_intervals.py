@@ -8,10 +8,8 @@ from itertools import product
 from hypothesis import example, given, strategies as st
 
 from rightcall.matching.alignment import SearchBudget
-from rightcall.matching.alignment._intervals import Pool, Range, Serving, slot_pairs
-from rightcall.matching.alignment._stairs import Stairs
-from rightcall.matching.alignment._tree import Slot
-from rightcall.matching.alignment._weights import Weights
+from rightcall.matching.alignment._intervals import Pool, Range, Serving, Stairs, slot_pairs
+from rightcall.matching.alignment._tree import Slot, Weights
 
 CALLS = 4
 WEIGHTS = Weights(pair=2, missing=-3, required=5)

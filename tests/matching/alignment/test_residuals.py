@@ -10,7 +10,7 @@ from tests.walls import for_each
 
 from rightcall.errors import LimitError
 from rightcall.matching.alignment import SearchBudget
-from rightcall.matching.alignment._residuals import EMPTY, Residuals
+from rightcall.matching.alignment._blocks import EMPTY, Residuals
 from rightcall.matching.alignment._tree import parts_of
 
 ENDLESS = 1 << 40

@@ -9,7 +9,7 @@ from hypothesis import example, given, strategies as st
 
 from rightcall.errors import LimitError
 from rightcall.matching.alignment import SearchBudget
-from rightcall.matching.alignment._stairs import Stairs
+from rightcall.matching.alignment._intervals import Stairs
 
 PLACES = 8
 OFFERS = st.lists(st.tuples(st.integers(0, PLACES), st.integers(-2, 6)), max_size=7)

@@ -14,8 +14,8 @@ from tests.snapshots import Drawn, drawn, line
 from rightcall.errors import ExpectationError, LimitError
 from rightcall.limits import Budget
 from rightcall.matching.matchers import MATCHERS, compile_value, equal, value_differences
-from rightcall.matching.matchers._columns import Column
-from rightcall.matching.matchers._regex import compile_regex, regex_cost
+from rightcall.matching.matchers._expectations import Column
+from rightcall.matching.matchers._operators import compile_regex, regex_cost
 
 FILE = "matches.txt"
 _STEPS = 3_000

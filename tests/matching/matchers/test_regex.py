@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightcall.matching.matchers._regex import regex_cost
+from rightcall.matching.matchers._operators import regex_cost
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from rightcall.matching.matchers import (
     made_up_values,
     seen_before,
 )
-from rightcall.matching.matchers._shelf import ValuePath
+from rightcall.matching.matchers._sources import ValuePath
 
 FLIGHTS = {"flights": [{"id": "LH1", "price": 120}, {"id": "TP2", "price": 99.5}], "note": "cheapest is TP2, 3 left"}
 

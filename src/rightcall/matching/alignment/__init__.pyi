@@ -1,9 +1,3 @@
-from ._arrangement import (
-    arrange as arrange,
-    fits_every_order as fits_every_order,
-    least_common as least_common,
-    least_met as least_met,
-)
 from ._pairing import (
     MarkedRow as MarkedRow,
     Row as Row,
@@ -13,8 +7,12 @@ from ._pairing import (
 )
 from ._readings import Occurrence as Occurrence, Reader as Reader, StepReading as StepReading
 from ._subsequence import (
+    arrange as arrange,
     common_length as common_length,
     common_subsequence as common_subsequence,
+    fits_every_order as fits_every_order,
+    least_common as least_common,
+    least_met as least_met,
     longest_run as longest_run,
     related_subsequence as related_subsequence,
 )
@@ -26,6 +24,6 @@ from ._tree import (
     OneOf as OneOf,
     Perhaps as Perhaps,
     Repeat as Repeat,
+    SearchBudget as SearchBudget,
     StepNode as StepNode,
 )
-from ._weights import SearchBudget as SearchBudget

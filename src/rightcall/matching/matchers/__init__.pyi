@@ -1,24 +1,15 @@
-from ._bindings import (
-    NOTHING as NOTHING,
-    Assignment as Assignment,
-    NamesIn as NamesIn,
-    assignments as assignments,
-    check_names as check_names,
-    close_names as close_names,
-    names_in as names_in,
-)
 from ._call_parts import (
     PartName as PartName,
     PartsPattern as PartsPattern,
     Status as Status,
     call_pattern as call_pattern,
 )
-from ._differences import value_differences as value_differences
 from ._equality import canonical as canonical, equal as equal, freeze as freeze
 from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
-from ._moments import CallMoment as CallMoment, MomentOf as MomentOf
 from ._names import (
     ArgsPolicy as ArgsPolicy,
+    CallMoment as CallMoment,
+    MomentOf as MomentOf,
     NamePattern as NamePattern,
     NameSet as NameSet,
     tool_names as tool_names,
@@ -28,6 +19,18 @@ from ._patterns import (
     CallPattern as CallPattern,
     OutputPattern as OutputPattern,
     Pattern as Pattern,
+    value_differences as value_differences,
 )
-from ._relation import ExpectedCalls as ExpectedCalls, Relation as Relation, relate as relate
+from ._relation import (
+    NOTHING as NOTHING,
+    Assignment as Assignment,
+    ExpectedCalls as ExpectedCalls,
+    NamesIn as NamesIn,
+    Relation as Relation,
+    assignments as assignments,
+    check_names as check_names,
+    close_names as close_names,
+    names_in as names_in,
+    relate as relate,
+)
 from ._sources import MadeUp as MadeUp, made_up_values as made_up_values, seen_before as seen_before

@@ -1,43 +1,46 @@
-"""The `$` matchers: a builder for each, and the table of all of them."""
+"""The `$` matchers: their operands, a builder for each, and the table of all of them."""
 
 from __future__ import annotations
 
 import math
 import operator
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from unicodedata import normalize
 
+import msgspec
+
 from rightcall.errors import ExpectationError, nearest, shown
-from rightcall.limits import Budget, Limits
+from rightcall.limits import DEFAULT_LIMITS, Budget, Limits, current_budget, spend
 from rightcall.matching.alignment import maximum_pairing
 
 from ._equality import canonical, equal
 from ._expectations import (
     TEXT,
+    Column,
     Compiler,
     Expectation,
     Literal,
     NanLiteral,
+    Several,
     holds_foreign,
     is_matcher,
     literal_of,
     made_of,
 )
-from ._operand import (
-    JSON_TYPES,
-    Build,
-    Combination,
-    Matcher,
-    Operand,
-    SpendingMatcher,
-    SpendingTest,
-    is_number,
-    is_whole,
-)
-from ._regex import compile_regex, regex_cost
 
+Test = Callable[[Any], bool]
+ColumnTest = Callable[[Column], list[bool]]
+SpendingTest = Callable[[Any, Budget], bool]
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\{(\d+)(?:,(\d*))?\}|.", re.DOTALL)
+_WIDE = re.compile(r"\.|\[|\\[dDwWsSpP]")
+_PLACES = 64
+"""Places of a pattern that the engine follows through one character in one step, at its slowest."""
+_CHARACTERS = 4096
+"""Characters that it reads in one step, at its fastest."""
 _NUMBERS = frozenset({int, float})
 _TRIES = 2
 """Values that one small expectation is tried on in one step."""
@@ -45,6 +48,208 @@ _FOLDED = 16
 """Characters that are normalized in one step."""
 _EDGES = 8
 """Pairs that one round of the pairing looks at in one step."""
+
+
+class Operand(msgspec.Struct, frozen=True):
+    """The operand of a matcher: the value, its companion keys, and its place."""
+
+    value: Any
+    where: str
+    compiler: Compiler
+    companions: dict[str, Any] = {}
+
+    def wrong(self, wanted: str, found: Any) -> ExpectationError:
+        """The error for an operand that is not what the matcher takes."""
+        return ExpectationError(f"{self.where} takes {wanted}, not {shown(found)}")
+
+    def text(self) -> str:
+        """The operand as a text."""
+        if not isinstance(self.value, str):
+            raise self.wrong("a text", self.value)
+        return self.value
+
+    def flag(self) -> bool:
+        """The operand as true or false."""
+        if not isinstance(self.value, bool):
+            raise self.wrong("true or false", self.value)
+        return self.value
+
+    def expectation(self) -> Expectation:
+        """The operand as an expectation of its own."""
+        return self.compiler.compile(self.value, self.where)
+
+    def expectations(self) -> list[Expectation]:
+        """The operand as a list of expectations."""
+        if not isinstance(self.value, list):
+            raise self.wrong("a list", self.value)
+        return [self.compiler.compile(item, f"{self.where}[{n}]") for n, item in enumerate(self.value)]
+
+
+class Matcher(Expectation):
+    """One `$` matcher: a test of the actual value, whose work does not depend on how large that is."""
+
+    __slots__ = ("_absence", "_each", "_test", "cost")
+
+    def __init__(self, test: Test, *, absence: bool = False, cost: int = 1, each: ColumnTest | None = None) -> None:
+        self._test = test
+        self._each = each
+        self._absence = absence
+        self.cost = cost
+
+    def matches(self, actual: Any) -> bool:
+        return self._test(actual)
+
+    def matches_each(self, column: Column) -> list[bool]:
+        return list(map(self._test, column.values)) if self._each is None else self._each(column)
+
+    def matches_absence(self) -> bool:
+        return self._absence
+
+
+class SpendingMatcher(Expectation):
+    """A `$` matcher whose work depends on the size of the actual value: it spends steps of the evaluation's budget.
+
+    Outside of an evaluation, the outermost one has a budget of its own.
+    """
+
+    __slots__ = ("_limits", "_test")
+
+    def __init__(self, test: SpendingTest, limits: Limits) -> None:
+        self._test = test
+        self._limits = limits
+
+    def matches(self, actual: Any) -> bool:
+        budget = current_budget()
+        if budget is not None:
+            return self._test(actual, budget)
+        with Budget(self._limits.steps) as own:
+            return self._test(actual, own)
+
+
+class Combination(Several):
+    """Several expectations of one value, put together by `any` or by `all`."""
+
+    __slots__ = ("_decide", "_parts")
+
+    def __init__(self, decide: Callable[[Iterable[bool]], bool], parts: list[Expectation], limits: Limits) -> None:
+        super().__init__(parts, limits)
+        self._decide = decide
+        self._parts = parts
+
+    def matches(self, actual: Any) -> bool:
+        if self._steps:
+            spend(self._steps, self._limits)
+        return self._decide(part.matches(actual) for part in self._parts)
+
+    def matches_absence(self) -> bool:
+        # `all` of nothing is true, but a matcher without parts says nothing about a key that is missing.
+        return bool(self._parts) and self._decide(part.matches_absence() for part in self._parts)
+
+
+Build = Callable[[Operand], Expectation]
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a JSON number; true and false are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a number without a fraction: `2` and `2.0` are, NaN and infinity are not."""
+    return is_number(value) and (isinstance(value, int) or value.is_integer())
+
+
+JSON_TYPES: dict[str, Test] = {
+    "string": lambda value: isinstance(value, str),
+    "number": is_number,
+    "integer": is_whole,
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "null": lambda value: value is None,
+}
+"""The types of JSON Schema (draft 2020-12, validation, section 6.1.1), for `$type` and for `$schema`."""
+
+
+class Search:
+    """A test of whether a text contains a match of a pattern."""
+
+    __slots__ = ("_free", "_holds", "_limits", "_width")
+
+    def __init__(self, holds: Callable[[Any], bool], pattern: str, limits: Limits) -> None:
+        self._holds = holds
+        self._limits = limits
+        self._width = width = _width(pattern)
+        self._free = min(_CHARACTERS, _PLACES * regex_cost(pattern) // width if width else _CHARACTERS)
+
+    def test(self, actual: Any) -> bool:
+        """Return whether a value is a text with a match in it."""
+        if not isinstance(actual, str):
+            return False
+        if len(actual) > self._free:
+            spend(len(actual) * self._width // _PLACES + len(actual) // _CHARACTERS, self._limits)
+        return self._holds(_encodable(actual))
+
+    def test_each(self, column: Column) -> list[bool]:
+        """Return `test` of each value of a column."""
+        texts, longest = column.texts(_encodable)
+        # The engine takes texts only, and refuses every other value.
+        return list(map(self._holds, texts)) if longest <= self._free else list(map(self.test, column.values))
+
+
+def _encodable(text: str) -> str:
+    # A lone surrogate has no UTF-8 form, which the engine needs.
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
+def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> Search:
+    """A test of whether a text contains a match of `pattern`.
+
+    It runs in time linear in the text, so no pattern can hang it. The price: no backreferences, no lookaround.
+
+    Raises:
+        ExpectationError: the pattern is malformed, too long, or asks for what a linear engine cannot do.
+    """
+    if len(pattern) > limits.pattern_length:
+        raise ExpectationError(f"{where}: a pattern of {len(pattern):,} characters; at most {limits.pattern_length:,}")
+    # pydantic-core carries Rust's regex crate; pydantic itself is not loaded for it.
+    from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+    try:
+        validator = SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex", strict=True))
+    except (SchemaError, UnicodeError) as problem:
+        reason = str(problem).replace("SchemaError: ", "").strip().splitlines()
+        raise ExpectationError(f"{where}: the pattern {pattern!r:.80} is not usable: {reason[-1]}") from None
+    return Search(validator.isinstance_python, pattern, limits)
+
+
+def regex_cost(pattern: str) -> int:
+    """The steps that a search in a short text takes."""
+    return 1 + _width(pattern) // 8
+
+
+def _width(pattern: str) -> int:
+    """About how many places of a pattern may be looked at for one character: the factor of the linear time.
+
+    Places that only one text reaches are not counted, because the engine then looks at one of them. A set repeated
+    5,000 times is 5,000 places, which may all be open at once: 35 µs for a character.
+    """
+    totals, last = [0], 0
+    for token in _TOKEN.finditer(pattern):
+        text = token[0]
+        if text == "(":
+            totals.append(0)
+        elif text == ")" and len(totals) > 1:
+            last = totals.pop()
+            totals[-1] += last
+        elif token[1] is not None:
+            times = max(int(token[2] or token[1]), int(token[1]), 1)
+            totals[-1] += max(last, 1) * (times - 1)
+            last = max(last, 1) * times
+        else:
+            last = 1 if _WIDE.match(text) else 0
+            totals[-1] += last
+    return sum(totals)
 
 
 def _regex(operand: Operand) -> Matcher:

@@ -1,4 +1,4 @@
-"""A compiled JSON Schema: what is asked of a value, keyword by keyword, within a budget."""
+"""A compiled JSON Schema: what is asked of a value within a budget, and the keywords about objects and lists."""
 
 from __future__ import annotations
 
@@ -139,3 +139,234 @@ def anything(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
 
 ANYTHING = Node()
 NOTHING = Node([lambda value, visit, evaluated: False])
+
+
+def required(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`required`: an object has these keys."""
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, dict):
+            return True
+        # Eight lookups of a key take about as long as one step.
+        visit.budget.spend(len(wanted) // 8)
+        return all(key in value for key in wanted)
+
+    return check
+
+
+def dependent_required(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`dependentRequired`: an object that has one key has certain others."""
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, dict):
+            return True
+        visit.budget.spend(sum(map(len, wanted.values())) // 8 + len(wanted))
+        return all(key not in value or all(each in value for each in needed) for key, needed in wanted.items())
+
+    return check
+
+
+def properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`properties`: each key that is there has a valid value."""
+    nodes = {key: site.node(part) for key, part in wanted.items()}
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, dict):
+            return True
+        visit.budget.spend(len(nodes) // 4)
+        for key, node in nodes.items():
+            if key in value:
+                if not node.accepts(value[key], visit):
+                    return False
+                if evaluated is not None:
+                    evaluated.keys.add(key)
+        return True
+
+    return check
+
+
+def pattern_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`patternProperties`: each key with a match has a valid value."""
+    rules = [(site.pattern(pattern), site.node(part)) for pattern, part in wanted.items()]
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, dict):
+            return True
+        visit.budget.spend(len(rules) * len(value))
+        for test, node in rules:
+            for key, item in value.items():
+                if test(key):
+                    if not node.accepts(item, visit):
+                        return False
+                    if evaluated is not None:
+                        evaluated.keys.add(key)
+        return True
+
+    return check
+
+
+def additional_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`additionalProperties`: each key that neither `properties` nor `patternProperties` names has a valid value."""
+    node = site.node(wanted)
+    # JSON Schema 2020-12, core, section 10.3.2.3: what its neighbours name is decided by the schema, not by the value.
+    named = schema.get("properties", {})
+    tests = [site.pattern(pattern) for pattern in schema.get("patternProperties", {})]
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, dict):
+            return True
+        visit.budget.spend((1 + len(tests)) * len(value))
+        for key, item in value.items():
+            if key not in named and not any(test(key) for test in tests):
+                if not node.accepts(item, visit):
+                    return False
+                if evaluated is not None:
+                    evaluated.keys.add(key)
+        return True
+
+    return check
+
+
+def property_names(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`propertyNames`: each key is valid, as a text."""
+    node = site.node(wanted)
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        return not isinstance(value, dict) or all(node.accepts(key, visit) for key in value)
+
+    return check
+
+
+def dependent_schemas(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`dependentSchemas`: an object that has a key is valid by a schema."""
+    nodes = {key: site.node(part) for key, part in wanted.items()}
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, dict):
+            return True
+        visit.budget.spend(len(nodes) // 4)
+        for key, node in nodes.items():  # noqa: SIM110 - a generator would be one more frame of the recursion
+            if key in value and not node.accepts(value, visit, evaluated):
+                return False
+        return True
+
+    return check
+
+
+def dependencies(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`dependencies` of drafts 3 to 7: what is needed beside a key, as names or as a schema."""
+    # Draft 3 also takes one name; since draft 2019-09 these are two keywords.
+    names = {key: [each] if isinstance(each, str) else each for key, each in wanted.items()}
+    listed = dependent_required({key: each for key, each in names.items() if isinstance(each, list)}, schema, site)
+    parts = {key: each for key, each in names.items() if not isinstance(each, list)}
+    schemas = dependent_schemas(parts, schema, site)
+    return lambda value, visit, evaluated: listed(value, visit, evaluated) and schemas(value, visit, evaluated)
+
+
+def unevaluated_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`unevaluatedProperties`: each key that no other keyword has looked at has a valid value."""
+    node = site.node(wanted)
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, dict):
+            return True
+        visit.budget.spend(len(value))
+        # JSON Schema 2020-12, core, section 11.3: also what a schema inside `allOf`, `$ref` and the like has looked at.
+        seen = evaluated.keys if evaluated is not None else set()
+        for key, item in value.items():
+            if key not in seen:
+                if not node.accepts(item, visit):
+                    return False
+                seen.add(key)
+        return True
+
+    return check
+
+
+def _each_from(node: Node, begin: int) -> Check:
+    """A check of all items of a list from a place on."""
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, list):
+            return True
+        for place in range(begin, len(value)):
+            if not node.accepts(value[place], visit):
+                return False
+        if evaluated is not None:
+            visit.budget.spend(len(value))
+            evaluated.items.update(range(begin, len(value)))
+        return True
+
+    return check
+
+
+def prefix_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`prefixItems`: the first items, each by a schema of its own."""
+    nodes = [site.node(part) for part in wanted]
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, list):
+            return True
+        if evaluated is not None:
+            evaluated.items.update(range(min(len(nodes), len(value))))
+        for node, item in zip(nodes, value, strict=False):  # noqa: SIM110 - as above
+            if not node.accepts(item, visit):
+                return False
+        return True
+
+    return check
+
+
+def items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`items` of draft 2020-12: all items after those of `prefixItems`."""
+    # JSON Schema 2020-12, core, section 10.3.1.2: what `items` with a list was became `prefixItems`.
+    return _each_from(site.node(wanted), len(schema.get("prefixItems", [])))
+
+
+def legacy_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`items` before draft 2020-12: a schema of all items, or a list of schemas of the first ones."""
+    if isinstance(wanted, list):
+        return prefix_items(wanted, schema, site)
+    return _each_from(site.node(wanted), 0)
+
+
+def additional_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`additionalItems`: all items after those that `items` lists."""
+    node, items = site.node(wanted), schema.get("items")
+    return _each_from(node, len(items)) if isinstance(items, list) else anything
+
+
+def unevaluated_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`unevaluatedItems`: each item that no other keyword has looked at is valid."""
+    node = site.node(wanted)
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, list):
+            return True
+        visit.budget.spend(len(value))
+        seen = evaluated.items if evaluated is not None else set()
+        for place, item in enumerate(value):
+            if place not in seen:
+                if not node.accepts(item, visit):
+                    return False
+                seen.add(place)
+        return True
+
+    return check
+
+
+def contains(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
+    """`contains`: as many items are valid as `minContains` and `maxContains` say."""
+    node = site.node(wanted)
+    # JSON Schema 2020-12, validation, sections 6.4.4 and 6.4.5; earlier drafts ask for one item, without bounds.
+    least, most = (schema.get("minContains", 1), schema.get("maxContains")) if site.counts_contained else (1, None)
+
+    def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
+        if not isinstance(value, list):
+            return True
+        found = [place for place, item in enumerate(value) if node.accepts(item, visit)]
+        if evaluated is not None:
+            evaluated.items.update(found)
+        return len(found) >= least and (most is None or len(found) <= most)
+
+    return check
