@@ -82,7 +82,7 @@ CORE = (
     # From spans and messages to the calls of a run, each once, in its turn.
     Area("reading/runs", EVERY, "reading", _READ),
     Area("reading/messages", EVERY, "reading", _READ),
-    Area("reading/formats", ("_langfuse", "_langsmith", "_mlflow", "_row*"), "reading", _READ),
+    Area("reading/formats", ("_exports", "_platforms", "_rows"), "reading", _READ),
 )
 
 

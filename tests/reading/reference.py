@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rightcall.reading.conventions._convention import Convention
-from rightcall.reading.conventions._tool_calls import CONVENTIONS
+from rightcall.reading.conventions._tool_calls import CONVENTIONS, Convention
 from rightcall.reading.formats._containers import CONTAINERS
 from rightcall.reading.messages._agent_parts import Part
 from rightcall.reading.messages._part_formats import PARTS

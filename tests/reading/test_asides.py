@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.walls import for_each
 
-from rightcall.reading.messages._asides import (
+from rightcall.reading.messages._message_exchange import (
     author_of,
     calling_id,
     is_about_session,

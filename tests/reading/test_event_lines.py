@@ -9,24 +9,33 @@ from tests.walls import for_each
 
 from rightcall.reading.messages import (
     _agent_results as results,
-    _codex as codex,
+    _coding_agents as codex,
     _conversation_lists as lists,
-    _copilot,
     _event_lines as lines,
 )
-from rightcall.reading.messages._atif import atif_logs, is_atif
-from rightcall.reading.messages._benchmarks import inspect_logs, is_inspect_log, is_tau2_results, tau2_logs
-from rightcall.reading.messages._gemini_cli import (
+from rightcall.reading.messages._coding_agents import (
+    _of_sdk,
+    evaluation_logs,
     is_chat,
     is_chat_line,
+    is_evaluation,
+    is_openhands,
     is_prompt_line,
     is_stream_event,
     line_logs,
+    openhands_logs,
     prompt_logs,
     stream_logs,
 )
+from rightcall.reading.messages._conversation_lists import (
+    atif_logs,
+    inspect_logs,
+    is_atif,
+    is_inspect_log,
+    is_tau2_results,
+    tau2_logs,
+)
 from rightcall.reading.messages._log import Log, unused_in
-from rightcall.reading.messages._openhands import _of_sdk, evaluation_logs, is_evaluation, is_openhands, openhands_logs
 
 ODD: dict[str, Any] = {"odd": 1}
 
@@ -80,33 +89,33 @@ def observed(kind: str, **held: Any) -> dict[str, Any]:
 
 
 LINES: list[tuple[Callable[[list[Any]], list[Log]], Any, list[Any]]] = [
-    (_copilot.copilot_logs, copilot("user.message", content="Go."), [("user", "Go.")]),
-    (_copilot.copilot_logs, copilot("assistant.message", content="Gone."), [("assistant", "Gone.")]),
-    (_copilot.copilot_logs, copilot("assistant.message", content=""), []),
+    (codex.copilot_logs, copilot("user.message", content="Go."), [("user", "Go.")]),
+    (codex.copilot_logs, copilot("assistant.message", content="Gone."), [("assistant", "Gone.")]),
+    (codex.copilot_logs, copilot("assistant.message", content=""), []),
     (
-        _copilot.copilot_logs,
+        codex.copilot_logs,
         copilot("tool.execution_start", toolCallId="1", toolName="look", arguments={"x": 1}),
         [("call", "1", "look", {"x": 1})],
     ),
     (
-        _copilot.copilot_logs,
+        codex.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", result={"content": "ok"}, success=True),
         [("result", "1", "ok")],
     ),
     (
-        _copilot.copilot_logs,
+        codex.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", result={"detailedContent": "ok"}),
         [("result", "1", "ok")],
     ),
     (
-        _copilot.copilot_logs,
+        codex.copilot_logs,
         copilot("tool.execution_complete", toolCallId="1", error={"message": "no"}, success=False),
         [("error", "1", "no")],
     ),
-    (_copilot.copilot_logs, copilot("hook.start"), []),
-    (_copilot.copilot_logs, copilot("odd"), [copilot("odd")]),
-    (_copilot.copilot_logs, {"type": "user.message"}, [{"type": "user.message"}]),
-    (_copilot.copilot_logs, 3, [3]),
+    (codex.copilot_logs, copilot("hook.start"), []),
+    (codex.copilot_logs, copilot("odd"), [copilot("odd")]),
+    (codex.copilot_logs, {"type": "user.message"}, [{"type": "user.message"}]),
+    (codex.copilot_logs, 3, [3]),
     (
         lines.cursor_logs,
         cursor({"lookToolCall": {"args": {"x": 1}, "result": {"success": "ok"}}}),
@@ -294,15 +303,15 @@ def test_a_call_that_a_model_of_inspect_asked_for_is_answered_by_its_tool() -> N
     ],
 )
 def test_lines_name_their_session(held: list[Any], session: str | None) -> None:
-    assert _copilot.copilot_logs(held)[0].id == session
+    assert codex.copilot_logs(held)[0].id == session
 
 
 @for_each(
     ("known", "line", "is_known"),
     [
-        (_copilot.is_copilot_event, copilot("tool.execution_start"), True),
-        (_copilot.is_copilot_event, copilot("user.message"), False),
-        (_copilot.is_copilot_event, {"type": "tool.execution_start"}, False),
+        (codex.is_copilot_event, copilot("tool.execution_start"), True),
+        (codex.is_copilot_event, copilot("user.message"), False),
+        (codex.is_copilot_event, {"type": "tool.execution_start"}, False),
         (lines.is_cursor_event, cursor({}), True),
         (lines.is_cursor_event, cursor({}, "odd"), False),
         (lines.is_cursor_event, {**cursor({}), "type": "odd"}, False),

@@ -15,8 +15,15 @@ from tests.walls import for_each
 
 from rightcall.errors import InputError
 from rightcall.reading import Turn, read, read_spans, read_turns
-from rightcall.reading.runs._call_order import group_by_time, ordered, unsettled
-from rightcall.reading.runs._calls import _agree, _compatible, _unseen, without_duplicates
+from rightcall.reading.runs._calls import (
+    _agree,
+    _compatible,
+    _unseen,
+    group_by_time,
+    ordered,
+    unsettled,
+    without_duplicates,
+)
 from rightcall.reading.runs._span_tree import Tree
 from rightcall.reading.spans import NOTHING, CallRecord, Span
 from rightcall.values.trajectory import Trajectory

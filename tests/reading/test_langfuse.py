@@ -12,7 +12,7 @@ from tests.walls import for_each
 
 from rightcall.reading import read
 from rightcall.reading.formats._containers import items_of
-from rightcall.reading.formats._langfuse import is_langfuse, langfuse_spans
+from rightcall.reading.formats._platforms import is_langfuse, langfuse_spans
 from rightcall.reading.spans import UNREADABLE, Span
 from rightcall.values.trajectory import Trajectory
 

@@ -11,7 +11,7 @@ from tests.walls import for_each
 
 from rightcall import read
 from rightcall.reading.conventions import ASKED_FOR
-from rightcall.reading.messages._langgraph import graph_logs, interrupted, is_graph_state, is_graph_update
+from rightcall.reading.messages._framework_states import graph_logs, interrupted, is_graph_state, is_graph_update
 from rightcall.reading.messages._log import refused
 
 ODD: dict[str, Any] = {"odd": 1}

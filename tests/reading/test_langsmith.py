@@ -10,7 +10,7 @@ import pytest
 from tests.walls import for_each
 
 from rightcall.reading import read
-from rightcall.reading.formats._langsmith import is_langsmith_run, langsmith_spans
+from rightcall.reading.formats._platforms import is_langsmith_run, langsmith_spans
 from rightcall.reading.spans import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 

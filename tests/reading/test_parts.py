@@ -6,11 +6,11 @@ from typing import Any
 
 from tests.walls import for_each
 
-from rightcall.reading.messages._argument_keys import key_of
+from rightcall.reading.messages._acting_text import IN_CODE, is_step, read_step
+from rightcall.reading.messages._conversation_reader import key_of
 from rightcall.reading.messages._message_exchange import exchange_of, has_messages, messages_of
-from rightcall.reading.messages._part_finder import find_parts
 from rightcall.reading.messages._parts import is_plain, text_of, writer_of
-from rightcall.reading.messages._step_parts import IN_CODE, is_step, read_step
+from rightcall.reading.messages._unknown_calls import find_parts
 from rightcall.reading.spans import NOTHING
 
 OF_LANGCHAIN = {"id": ["x", "HumanMessage"], "kwargs": {"content": "Go."}}

@@ -8,7 +8,7 @@ from tests.walls import for_each
 
 from rightcall.reading import read, read_messages
 from rightcall.reading.messages import Exchange, exchanges_of
-from rightcall.reading.messages._prompt_history import (
+from rightcall.reading.messages._requests import (
     BEFORE,
     PromptHistory,
     _KnownPrompt,

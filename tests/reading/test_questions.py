@@ -10,8 +10,8 @@ from tests.reading.traces import line, request, span
 
 from rightcall.reading import read
 from rightcall.reading.messages import Requests
-from rightcall.reading.runs._call_order import ordered
-from rightcall.reading.runs._questions import made_and_withheld, without_questions
+from rightcall.reading.runs._calls import ordered
+from rightcall.reading.runs._own_calls import made_and_withheld, without_questions
 from rightcall.reading.spans import CallRecord, Span
 from rightcall.values.trajectory import Trajectory, WithheldCall
 

@@ -7,7 +7,7 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall import read_messages
-from rightcall.reading.messages._result_pairing import (
+from rightcall.reading.messages._conversation_reader import (
     MOST_WAITING,
     has_own_id,
     is_answered,

@@ -13,8 +13,16 @@ from tests.walls import for_each
 from rightcall.errors import InputError
 from rightcall.limits import Limits
 from rightcall.reading import read
-from rightcall.reading.formats._row_cells import attributes_or_trouble, moment, scope_name, side_by_side
-from rightcall.reading.formats._rows import has_rows, is_row, row_span, row_spans
+from rightcall.reading.formats._rows import (
+    attributes_or_trouble,
+    has_rows,
+    is_row,
+    moment,
+    row_span,
+    row_spans,
+    scope_name,
+    side_by_side,
+)
 from rightcall.reading.spans import UNREADABLE
 from rightcall.values.trajectory import Trajectory
 

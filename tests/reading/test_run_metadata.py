@@ -16,7 +16,7 @@ from tests.walls import for_each
 
 from rightcall.reading import Reading, read
 from rightcall.reading.messages import Log
-from rightcall.reading.runs._run_metadata import metadata_keys, run_metadata
+from rightcall.reading.runs._input_output import metadata_keys, run_metadata
 from rightcall.reading.runs._span_tree import ReadSpan
 from rightcall.values.trajectory import Trajectory
 

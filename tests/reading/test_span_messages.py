@@ -11,8 +11,13 @@ from tests.walls import for_each
 from rightcall.reading import read
 from rightcall.reading.messages import SpanMessages
 from rightcall.reading.messages._acting_text import acts, acts_by_text, observes_by_text
-from rightcall.reading.messages._message_attributes import _find_attributes, message_attributes
-from rightcall.reading.messages._span_messages import _messages_in, messages_in, messages_in_event
+from rightcall.reading.messages._span_messages import (
+    _find_attributes,
+    _messages_in,
+    message_attributes,
+    messages_in,
+    messages_in_event,
+)
 from rightcall.reading.spans import Event, Span
 
 USER = {"role": "user", "content": "Go."}

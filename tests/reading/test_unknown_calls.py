@@ -8,7 +8,7 @@ import pytest
 from tests.walls import for_each
 
 from rightcall.reading import read_messages
-from rightcall.reading.messages._step_parts import unknown_step
+from rightcall.reading.messages._acting_text import unknown_step
 from rightcall.reading.messages._unknown_calls import (
     hidden_in_event,
     is_data,

@@ -26,14 +26,12 @@ from .sources._run_collector import (
     check_grouping as check_grouping,
 )
 from .spans._span import CASES as CASES, REPEATS as REPEATS
-from .tables._cells import (
+from .tables import (
+    Outline as Outline,
     SpanColumns as SpanColumns,
+    group_columns as group_columns,
     known_columns as known_columns,
     span_columns as span_columns,
-)
-from .tables._row_spans import (
-    Outline as Outline,
-    group_columns as group_columns,
     table_groups as table_groups,
     table_outline as table_outline,
     table_spans as table_spans,

@@ -17,10 +17,9 @@ from rightcall.values.trajectory import Trajectory
 from . import formats
 from .messages._framework_states import given_in
 from .messages._log import Log
-from .runs._input_output import GivenLog
+from .runs._input_output import GivenLog, Kept
 from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
-from .runs._run_metadata import Kept
 from .runs._simple_runs import simple_runs
 from .runs._traces import GROUPINGS, Grouping
 from .sources._document_reader import DocumentReader, is_large, opened

@@ -1,4 +1,4 @@
-"""Classify a span: a tool call by some convention, a model, an agent, or something else.
+"""Classify a span, by its attributes or else its name: a tool call, a model, an agent, or something else.
 
 Traces repeat a few shapes of spans over and over. What the names of a span's attributes imply is worked out once per
 shape and cached; per span only the few values that decide are looked at.
@@ -6,18 +6,21 @@ shape and cached; per span only the few values that decide are looked at.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.spans import Attribute, RawAttributes, Span
+from rightcall.reading.spans import Attribute, RawAttributes, Span, object_in
 
-from ._convention import Convention
-from ._span_names import kind_in_name
 from ._tool_calls import (
     CONVENTIONS,
+    EXECUTE,
+    MERGED,
+    SPAN_NAMES,
+    Convention,
     convention_by_attributes,
     convention_by_name,
     dialect_of,
@@ -66,6 +69,67 @@ ROLE_VALUES = frozenset(_VALUES)
 """Attributes whose values decide the role of a span."""
 
 _KEYS = frozenset({*_VALUES, *_PRESENT})
+_OPERATIONS = {
+    "execute_tool ": dict([EXECUTE]),
+    "anthropic.custom_tool_use ": dict([EXECUTE]),
+    "invoke_agent ": {EXECUTE[0]: "invoke_agent"},
+    "Function: {name}": {"logfire.msg_template": "Function: {name}"},
+}
+"""Prefixes of names of spans, and the attribute that says the same; Logfire names a span by its template."""
+_TELLING = tuple(_OPERATIONS)
+
+_ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
+"""Suffixes of names of OpenLLMetry's spans."""
+_NAMES_OF_CALLS = frozenset({"ai.toolCall", "running tool"})
+"""Names of spans of calls that do not hold the tool's name: Vercel, Pydantic AI."""
+_HALVES = (
+    ("logfire.msg_template", "function: {name}"),
+    ("openai_agents.type", "handoff"),
+    ("span_type", "tool"),
+    ("genkit:metadata:subtype", "tool"),
+    ("genkit:metadata:subtype", "tool.v2"),
+)
+"""Marks that only calls have, of conventions that ask for one more."""
+_MLFLOW_INPUT = "mlflow.spanInputs"
+_COPIED_BY_MLFLOW = frozenset(
+    {
+        "agent.messages",
+        "ai.prompt",
+        "ai.value",
+        "ai.values",
+        "gen_ai.input.messages",
+        "input",
+        "input.value",
+        "langfuse.observation.input",
+        "lk.chat_ctx",
+        "lk.input_text",
+        "lk.user_input",
+        "lk.user_transcript",
+        "llm.messages",
+        "lmnr.span.input",
+        "traceloop.entity.input",
+    }
+)
+"""Attributes of other tracers whose values MLflow's server copies to an attribute of its own."""
+_MESSAGE_EVENT = "gen_ai."
+"""The prefix of the names of events with messages, which the server copies as well."""
+_UIPATH = "span_type"
+_LANGFUSE_INPUT = "langfuse.observation.input"
+_CLEAN = lazy_pattern(r"[a-z0-9]+(?:_[a-z0-9]+)*", re.A)
+"""A name that CrewAI gives to models as it is."""
+_TOLD = lazy_pattern(r"Tool Name: (?P<name>[^\n]+)\nTool Arguments: ")
+"""How the description begins that CrewAI gives to a model, and OpenInference writes beside the name of the author."""
+_OF_CREWAI = "tool.description_updated"
+KIND_KEYS = frozenset(
+    {
+        "gen_ai.operation.name",
+        "openinference.span.kind",
+        "traceloop.span.kind",
+        "langsmith.span.kind",
+        "langfuse.observation.type",
+    }
+)
+"""Attributes with the kind of a span."""
 
 
 def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
@@ -191,7 +255,7 @@ SESSION_KEYS = (
 GROUP_KEYS = frozenset({*CONVERSATION_KEYS, *SESSION_KEYS})
 
 _TOOL_ENDINGS = ("tool.name", "tool_name", "toolName", "tool_call.name", "function_name")
-_OF_CALLS = (
+_KEYS_OF_CALLS = (
     "ai.toolCall.",
     "gcp.vertex.agent.tool_",
     "gen_ai.tool.arguments",
@@ -268,7 +332,7 @@ def shape_of(keys: _Keys) -> Shape:
     groups = tuple([key for key in places if key in GROUP_KEYS])
     at = tuple([places[key] for key in deciding])
     tools = tuple([key for key in keys if key.endswith(_TOOL_ENDINGS)])
-    is_like_call = any([key.startswith(_OF_CALLS) for key in keys])
+    is_like_call = any([key.startswith(_KEYS_OF_CALLS) for key in keys])
     shape = _shapes[keys] = Shape(places, deciding, at, tools, groups, is_like_call, {})
     return shape
 
@@ -298,7 +362,7 @@ def is_like_call(span: Span) -> bool:
     attributes: Any = span.attributes
     if attributes.__class__ is RawAttributes:
         return bool(attributes.shape.is_like_call)
-    return any([key.startswith(_OF_CALLS) for key in attributes])
+    return any([key.startswith(_KEYS_OF_CALLS) for key in attributes])
 
 
 def tools_of(span: Span) -> _Keys:
@@ -364,3 +428,79 @@ def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallSh
         tuple([key for key, wanted in convention.marks if wanted is None]),
         dialect_of(convention, attributes),
     )
+
+
+def kind_in_name(span: Span) -> Mapping[str, str]:
+    """Return the kind in a span's name as an attribute, if no attribute has it.
+
+    ADK 1 leaves a span without attributes if the tool raised; the name is all there is.
+    """
+    name = span.name
+    if name.startswith(_TELLING) and not name.endswith(MERGED):
+        said = next(said for operation, said in _OPERATIONS.items() if name.startswith(operation))
+        return {} if _says_kind(span) or not said.keys().isdisjoint(span.attributes.keys()) else said
+    entity, _, kind = name.rpartition(".")
+    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
+        return {"traceloop.span.kind": kind}
+    return {}
+
+
+def is_named_like_call(span: Span) -> bool:
+    """Whether a span that lost its attributes has a name that instrumentations give to calls alone."""
+    if span.attributes.keys():
+        return False
+    return span.name in _NAMES_OF_CALLS or span.name.startswith(SPAN_NAMES) or span.name.endswith(".tool")
+
+
+def has_lost_mark(span: Span) -> bool:
+    """Whether a span looks like a call that lost a part of what marks it, or its type.
+
+    Langfuse and MLflow write a type on every span of theirs; MLflow's server writes none on many spans of others, and
+    what it copies says nothing that the span did not say before. A tool that UiPath traced has its output under
+    `content`.
+    """
+    attributes, keys = span.attributes, span.attributes.keys()
+    if any([key in keys and has_value(attributes.get(key), value) for key, value in _HALVES]):
+        return True
+    if _MLFLOW_INPUT in keys and not _is_copied(span):
+        return "mlflow.spanType" not in keys
+    if _UIPATH in keys and str(attributes.get(_UIPATH)).startswith("function_call"):
+        return object_in(attributes.get("output.value")).keys() == {"content"}
+    if _LANGFUSE_INPUT not in keys or "langfuse.observation.type" in keys:
+        return False
+    held = attributes.get(_LANGFUSE_INPUT)
+    return isinstance(held, str) and held.startswith('{"args"') and '"kwargs"' in held
+
+
+def _is_copied(span: Span) -> bool:
+    """Whether MLflow's input is a copy of what another tracer recorded in the same span."""
+    is_attribute = not _COPIED_BY_MLFLOW.isdisjoint(span.attributes.keys())
+    return is_attribute or any([event.name.startswith(_MESSAGE_EVENT) for event in span.events])
+
+
+def is_clean(name: str) -> bool:
+    """Whether a model knows a tool of this name by no other, whichever framework runs it."""
+    return _CLEAN.fullmatch(name) is not None
+
+
+def name_for_models(name: str, attributes: Mapping[str, Any]) -> str:
+    """Return the name by which a model knows the tool of a call; empty if the span lost it.
+
+    A tool of CrewAI is called `Search The Web` by its author, in spans, and `search_the_web` where a model asks for it.
+    """
+    if is_clean(name):
+        return name
+    held = attributes.get("tool.description")
+    told = _TOLD.match(held) if isinstance(held, str) else None
+    if told is not None:
+        return str(told["name"])
+    return "" if _OF_CREWAI in attributes else name
+
+
+def may_tell_kind(name: str) -> bool:
+    """Whether the name of a span may have its kind, where no attribute has it."""
+    return name.startswith(_TELLING) or name.rpartition(".")[2] in _ENTITIES
+
+
+def _says_kind(span: Span) -> bool:
+    return not KIND_KEYS.isdisjoint(span.attributes.keys())

@@ -5,8 +5,12 @@ from ._containers import (
     items_of as items_of,
     row_items as row_items,
 )
-from ._exports import is_live_span as is_live_span, live_span as live_span
-from ._mlflow import is_mlflow_trace as is_mlflow_trace, mlflow_spans as mlflow_spans
+from ._exports import (
+    is_live_span as is_live_span,
+    is_mlflow_trace as is_mlflow_trace,
+    live_span as live_span,
+    mlflow_spans as mlflow_spans,
+)
 from ._otlp import (
     NO_EVENTS as NO_EVENTS,
     OtlpRequest as OtlpRequest,
@@ -14,31 +18,27 @@ from ._otlp import (
     decode_request as decode_request,
     finished as finished,
     is_otlp as is_otlp,
+    looks_like_protobuf as looks_like_protobuf,
     otlp_span as otlp_span,
+    protobuf_items as protobuf_items,
+    protobuf_span as protobuf_span,
+    protobuf_spans as protobuf_spans,
     span_in as span_in,
     spans_in as spans_in,
     split_request as split_request,
 )
-from ._protobuf import (
-    looks_like_protobuf as looks_like_protobuf,
-    protobuf_items as protobuf_items,
-    protobuf_span as protobuf_span,
-    protobuf_spans as protobuf_spans,
-)
-from ._row_cells import (
+from ._rows import (
+    OPENED as OPENED,
     Attributes as Attributes,
+    Path as Path,
+    attribute_columns as attribute_columns,
     attributes_or_trouble as attributes_or_trouble,
+    fields_of as fields_of,
+    folded as folded,
     moment as moment,
     opened as opened,
     scope_name as scope_name,
     side_by_side as side_by_side,
     span_of_cells as span_of_cells,
     without_nulls as without_nulls,
-)
-from ._rows import (
-    OPENED as OPENED,
-    Path as Path,
-    attribute_columns as attribute_columns,
-    fields_of as fields_of,
-    folded as folded,
 )

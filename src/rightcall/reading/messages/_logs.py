@@ -11,12 +11,11 @@ from rightcall.errors import InputError
 from rightcall.reading.formats import format_of
 from rightcall.values.decoding import decode_text
 
-from ._acting_text import acts_by_text
-from ._langgraph import identity, interrupted
+from ._acting_text import acts_by_text, is_step
+from ._framework_states import identity, interrupted
 from ._log import Log, unused_in
 from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of
 from ._parts import part_of, writer_of
-from ._step_parts import is_step
 from ._transcripts import are_lines, is_transcript, transcript_logs
 from ._unknown_calls import DEFINITIONS, hidden_call, is_wanted, steps_beside
 

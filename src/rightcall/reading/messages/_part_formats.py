@@ -20,8 +20,7 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.spans import NOTHING, CallRecord, outcome
 
-from ._agent_parts import AGENT_PARTS, ANSWERED, UNFINISHED, call_row, result_row
-from ._service_parts import SERVICE_PARTS
+from ._agent_parts import AGENT_PARTS, ANSWERED, SERVICE_PARTS, UNFINISHED, call_row, result_row
 
 
 def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:

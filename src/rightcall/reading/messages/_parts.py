@@ -10,9 +10,8 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, UnparsableError, arguments, is_scrubbed, outcome
 from rightcall.values.decoding import decode_json
 
-from ._agent_parts import Part
+from ._agent_parts import RUN_BY_SERVICE, Part
 from ._part_formats import PARTS
-from ._service_parts import RUN_BY_SERVICE
 
 Writer = Literal["user", "model", ""]
 

@@ -14,10 +14,9 @@ import msgspec
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING
 
-from ._argument_keys import key_of
-from ._asides import with_reason
+from ._conversation_reader import key_of
 from ._log import Log, decoded, listed, plain, returned, said, word
-from ._message_exchange import exchange_of, has_messages
+from ._message_exchange import exchange_of, has_messages, with_reason
 from ._parts import text_of, writer_of
 
 _PAIRS = (

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from itertools import chain
+from typing import Any, Literal
 
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reading.conventions import Role
-from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, event_body, unnested
+from rightcall.reading.conventions import Role, shape_of
+from rightcall.reading.spans import NOTHING, LogRecord, RawAttributes, Span, by_number, event_body, unnested
 from rightcall.values.decoding import decode_json
 
-from ._choices import are_choices, without_calls
-from ._message_attributes import MessageAttributes, Side, message_attributes
-from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message, unread
-from ._parts import part_of
-from ._step_parts import is_step
+from ._acting_text import is_step
+from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message, says_why, unread
+from ._parts import part_of, unwrapped
 from ._unknown_calls import hidden_in_event, sign_of
 
 _WRAPPINGS = ("messages", "contents")
@@ -44,6 +43,51 @@ _WRITERS = {"gen_ai.user.message": "user", "gen_ai.assistant.message": "assistan
 
 _RESULT = "gen_ai.tool.message"
 _DETAILS = "gen_ai.client.inference.operation.details"
+_COUNT = "gen_ai.request.choice.count"
+_PARAMETERS = "llm.invocation_parameters"
+"""OpenInference: the parameters of the request, as JSON."""
+_COUNTS = ("n", "candidate_count", "candidateCount")
+Side = Literal["input", "output"]
+
+_WHOLE: dict[str, Side] = {
+    "gen_ai.input.messages": "input",
+    "gen_ai.output.messages": "output",
+    "pydantic_ai.all_messages": "input",
+    "all_messages_events": "input",
+    "events": "input",
+    "ai.prompt.messages": "input",
+    "ai.response.toolCalls": "output",
+    "ai.result.toolCalls": "output",
+    "gcp.vertex.agent.llm_request": "input",
+    "gcp.vertex.agent.llm_response": "output",
+    "haystack.agent.step.llm.input": "input",
+    "haystack.agent.step.llm.output": "output",
+    "llm.input_messages": "input",
+    "llm.output_messages": "output",
+}
+"""Attributes that hold messages on spans of any kind."""
+
+_OF_MODELS: dict[str, Side] = {
+    "mlflow.spanInputs": "input",
+    "mlflow.spanOutputs": "output",
+    "langfuse.observation.input": "input",
+    "langfuse.observation.output": "output",
+    "langfuse.observation.tool_calls": "output",
+    "gen_ai.prompt": "input",
+    "gen_ai.completion": "output",
+    "openai_agents.input": "input",
+    "openai_agents.output": "output",
+}
+"""Attributes that hold messages on spans of a model, and other things elsewhere."""
+
+# OpenInference, spec/semantic_conventions.md: lists are flattened, because attributes cannot hold objects.
+_NUMBERED: dict[str, Side] = {
+    "llm.input_messages.": "input",
+    "llm.output_messages.": "output",
+    "gen_ai.prompt.": "input",
+    "gen_ai.completion.": "output",
+}
+"""Prefixes of attributes that hold messages leaf by leaf: `llm.input_messages.0.message.role`."""
 
 
 class Conversation(msgspec.Struct):
@@ -325,3 +369,107 @@ def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:
         if isinstance(messages, list) and messages:
             found[side] = messages
     return found
+
+
+def are_choices(answer: Sequence[Exchange], attributes: Mapping[str, Any]) -> bool:
+    """Whether the messages of an answer are choices of which one was used, and at least one of them asks for a call.
+
+    A message is a choice if it has a number, or a reason of its own for its end (OpenTelemetry GenAI, "Output
+    messages": each is one choice). Without either, the span says how many choices were asked for.
+    """
+    if len(answer) < 2 or not any([exchange.calls for exchange in answer]):
+        return False
+    if len({_number(exchange.message) for exchange in answer}) > 1:
+        return True
+    ended = [exchange for exchange in answer if says_why(exchange.message) or says_why(unwrapped(exchange.message))]
+    return len(ended) > 1 or _count_asked_for(attributes) > 1
+
+
+def without_calls(answer: Sequence[Exchange]) -> list[Exchange]:
+    """Return the messages of an answer as if they asked for no call; the originals belong to a cache."""
+    found = [copy(exchange) for exchange in answer]
+    for exchange in found:
+        exchange.calls = []
+    return found
+
+
+def _number(message: Mapping[str, Any]) -> Any:
+    """Return the number of a choice, in whatever form; 0 if it has none."""
+    held = message.get("index")
+    if isinstance(held, str) and held.strip("0") == "":
+        return 0
+    return held if isinstance(held, (str, int, float)) else 0
+
+
+def _count_asked_for(attributes: Mapping[str, Any]) -> int:
+    counts = [attributes.get(_COUNT)]
+    text = attributes.get(_PARAMETERS)
+    try:
+        parameters = decode_json(text) if isinstance(text, str) else None
+    except InputError:
+        parameters = None
+    counts += [parameters.get(key) for key in _COUNTS] if isinstance(parameters, dict) else []
+    return max([count for count in counts if isinstance(count, int)], default=1)
+
+
+class MessageAttributes(msgspec.Struct, frozen=True):
+    """Attributes that hold messages: one that holds them all, or many that hold a leaf each."""
+
+    side: Side
+    keys: tuple[str, ...]
+    only_models: bool = False
+    """Whether they hold messages on spans of a model only."""
+    beginning: str = ""
+    """The prefix of attributes that hold a leaf each; empty if one attribute holds all messages."""
+    messages: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
+    """For each message the paths of its leaves, and the attributes that hold them."""
+
+
+def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
+    """Return the attributes of a span that hold messages; found once per shape."""
+    shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
+    if shape.message_attributes is None:
+        shape.message_attributes = _find_attributes(attributes)
+    found: tuple[MessageAttributes, ...] = shape.message_attributes
+    return found
+
+
+def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
+    """Find the attributes that hold messages among some names."""
+    whole: list[MessageAttributes] = []
+    numbered: dict[str, list[str]] = {}
+    for key in keys:
+        if key in _WHOLE:
+            whole.append(MessageAttributes(_WHOLE[key], (key,)))
+        elif key in _OF_MODELS:
+            whole.append(MessageAttributes(_OF_MODELS[key], (key,), only_models=True))
+        else:
+            for beginning in _NUMBERED:
+                if key.startswith(beginning):
+                    numbered.setdefault(beginning, []).append(key)
+    return (*whole, *(_numbered_attributes(beginning, tuple(keys)) for beginning, keys in numbered.items()))
+
+
+def _numbered_attributes(beginning: str, keys: tuple[str, ...]) -> MessageAttributes:
+    """Group attributes that hold a leaf each by message, if every key has the number of its message."""
+    messages: dict[str, list[tuple[str, str]]] = {}
+    for key in keys:
+        number, _, name = key[len(beginning) :].partition(".")
+        messages.setdefault(number, []).append((name, key))
+    if any([number.isdecimal() for number in messages]):
+        # OpenLLMetry has other attributes under the same prefix: `gen_ai.prompt.prompt_filter_results`.
+        messages = {number: leaves for number, leaves in messages.items() if number.isdecimal()}
+        keys = tuple([key for leaves in messages.values() for _, key in leaves])
+    regular = all([number.isdecimal() for number in messages]) and all([name for name, _ in chain(*messages.values())])
+    return MessageAttributes(
+        side=_NUMBERED[beginning],
+        keys=keys,
+        beginning=beginning,
+        messages=tuple([_names_and_keys(messages[number]) for number in sorted(messages, key=by_number)])
+        if regular
+        else (),
+    )
+
+
+def _names_and_keys(leaves: list[tuple[str, str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple([name for name, _ in leaves]), tuple([key for _, key in leaves])

@@ -31,42 +31,54 @@ from ._agent_results import (
     is_ragas_sample,
     ragas_logs,
 )
-from ._atif import atif_logs, is_atif
-from ._benchmarks import (
-    inspect_logs,
-    is_inspect_log,
-    is_tau2_results,
-    is_toolbench_answer,
-    tau2_logs,
-    toolbench_logs,
-)
-from ._codex import (
+from ._coding_agents import (
+    chat_logs,
+    copilot_logs,
     early_logs,
     early_session_logs,
+    evaluation_logs,
     event_logs,
+    is_chat,
+    is_chat_line,
+    is_copilot_event,
     is_early_line,
     is_early_session,
+    is_evaluation,
     is_event,
+    is_openhands,
+    is_prompt_line,
     is_session_line,
+    is_stream_event,
+    line_logs,
+    openhands_logs,
+    prompt_logs,
     session_logs,
+    stream_logs,
 )
 from ._conversation_lists import (
     agno_logs,
+    atif_logs,
     batch_logs,
     glaive_logs,
+    inspect_logs,
     is_agno_session,
+    is_atif,
     is_batch_answer,
     is_glaive,
+    is_inspect_log,
     is_item_page,
     is_query_and_response,
     is_run_steps,
     is_sharegpt,
+    is_tau2_results,
+    is_toolbench_answer,
     item_page_logs,
     query_logs,
     run_step_logs,
     sharegpt_logs,
+    tau2_logs,
+    toolbench_logs,
 )
-from ._copilot import copilot_logs, is_copilot_event
 from ._event_lines import (
     bedrock_logs,
     cursor_logs,
@@ -83,19 +95,8 @@ from ._event_lines import (
     response_logs,
     rpc_logs,
 )
-from ._gemini_cli import (
-    chat_logs,
-    is_chat,
-    is_chat_line,
-    is_prompt_line,
-    is_stream_event,
-    line_logs,
-    prompt_logs,
-    stream_logs,
-)
-from ._langgraph import graph_logs, is_graph_state, is_graph_update
+from ._framework_states import graph_logs, is_graph_state, is_graph_update
 from ._log import Log, unused_in
-from ._openhands import evaluation_logs, is_evaluation, is_openhands, openhands_logs
 from ._proxy_logs import is_proxy_row, proxy_logs
 
 _LOOKED_AT = 1_000  # a log of a million lines is recognised by its first thousand

@@ -1,6 +1,6 @@
+from ._input_output import Kept as Kept
 from ._notes import Recognised as Recognised, Warnings as Warnings
 from ._run_builder import RunBuilder as RunBuilder
-from ._run_metadata import Kept as Kept
 from ._simple_runs import SimpleRun as SimpleRun, simple_runs as simple_runs
 from ._span_calls import read_span as read_span
 from ._span_tree import ReadSpan as ReadSpan, once_each as once_each

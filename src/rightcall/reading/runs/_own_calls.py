@@ -1,16 +1,33 @@
-"""Tell the framework's own calls from calls of the agent's tools."""
+"""Tell the framework's own calls, and spans that only asked a person about a call, from calls that were made.
+
+A framework that asks a person ends the span of the tool, or of the agent, and goes on once it has the answer. So a call
+may have several spans, or none. One rule holds for all of them:
+
+- Where another span of the same call follows, a span only asked. The last one, or messages, tell what came of the call.
+- Where none follows and the agent did not go on, the call waits: it is withheld.
+- Where the agent went on and nothing tells what came of the call, it is not known whether it was made.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.conventions import Role, agent_name, is_dspy
-from rightcall.reading.messages import Log
-from rightcall.reading.spans import NOTHING, CallRecord, Span
+from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, REFUSED, Role, agent_name, is_dspy
+from rightcall.reading.messages import UNCONFIRMED, Exchange, Log, Requests, key_of
+from rightcall.reading.spans import NOTHING, CallRecord, Span, UnparsableError, arguments, object_in, same_but_nulls
+from rightcall.values.trajectory import WithheldCall
+
+if TYPE_CHECKING:
+    from ._conversations import Conversations
+    from ._span_tree import ReadSpan
+
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
 # `set_model_response` where it has an output schema.
@@ -49,6 +66,16 @@ _SIGNS = lazy_pattern(r"[\W_]+")
 _AUTHORS = ("name", "author", "source", "sender", "agent")
 _OTHERS = frozenset({"user", "human", "tool", "system", "function", "developer"})
 _LONGEST = 2_000
+_ASKS, _REJECTS = UNCONFIRMED
+_OPENAI_AGENTS = "openai_agents"
+_ADK = ("gcp.vertex.agent", "google_adk")
+_ONE_CALL = lazy_pattern(r"adk-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
+"""An id that ADK makes up for one call. It runs the tool again under this id only if a person was asked about it."""
+_INTERRUPT = lazy_pattern(
+    r"'id': 'v1:(?:before_tool_call|tool_call|middleware_execute_tool):(?P<call>[^']{1,200}):[0-9a-f-]{36}'"
+)
+"""An interrupt in the answer of an agent of Strands, which writes them as Python does."""
+_LONGEST_ANSWER = 100_000
 
 
 def agents_in(
@@ -153,3 +180,282 @@ def _authors(message: Any) -> list[str]:
         return []
     named = [form.get(key) for form in forms for key in _AUTHORS]
     return [name for name in named if isinstance(name, str)]
+
+
+def without_questions(records: Sequence[CallRecord], requests: Requests) -> tuple[list[CallRecord], CallRecord | None]:
+    """Return the calls of spans without spans that only asked about a call which a later span tells again.
+
+    Also return the first span of which it is not known whether it only asked. `records` are in order of start.
+    """
+    unsure = _withhold_surplus(records, requests)
+    _doubt_without_ids(records)
+    last: dict[Hashable, CallRecord] = {}
+    kept: list[CallRecord] = []
+    late: set[int] = set()
+    for record in reversed(records):
+        if _says(record, _ASKS):
+            record.withheld = record.withheld or ASKED_FOR
+        final = last.get(_call_of(record))
+        if final is not None and record.call_id and not record.withheld and _says(final, _ASKS):
+            late.add(id(final))  # the question lost its start, so it came last
+            record.is_asked = True
+            last[_call_of(record)] = record
+        elif final is not None and _only_asked(record):
+            # Other frameworks mark a span that only asked: without the mark, the last one is of a call that was made.
+            final.is_asked = final.is_asked or not record.withheld or _says(record, _ASKS)
+            continue
+        kept.append(record)
+        last.setdefault(_call_of(record), record)
+        last.setdefault(_name_args(record), record)
+    return [record for record in reversed(kept) if id(record) not in late], unsure
+
+
+def may_ask(record: CallRecord) -> bool:
+    """Whether a call returned a sentence by which ADK asks about calls, or says that one was rejected."""
+    return _says(record, _ASKS) or _says(record, _REJECTS)
+
+
+def _call_of(record: CallRecord) -> Hashable:
+    """Return what tells of a span which call it is of: its id, or the name and arguments where it has none."""
+    return (record.call_id, record.name) if record.call_id else _name_args(record)
+
+
+def _name_args(record: CallRecord) -> Hashable:
+    return None, record.name, NOTHING if record.args is NOTHING else key_of(record.args)
+
+
+def _only_asked(record: CallRecord) -> bool:
+    """Whether a span only asked about a call if another one of the same call follows."""
+    if record.withheld:
+        return record.withheld != REFUSED
+    return record.call_id is not None and _ONE_CALL.match(record.call_id) is not None
+
+
+def _says(record: CallRecord, text: str) -> bool:
+    """Whether a call returned a sentence of ADK about confirmation."""
+    return record.error == text or (record.output.__class__ is dict and record.output == {"error": text})
+
+
+def _doubt_without_ids(records: Sequence[CallRecord]) -> None:
+    """Note of spans of ADK that lost their ids and results that each may only have asked about the call of another.
+
+    It ends an agent to ask, and begins another span of it once it has the answer.
+    """
+    later: dict[str, CallRecord] = {}
+    for record in reversed(records):
+        if record.span is not None and record.span.scope.endswith(_ADK) and _is_unsettled(record):
+            other = later.setdefault(record.name, record)
+            is_of_other = other is not record and (record.under is None or record.under != other.under)
+            if is_of_other and not (record.call_id and other.call_id):
+                record.is_asked = other.is_asked = True
+
+
+def _withhold_surplus(records: Sequence[CallRecord], requests: Requests) -> CallRecord | None:
+    """Withhold spans of OpenAI Agents without results and ids, as far as a model asked for fewer calls than there are.
+
+    It begins a span before it asks for approval, and another one once it has it. That a span only asked is sure where
+    one of the same arguments and with a result follows; else the first that may be a call is returned. A span without
+    a scope, as in exports of some servers, may be of any framework, where both are calls.
+    """
+    if not any([_may_ask(record) for record in records]):
+        return None
+    asked = Counter([request.name for request in requests.made])
+    told: dict[str, list[CallRecord]] = {}
+    for record in records:
+        if not (record.call_id or record.withheld) and asked[record.name]:
+            told.setdefault(record.name, []).append(record)
+    unsure = None
+    for name, spans in told.items():
+        returned = {_name_args(record): place for place, record in enumerate(spans) if not record.is_open}
+        may_ask = [(place, record) for place, record in enumerate(spans) if _may_ask(record)]
+        # Those that are sure come first: one that only may be a question may be a call whose result is lost.
+        may_ask.sort(key=lambda each: returned.get(_name_args(each[1]), -1) < each[0])
+        for place, record in may_ask[: max(len(spans) - asked[name], 0)]:
+            is_told_again = record.args is not NOTHING and returned.get(_name_args(record), -1) > place
+            is_sure = is_told_again and record.span is not None and bool(record.span.scope)
+            unsure = unsure or (None if is_sure else record)
+            record.withheld = ASKED_FOR
+    return unsure
+
+
+def _may_ask(record: CallRecord) -> bool:
+    """Whether a span may have ended to ask for approval; exports of some servers have no scopes."""
+    if not record.is_open or record.call_id or record.span is None:
+        return False
+    return not record.span.scope or record.span.scope.endswith(_OPENAI_AGENTS)
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """A call for which an agent ended."""
+
+    reason: str
+    end_ns: int | None
+    has_gone_on: bool
+    """Whether the agent went on later, or may have."""
+    name: str = ""
+    """The tool, if the agent says it."""
+    args: Any = NOTHING
+
+    def may_be(self, record: CallRecord) -> bool:
+        """Whether a call without an id may be the one."""
+        if self.name and self.name != record.name:
+            return False
+        return NOTHING in (self.args, record.args) or same_but_nulls(self.args, record.args)
+
+    def precedes(self, span: Span | None) -> bool | None:
+        """Whether a span of the call began after its agent ended; None if that is not known.
+
+        Strands asks from inside of a tool, too, whose span began before.
+        """
+        if span is None:
+            return False
+        return None if span.start_ns is None or self.end_ns is None else span.start_ns >= self.end_ns
+
+
+def withhold_waiting(
+    records: Sequence[CallRecord], spans: Sequence[ReadSpan], roles: Mapping[int, Role], conversations: Conversations
+) -> CallRecord | None:
+    """Withhold calls that wait for a person, and calls that were rejected; return the first that may have been made."""
+    for record in records:
+        if record.is_asked and _says(record, _REJECTS):
+            record.withheld = REFUSED
+    _doubt_last(records, [span.start_ns for span in spans if roles.get(id(span)) == "model"])
+    lost = _withhold_ended(records, _waits_in(spans, roles, conversations))
+    unsure = [record for record in records if record.is_asked and _is_unsettled(record)]
+    for record in unsure:
+        record.withheld = ASKED_FOR  # it is no call that is known to be made
+    return unsure[0] if unsure else lost
+
+
+def _doubt_last(records: Iterable[CallRecord], models: Iterable[int | None]) -> None:
+    """Note of spans of OpenAI Agents without results, after which no model was asked, that each may have only asked.
+
+    It asks a model again after a call, or answers with the result, unless a person has to approve a call first.
+    """
+    last = max([start or 0 for start in models], default=0)
+    for record in records:
+        if record.span is not None and record.is_open and record.span.scope.endswith(_OPENAI_AGENTS):
+            record.is_asked = record.is_asked or (record.span.start_ns or last) >= last
+
+
+def _is_unsettled(record: CallRecord) -> bool:
+    """Whether neither a result, nor an error with a message, nor a refusal tells what came of a call."""
+    return record.output is NOTHING and record.error is None and not record.withheld
+
+
+def _withhold_ended(records: Sequence[CallRecord], waits: Mapping[Any, Wait]) -> CallRecord | None:
+    """Withhold calls without a result for which an agent ended; return one that no record tells, and that may be made.
+
+    A call that lost its id is one for which an agent ended, unless there are more of them: then each may be one.
+    """
+    if not waits:
+        return None
+    ids = Counter([record.call_id for record in records if record.call_id])
+    waiting = [record for record in records if record.is_open]
+    for record in waiting:
+        wait = waits.get(record.call_id) if record.call_id else None
+        if wait is not None:
+            _apply(wait, record, is_told_again=ids[record.call_id or ""] > 1)
+    lost = [wait for call_id, wait in waits.items() if call_id not in ids]
+    nameless = [
+        record
+        for record in waiting
+        if not record.call_id and record.span is None and any([wait.may_be(record) for wait in lost])
+    ]
+    for record in nameless if len(nameless) > len(lost) else ():
+        record.is_asked = True
+    for record, wait in zip(nameless, lost, strict=False) if len(nameless) <= len(lost) else ():
+        _apply(wait, record)
+    untold = [wait for wait in lost[len(nameless) :] if wait.has_gone_on]
+    return CallRecord(untold[0].name or "a tool") if untold else None
+
+
+def _apply(wait: Wait, record: CallRecord, is_told_again: bool = False) -> None:
+    is_later = wait.precedes(record.span)
+    if is_later is None or (wait.has_gone_on and not is_later and not is_told_again):
+        record.is_asked = True
+    elif not is_later:
+        record.withheld = wait.reason
+
+
+def _waits_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], conversations: Conversations) -> dict[Any, Wait]:
+    """Return the calls, by id, for which agents of Pydantic AI and Strands ended."""
+    agents = [span for span in spans if roles.get(id(span)) == "agent"]
+    waits: dict[Any, Wait] = {}
+    for span in agents:
+        deferred = _deferred_in(object_in(span.attributes.get("final_result")))
+        interrupted = _interrupted_in(conversations.of(span).output)
+        if deferred or interrupted:
+            has_gone_on = any([_may_continue(other, span) for other in agents])
+            for call_id, reason, name, args in [*deferred, *interrupted]:
+                waits[call_id] = Wait(reason, span.end_ns, has_gone_on, name, args)
+    return waits
+
+
+def _may_continue(other: Span, span: Span) -> bool:
+    """Whether a span of an agent may be of the same agent as another span, after that one ended."""
+    if other is span or agent_name(other) != agent_name(span):
+        return False
+    return other.start_ns is None or span.end_ns is None or other.start_ns >= span.end_ns
+
+
+def asked_before(records: Iterable[CallRecord], models: Iterable[int | None]) -> CallRecord | None:
+    """Return a call that has the id of a request, and began before the first of the models; None if there is none.
+
+    No message tells the request either: the run goes on after a person answered, and what came before is elsewhere.
+    """
+    first = min([start or 0 for start in models], default=0)  # one whose start is lost may be the first
+    begun = [(record, record.span.start_ns or first) for record in records if record.span and record.order < 0]
+    return next((record for record, start in begun if record.call_id and start < first), None)
+
+
+_Found = tuple[Any, str, str, Any]
+"""The id of a call, why it waits, its tool and its arguments, as far as they are known."""
+
+
+def _deferred_in(output: Mapping[str, Any]) -> list[_Found]:
+    """Return the calls that wait, if an output is a `DeferredToolRequests`."""
+    if not {"calls", "approvals"} <= output.keys() <= {"calls", "approvals", "metadata"}:
+        return []
+    listed = [(ELSEWHERE, output["calls"]), (ASKED_FOR, output["approvals"])]
+    return [
+        (call.get("tool_call_id"), reason, _text(call.get("tool_name")), _arguments(call.get("args")))
+        for reason, calls in listed
+        if isinstance(calls, list)
+        for call in calls
+        if isinstance(call, dict)
+    ]
+
+
+def _text(held: Any) -> str:
+    return held if isinstance(held, str) else ""
+
+
+def _arguments(held: Any) -> Any:
+    try:
+        value = arguments(held)
+    except UnparsableError:
+        return NOTHING
+    return value if value.__class__ is dict else NOTHING
+
+
+def _interrupted_in(said: Iterable[Exchange]) -> list[_Found]:
+    """Return the calls at which an agent of Strands was interrupted to ask a person."""
+    texts = [each.text for each in said if each.message.get("finish_reason") == "interrupt"]
+    found = [each["call"] for text in texts for each in _INTERRUPT.finditer(text[:_LONGEST_ANSWER])]
+    return [(call_id, ASKED_FOR, "", NOTHING) for call_id in found]
+
+
+def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], list[CallRecord]]:
+    """Return the calls that were made and those that were withheld. A call withheld first and made later was made."""
+    made: list[CallRecord] = []
+    withheld: list[CallRecord] = []
+    for record in records:
+        (withheld if record.withheld else made).append(record)
+    ids = {record.call_id for record in made if record.call_id} if withheld else set()
+    return made, [record for record in withheld if record.call_id not in ids]
+
+
+def withheld_call(record: CallRecord) -> WithheldCall:
+    """Return a call that was not made, as trajectories have it."""
+    return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)

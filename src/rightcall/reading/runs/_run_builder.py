@@ -12,19 +12,23 @@ from rightcall.reading.messages import IN_CODE, OPEN, Log, Requests, exchanges_o
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
-from ._call_order import group_by_time, ordered, unsettled
-from ._calls import join, may_be_seen_twice, without_duplicates
-from ._conversations import Conversations
-from ._input_output import GivenLog, asked_and_answered, asked_and_answered_in
+from ._calls import group_by_time, join, may_be_seen_twice, ordered, unsettled, without_duplicates
+from ._conversations import Conversations, first_in_other_turn, stop_in_log
+from ._input_output import GivenLog, Kept, asked_and_answered, asked_and_answered_in, run_metadata
 from ._notes import NotUnderstood, Warnings
-from ._own_calls import agents_in, is_internal
-from ._questions import asked_before, made_and_withheld, withheld_call, withhold_waiting, without_questions
-from ._run_metadata import Kept, run_metadata
+from ._own_calls import (
+    agents_in,
+    asked_before,
+    is_internal,
+    made_and_withheld,
+    withheld_call,
+    withhold_waiting,
+    without_questions,
+)
 from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
-from ._stops import first_in_other_turn, stop_in_log
+from ._tokens import usage_of
 from ._turns import Turns, turns_in
-from ._usage import usage_of
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _NOTHING: frozenset[str] = frozenset()

@@ -1,7 +1,10 @@
-"""Logs of Inspect as it writes them by default: `.eval`, a zip archive with a file for each sample."""
+"""Sources that are not JSON: logs of Inspect in a zip archive, and tables as CSV."""
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -11,13 +14,20 @@ import msgspec
 
 from rightcall.errors import InputError
 from rightcall.limits import Limits
+from rightcall.reading.formats import is_table_header, row_items
+from rightcall.reading.messages import CONVERSATION_COLUMNS
 from rightcall.reading.runs import Warnings
+from rightcall.reading.spans import Item
 from rightcall.values.decoding import decode_json
 
 _SAMPLES = "samples/"
 _MARKS = frozenset({"header.json", "_journal/start.json"})
 _NOTHING = msgspec.Raw(b"null")
 _ATTACHED = b"attachment://"
+_LONGEST_CELL = 1 << 27
+# csv refuses cells beyond 128 KiB by default, and a cell with a model's messages is often longer.
+_SEPARATORS = (",", "\t", ";")
+"""The second is ClickHouse's, the third that of spreadsheets where the comma is the decimal point."""
 
 
 class _Sample(msgspec.Struct):
@@ -82,3 +92,37 @@ def _decoded(data: bytes, limits: Limits) -> Any:
     if _ATTACHED in bytes(sample.messages) or not messages:
         found["attachments"] = decode_json(bytes(sample.attachments), limits)
     return found
+
+
+def is_table(head: bytes) -> bool:
+    """Whether a file begins with the names of the columns of a table of spans or conversations."""
+    return _separator(head) != ""
+
+
+def csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
+    """Yield the spans, or the rows, of a table. Raises `InputError` if it cannot be cut into cells."""
+    usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is put back below
+    try:
+        text = io.StringIO(data.decode("utf-8-sig", "replace"), newline="")
+        rows = list(csv.DictReader(text, delimiter=_separator(data) or ","))
+    except csv.Error as problem:
+        raise InputError(f"not a table of spans: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)
+    for row in rows:
+        yield from row_items({key: value for key, value in row.items() if isinstance(key, str)}, input_format)
+
+
+def _separator(head: bytes) -> str:
+    """Return what separates the cells of a table, if its first line has names of columns; otherwise an empty text."""
+    if head.lstrip()[:1] in (b"{", b"["):
+        return ""
+    line = head.removeprefix(codecs.BOM_UTF8).split(b"\n", 1)[0].decode("utf-8", "replace")
+    for separator in _SEPARATORS:
+        try:
+            names = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            continue
+        if "context.span_id" in names or is_table_header(names) or not CONVERSATION_COLUMNS.isdisjoint(names):
+            return separator
+    return ""

@@ -243,7 +243,7 @@ class DocumentReader:
             text = self._rest(stream).decode("utf-16", "replace")
             stream = io.BytesIO(text.encode("utf-8", "replace"))
         elif head.lstrip()[:1] not in (b"{", b"["):
-            from ._csv_tables import csv_items, is_table
+            from ._archives import csv_items, is_table
 
             if is_table(head):
                 self._note("rows, as CSV")

@@ -1,5 +1,0 @@
-"""Tables of spans, recognised by the names of their columns."""
-
-from rightcall._lazy import lazy_exports as _lazy_exports
-
-__getattr__, __dir__, __all__ = _lazy_exports(__name__)
