@@ -9,7 +9,7 @@ from tests.walls import for_each
 
 from rightcall import ToolCall, Trajectory
 from rightcall.judging.core import Criteria, Measurement, spanning
-from rightcall.judging.core._doubts import Doubts, arrangements, membership, narrowed, reasons_for, wide
+from rightcall.judging.core._selection import Doubts, arrangements, membership, narrowed, reasons_for, wide
 from rightcall.values.results import Explained, Finding
 
 

@@ -8,8 +8,7 @@ from tests.walls import for_each
 
 from rightcall import ToolCall, Trajectory
 from rightcall.judging.core import Criteria
-from rightcall.judging.core._doubts import Doubts
-from rightcall.judging.core._selection import Selection, select
+from rightcall.judging.core._selection import Doubts, Selection, select
 
 KNOWN: dict[str, Any] = {"turn": 0, "agent": "a", "unrecorded": frozenset()}
 

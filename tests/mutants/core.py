@@ -59,7 +59,7 @@ CORE = (
         ("end_to_end/test_score.py",),
     ),
     # How calls are selected and paired, and what is open about them: what the evaluators share.
-    Area("judging/core", ("_doubts", "_uipath", "_selection"), "judging", (*_JUDGED, "reporting/changes")),
+    Area("judging/core", ("_criteria", "_selection"), "judging", (*_JUDGED, "reporting/changes")),
     Area(
         "judging/calls",
         (
@@ -67,10 +67,8 @@ CORE = (
             "_group*",
             "_match_types",
             "_pairs",
-            "_sequences",
             "_steps",
             "_trajectory",
-            "_turns",
         ),
         "judging",
         (*_JUDGED, "reporting/changes"),

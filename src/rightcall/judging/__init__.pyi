@@ -4,11 +4,16 @@ from ._registry import (
     SHORTHANDS as SHORTHANDS,
     evaluator_type as evaluator_type,
 )
-from .answers._classification import (
-    ClassificationConfig as ClassificationConfig,
-    ClassificationEvaluator as ClassificationEvaluator,
+from .answers._answers import (
+    FinalOutput as FinalOutput,
+    FinalOutputConfig as FinalOutputConfig,
+    FinalOutputCriteria as FinalOutputCriteria,
+    holding as holding,
+    pointer_of as pointer_of,
 )
 from .answers._contains import (
+    ClassificationConfig as ClassificationConfig,
+    ClassificationEvaluator as ClassificationEvaluator,
     ContainsConfig as ContainsConfig,
     ContainsCriteria as ContainsCriteria,
     ContainsEvaluator as ContainsEvaluator,
@@ -19,90 +24,70 @@ from .answers._contains import (
     RegexMatchConfig as RegexMatchConfig,
     RegexMatchCriteria as RegexMatchCriteria,
 )
-from .answers._final_output import (
-    FinalOutput as FinalOutput,
-    FinalOutputConfig as FinalOutputConfig,
-    FinalOutputCriteria as FinalOutputCriteria,
-)
-from .answers._json_similarity import (
+from .answers._similarity import (
     JsonSimilarityConfig as JsonSimilarityConfig,
     JsonSimilarityCriteria as JsonSimilarityCriteria,
     JsonSimilarityEvaluator as JsonSimilarityEvaluator,
-)
-from .answers._parts import holding as holding, pointer_of as pointer_of
-from .answers._response_match import (
     ResponseMatch as ResponseMatch,
     ResponseMatchConfig as ResponseMatchConfig,
     ResponseMatchCriteria as ResponseMatchCriteria,
 )
 from .budgets._budgets import AtMost as AtMost
 from .budgets._efficiency import (
+    CallLatency as CallLatency,
+    CallLatencyConfig as CallLatencyConfig,
+    Latency as Latency,
+    LatencyConfig as LatencyConfig,
     Loops as Loops,
     LoopsConfig as LoopsConfig,
     RedundantCalls as RedundantCalls,
     RedundantCallsConfig as RedundantCallsConfig,
     RedundantCallsCriteria as RedundantCallsCriteria,
-    StepCount as StepCount,
-    StepCountConfig as StepCountConfig,
-)
-from .budgets._health import (
     Retries as Retries,
     RetriesConfig as RetriesConfig,
-    ToolErrorRate as ToolErrorRate,
-    ToolErrorRateConfig as ToolErrorRateConfig,
-    ToolErrorRateCriteria as ToolErrorRateCriteria,
-)
-from .budgets._time_and_tokens import (
-    CallLatency as CallLatency,
-    CallLatencyConfig as CallLatencyConfig,
-    Latency as Latency,
-    LatencyConfig as LatencyConfig,
     SecondsCriteria as SecondsCriteria,
+    StepCount as StepCount,
+    StepCountConfig as StepCountConfig,
     TokenUsage as TokenUsage,
     TokenUsageConfig as TokenUsageConfig,
     TokenUsageCriteria as TokenUsageCriteria,
-)
-from .calls._args import (
-    ToolCallArgsEvaluationCriteria as ToolCallArgsEvaluationCriteria,
-    ToolCallArgsEvaluator as ToolCallArgsEvaluator,
-    ToolCallArgsEvaluatorConfig as ToolCallArgsEvaluatorConfig,
+    ToolErrorRate as ToolErrorRate,
+    ToolErrorRateConfig as ToolErrorRateConfig,
+    ToolErrorRateCriteria as ToolErrorRateCriteria,
 )
 from .calls._count import (
     ToolCallCountEvaluationCriteria as ToolCallCountEvaluationCriteria,
     ToolCallCountEvaluator as ToolCallCountEvaluator,
     ToolCallCountEvaluatorConfig as ToolCallCountEvaluatorConfig,
 )
-from .calls._execution_order import (
+from .calls._order import (
     Example as Example,
     ExampleResult as ExampleResult,
     ExecutionOrderConfig as ExecutionOrderConfig,
     ExecutionOrderCriteria as ExecutionOrderCriteria,
     ExecutionOrderEvaluator as ExecutionOrderEvaluator,
     ExecutionOrderScorer as ExecutionOrderScorer,
-    run_evaluation as run_evaluation,
-)
-from .calls._forbidden import (
-    ForbiddenTools as ForbiddenTools,
-    ForbiddenToolsConfig as ForbiddenToolsConfig,
-    ForbiddenToolsCriteria as ForbiddenToolsCriteria,
-)
-from .calls._order import (
     ToolCallOrderEvaluationCriteria as ToolCallOrderEvaluationCriteria,
     ToolCallOrderEvaluator as ToolCallOrderEvaluator,
     ToolCallOrderEvaluatorConfig as ToolCallOrderEvaluatorConfig,
+    run_evaluation as run_evaluation,
 )
-from .calls._output import (
-    ExpectedOutput as ExpectedOutput,
-    ToolCallOutputEvaluationCriteria as ToolCallOutputEvaluationCriteria,
-    ToolCallOutputEvaluator as ToolCallOutputEvaluator,
-    ToolCallOutputEvaluatorConfig as ToolCallOutputEvaluatorConfig,
-)
-from .calls._quality import (
+from .calls._pairs import (
     ExpectedCallsCriteria as ExpectedCallsCriteria,
+    ExpectedOutput as ExpectedOutput,
+    ForbiddenTools as ForbiddenTools,
+    ForbiddenToolsConfig as ForbiddenToolsConfig,
+    ForbiddenToolsCriteria as ForbiddenToolsCriteria,
     QualityConfig as QualityConfig,
     RecallCriteria as RecallCriteria,
     SingleToolUse as SingleToolUse,
     SingleToolUseCriteria as SingleToolUseCriteria,
+    ToolCallArgsEvaluationCriteria as ToolCallArgsEvaluationCriteria,
+    ToolCallArgsEvaluator as ToolCallArgsEvaluator,
+    ToolCallArgsEvaluatorConfig as ToolCallArgsEvaluatorConfig,
+    ToolCallOutputEvaluationCriteria as ToolCallOutputEvaluationCriteria,
+    ToolCallOutputEvaluator as ToolCallOutputEvaluator,
+    ToolCallOutputEvaluatorConfig as ToolCallOutputEvaluatorConfig,
     ToolF1 as ToolF1,
     ToolPrecision as ToolPrecision,
     ToolRecall as ToolRecall,
@@ -114,23 +99,31 @@ from .calls._trajectory import (
     ToolTrajectoryEvaluatorConfig as ToolTrajectoryEvaluatorConfig,
 )
 from .core._async import (
+    CONCURRENCY as CONCURRENCY,
     AsyncConfig as AsyncConfig,
     AsyncEvaluator as AsyncEvaluator,
     Execution as Execution,
+    Loop as Loop,
     WaitingConfig as WaitingConfig,
     WaitingEvaluator as WaitingEvaluator,
 )
-from .core._checks import After as After, Before as Before, Bounds as Bounds, Key as Key, Length as Length
-from .core._criteria import Config as Config, Criteria as Criteria, ExpectedCall as ExpectedCall
-from .core._declarations import (
+from .core._criteria import (
+    AgentExecution as AgentExecution,
+    Config as Config,
+    Criteria as Criteria,
+    ExpectedCall as ExpectedCall,
+)
+from .core._evaluator import (
     STEP_WORDS as STEP_WORDS,
     CallScope as CallScope,
+    Evaluator as Evaluator,
     NameScope as NameScope,
+    OverallEvaluator as OverallEvaluator,
+    Row as Row,
     Scope as Scope,
     Shorthand as Shorthand,
     is_word as is_word,
 )
-from .core._evaluator import Evaluator as Evaluator
 from .core._foreign import (
     CODE_OF_YOURS as CODE_OF_YOURS,
     GROUP as GROUP,
@@ -142,29 +135,29 @@ from .core._foreign import (
     split_code as split_code,
     unavailable as unavailable,
 )
-from .core._loop import CONCURRENCY as CONCURRENCY, Loop as Loop
-from .core._overall import OverallEvaluator as OverallEvaluator, Row as Row
 from .core._selection import Selection as Selection, select as select
-from .core._uipath import AgentExecution as AgentExecution
 from .core._user_model import (
+    After as After,
+    Before as Before,
+    Bounds as Bounds,
+    Key as Key,
+    Length as Length,
     ModelError as ModelError,
     UserModel as UserModel,
     camel as camel,
     independent as independent,
 )
-from .custom._base import (
+from .custom._code import Judgement as Judgement, evaluator as evaluator
+from .custom._custom import (
     BaseEvaluationCriteria as BaseEvaluationCriteria,
     BaseEvaluator as BaseEvaluator,
     BaseEvaluatorConfig as BaseEvaluatorConfig,
     BaseEvaluatorJustification as BaseEvaluatorJustification,
     BooleanEvaluationResult as BooleanEvaluationResult,
-    ErrorEvaluationResult as ErrorEvaluationResult,
-    NumericEvaluationResult as NumericEvaluationResult,
-)
-from .custom._code import Judgement as Judgement, evaluator as evaluator
-from .custom._custom import (
     CustomEvaluator as CustomEvaluator,
     CustomOverall as CustomOverall,
+    ErrorEvaluationResult as ErrorEvaluationResult,
+    NumericEvaluationResult as NumericEvaluationResult,
     UnimportedOverall as UnimportedOverall,
     custom_type as custom_type,
     function_of_rows as function_of_rows,
@@ -183,4 +176,4 @@ from .rules._evaluator import (
     CallRulesConfig as CallRulesConfig,
     CallRulesCriteria as CallRulesCriteria,
 )
-from .rules._written_rules import CallRule as CallRule, RuleCall as RuleCall
+from .rules._plan import CallRule as CallRule, RuleCall as RuleCall

@@ -1,1 +1,1 @@
-from ._parts import Target as Target, expected_part as expected_part, part_of as part_of
+from ._answers import Target as Target, expected_part as expected_part, part_of as part_of

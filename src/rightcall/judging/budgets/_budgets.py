@@ -1,21 +1,25 @@
-"""What the evaluators of efficiency and health have in common: figures of a run, and how high they may be."""
+"""What the evaluators of efficiency and health share: figures of a run, their limits, and calls that repeat others."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from rightcall.errors import shown
 from rightcall.judging.core import Config, Criteria, Evaluator, Made, Measurement, Selection
 from rightcall.values.results import BudgetCheck, BudgetsJustification, Finding, Justification, NamedCall, call_text
+from rightcall.values.trajectory import ToolCall, has_failed
 
 _MOST = 10**15
 _MOST_FINDINGS = 40
 _BELOW_ONE = math.nextafter(1.0, 0.0)
+Pair = tuple[int, int]
+"""A call, and the earlier one that it repeats, as indices."""
 
 
 def _whole(value: Any) -> int:
@@ -165,3 +169,254 @@ def pair_findings(
     for index, earlier in pairs:
         call = named(selection, index)
         yield Finding(code, message(call.text, number_of(selection, earlier)), actual=call, path="at_most")
+
+
+class Repeats(msgspec.Struct, frozen=True):
+    """Calls that repeat others, and those of which the trace does not say whether they do."""
+
+    sure: list[Pair]
+    undecided: list[Pair]
+
+
+class Cycle(msgspec.Struct, frozen=True):
+    """Calls from `first` to before `end`, each like the one `period` calls before it."""
+
+    first: int
+    end: int
+    period: int
+
+    @property
+    def times(self) -> int:
+        """How often the same calls were made in a row. A last time that was cut short does not count."""
+        return (self.end - self.first) // self.period
+
+
+def has_unknown_places(calls: Sequence[ToolCall]) -> bool:
+    """Return whether it is not known which calls are of the same agent and turn.
+
+    A run that names no agent at all is one agent's, and one that numbers no turns is one turn; where some calls have
+    an agent or a turn, it is not known whose the others are.
+    """
+    return any([None in place for place in _places(calls)])
+
+
+def most_redundant(calls: Sequence[ToolCall]) -> int:
+    """Return how many calls repeat others at the most, whatever their order and their agents are."""
+    repeated = 0
+    for keys in _keys_by_tool(calls).values():
+        known = [key for key in keys if key is not None]
+        repeated += len(keys) - (1 if len(known) < len(keys) else len(set(known)))
+    return repeated
+
+
+def most_alike(calls: Sequence[ToolCall]) -> int:
+    """How often the same call was made at the most, whatever was not recorded of it."""
+    alike = [0]
+    for keys in _keys_by_tool(calls).values():
+        known = Counter([key for key in keys if key is not None])
+        alike.append(len(keys) - known.total() + max(known.values(), default=0))
+    return max(alike)
+
+
+def surely_redundant(calls: Sequence[ToolCall]) -> list[Pair]:
+    """Calls that repeat the one right before them without need, whatever is not known of others."""
+    places = _places(calls)
+    return [
+        (index, index - 1)
+        for index in range(1, len(calls))
+        if None not in places[index]
+        and places[index] == places[index - 1]
+        and _key(calls[index]) is not None
+        and _key(calls[index]) == _key(calls[index - 1])
+        and _unchanged(calls[index - 1], calls[index])
+    ]
+
+
+def most_retries(calls: Sequence[ToolCall]) -> int:
+    """Return how many calls are retries at the most: each call that failed is followed by one of them."""
+    by_tool = Counter([call.name for call in calls])
+    return sum([by_tool[call.name] > 1 and has_failed(call) is not False for call in calls])
+
+
+def redundant_calls(calls: Sequence[ToolCall], read_only: Collection[str] = ()) -> Repeats:
+    """Calls that could have been saved, because nothing had changed since the same call was made before.
+
+    The same call has the same tool and equal arguments, and is by the same agent in the same turn. Nothing changed if
+    the earlier call went well, both returned the same, and all calls between them are of tools in `read_only`.
+    """
+    standing = _Walk(calls, read_only)
+    found = Repeats([], [])
+    for index in range(len(calls)):
+        same = standing.same(index)
+        if same is not None and standing.is_settled(same, index) and _unchanged(calls[same], calls[index]):
+            found.sure.append((index, same))
+        elif (other := standing.perhaps_the_same(index)) is not None:
+            found.undecided.append((index, other))
+        standing.pass_by(index)
+    return found
+
+
+def retries(calls: Sequence[ToolCall]) -> Repeats:
+    """Calls whose tool had failed when the same agent called it last in the same turn, with whatever arguments.
+
+    Calls of unknown agents and turns are passed over: more calls never make for fewer retries.
+    """
+    newest: dict[Hashable, int] = {}
+    found = Repeats([], [])
+    for index, place in enumerate(_places(calls)):
+        if None in place:
+            continue
+        last = newest.get(place)
+        if last is not None and (outcome := has_failed(calls[last])) is not False:
+            (found.sure if outcome else found.undecided).append((index, last))
+        newest[place] = index
+    return found
+
+
+def cycles(calls: Sequence[ToolCall], longest: int) -> tuple[list[Cycle], list[Cycle]]:
+    """Calls that are made over and over, for every period up to `longest`: surely, and possibly.
+
+    Calls are alike if tool, arguments and what came of them are equal, by the same agent in the same turn. What was
+    not recorded is surely like nothing, and possibly like anything.
+    """
+    keys = [(*place, _key(call), _outcome(call)) for place, call in zip(_places(calls), calls, strict=True)]
+    sure = [*_stretches(len(calls), longest, lambda one, other: None not in keys[one] and keys[one] == keys[other])]
+    if not any(None in key for key in keys):
+        return sure, sure
+    return sure, [*_stretches(len(calls), longest, lambda one, other: _may_equal(keys[one], keys[other]))]
+
+
+class _Walk:
+    """The state of a walk through a trajectory: what is known of the calls so far."""
+
+    def __init__(self, calls: Sequence[ToolCall], read_only: Collection[str]) -> None:
+        self._calls = calls
+        self._latest: dict[Hashable, int] = {}
+        self._newest: dict[Hashable, int] = {}
+        self._unclear: dict[Hashable, int] = {}
+        self._went_well: set[Hashable] = set()
+        self._changing = [call.name not in read_only for call in calls]
+        self._before = [0]
+        self._before_by_tool: list[int] = []
+        counts: Counter[str] = Counter()
+        for call, changing in zip(calls, self._changing, strict=True):
+            self._before_by_tool.append(counts[call.name])
+            counts[call.name] += changing
+            self._before.append(self._before[-1] + changing)
+
+    def same(self, index: int) -> int | None:
+        """The last call before that is surely the same."""
+        key = _key(self._calls[index])
+        return None if key is None else self._latest.get((_place(self._calls[index]), key))
+
+    def is_settled(self, earlier: int, index: int) -> bool:
+        """Return whether nothing between two calls changed something, or may have been the same call as they."""
+        return self._unclear.get(_place(self._calls[index]), -1) < earlier and not self._changes(earlier, index)
+
+    def _changes(self, earlier: int, index: int) -> int:
+        """Return how many calls between two may have changed something."""
+        return self._before[index] - self._before[earlier] - self._changing[earlier]
+
+    def perhaps_the_same(self, index: int) -> int | None:
+        """A call before that this one may repeat without need, depending on what was not recorded."""
+        call, place = self._calls[index], _place(self._calls[index])
+        unclear = self._newest.get(place) if _key(call) is None else self._unclear.get(place)
+        same = self.same(index)
+        if same is not None and not self._changes(same, index) and _unchanged(self._calls[same], call) is None:
+            return same
+        if unclear is None or has_failed(call) or place not in self._went_well:
+            return None
+        # It may be the same as any call since the last change, and the nearest of them decides for all.
+        return None if self._changes_by_others(unclear, index) else unclear
+
+    def _changes_by_others(self, earlier: int, index: int) -> int:
+        """Return how many calls of other tools between two may have changed something."""
+        by_tool = self._before_by_tool[index] - self._before_by_tool[earlier]
+        return self._before[index] - self._before[earlier] - by_tool
+
+    def pass_by(self, index: int) -> None:
+        """Take in a call."""
+        place, key = _place(self._calls[index]), _key(self._calls[index])
+        self._newest[place] = index
+        if not has_failed(self._calls[index]):
+            self._went_well.add(place)
+        if key is None:
+            self._unclear[place] = index
+        else:
+            self._latest[place, key] = index
+
+
+def _stretches(count: int, longest: int, alike: Callable[[int, int], bool]) -> Iterator[Cycle]:
+    """Maximal stretches, at least twice as long as their period, in which each call is like the one a period before."""
+    for period in range(1, min(longest, count // 2) + 1):
+        first = 0
+        for index in range(period, count + 1):
+            if index == count or not alike(index - period, index):
+                if index - first >= 2 * period:
+                    yield Cycle(first, index, period)
+                first = index - period + 1
+
+
+def _unchanged(earlier: ToolCall, later: ToolCall) -> bool | None:
+    """Return whether a call that went well was followed by one with the same result; `None` where that is not known."""
+    outcomes = has_failed(earlier), has_failed(later)
+    if True in outcomes:
+        return False
+    if "output" in earlier.unrecorded or "output" in later.unrecorded:
+        return None
+    if _frozen(earlier.output) != _frozen(later.output):
+        return False
+    return None if None in outcomes else True
+
+
+def _place(call: ToolCall) -> Hashable:
+    return (call.name, call.agent, call.turn)
+
+
+def _places(calls: Sequence[ToolCall]) -> list[tuple[str, Hashable, Hashable]]:
+    """The tool, agent and turn of each call; `None` for an agent or a turn that is not known."""
+    agents = _known_or_none("agent", calls)
+    turns = _known_or_none("turn", calls)
+    return [(call.name, agent, turn) for call, agent, turn in zip(calls, agents, turns, strict=True)]
+
+
+def _known_or_none(field: Literal["agent", "turn"], calls: Sequence[ToolCall]) -> list[Hashable]:
+    values = [getattr(call, field) for call in calls]
+    if values.count(None) == len(values) and not any([field in call.unrecorded for call in calls]):
+        return [...] * len(values)
+    return values
+
+
+def _keys_by_tool(calls: Sequence[ToolCall]) -> dict[str, list[Hashable]]:
+    """Return a key for the arguments of each call, by tool."""
+    keys: dict[str, list[Hashable]] = {}
+    for call in calls:
+        keys.setdefault(call.name, []).append(_key(call))
+    return keys
+
+
+def _key(call: ToolCall) -> Hashable:
+    """Return a key for the arguments of a call; `None` if they were not recorded."""
+    return None if "args" in call.unrecorded else (_frozen(call.args),)
+
+
+def _outcome(call: ToolCall) -> Hashable:
+    """Return the result of a call; `None` where that was not recorded."""
+    if call.error is None and "output" in call.unrecorded:
+        return None
+    return (call.error, _frozen(call.output))
+
+
+def _may_equal(one: tuple[Hashable, ...], other: tuple[Hashable, ...]) -> bool:
+    return all([mine is None or its is None or mine == its for mine, its in zip(one, other, strict=True)])
+
+
+def _frozen(value: Any) -> Hashable:
+    """A hashable twin of a JSON value: twins are equal exactly where the values are, as JSON."""
+    if isinstance(value, bool):
+        return (bool, value)
+    if isinstance(value, dict):
+        return frozenset([(key, _frozen(item)) for key, item in value.items()])
+    if isinstance(value, (list, tuple)):
+        return (list, *map(_frozen, value))
+    return (float, "NaN") if value != value else value

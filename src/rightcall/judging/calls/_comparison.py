@@ -1,23 +1,48 @@
-"""Expected and actual calls side by side: the alignment that every evaluator and report shows."""
+"""Expected and actual calls side by side: the lines of the alignment, what the trace leaves open, and what is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, islice, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rightcall.judging.core import Selection
+from rightcall.judging.core import Doubts, Selection
 from rightcall.limits import Limits
 from rightcall.matching import matchers
-from rightcall.values.results import Alignment, Difference, ExplainedCall, NamedCall, Step, call_text
+from rightcall.matching.alignment import (
+    Row,
+    common_length,
+    common_subsequence,
+    fits_every_order,
+    least_common,
+    least_met,
+    longest_run,
+    maximum_pairing,
+    related_subsequence,
+)
+from rightcall.values.results import (
+    Alignment,
+    Difference,
+    ExplainedCall,
+    Finding,
+    NamedCall,
+    Step,
+    call_text,
+    end_text,
+    failure_text,
+    nth_text,
+    order_phrase,
+    wrong_side,
+)
+from rightcall.values.trajectory import ToolCall
 
-from ._lines import Kind, Line, align_calls, align_names, align_start, telling_lines
-
-# Names alone are compared without matchers, which take as long to load as a trace takes to read and judge.
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
+
+
+# Names alone are compared without matchers, which take as long to load as a trace takes to read and judge.
 
 LEAST = 96
 """Bytes that a step or an explained call takes as JSON at the least."""
@@ -29,6 +54,12 @@ _ESCAPED = 6
 """Bytes of a character beyond ASCII."""
 _MOST_CANDIDATES = 16
 _MOST_TOLD = 3
+Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
+_NO_STARS: Mapping[int, Pattern] = {}
+MOST_FINDINGS = 30
+_MOST_NAMES = 1_000
+_LONGEST_NAME = 100
+_SIMILAR = 0.75
 
 
 def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, ...]:
@@ -288,3 +319,352 @@ def fitting(sizes: Sequence[int], room: int) -> int:
     if sum(sizes) + LEAST * len(sizes) <= room:
         return len(sizes)
     return sum(total <= room for total in accumulate(size + LEAST for size in sizes))
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """One line of an alignment: indices among the expected and the selected calls, -1 for none."""
+
+    kind: Kind
+    expected: int
+    actual: int
+    out_of_place: bool = False
+
+
+def align_calls(
+    relation: Relation, expected: Sequence[str], actual: Sequence[str], starred: Mapping[int, Pattern] = _NO_STARS
+) -> list[Line]:
+    """The alignment of expected calls with actual ones, given which actual calls satisfy each expected one.
+
+    Full matches are paired maximally, then what the trace leaves open, then what is left of one name in order. Pairs
+    outside the longest increasing run of pairs are out of place. `starred` has the expected calls whose names are
+    patterns.
+    """
+    rows = relation.sure
+    matched = relation.only or maximum_pairing(rows, related_subsequence(rows, len(actual)))
+    columns = matched if relation.is_certain else _with_undecided(matched, relation.possible)
+    columns = _with_names(columns, expected, actual)
+    if starred:
+        columns = _with_patterns(columns, starred, actual)
+    paired = [column for column in columns if column >= 0]
+    return lines_of(columns, matched, {paired[place] for place in longest_run(paired)}, len(actual))
+
+
+def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int]:
+    """The columns, with pairs of what is left where the trace does not say whether they match."""
+    taken = set(columns)
+    rows = [
+        () if column >= 0 else [each for each in row if each not in taken]
+        for column, row in zip(columns, possible, strict=True)
+    ]
+    return [max(pair) for pair in zip(columns, maximum_pairing(rows), strict=True)]
+
+
+def align_start(expected: int, actual: int) -> list[Line]:
+    """The alignment of calls that begin with the expected ones, in order."""
+    return [
+        *[Line("match", index, index) for index in range(expected)],
+        *[Line("extra", -1, index) for index in range(expected, actual)],
+    ]
+
+
+def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
+    """The alignment of expected names with actual ones: a longest common subsequence is in place.
+
+    Which one, where there are several, does not depend on calls that are not expected.
+    """
+    ids = {name: number for number, name in enumerate(dict.fromkeys(expected))}
+    known = [column for column, name in enumerate(actual) if name in ids]
+    columns = [-1] * len(expected)
+    pairs = common_subsequence([ids[name] for name in expected], [ids[actual[column]] for column in known])
+    for index, place in pairs:
+        columns[index] = known[place]
+    in_place = set(columns)
+    columns = _with_names(columns, expected, actual)
+    return lines_of(columns, columns, in_place, len(actual))
+
+
+def _with_names(columns: list[int], expected: Sequence[str], actual: Sequence[str]) -> list[int]:
+    """The columns, with pairs of what is left: the first of a name with the first of that name, and so on."""
+    left = columns.count(-1)
+    if left == 0 or len(columns) - left == len(actual):
+        return columns
+    taken = set(columns)
+    waiting: dict[str, list[int]] = {}
+    for column in range(len(actual) - 1, -1, -1):
+        if column not in taken:
+            waiting.setdefault(actual[column], []).append(column)
+    found = columns.copy()
+    for index, column in enumerate(columns):
+        if column < 0 and (others := waiting.get(expected[index])):
+            found[index] = others.pop()
+    return found
+
+
+def _with_patterns(columns: Sequence[int], starred: Mapping[int, Pattern], actual: Sequence[str]) -> list[int]:
+    """The columns, with pairs of what is left of names with `*`: each with the first call that is left and fits."""
+    taken, found = set(columns), list(columns)
+    left = dict.fromkeys([column for column in range(len(actual)) if column not in taken])
+    for index, pattern in starred.items():
+        if found[index] < 0:
+            found[index] = next((each for each in left if pattern.takes(actual[each])), -1)
+            left.pop(found[index], None)
+    return found
+
+
+def lines_of(columns: Sequence[int], matched: Sequence[int], in_place: Container[int], actual_count: int) -> list[Line]:
+    """The lines in the order of the expected calls, extra calls before the next call that is in place.
+
+    Args:
+        columns: The actual call beside each expected one, -1 for none.
+        matched: The same, as far as it is as expected.
+        in_place: The actual calls that are in their place.
+        actual_count: How many actual calls there are.
+    """
+    taken, following = set(columns), 0
+    lines: list[Line] = []
+    for index, column in enumerate(columns):
+        if column < 0:
+            lines.append(Line("missing", index, -1))
+        elif column not in in_place:
+            lines.append(Line("moved" if matched[index] >= 0 else "mismatch", index, column, True))
+        else:
+            while following < column:
+                if following not in taken:
+                    lines.append(Line("extra", -1, following))
+                following += 1
+            lines.append(Line("match" if matched[index] >= 0 else "mismatch", index, column))
+    lines.extend([Line("extra", -1, column) for column in range(following, actual_count) if column not in taken])
+    return lines
+
+
+def telling_lines(lines: Sequence[Line], quiet: Collection[str]) -> list[Line]:
+    """Return the lines that matter, and the one before each missing call, which says where it should be."""
+    telling = [place for place, line in enumerate(lines) if line.kind not in quiet]
+    before = [place - 1 for place in telling if place and lines[place].kind == "missing"]
+    return [lines[place] for place in sorted({*telling, *before})]
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """Which differences are findings: another order, calls that are not expected, expected calls that were not made."""
+
+    order: bool = False
+    extras: bool = False
+    missing: bool = True
+
+    def is_broken_by(self, line: Line) -> bool:
+        """Return whether a line of an alignment is wrong by this rule."""
+        wrong = {"mismatch": True, "missing": self.missing, "extra": self.extras, "moved": self.order}
+        return wrong.get(line.kind, False)
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """The words for a comparison in its findings."""
+
+    path: str
+    """The key of the criteria that lists the expected calls."""
+    code: str = "RC104"
+    verb: str = "was called"
+    having: str = "with"
+    lacking: str = "without"
+    unknown: str = "its arguments were not recorded"
+    prefix: str = ""
+
+
+def find(comparison: Comparison, rule: Rule, subject: Subject) -> tuple[Finding, ...]:
+    """Return the findings by a rule, in the order of the alignment, at most thirty."""
+    wrong = [line for line in comparison.lines if rule.is_broken_by(line)]
+    findings = [_finding(comparison, line, rule, subject) for line in wrong[:MOST_FINDINGS]]
+    if len(wrong) > len(findings):
+        findings.append(Finding(findings[-1].code, f"… and {len(wrong) - len(findings):,} more"))
+    return tuple(findings)
+
+
+def _finding(comparison: Comparison, line: Line, rule: Rule, subject: Subject) -> Finding:
+    code, message, advice = _sentence(comparison, line, rule, subject)
+    return Finding(
+        code,
+        subject.prefix + message,
+        comparison.expected_call(line.expected) if line.expected >= 0 else None,
+        comparison.actual_call(line.actual) if line.actual >= 0 else None,
+        f"{subject.path}[{line.expected}]" if line.expected >= 0 else None,
+        advice,
+        ended=ended(code, comparison.selection.calls[line.actual]) if line.actual >= 0 else None,
+    )
+
+
+def ended(code: str, call: ToolCall) -> str | None:
+    """Return how a call ended, if a finding with this code is about that."""
+    is_about_end = code == "RC120" or (code == "RC106" and call.error is not None and call.output is None)
+    return end_text(call.error) if is_about_end else None
+
+
+def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) -> tuple[str, str, str | None]:
+    """The code, the sentence and, where there is one, the advice of a finding."""
+    if line.kind == "extra":
+        return "RC102", f"`{comparison.actual_call(line.actual).text}` was called, but not expected", None
+    if line.kind == "missing":
+        return "RC101", *_missing(comparison, line.expected)
+    name = comparison.expected[line.expected]
+    if line.kind == "moved":
+        text = comparison.expected_call(line.expected).text if comparison.expected.count(name) > 1 else name
+        together = _at_once(comparison, line)
+        return "RC103", f"`{text}` was called {_out_of_order(comparison, line)}{together}", _advice(together)
+    differences = comparison.differences(line.expected, line.actual)
+    made_up = comparison.made_up(line.expected, line.actual) if subject.code == "RC104" else ()
+    if made_up and len(made_up) == len(differences):
+        more = f"; and {len(made_up) - 1} more" if len(made_up) > 1 else ""
+        return "RC117", f"`{comparison.selection.names[line.actual]}`: {made_up[0]}{more}", None
+    said = difference_text([each.clause(subject.having, subject.lacking) for each in differences])
+    if not said:
+        return "RC301", f"`{name}`: {subject.unknown}", None
+    call = comparison.selection.calls[line.actual]
+    if subject.code == "RC106" and call.error is not None:
+        if call.output is None:
+            return subject.code, f"`{name}` {failure_text(call.error)} and returned nothing", None
+        said += f"; it {failure_text(call.error)}"
+    order = ""
+    if rule.order and line.out_of_place:
+        order = f"; it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"
+    return subject.code, f"`{name}` {subject.verb} {said}{order}", None
+
+
+def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
+    name, names = comparison.expected[index], comparison.selection.names
+    times = sum([comparison.is_about(index, each) for each in names])
+    if times:
+        calls = f"the only call of `{name}` is" if times == 1 else f"all {times:,} calls of `{name}` are"
+        return f"`{comparison.expected_call(index).text}` is missing: {calls} paired with other expectations", None
+    similar = _most_similar(name[:_LONGEST_NAME], {other[:_LONGEST_NAME] for other in names[:_MOST_NAMES]})
+    return f"`{name}` was never called", f"`{similar}` was called: is it the same tool?" if similar else None
+
+
+def _most_similar(name: str, others: Iterable[str]) -> str | None:
+    """The name that shares most of its letters with another, in order; none where that is less than three quarters.
+
+    A longest common subsequence takes a hundredth of the time of Python's own `get_close_matches`.
+    """
+    letters = list(map(ord, name))
+    best: tuple[float, str] | None = None
+    for other in sorted(others):
+        size = len(name) + len(other)
+        if 2 * min(len(name), len(other)) < _SIMILAR * size:
+            continue
+        share = 2 * common_length(letters, list(map(ord, other))) / size
+        if share >= _SIMILAR and (best is None or share > best[0]):
+            best = share, other
+    return None if best is None else best[1]
+
+
+def _out_of_order(comparison: Comparison, line: Line) -> str:
+    """Which call in place this one is on the wrong side of."""
+    in_place = ((other.expected, other.actual) for other in _in_place(comparison))
+
+    def name(expected: int, actual: int) -> str:
+        return _which(comparison, expected, actual, comparison.expected[line.expected])
+
+    return order_phrase((line.expected, line.actual), in_place, name, expectation=True)
+
+
+def _at_once(comparison: Comparison, line: Line) -> str:
+    """Whether a call and the one that it is on the wrong side of were made at once: then their order says little."""
+    pairs = ((other.expected, other.actual) for other in _in_place(comparison))
+    wrong = wrong_side((line.expected, line.actual), pairs)
+    trajectory = comparison.selection.trajectory
+    if wrong is None or trajectory is None:
+        return ""
+    first, second = (trajectory.calls[comparison.selection.position(index)] for index in (line.actual, wrong[1]))
+    if trajectory.concurrent(first, second):
+        return "; they ran at the same time"
+    return "; the model asked for both at once" if first.group is not None and first.group == second.group else ""
+
+
+def _advice(together: str) -> str | None:
+    if not together:
+        return None
+    word = "overlap" if "ran" in together else "any_order"
+    return f"with `parallel: {word}` calls made at once have no order"
+
+
+def _which(comparison: Comparison, expected: int, actual: int, moved: str) -> str:
+    """A call by its name and, where several of them were made, which one of them it is."""
+    name, names = comparison.expected[expected], comparison.selection.names
+    if name == moved:
+        return f"`{comparison.expected_call(expected).text}`"
+    return nth_text(f"`{name}`", names[: actual + 1].count(name), names.count(name))
+
+
+def _in_place(comparison: Comparison) -> Iterator[Line]:
+    return (line for line in comparison.lines if line.expected >= 0 and line.actual >= 0 and not line.out_of_place)
+
+
+def least_in_order(rows: Sequence[Row], selection: Selection) -> int:
+    """How many expected calls are met in order, whatever order the trace leaves open: a number that surely holds.
+
+    It is the number of all of them exactly where all are surely met. `rows` has, for each expected call, the places
+    of the selected calls that surely satisfy it.
+    """
+    free, unknown = selection.apart
+    width = len(selection.calls)
+    met = least_met(rows, width, free, unknown)
+    return met if met == len(rows) else max(met, least_common(rows, width, sorted([*free, *unknown])))
+
+
+def is_surely_exact(rows: Sequence[Row], selection: Selection) -> bool:
+    """Return whether the calls surely are the expected ones, one by one: no more, no less, and in order."""
+    doubts = selection.doubts
+    if len(rows) != len(selection.calls) or (doubts is not None and (doubts.members or doubts.missing)):
+        return False
+    return fits_every_order(rows, *selection.apart)
+
+
+def may_be_exact(rows: list[Row], selection: Selection) -> bool:
+    """Return whether the calls may be the expected ones, one by one.
+
+    `rows` has, for each expected call, the places of the selected calls that may satisfy it.
+    """
+    doubts = selection.doubts
+    if doubts is None or not (doubts.members or doubts.missing):
+        return len(rows) == len(selection.calls) and fits_every_order(rows, selection.loose, ())
+    if not selection.loose:
+        return _is_one_of_many(rows, len(selection.calls), doubts)
+    return covers_all(rows, selection)
+
+
+def covers_all(rows: list[Row], selection: Selection) -> bool:
+    """Return whether expected calls and those that were surely made may all be paired, in whatever order."""
+    doubts = selection.doubts
+    members = doubts.members if doubts is not None else frozenset()
+    # A pairing of all rows and one of all sure columns can always be made one that pairs both (Mendelsohn, Dulmage).
+    pairs_sure = len(selection.calls) - len(members) == _size(without(rows, members))
+    return pairs_sure and ((doubts is not None and doubts.missing) or _size(rows) == len(rows))
+
+
+def without(rows: list[Row], columns: frozenset[int]) -> list[Row]:
+    """The rows without some columns."""
+    if not columns:
+        return rows
+    # Rows that are one object stay one: a pairing reads them once.
+    distinct = {id(row): row for row in rows}
+    kept = {key: [column for column in row if column not in columns] for key, row in distinct.items()}
+    return [kept[id(row)] for row in rows]
+
+
+def _is_one_of_many(rows: Sequence[Row], width: int, doubts: Doubts) -> bool:
+    """Whether the expected calls are the sure ones and some of the others, in order, between calls that are missing."""
+    met_by = [0] * width
+    for number, row in enumerate(rows):
+        for column in row:
+            met_by[column] |= 1 << number
+    # A bit is set where so many of the expected calls may be behind us.
+    reached = 1
+    for column, mask in enumerate(met_by):
+        if doubts.missing:
+            # Any number of calls may be missing here: all bits from the lowest one on.
+            reached = -(reached & -reached)
+        taken = (reached & mask) << 1
+        reached = taken | reached if column in doubts.members else taken
+    return bool(reached) if doubts.missing else bool(reached >> len(rows) & 1)
+
+
+def _size(rows: Sequence[Row]) -> int:
+    return len(rows) - maximum_pairing(rows).count(-1)

@@ -1,26 +1,60 @@
-"""Expected calls with groups beside the actual ones: the best reading, and what it leaves over paired by name."""
+"""Expected calls with groups beside the actual ones: the best reading, and what is wrong with it."""
 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rightcall.limits import Limits
 from rightcall.matching.alignment import Occurrence
-from rightcall.matching.matchers import Pattern
-from rightcall.values.results import AlignedGroup, Alignment, Difference, NamedCall, Step, call_text
+from rightcall.matching.matchers import PartName, PartsPattern, Pattern, made_up_values
+from rightcall.values.results import (
+    AlignedGroup,
+    Alignment,
+    Difference,
+    Finding,
+    NamedCall,
+    Step,
+    call_text,
+    failure_text,
+    ordinal_text,
+)
 
-from ._comparison import LEAST, Comparison, fitting, size_of, weight
-from ._group_scores import ReadTurn
-from ._groups import GroupPlace
-from ._lines import Line, lines_of, telling_lines
+from ._comparison import (
+    LEAST,
+    MOST_FINDINGS,
+    Comparison,
+    Line,
+    Rule,
+    Subject,
+    difference_text,
+    ended,
+    fitting,
+    lines_of,
+    size_of,
+    telling_lines,
+    weight,
+)
+from ._groups import GroupPlace, ReadTurn
 from ._match_types import IN_SEQUENCE
 
 _MOST_GAPS = 1_000
 """Missing steps up to which each looks for a call near its place first."""
+_MOST_NAMED = 3
+_WORDS: Mapping[PartName, tuple[str, str]] = {
+    "args": ("with", "without"),
+    "output": ("returning", "returning no"),
+    "status": ("with", "without"),
+    "agent": ("by", "by no"),
+    "turn": ("in", "in no"),
+}
+"""The words before what a part of a call has, and before what it lacks."""
+Said = tuple[str, str, str | None]
+"""The code, the sentence and, where there is one, the advice of a finding."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -228,3 +262,204 @@ class _Leftovers:
             self.accepted.add(index)
         self.pairs[index] = column
         self._free[self._comparison.selection.names[column]].remove(column)
+
+
+def find_in_groups(comparison: GroupedComparison, rule: Rule, subject: Subject) -> tuple[Finding, ...]:
+    """Return the findings by a rule, in the order of the alignment, at most thirty."""
+    wrong = [line for line in comparison.lines if rule.is_broken_by(line) or _is_apart(comparison, line)]
+    findings = [_finding(comparison, line, rule, subject) for line in wrong[:MOST_FINDINGS]]
+    if len(wrong) > len(findings):
+        findings.append(Finding(findings[-1].code, f"… and {len(wrong) - len(findings):,} more"))
+    return tuple(findings)
+
+
+def _finding(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Finding:
+    code, message, advice = _said(comparison, line, rule, subject)
+    is_expected = line.expected >= 0
+    return Finding(
+        code,
+        subject.prefix + message,
+        comparison.expected_call(line.expected) if is_expected else None,
+        comparison.actual_call(line.actual) if line.actual >= 0 else None,
+        comparison.read.expected.paths[comparison.entries[line.expected].leaf] if is_expected else None,
+        advice,
+        ended=ended(code, comparison.selection.calls[line.actual]) if line.actual >= 0 else None,
+    )
+
+
+def _said(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Said:
+    if line.kind == "extra":
+        return _extra(comparison, line)
+    if line.kind == "missing":
+        return "RC101", _missing(comparison, line.expected), None
+    if line.kind == "mismatch":
+        return _differs(comparison, line, rule, subject)
+    if _is_apart(comparison, line):
+        return _apart(comparison, line)
+    name = comparison.expected[line.expected]
+    return "RC103", f"`{name}` was called {_out_of_order(comparison, line)}", None
+
+
+def _extra(comparison: GroupedComparison, line: Line) -> Said:
+    name = comparison.selection.names[line.actual]
+    times = comparison.selection.names[: line.actual + 1].count(name)
+    for index, pattern in enumerate(comparison.patterns):
+        loops = [group for group in comparison.groups_around(index) if group.word == "repeat"]
+        bounds = [group.at_most for group in loops] if len(loops) == 1 else []
+        if bounds and bounds[0] is not None and pattern.takes(name) and comparison.entries[index].call >= 0:
+            most = f"at most {bounds[0]:,} {'is' if bounds[0] == 1 else 'are'} expected here"
+            return "RC102", f"`{name}` was called a {ordinal_text(times)} time, {most}", None
+    return "RC102", f"`{comparison.actual_call(line.actual).text}` was called, but not expected", None
+
+
+def _missing(comparison: GroupedComparison, index: int) -> str:
+    name, groups = comparison.expected[index], comparison.groups_around(index)
+    made = any(comparison.patterns[index].takes(each) for each in comparison.selection.names)
+    said = f"`{comparison.expected_call(index).text}` is missing: its calls are paired with other expectations"
+    said = said if made else f"`{name}` was never called"
+    for group in reversed(groups):
+        if group.word == "repeat":
+            return _missing_in_round(comparison, index, group, said)
+        if group.word == "one_of":
+            return _missing_of_choice(comparison, index, group, said)
+        if group.word in ("any_order", "at_once") and (count := _count_inside(comparison, index, group)) > 1:
+            how = "in any order" if group.word == "any_order" else "at once"
+            return f"{said}; it is one of {count:,} calls expected {how}"
+    return said
+
+
+def _count_inside(comparison: GroupedComparison, index: int, group: GroupPlace) -> int:
+    """How many calls the reading has in a group around an entry, in the same round: of alternatives one counts."""
+    around = comparison.groups_around(index)
+    rounds = sum([each.word == "repeat" for each in around[: around.index(group)]])
+    here = comparison.entries[index].rounds[:rounds]
+    inside = [entry for entry in comparison.entries if group.first <= entry.leaf < group.end and not entry.skipped]
+    return sum([entry.rounds[:rounds] == here for entry in inside])
+
+
+def _missing_in_round(comparison: GroupedComparison, index: int, group: GroupPlace, said: str) -> str:
+    entry = comparison.entries[index]
+    nth = sum([each.word == "repeat" for each in comparison.groups_around(index)]) - 1
+    if not nth < len(entry.rounds):
+        return said
+    rounds = {
+        other.rounds[: nth + 1]
+        for other in comparison.entries
+        if group.first <= other.leaf < group.end and other.rounds[:nth] == entry.rounds[:nth] and not other.skipped
+    }
+    if len(rounds) < 2:
+        return said
+    name = comparison.expected_call(index).text
+    return f"`{name}` is missing in the {ordinal_text(entry.rounds[nth] + 1)} of {len(rounds):,} rounds"
+
+
+def _missing_of_choice(comparison: GroupedComparison, index: int, group: GroupPlace, said: str) -> str:
+    if len(group.parts) == 1:
+        return said
+    leaf = comparison.entries[index].leaf
+    place = sum([first <= leaf for first in group.parts]) - 1
+    ends = [*group.parts[1:], group.end]
+    inside = [entry for entry in comparison.entries if group.parts[place] <= entry.leaf < ends[place]]
+    steps = [entry for entry in inside if not entry.skipped]
+    matched = sum([entry.call >= 0 for entry in steps])
+    if not matched:
+        names = _named(list(dict.fromkeys([comparison.read.expected.names[first] for first in group.parts])))
+        patterns = [comparison.read.patterns[first] for first in group.parts]
+        if any([pattern.takes(name) for pattern in patterns for name in {*comparison.selection.names}]):
+            return f"one of {names} is missing: their calls are paired with other expectations"
+        return f"none of {names} was called"
+    nearest = f"of {len(group.parts):,} alternatives the {ordinal_text(place + 1)} is nearest"
+    return f"{said}; {nearest} ({matched:,} of {len(steps):,})"
+
+
+def _named(names: Sequence[str]) -> str:
+    told = ", ".join([f"`{name}`" for name in names[:_MOST_NAMED]])
+    return f"{told} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else told
+
+
+def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Said:
+    """What of a call of the right tool is not as expected: the part that weighs most first."""
+    pattern, call = comparison.patterns[line.expected], comparison.selection.calls[line.actual]
+    moment = comparison.selection.moment(line.actual)
+    order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
+    made_up = made_up_values(getattr(pattern, "args", None), call, moment)
+    parts = pattern.differences_by_part(call, moment) if isinstance(pattern, PartsPattern) else {}
+    if made_up:
+        listed = {each.argument for each in made_up}
+        found = parts or {"args": comparison.differences(line.expected, line.actual)}
+        others = {part: [each for each in found[part] if part != "args" or each.name not in listed] for part in found}
+        also = difference_text(_clauses(others))
+        told = "; ".join([*map(str, made_up[:_MOST_NAMED]), *([f"also called {also}"] if also else [])])
+        return "RC117", f"`{call.name}`: {told}{order}", None
+    if "args" not in parts and "status" in parts:
+        if call.error is not None:
+            return "RC120", f"`{call.name}` {failure_text(call.error)}, expected to succeed{order}", None
+        return "RC120", f"`{call.name}` succeeded, expected to fail{order}", None
+    if "args" not in parts and "output" in parts:
+        said = difference_text([_of_value(each).clause("", "no") for each in parts["output"]])
+        return "RC106", f"`{call.name}` returned {said}{order}", None
+    said = difference_text(_clauses(parts or {"args": comparison.differences(line.expected, line.actual)}))
+    if not said:
+        return "RC301", f"`{call.name}`: whether it is as expected was not recorded", None
+    code = "RC104" if parts and "args" not in parts else subject.code
+    return code, f"`{call.name}` {subject.verb} {said}{order}", None
+
+
+def _of_value(difference: Difference) -> Difference:
+    """Return a difference of an output, whose path begins with that word, as one of the value itself."""
+    return replace(difference, path="$" + difference.path.removeprefix("output"))
+
+
+def _clauses(parts: Mapping[PartName, Sequence[Difference]]) -> list[str]:
+    """Say the differences of a call's parts: `with city "Rome", expected "Oslo"`, `by agent "a", expected "b"`."""
+    return [each.clause(*_WORDS[part]) for part in _WORDS for each in parts.get(part, ())]
+
+
+def _out_of_order(comparison: GroupedComparison, line: Line) -> str:
+    """Which call in place this one is on the wrong side of; of a group, the whole group."""
+    for other in comparison.lines:
+        if other.expected < 0 or other.actual < 0 or other.out_of_place:
+            continue
+        order = comparison.order_of(other.expected, line.expected)
+        if order < 0 and other.actual > line.actual:
+            return f"before {_other_side(comparison, line, other)}, expected after it"
+        if order > 0 and other.actual < line.actual:
+            return f"after {_other_side(comparison, line, other)}, expected before it"
+    return "at another place than expected"
+
+
+def _other_side(comparison: GroupedComparison, line: Line, other: Line) -> str:
+    mine = comparison.groups_around(line.expected)
+    its = [group for group in comparison.groups_around(other.expected) if group not in mine]
+    if its and its[0].end - its[0].first > 1 and its[0].word in ("any_order", "at_once"):
+        names = comparison.read.expected.names[its[0].first : its[0].end]
+        return f"the group of {_named(list(dict.fromkeys(names)))}"
+    return f"`{comparison.expected[other.expected]}`"
+
+
+def _is_apart(comparison: GroupedComparison, line: Line) -> bool:
+    """Whether a call is as expected, but not made at once with the others of its group."""
+    if line.kind != "moved":
+        return False
+    group = next((each for each in comparison.groups_around(line.expected) if each.word == "at_once"), None)
+    return group is not None and _partner(comparison, group) is not None
+
+
+def _partner(comparison: GroupedComparison, group: GroupPlace) -> Line | None:
+    """A call of a group that is in place."""
+    lines = [line for line in comparison.lines if line.kind == "match"]
+    inside = [line for line in lines if group.first <= comparison.entries[line.expected].leaf < group.end]
+    return inside[0] if inside else None
+
+
+def _apart(comparison: GroupedComparison, line: Line) -> Said:
+    group = next(each for each in comparison.groups_around(line.expected) if each.word == "at_once")
+    partner = _partner(comparison, group) or line
+    calls = comparison.selection.calls
+    call, other = calls[line.actual], calls[partner.actual]
+    low, high = sorted((line.actual, partner.actual))
+    groups = {each.group for each in calls[low : high + 1]}
+    turns = "" if None in groups else "one turn " if len(groups) == 2 else f"{len(groups) - 1:,} turns "
+    side = f"{turns}{'after' if line.actual == high else 'before'} `{call_text(other.name, other.args)}`"
+    said = f"`{call_text(call.name, call.args)}` was called {side}, expected at once"
+    return "RC119", said, "if only the order is free, write any_order"

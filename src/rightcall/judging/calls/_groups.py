@@ -1,29 +1,52 @@
-"""Expected calls with groups, compiled: a tree of numbers for the search, and a pattern for each number."""
+"""Expected calls with groups: compiled for the search, and the score of a turn by the reading that fits best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
+from fractions import Fraction
 from functools import partial
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from rightcall.judging.core import ExpectedCall
+from rightcall.errors import LimitError
+from rightcall.judging.core import ExpectedCall, Selection
 from rightcall.limits import Limits
-from rightcall.matching.alignment import AnyOrder, AtOnce, InOrder, OneCall, OneOf, Perhaps, Reader, Repeat, StepNode
+from rightcall.matching.alignment import (
+    AnyOrder,
+    AtOnce,
+    InOrder,
+    OneCall,
+    OneOf,
+    Perhaps,
+    Reader,
+    Repeat,
+    SearchBudget,
+    StepNode,
+    StepReading,
+)
 from rightcall.matching.matchers import (
     ArgsPolicy,
     Assignment,
     ExpectedCalls,
     NamesIn,
     Pattern,
+    Relation,
+    assignments,
     call_pattern,
     check_names,
     close_names,
     names_in,
+    relate,
 )
+from rightcall.values.trajectory import Batches, Clock
 
-from ._match_types import IN_SEQUENCE, MatchType
+from ._match_types import ALLOWS_EXTRAS, IN_SEQUENCE, Judged, MatchType
 from ._steps import StepGroup
+
+Extra: TypeAlias = Literal["allow", "forbid", "others"]
+"""Calls that no step takes: allowed, forbidden, or allowed if they are of tools that no step names."""
+Credit: TypeAlias = bool | Literal["f1"]
 
 
 class GroupPlace(msgspec.Struct, frozen=True):
@@ -168,3 +191,222 @@ def _node(step: StepGroup, items: tuple[StepNode, ...]) -> StepNode:
 
 NOTHING = GroupedCalls(_Compiling("subset", Limits()), InOrder(()))
 """Nothing expected: every call is extra."""
+
+
+class ReadingRule(msgspec.Struct, frozen=True):
+    """How a reading is scored."""
+
+    extra: Extra
+    credit: Credit
+    names: Set[str]
+    """The tools that some step names."""
+
+    @classmethod
+    def of(cls, extra: Extra | None, credit: Credit, match_type: MatchType, names: Set[str]) -> ReadingRule:
+        """The rule of a match type, unless `extra` says what to do with extra calls."""
+        return cls(extra or ("allow" if match_type in ALLOWS_EXTRAS else "forbid"), credit, names)
+
+    @property
+    def allows_extras(self) -> bool:
+        """Whether calls that no step takes cost nothing."""
+        return self.extra == "allow"
+
+    def narrowed(self, selection: Selection) -> Selection:
+        """The selected calls that count: with `others`, only those of tools that a step names."""
+        if self.extra != "others":
+            return selection
+        kept = [index for index, name in enumerate(selection.names) if name in self.names]
+        return selection if len(kept) == len(selection.names) else selection.only(kept)
+
+    def score(self, reading: StepReading) -> float:
+        """The score of a reading: with a share, of what is as it should be; else 1.0 if it is met, and 0.0 if not."""
+        matched, missing, extra = reading.matched, reading.missing, reading.extra
+        if reading.is_met:
+            return 1.0
+        if not self.credit or not matched:
+            return 0.0
+        return f1_of(reading) if self.credit == "f1" else matched / (matched + max(missing, extra))
+
+
+def f1_of(reading: StepReading) -> float:
+    """Twice the pairs, divided by the steps and the calls that count."""
+    over = 2 * reading.matched
+    return over / (over + reading.missing + reading.extra) if over else float(reading.is_met)
+
+
+class ReadTurn(msgspec.Struct, frozen=True):
+    """A turn, read: its score, and the reading by what is sure."""
+
+    judged: Judged
+    expected: GroupedCalls
+    patterns: Sequence[Pattern]
+    """The expected calls, each with the values that names in it stand for."""
+    selection: Selection
+    """The calls that count."""
+    relation: Relation
+    sure: StepReading
+
+
+def read_turn(
+    expected: ExpectedCalls, selection: Selection, rule: ReadingRule, limits: Limits, budget: SearchBudget
+) -> ReadTurn:
+    """The score of a turn by its best reading, with its bounds where the trace did not record enough.
+
+    Where names stand for values, the best over all values counts that they can have.
+
+    Raises:
+        LimitError: more comparisons than the limits allow, or the search for the best reading takes too long.
+    """
+    grouped = expected if isinstance(expected, GroupedCalls) else NOTHING
+    counted = rule.narrowed(selection)
+    batches = _batches(counted) if grouped.has_batches else Batches((), ())
+    read = [
+        _read_closed(grouped, closed, counted, batches, rule, limits, budget)
+        for closed in _closed(grouped, counted, limits)
+    ]
+    sure = max(read, key=lambda each: _rank(each.sure, rule, counted))
+    possible = max([each.possible for each in read], key=lambda each: _rank(each, rule, counted))
+    certain = all([each.sure is each.possible for each in read])
+    score = rule.score(sure.sure)
+    judged = Judged(score, score) if certain else _bounds(sure.sure, possible, rule, is_flat=not grouped.groups)
+    return ReadTurn(judged, grouped, sure.patterns, counted, sure.relation, sure.sure)
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """The readings for one choice of values."""
+
+    patterns: Sequence[Pattern]
+    relation: Relation
+    sure: StepReading
+    possible: StepReading
+
+
+def _closed(expected: GroupedCalls, selection: Selection, limits: Limits) -> list[ExpectedCalls]:
+    if not any(expected.bound):
+        return [expected]
+    steps = list(zip(expected.patterns, expected.bound, strict=True))
+    return [expected.closed(each) for each in assignments(steps, selection.calls, limits, selection.moment)]
+
+
+def _read_closed(
+    expected: GroupedCalls,
+    closed: ExpectedCalls,
+    selection: Selection,
+    batches: Batches,
+    rule: ReadingRule,
+    limits: Limits,
+    budget: SearchBudget,
+) -> _Read:
+    relation = relate(closed, selection.calls, limits, selection.moment)
+    sure = _read(expected, relation.sure, selection, batches.sure, rule, budget)
+    if relation.is_certain and batches.sure == batches.possible:
+        return _Read(closed.patterns, relation, sure, sure)
+    possible = _read(expected, relation.possible, selection, batches.possible, rule, budget)
+    return _Read(closed.patterns, relation, sure, possible)
+
+
+def _rank(reading: StepReading, rule: ReadingRule, selection: Selection) -> tuple[Fraction, int, int]:
+    """What makes one reading count rather than another: the ratio, then pairs, then fewer steps."""
+    size = reading.matched + reading.missing
+    over, under = (reading.matched, size) if rule.allows_extras else (2 * reading.matched, size + len(selection.calls))
+    return Fraction(over, under) if under else Fraction(1), reading.matched, -size
+
+
+def _bounds(sure: StepReading, possible: StepReading, rule: ReadingRule, *, is_flat: bool) -> Judged:
+    # Between two readings with the same figures there is no third: what is sure allows fewer pairs than what happened,
+    # and what is possible allows more.
+    is_same = (sure.matched, sure.missing, sure.extra) == (possible.matched, possible.missing, possible.extra)
+    if is_flat or is_same or rule.credit is not True or rule.allows_extras:
+        return Judged(rule.score(sure), rule.score(possible))
+    # The reading with the best ratio of what is sure may have another share than that of what happened, and a higher
+    # one. These two always enclose it: a share lies between F1 / (2 - F1) and F1.
+    return Judged(_least_share(sure), f1_of(possible))
+
+
+def _least_share(reading: StepReading) -> float:
+    """F1 / (2 - F1) of a reading, in whole numbers: a float's last digit would decide at a threshold."""
+    matched = reading.matched
+    return matched / (matched + reading.missing + reading.extra) if matched else float(reading.is_met)
+
+
+def _read(
+    expected: GroupedCalls,
+    rows: Sequence[Sequence[int]],
+    selection: Selection,
+    batches: Sequence[tuple[int, int]],
+    rule: ReadingRule,
+    budget: SearchBudget,
+) -> StepReading:
+    try:
+        return expected.reader.read(
+            rows,
+            len(selection.calls),
+            extras=rule.allows_extras,
+            budget=budget,
+            batches=batches,
+            free=selection.free,
+        )
+    except LimitError as problem:
+        raise LimitError(f"{problem}: {_size_text(expected, selection)}") from None
+
+
+def _batches(selection: Selection) -> Batches:
+    if selection.trajectory is None:
+        return Batches((), ((0, len(selection.calls)),))
+    return Clock(selection.trajectory, selection.positions).batches()
+
+
+def _size_text(expected: GroupedCalls, selection: Selection) -> str:
+    """What makes a search long: `6 branches of 4 steps over 40 calls of 3 tools`."""
+    made = f"{len(selection.calls):,} calls of {len(set(selection.names)):,} tools"
+    sizes = [
+        (len(group.parts), -(-(group.end - group.first) // len(group.parts)))
+        for group in expected.groups
+        if group.word in ("any_order", "at_once")
+    ]
+    branches, steps = max(sizes, default=(0, 0))
+    return (
+        f"{branches:,} branches of {steps:,} steps over {made}" if steps > 1 else f"{len(expected):,} steps over {made}"
+    )
+
+
+def bound_read_turn(
+    expected: ExpectedCalls, selection: Selection, rule: ReadingRule, limits: Limits, budget: SearchBudget
+) -> Judged:
+    """Bounds that surely hold where the trace leaves open which calls were made, or in which order.
+
+    At least: the calls that are surely made, one of each range whose order is not known, the others all extra. At most:
+    all that may have been made, in the best order, none of them extra.
+
+    Raises:
+        LimitError: more comparisons than the limits allow, or the search for the best reading takes too long.
+    """
+    grouped = expected if isinstance(expected, GroupedCalls) else NOTHING
+    counted = rule.narrowed(selection)
+    doubts = counted.doubts
+    missing = doubts is not None and doubts.missing
+    # A name may stand for any value here: at most that is too much, and nothing of it is sure.
+    relation = relate(grouped, counted.calls, limits, counted.moment)
+    everything = ((0, len(counted.calls)),)
+    loose = msgspec.structs.replace(counted, free=counted.loose)
+    most = _read(grouped, relation.possible, loose, everything, msgspec.structs.replace(rule, extra="allow"), budget)
+    high = 1.0 if missing else rule.score(most)
+    if missing and not rule.allows_extras:
+        return Judged(0.0, high)
+    held = _surely_in_order(counted)
+    rows = [
+        [] if bound else [call for call in row if call in held]
+        for row, bound in zip(relation.sure, grouped.bound, strict=True)
+    ]
+    ordered = msgspec.structs.replace(counted, free=())
+    least = _read(grouped, rows, ordered, (), rule, budget)
+    is_exact = rule.allows_extras or rule.credit is not True or not grouped.groups
+    return Judged(rule.score(least) if is_exact else _least_share(least), high)
+
+
+def _surely_in_order(selection: Selection) -> set[int]:
+    """The places of calls that were surely made, and surely in this order."""
+    held = set(range(len(selection.calls)))
+    for first, end in selection.loose:
+        held.difference_update(range(first + 1, end))
+    return held - (selection.doubts.members if selection.doubts is not None else frozenset())

@@ -14,9 +14,8 @@ from rightcall.matching.alignment import Row, maximum_pairing, related_subsequen
 from rightcall.matching.matchers import ExpectedCalls, Pattern, Relation, relate
 from rightcall.values.trajectory import ToolCall
 
-from ._comparison import Comparison, compare_calls
+from ._comparison import Comparison, compare_calls, covers_all, is_surely_exact, least_in_order, may_be_exact
 from ._pairs import pair, pair_by_relation
-from ._sequences import covers_all, is_surely_exact, least_in_order, may_be_exact
 
 MatchType: TypeAlias = Literal["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET"]
 

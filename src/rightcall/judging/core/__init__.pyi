@@ -2,24 +2,11 @@ from ._async import (
     AsyncConfig as AsyncConfig,
     AsyncEvaluator as AsyncEvaluator,
     Execution as Execution,
+    in_thread as in_thread,
     is_score as is_score,
 )
-from ._checks import (
-    After as After,
-    Before as Before,
-    Bounds as Bounds,
-    Key as Key,
-    Length as Length,
-    Made as Made,
-    Mistakes as Mistakes,
-    NotDumped as NotDumped,
-    Place as Place,
-    path_of as path_of,
-    refuse as refuse,
-    reject as reject,
-    text_of as text_of,
-)
 from ._criteria import (
+    AgentExecution as AgentExecution,
     Call as Call,
     Config as Config,
     Criteria as Criteria,
@@ -33,7 +20,7 @@ from ._criteria import (
     number_in_text as number_in_text,
     tool_name as tool_name,
 )
-from ._declarations import (
+from ._evaluator import (
     CALLS as CALLS,
     NUMBER as NUMBER,
     SOME_CALLS as SOME_CALLS,
@@ -41,31 +28,46 @@ from ._declarations import (
     TEXT as TEXT,
     WHOLE as WHOLE,
     CallScope as CallScope,
+    Conclusion as Conclusion,
+    ConfigT as ConfigT,
+    CriteriaT as CriteriaT,
+    Evaluator as Evaluator,
+    Measurement as Measurement,
     NameScope as NameScope,
+    NoPlan as NoPlan,
+    OverallEvaluator as OverallEvaluator,
+    Row as Row,
     Scope as Scope,
     Scoring as Scoring,
     Shorthand as Shorthand,
     is_word as is_word,
     read_calls as read_calls,
     read_outputs as read_outputs,
-)
-from ._doubts import Doubts as Doubts, Range as Range
-from ._evaluator import (
-    ConfigT as ConfigT,
-    CriteriaT as CriteriaT,
-    Evaluator as Evaluator,
-    Measurement as Measurement,
-    NoPlan as NoPlan,
     spanning as spanning,
 )
 from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
-from ._loop import in_thread as in_thread
-from ._overall import Conclusion as Conclusion, OverallEvaluator as OverallEvaluator, Row as Row
-from ._selection import Selection as Selection, may_be_asked_together as may_be_asked_together
-from ._uipath import AgentExecution as AgentExecution
+from ._selection import (
+    Doubts as Doubts,
+    Range as Range,
+    Selection as Selection,
+    may_be_asked_together as may_be_asked_together,
+)
 from ._user_model import (
+    After as After,
+    Before as Before,
+    Bounds as Bounds,
+    Key as Key,
+    Length as Length,
+    Made as Made,
+    Mistakes as Mistakes,
     ModelError as ModelError,
+    NotDumped as NotDumped,
+    Place as Place,
     UserModel as UserModel,
     camel as camel,
     parse_model as parse_model,
+    path_of as path_of,
+    refuse as refuse,
+    reject as reject,
+    text_of as text_of,
 )

@@ -1,13 +1,15 @@
-from ._ask import Ruling as Ruling, ask_callable as ask_callable, ask_endpoint as ask_endpoint
-from ._endpoint import (
+from ._ask import (
     CACHE as CACHE,
     PREFIX as PREFIX,
+    Ruling as Ruling,
     Sampling as Sampling,
     Settings as Settings,
+    ask_callable as ask_callable,
+    ask_endpoint as ask_endpoint,
     delay_before as delay_before,
     retry_after as retry_after,
 )
-from ._labels import Agreement as Agreement, Compared as Compared, read_labels as read_labels
+from ._judges import Agreement as Agreement, Compared as Compared, read_labels as read_labels
 from ._reply import (
     FIXED as FIXED,
     JudgeError as JudgeError,

@@ -1,24 +1,35 @@
-"""Ask a judge: from the cache, an endpoint or a function; and what its answers say together."""
+"""Ask a judge: from the cache, a function, or an endpoint that speaks the chat completions of OpenAI."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from rightcall.errors import ConfigurationError, install_command, shown
 from rightcall.judging.core import Execution
 from rightcall.values.results import Finding, JudgedRubric, JudgedSample, JudgeJustification, NamedCall, call_text
 
-from ._endpoint import Asked, EndpointJudge, Sampling, Settings
-from ._reply import FIXED, JudgeError, Question, Reply, Rubric, RubricReply, parse_reply
+from ._reply import FIXED, MOST_REPLY_BYTES, JudgeError, Question, Reply, Rubric, RubricReply, parse_reply
 
 _FORMAT = 1
 _MOST_BYTES = 1024 * 1024
+LONGEST_WAIT = 30.0
+"""Seconds between attempts, at most, where the endpoint does not ask for more."""
+_AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529)
+_HTTP = ("httpx", "httpcore", "h11", "anyio")
+_MOST_ERROR_BYTES = 4_096
+PREFIX = "RIGHTCALL_JUDGE_"
+CACHE = Path(".rightcall") / "cache"
+"""Where answers are kept, seen from the current folder."""
+_OFF = ("off", "no", "false", "0")
+_MOST_ATTEMPTS = 10
 
 
 class Cache:
@@ -226,3 +237,316 @@ def findings_of(
 def _shortened(text: str, width: int = 300) -> str:
     text = " ".join(text.split())
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """An answer, and the tokens it took."""
+
+    content: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Sampling(msgspec.Struct, frozen=True):
+    """How the model is to answer."""
+
+    model: str
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+
+    def parameters(self, question: Question) -> dict[str, Any]:
+        """Return what is sent beside the messages."""
+        schema = {"name": "judgement", "strict": True, "schema": question.schema()}
+        sent: dict[str, Any] = {"model": self.model, "response_format": {"type": "json_schema", "json_schema": schema}}
+        sent |= {"temperature": self.temperature} if self.temperature is not None else {}
+        return sent | ({"max_tokens": self.max_tokens} if self.max_tokens is not None else {})
+
+
+class StatusError(Exception):
+    """The endpoint responded, but not with an answer; `wait` is how many seconds it asks to be left alone."""
+
+    def __init__(self, status: int, text: str, wait: float | None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.wait = wait
+
+
+class EndpointJudge:
+    """A model behind an endpoint. Only the address of the settings is connected to: redirects are errors."""
+
+    def __init__(self, settings: Settings, sampling: Sampling) -> None:
+        self._settings = settings
+        self._sampling = sampling
+
+    async def ask(self, question: Question, deadline: float) -> Asked:
+        """The answer of the model. `deadline` is a time of the event loop: the request ends by then.
+
+        Raises:
+            JudgeError: there is none, after as many attempts as are allowed or as there is time for.
+        """
+        import asyncio
+
+        clock = asyncio.get_running_loop().time
+        attempt = 0
+        while True:
+            attempt += 1
+            reason, wait = await self._attempt(question, max(0.001, deadline - clock()))
+            if isinstance(reason, Asked):
+                return reason
+            told = f"{self._shown_address()}: {reason} ({attempt} {'attempt' if attempt == 1 else 'attempts'}"
+            if attempt >= self._settings.attempts:
+                raise JudgeError("RC602", f"{told})")
+            delay = delay_before(attempt + 1, wait, self._settings.backoff)
+            if clock() + delay >= deadline:
+                raise JudgeError("RC602", f"{told}; no time is left for the next, in {delay:g} s)")
+            await asyncio.sleep(delay)
+
+    async def _attempt(self, question: Question, left: float) -> tuple[Asked | str, float | None]:
+        """The answer; or why there is none though there may be the next time, and how long that asks to wait."""
+        import asyncio
+
+        seconds = min(left, self._settings.timeout)
+        openai = await asyncio.to_thread(_library)  # it takes a second to load, in which others go on
+        try:
+            async with asyncio.timeout(seconds):
+                return answer_in(await self._post(openai, question)), None
+        except TimeoutError:
+            return f"no answer within {seconds:.3g} s", None
+        except Exception as problem:  # noqa: BLE001 - whatever is not the endpoint's fault is raised again
+            return self._failed(problem, openai)
+
+    def _failed(self, problem: Exception, openai: Any) -> tuple[str, float | None]:
+        """Return why an attempt failed, and when to try again. Raises `JudgeError`, or a fault of this program."""
+        is_wrapped = isinstance(problem, openai.APIConnectionError) and problem.__cause__ is not None
+        cause = problem.__cause__ if is_wrapped else problem
+        if isinstance(cause, StatusError):
+            return self._status(cause), cause.wait
+        if isinstance(cause, JudgeError):
+            raise cause from None
+        # What is raised while a body is read is the HTTP library's, which is not the same in all versions.
+        if isinstance(cause, (OSError, openai.APIConnectionError)) or type(cause).__module__.startswith(_HTTP):
+            return f"the connection failed: {_sentence(cause)}", None
+        if isinstance(problem, openai.OpenAIError):
+            raise JudgeError("RC603", f"{self._shown_address()}: {_sentence(problem)}") from None
+        raise problem
+
+    async def _post(self, openai: Any, question: Question) -> bytes:
+        async with openai.DefaultAsyncHttpxClient(
+            # The user chose this address; a 307 or 308 would send the whole question to another (RFC 9110, 15.4.8).
+            follow_redirects=False,
+            verify=_certificates(),
+            event_hooks={"response": [_inspect]},
+        ) as http:
+            client = openai.AsyncOpenAI(
+                base_url=self._settings.base_url,
+                api_key=self._settings.api_key,
+                timeout=self._settings.timeout,
+                # The retries of the library would not be counted against the deadline of the case.
+                max_retries=0,
+                http_client=http,
+                # A small packed body may unpack to gigabytes; unpacked bodies are bounded as they arrive.
+                default_headers={"accept-encoding": "identity"},
+            )
+            client.organization = client.project = None  # whatever the environment has is not meant for this address
+            parameters = self._sampling.parameters(question)
+            requests = client.chat.completions.with_streaming_response
+            async with requests.create(messages=question.messages(), **parameters) as response:
+                return await _bounded(response.iter_bytes())
+
+    def _status(self, problem: StatusError) -> str:
+        reason = f"status {problem.status}" + (f": {problem.text}" if problem.text else "")
+        if problem.status not in _AGAIN:
+            raise JudgeError("RC603", f"{self._shown_address()}: {reason}") from None
+        return reason
+
+    def _shown_address(self) -> str:
+        """The address without what may be secret in it."""
+        address = self._settings.base_url.split("?")[0].split("#")[0]
+        scheme, _, rest = address.partition("://")
+        return f"the judge at {scheme}://{rest.rpartition('@')[2]}"[:200]
+
+
+def delay_before(attempt: int, asked: float | None, backoff: float) -> float:
+    """Seconds to wait before an attempt, the second or a later one: what was asked for, or twice as long each time."""
+    # Twice as long each time: an endpoint that is overloaded recovers sooner if asked less often.
+    doubled: float = min(backoff * 2 ** (attempt - 2), LONGEST_WAIT)
+    return doubled if asked is None else max(asked, 0.0)
+
+
+def answer_in(body: bytes) -> Asked:
+    """The text that a model answered, in the body of a response.
+
+    Raises:
+        JudgeError: the model refused, or was cut off; or the body is something else.
+    """
+    try:
+        value = json.loads(body)
+        # Exactly one: of several choices, which is the judgement would be a guess.
+        [choice] = value["choices"]
+        message, finish = choice["message"], choice.get("finish_reason")
+        content, refusal = message.get("content"), message.get("refusal")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise _malformed(f"the response is not a chat completion with one choice: {shown(body)}") from None
+    if refusal or finish == "content_filter":
+        raise JudgeError("RC605", f"the judge refused: {shown(refusal or 'its content filter')}")
+    if finish not in ("stop", None):
+        raise _malformed(f"it was not finished (finish_reason {shown(finish)})")
+    if not isinstance(content, str):
+        raise _malformed(f"its content is {shown(content)}, not a text")
+    usage = value.get("usage")
+    return Asked(content, _count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
+
+
+async def _inspect(response: Any) -> None:
+    """Refuse a response that is not an answer, before its body is read."""
+    headers = response.headers
+    if (packing := headers.get("content-encoding", "identity").lower()) != "identity":
+        raise _malformed(f"the response is compressed ({shown(packing)}), which was not requested")
+    if response.status_code != 200:
+        text = " ".join((await _beginning(response)).decode("utf-8", "replace").split())
+        raise StatusError(response.status_code, text[:200], retry_after(headers))
+
+
+def retry_after(headers: Any) -> float | None:
+    """The seconds that an endpoint asks to wait, where it says so: as a number, or as a date."""
+    from email.utils import parsedate_to_datetime
+    from time import time
+
+    text = headers.get("retry-after", "").strip()
+    try:
+        # RFC 9110, section 10.2.3: Retry-After is a number of seconds or an HTTP date.
+        seconds = float(text)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time()
+        except (ValueError, OverflowError, OSError):
+            return None
+    return max(0.0, seconds) if seconds < float("inf") else None
+
+
+async def _beginning(response: Any) -> bytes:
+    read = b""
+    async for piece in response.aiter_raw():
+        read += piece
+        if len(read) >= _MOST_ERROR_BYTES:
+            break
+    return read[:_MOST_ERROR_BYTES]
+
+
+async def _bounded(pieces: Any) -> bytes:
+    read = bytearray()
+    async for piece in pieces:
+        read += piece
+        if len(read) > MOST_REPLY_BYTES:
+            raise _malformed(f"the response is longer than {MOST_REPLY_BYTES:,} bytes")
+    return bytes(read)
+
+
+@cache
+def _certificates() -> Any:
+    """Whom to trust. Reading that takes longer than most requests, so it is read once."""
+    import ssl
+
+    return ssl.create_default_context()
+
+
+def _library() -> Any:
+    try:
+        import openai
+    except ImportError:
+        raise JudgeError("RC601", f"asking a judge needs openai: {install_command('judge')}") from None
+    return openai
+
+
+def _count(usage: Any, key: str) -> int:
+    value = usage.get(key) if isinstance(usage, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _sentence(problem: object) -> str:
+    """Return the text of a server on one line, shortened."""
+    text = " ".join(str(problem).split()) or type(problem).__name__
+    return f"{text[:199]}…" if len(text) > 200 else text
+
+
+def _malformed(reason: str) -> JudgeError:
+    return JudgeError("RC604", f"the judge's answer is not a judgement: {reason}")
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a judge behind an endpoint is asked. The key comes from the environment, and from nowhere else."""
+
+    base_url: str = ""
+    model: str = ""
+    api_key: str = ""
+    timeout: float = 60.0
+    """Seconds that one request may take."""
+    concurrency: int = 8
+    """How many evaluations are under way at once in this process."""
+    attempts: int = 4
+    """How often a request is sent, at most, where the endpoint is busy, broken or late."""
+    backoff: float = 0.5
+    """Seconds before the second attempt, where the endpoint does not say; each time twice as many."""
+    input_price: float | None = None
+    """What a million tokens cost that are sent; none where that is not known."""
+    output_price: float | None = None
+    cache: Path | None = CACHE
+    """Where answers are kept; none where they are not."""
+
+    def __repr__(self) -> str:
+        return f"Settings(base_url={self.base_url!r}, model={self.model!r})"  # not the key
+
+    @classmethod
+    def of_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Return the settings in the variables `RIGHTCALL_JUDGE_…`.
+
+        Raises:
+            ConfigurationError: one of them is not what it should be.
+        """
+        given = os.environ if environment is None else environment
+        found: dict[str, object] = {}
+        for name in ("base_url", "model", "api_key"):
+            found[name] = given.get(PREFIX + name.upper(), "").strip()
+        for name in ("timeout", "backoff", "input_price", "output_price"):
+            _put(found, name, given, float, 0.0 if name != "timeout" else 0.001, 86_400.0)
+        _put(found, "concurrency", given, int, 1, 1_000)
+        _put(found, "attempts", given, int, 1, _MOST_ATTEMPTS)
+        if cache := given.get(f"{PREFIX}CACHE", "").strip():
+            found["cache"] = None if cache.lower() in _OFF else Path(cache)
+        return cls(**found)  # type: ignore[arg-type]
+
+    def check(self) -> None:
+        """Check that there is an endpoint to ask. Raises `JudgeError`."""
+        missing = [name for name in ("base_url", "model", "api_key") if not getattr(self, name)]
+        if missing:
+            names = " and ".join([PREFIX + name.upper() for name in missing])
+            raise JudgeError("RC601", f"the judge is not configured: set {names}")
+        if not self.base_url.startswith(("http://", "https://")):
+            raise JudgeError("RC601", f"{PREFIX}BASE_URL is not an address: {shown(self.base_url)}")
+
+    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the cost of a number of tokens; `None` where a price is not known."""
+        if self.input_price is None or self.output_price is None:
+            return None
+        return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000
+
+
+def _put(
+    found: dict[str, object],
+    name: str,
+    given: Mapping[str, str],
+    kind: type[int] | type[float],
+    least: float,
+    most: float,
+) -> None:
+    text = given.get(PREFIX + name.upper(), "").strip()
+    if not text:
+        return
+    try:
+        value = kind(text)
+    except ValueError:
+        value = kind(-1)
+    if not least <= value <= most:
+        raise ConfigurationError(f"{PREFIX}{name.upper()} is a number from {least:g} to {most:,g}, not {shown(text)}")
+    found[name] = value

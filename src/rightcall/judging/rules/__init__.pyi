@@ -13,5 +13,5 @@ from ._judgement import (
     SameArguments as SameArguments,
     judge as judge,
 )
+from ._plan import CallRule as CallRule, RuleCall as RuleCall
 from ._timeline import Timeline as Timeline, Times as Times, timeline_of as timeline_of
-from ._written_rules import CallRule as CallRule, RuleCall as RuleCall
