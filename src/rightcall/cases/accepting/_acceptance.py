@@ -1,22 +1,36 @@
-"""Update the expectations of an eval set from what was observed, by editing its text."""
+"""Write expectations from what was observed: into the text of an eval set, or as a new eval set."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 import msgspec
 
-from rightcall.cases.evalsets import Case, DocumentEditor, EvalSet, parse_eval_set
+from rightcall.cases.evalsets import Case, DocumentEditor, EvalSet, criteria_path, dump_yaml, flow_text, parse_eval_set
 from rightcall.cases.verdicts import judge
-from rightcall.errors import DocumentError, RightcallError
-from rightcall.values.decoding import Edit, apply_edits
-from rightcall.values.results import CaseResult, missing_calls
+from rightcall.errors import DocumentError, InputError, RightcallError
+from rightcall.values.decoding import Edit, Path, apply_edits
+from rightcall.values.results import (
+    CaseResult,
+    EvaluationResult,
+    Step,
+    ToolTrajectoryEvaluatorJustification,
+    missing_calls,
+)
 from rightcall.values.trajectory import Trajectory
 
-from ._expected_calls import new_call
-from ._rewrite import Refused, rewrite, rewrite_turns
+from ._rewrite import Refused, new_call, rewrite, rewrite_turns
+
+_TYPES = ("tool-trajectory", "tool-call-args")
+_ANY = {"$any": True}
+_STEPS = re.compile(r"\[(\d{1,6})\]|\.?([^.\[\]]+)")
+_LONGEST = 60
+_NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
 
 
 class Observed(msgspec.Struct):
@@ -223,3 +237,244 @@ def _reason(result: CaseResult) -> tuple[str, str]:
 def _code(case: Case, trajectories: Sequence[Trajectory]) -> str:
     results = [judge(case, trajectory) for trajectory in trajectories]
     return next((_reason(result)[0] for result in results if not result.passed), "")
+
+
+class IgnoredArgument(msgspec.Struct, frozen=True):
+    """Which argument is not to be looked at any more."""
+
+    case_id: str
+    expectation: str
+    """The key of the expectation, such as `calls`."""
+    position: int
+    """The call that was made with another value, from 0."""
+    argument: str
+    """The argument, or a part of it: `amount`, `items[0].id`."""
+
+
+def ignore(text: str, eval_set: EvalSet, ignored: IgnoredArgument, trajectory: Trajectory) -> Acceptance:
+    """Change the text of an eval set so that one argument of one expected call is not looked at.
+
+    It is taken out where arguments that are not named are allowed; otherwise any value of it is.
+
+    Raises:
+        RightcallError: there is no such argument in a list of expected calls, or it cannot be changed by itself.
+    """
+    number, case = _case(eval_set, ignored.case_id)
+    turn, step = _compared(case, ignored, trajectory)
+    for is_removed in (True, False):
+        editor = DocumentEditor(text)
+        written = _at(editor.value, ("cases", number))
+        path = _written_path(written, turn, step, ignored)
+        holder = _at(written, path[:-1])
+        changed = {key: held for key, held in holder.items() if key != path[-1]} if is_removed else None
+        editor.change(("cases", number, *path[:-1]), changed if changed is not None else {**holder, path[-1]: _ANY})
+        after = apply_edits(text, editor.edits())
+        try:
+            edited = _case(parse_eval_set(after, eval_set.path), ignored.case_id)[1]
+        except DocumentError as problem:
+            raise RightcallError(f"{eval_set.path}: not edited, because it would be wrong: {problem}") from None
+        result = judge(edited, trajectory)
+        if not _differs(result, ignored):
+            kind, reason = ("passes", "") if result.passed else ("left", "it still does not pass")
+            outcome = CaseOutcome(case.id, "updated" if kind == "passes" else "left", "", reason, not result.passed)
+            return Acceptance(text, after, editor.edits(), [outcome])
+    raise RightcallError(f"{ignored.argument}: cannot be ignored by itself; change the expectation by hand")
+
+
+def _case(eval_set: EvalSet, case_id: str) -> tuple[int, Case]:
+    found = next(((number, case) for number, case in enumerate(eval_set.cases) if case.id == case_id), None)
+    if found is None:
+        raise RightcallError(f"{eval_set.path}: has no case {case_id!r:.80} any more")
+    return found
+
+
+def _compared(case: Case, ignored: IgnoredArgument, trajectory: Trajectory) -> tuple[int, Step]:
+    """Return the turn and the step in which the call was compared with an expected one."""
+    steps = _steps(judge(case, trajectory), ignored)
+    found = next((each for each in steps if each[1].expected is not None), None)
+    if found is None:
+        raise RightcallError(f"{case.id}: no expected call of `{ignored.expectation}` has this difference any more")
+    return found
+
+
+def _differs(result: CaseResult, ignored: IgnoredArgument) -> bool:
+    paths = [difference.path for _, step in _steps(result, ignored) for difference in step.differences]
+    return any([_keys(path)[: len(_keys(ignored.argument))] == _keys(ignored.argument) for path in paths])
+
+
+def _steps(result: CaseResult, ignored: IgnoredArgument) -> list[tuple[int, Step]]:
+    """Return the steps in which an expectation was compared with the call, each with its turn."""
+    named = [one for one in result.results if one.evaluator == ignored.expectation]
+    steps = [each for one in named for each in _all_steps(one)]
+    return [(turn, step) for turn, step in steps if step.actual == ignored.position]
+
+
+def _all_steps(result: EvaluationResult) -> list[tuple[int, Step]]:
+    if isinstance(result.details, ToolTrajectoryEvaluatorJustification):
+        return [(turn.turn, step) for turn in result.details.turns for step in turn.alignment.steps]
+    alignment = getattr(result.details, "alignment", None)
+    return [(0, step) for step in alignment.steps] if alignment is not None else []
+
+
+def _written_path(written: Any, turn: int, step: Step, ignored: IgnoredArgument) -> Path:
+    """Return the path from a written case to the argument of the call that a step is about."""
+    of_turn: Path = ("turns", turn, "expect", ignored.expectation)
+    outer: Path = of_turn if _at(written, of_turn) is not None else ("expect", ignored.expectation)
+    expectation = _at(written, outer)
+    found = [criteria_path(expectation, type_id) for type_id in _TYPES] if expectation is not None else []
+    inside = next((path for path in found if path is not None), None)
+    # A step says where its call is written only where calls are in groups; else the number of the call is its place.
+    place = _keys(step.path) if step.path else ("expected", step.expected or 0)
+    place = place[2:] if place[0] == "expected_turns" else place[1:]
+    call = _at(written, (*outer, *inside, *place)) if inside is not None else None
+    if inside is None or not isinstance(call, dict):
+        raise RightcallError(f"{ignored.argument}: is not written in a plain list of calls; change it by hand")
+    holder = "args" if isinstance(call.get("name"), str) and "args" in call else next(iter(call), "")
+    path: Path = (*outer, *inside, *place, holder, *_keys(ignored.argument))
+    held: Any = _at(written, path[:-1])
+    if not isinstance(held, dict) or path[-1] not in held:
+        raise RightcallError(f"{ignored.argument}: is not written there by itself; change it by hand")
+    return path
+
+
+def _keys(argument: str) -> Path:
+    """Return the keys of a path such as `items[0].id`."""
+    found = _STEPS.findall(argument.removeprefix("$").removeprefix("."))
+    return tuple([int(number) if number else name for number, name in found])
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        is_there = (isinstance(value, dict) and step in value) or (
+            isinstance(value, list) and isinstance(step, int) and step < len(value)
+        )
+        if not is_there:
+            return None
+        value = value[step]
+    return value
+
+
+class NewEvalSet(msgspec.Struct, frozen=True):
+    """The text of a new eval set, and the outcome of each case."""
+
+    text: str
+    outcomes: Sequence[CaseOutcome]
+
+
+def new_eval_set(
+    trajectories: Sequence[Trajectory], path: str, attribute: str, globs: Sequence[str] = ()
+) -> NewEvalSet:
+    """Write an eval set whose cases expect the calls of trajectories: JSON if the path ends in `.json`, else YAML.
+
+    The id of a case is the attribute, else the trace id, else a slug of the input. Trajectories with the same attribute
+    are one case, if they agree.
+
+    Raises:
+        InputError: no trajectory has calls to expect.
+        RightcallError: the trajectories would not pass the eval set.
+    """
+    groups = _grouped(trajectories, attribute, globs)
+    cases, outcomes = [], []
+    for case_id, group in groups.items():
+        outcome = _outcome(case_id, group)
+        outcomes.append(outcome)
+        if outcome.kind == "updated":
+            cases.append(_written(case_id, group[0]))
+    if not cases:
+        raise InputError("no trace has calls to make a case from")
+    text = _text({"cases": cases}, path)
+    for case in parse_eval_set(text, path).cases:
+        if not all(judge(case, trajectory).passed for trajectory in groups[case.id]):
+            raise RightcallError(f"{path}: not written, because this case would not pass: {case.id}")
+    return NewEvalSet(text, outcomes)
+
+
+def cases_to_fill(
+    trajectories: Sequence[Trajectory],
+    path: str,
+    attribute: str,
+    globs: Sequence[str] = (),
+    *,
+    fits_by_input: bool = False,
+) -> tuple[str, dict[str, list[Trajectory]]]:
+    """Return the text of an eval set whose cases expect nothing yet, and the trajectories of each.
+
+    Trajectories with the same attribute are one case; of those without it, the ones with the same input. If they are to
+    be found again by that, `fits_by_input`, the input of a case is the `when` that a trace has to fit.
+
+    Raises:
+        InputError: there is no trajectory.
+    """
+    groups = _grouped(trajectories, attribute, globs, by_input=True)
+    if not groups:
+        raise InputError("there are no traces to make a case from")
+    is_known = [bool(group[0].metadata.get(attribute)) or not fits_by_input for group in groups.values()]
+    inputs = [_input(group[0]) for group in groups.values()]
+    asked = [each if known or not each else {"when": each} for each, known in zip(inputs, is_known, strict=True)]
+    cases = [{"id": case_id, **each} for case_id, each in zip(groups, asked, strict=True)]
+    # One key a line, so that what is added to a case gets lines of its own.
+    lines = [[f"{key}: {flow_text(value)}" for key, value in case.items()] for case in cases]
+    text = "\n".join(["cases:", *["  - " + "\n    ".join(each) for each in lines]]) + "\n"
+    return text if not path.endswith(".json") and _is_eval_set(text, path) else _text({"cases": cases}, path), groups
+
+
+def _grouped(
+    trajectories: Sequence[Trajectory], attribute: str, globs: Sequence[str], *, by_input: bool = False
+) -> dict[str, list[Trajectory]]:
+    groups: dict[str, list[Trajectory]] = {}
+    seen: Counter[str] = Counter()
+    for number, trajectory in enumerate(trajectories):
+        named = trajectory.metadata.get(attribute)
+        if not named and by_input:
+            named = _slug(trajectory.input)
+        case_id = str(named)[:300] if named else trajectory.trace_id or _slug(trajectory.input) or f"case-{number + 1}"
+        if not named:
+            seen[case_id] += 1
+            case_id += f"-{seen[case_id]}" if seen[case_id] > 1 else ""
+        if not globs or any(fnmatchcase(case_id, glob) for glob in globs):
+            groups.setdefault(case_id, []).append(trajectory)
+    return groups
+
+
+def _slug(given: Any) -> str:
+    text = given if isinstance(given, str) else "" if given is None else json.dumps(given)
+    return _NOT_IN_SLUGS.sub("-", text.lower())[:_LONGEST].strip("-")
+
+
+def _outcome(case_id: str, group: Sequence[Trajectory]) -> CaseOutcome:
+    incomplete = next((trajectory for trajectory in group if not trajectory.calls_recorded), None)
+    if incomplete is not None:
+        why = missing_calls(incomplete)
+        return CaseOutcome(case_id, "left", why.code, why.message)
+    if any(_calls(trajectory) != _calls(group[0]) for trajectory in group):
+        return CaseOutcome(case_id, "left", "RC102", f"its {len(group)} traces disagree", is_failed=True)
+    unrecorded = sum("args" in call.unrecorded for call in group[0].calls)
+    return CaseOutcome(case_id, "updated", unrecorded=unrecorded)
+
+
+def _calls(trajectory: Trajectory) -> list[Any]:
+    return [new_call(call, "subset", spelt_out=False) for call in trajectory.calls if not call.internal]
+
+
+def _written(case_id: str, trajectory: Trajectory) -> dict[str, Any]:
+    return {"id": case_id, **_input(trajectory), "expect": {"calls": _calls(trajectory)}}
+
+
+def _input(trajectory: Trajectory) -> dict[str, Any]:
+    return {} if trajectory.input is None else {"input": trajectory.input}
+
+
+def _text(value: Any, path: str) -> str:
+    text = dump_yaml(value)
+    if path.endswith(".json") or not _is_eval_set(text, path):
+        return json.dumps(value, indent=2) + "\n"
+    return text
+
+
+def _is_eval_set(text: str, path: str) -> bool:
+    """Whether the text loads. YAML cannot express half of a surrogate pair, which JSON can."""
+    try:
+        parse_eval_set(text, path)
+    except (InputError, UnicodeError):
+        return False
+    return True

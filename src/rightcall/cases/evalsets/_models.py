@@ -1,14 +1,37 @@
-"""Models of the keys that people write in an eval set."""
+"""What people write in an eval set: files with the position of every part, and models of their keys."""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
-from rightcall.errors import pattern_problem, shown
-from rightcall.judging import After, Before, Bounds, Key, Length, ModelError, UserModel
-from rightcall.values.decoding import Path
+from rightcall._lazy import lazy_pattern
+from rightcall.errors import (
+    ConfigurationError,
+    CriteriaError,
+    DocumentError,
+    ExpectationError,
+    InputError,
+    RightcallError,
+    pattern_problem,
+    shown,
+)
+from rightcall.judging import After, Before, Bounds, Key, Length, ModelError, UserModel, camel
+from rightcall.limits import Limits
+from rightcall.values.decoding import Document, Path, decode_document, dump_json
+from rightcall.values.results import Source
 
-from ._source import EvalSetDocument
+_QUOTED = 500
+_MOST_JOINED = 40
+"""Parts of a value that is quoted on one line."""
+_LEADING = lazy_pattern(r"[\w-]+(?:\[\d+\]|\.[^\s.:\[\]]+)+")
+"""The path that the message about an expected value begins with: `expected[0].args.id`."""
+_PART = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 
 def _case_id(value: str) -> str:
@@ -246,3 +269,302 @@ def _check_rule(written: Any, tool: str, place: Path, document: EvalSetDocument)
     except ModelError as problem:
         location, reason = problem.first
         raise document.problem(f"mock of {tool!r}: {reason}", (*place, *location)) from None
+
+
+class SourceFile:
+    """One decoded file.
+
+    Raises:
+        DocumentError: it is neither YAML nor JSON, has a key twice, or exceeds the limits.
+    """
+
+    def __init__(self, name: str, content: str | bytes, limits: Limits) -> None:
+        self.name = name
+        try:
+            self._document: Document = decode_document(content, limits)
+            self.value = self._document.value
+            """The decoded content."""
+        except DocumentError as problem:
+            raise self._placed(str(problem), problem.line, problem.column) from None
+        # Decoding may replace characters here: the lines are only quoted, the values come from the decoder above.
+        self._text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+
+    @classmethod
+    def read(cls, path: str | FilePath, limits: Limits) -> SourceFile:
+        """Read the file at a path.
+
+        Raises:
+            DocumentError: as above.
+            InputError: it cannot be read.
+        """
+        try:
+            content = FilePath(path).read_bytes()
+        except IsADirectoryError:
+            raise InputError(f"{path} is a folder; name the eval set in it") from None
+        except OSError as problem:
+            raise InputError(f"{path}: {problem.strerror or problem}") from None
+        return cls(str(path), content, limits)
+
+    def source(self, path: Path) -> Source:
+        """Return where a part is written or, if it is not in the file, the nearest part around it."""
+        spelt = self._spelt(path)
+        position = self._document.position(spelt)
+        number, column, line = position.line, position.column, self._line(position.line)
+        # A JSON object often starts with a brace alone on its line, which says nothing: point to its first key.
+        if is_below := line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
+            number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
+        if is_below or line.rstrip().endswith((":", "{")):
+            line = _joined(line, self._at(spelt)) or line
+        return Source(self.name, number, column, line)
+
+    def _at(self, path: Path) -> Any:
+        value = self.value
+        for step in path:
+            try:
+                value = value[step]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
+    def _line(self, number: int) -> str:
+        """Return the beginning of a line, as much as reports quote."""
+        if number > len(self._starts):
+            return ""
+        start = self._starts[number - 1]
+        # A minified file has everything on one line.
+        return self._text[start : start + _QUOTED].split("\n", 1)[0].split("\r", 1)[0]
+
+    @cached_property
+    def _starts(self) -> array[int]:
+        """Where each line begins."""
+        starts = array("Q", [0])
+        starts.extend(found.end() for found in _LINE_END.finditer(self._text))
+        return starts
+
+    def problem(self, message: str, path: Path = ()) -> DocumentError:
+        """Return the exception for a mistake in a part."""
+        position = self._document.position(self._spelt(path))
+        return self._placed(message, position.line, position.column)
+
+    def _placed(self, message: str, line: int, column: int) -> DocumentError:
+        return DocumentError(f"{self.name}:{line}:{column}: {message}", line, column)
+
+    def _spelt(self, path: Path) -> Path:
+        """Return a path with its keys as the file spells them, in snake_case or camelCase."""
+        value, spelt = self.value, list[str | int]()
+        try:
+            for step in path:
+                value = value[step]
+            return path
+        except (KeyError, IndexError, TypeError):
+            value = self.value
+        for step in path:
+            if isinstance(value, dict) and step not in value and isinstance(step, str) and camel(step) in value:
+                step = camel(step)
+            spelt.append(step)
+            inside = isinstance(value, dict) and step in value
+            inside |= isinstance(value, list) and isinstance(step, int) and step < len(value)
+            value = value[step] if inside else None
+        return tuple(spelt)
+
+
+def _joined(line: str, value: Any) -> str:
+    """Return a line that only begins a small object, with the rest of the object on it; empty where it is not one.
+
+    `"search": {` does not say what was expected of the call, and `"search": {"query": "laptop"}` does.
+    """
+    if not isinstance(value, dict) or not value or not _is_small(value):
+        return ""
+    first, indent = next(iter(value)), line[: len(line) - len(line.lstrip(" -"))]
+    written = dump_json(first)
+    begun = next((each for each in (written, str(first)) if line.startswith(f"{each}:", len(indent))), "")
+    if not begun or (len(value) > 1 and begun != written):
+        return ""
+    inner = dump_json(value)[1:-1] if begun == written else f"{first}: {dump_json(value[first])}"
+    return f"{indent}{inner}" if len(indent) + len(inner) <= _QUOTED else ""
+
+
+def _is_small(value: Any, room: int = _MOST_JOINED) -> bool:
+    """Return whether a value has few enough parts to be quoted. It does not walk a large one to its end."""
+    waiting = [value]
+    while waiting and room > 0:
+        part = waiting.pop()
+        room -= 1
+        if isinstance(part, (dict, list)):
+            if len(part) > room:
+                return False
+            waiting += part.values() if isinstance(part, dict) else part
+    return not waiting
+
+
+def path_of(problem: ConfigurationError | CriteriaError) -> Path:
+    """Return the path to a mistake in criteria or configuration, as far as it is known."""
+    if problem.path or not isinstance(problem, ExpectationError):
+        return problem.path
+    # What is wrong with a matcher is told with its place in words.
+    found = _LEADING.match(str(problem))
+    return () if found is None else tuple([int(index) if index else name for name, index in _PART.findall(found[0])])
+
+
+class EvalSetDocument:
+    """An eval set in the native format, and where each part of it was written, whatever the format and file."""
+
+    def __init__(self, file: SourceFile, value: Any) -> None:
+        self.file = file
+        self.value = value
+        self._origins: dict[Path, tuple[SourceFile, Path]] = {(): (file, ())}
+
+    def record_origin(self, path: Path, file: SourceFile, origin: Path) -> None:
+        """Note that the part at `path`, and everything inside it, was written at `origin`."""
+        self._origins[path] = (file, origin)
+
+    def source(self, path: Path) -> Source:
+        """Return where a part was written."""
+        file, origin = self._located(path)
+        return file.source(origin)
+
+    def problem(self, message: str, path: Path) -> DocumentError:
+        """Return the exception for a mistake in a part."""
+        file, origin = self._located(_as_written(self.value, path))
+        return file.problem(message, origin)
+
+    @contextmanager
+    def locating_errors(self, path: Path, place: Callable[[Path], Path] | None = None) -> Iterator[None]:
+        """Give errors raised inside the block the position of a part.
+
+        With `place`, an error whose own path leads further gets the position of that: `place` turns the path, which is
+        one of criteria or configuration, into one of the part.
+        """
+        try:
+            yield
+        except DocumentError:
+            raise
+        except (ConfigurationError, CriteriaError) as problem:
+            raise self.located(problem, path, place or (lambda _: ())) from None
+        except RightcallError as problem:
+            raise self.problem(str(problem), path) from None
+
+    def located(
+        self, problem: ConfigurationError | CriteriaError, path: Path, place: Callable[[Path], Path]
+    ) -> DocumentError:
+        """Return the exception for an error in a part, with the position of each of its mistakes.
+
+        `place` turns the path of a mistake, in criteria or configuration, into one of the part.
+        """
+        found = self.problem(str(problem), (*path, *place(path_of(problem))))
+        if len(problem.mistakes) > 1:
+            found.each = tuple([self.problem(reason, (*path, *place(steps))) for steps, reason in problem.mistakes])
+        return found
+
+    def _located(self, path: Path) -> tuple[SourceFile, Path]:
+        if len(self._origins) == 1:  # nothing was translated
+            file, origin = self._origins[()]
+            return file, (*origin, *path)
+        # The longest prefix with a known origin; what is below it was copied as it is.
+        for length in range(len(path), -1, -1):
+            if path[:length] in self._origins:
+                file, origin = self._origins[path[:length]]
+                return file, (*origin, *path[length:])
+        return self.file, ()
+
+
+def _as_written(value: Any, path: Path) -> Path:
+    """Return a path through the file: in `search: {query: a}`, the arguments are under the tool's name."""
+    steps: list[str | int] = []
+    for step in path:
+        short = step == "args" and isinstance(value, dict) and len(value) == 1 and step not in value
+        steps.append(next(iter(value)) if short else step)
+        try:
+            value = value[steps[-1]]
+        except (KeyError, IndexError, TypeError):  # the rest of the path was added by Rightcall
+            value = None
+    return tuple(steps)
+
+
+_SUSPICIOUS = 0.85
+"""How similar an unknown key must be to a missing one to count as a typing error."""
+
+_KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list", bool: "true or false"}
+
+
+class SourceObject:
+    """An object in another tool's file. Keys are asked for in snake_case; the file may have them in camelCase.
+
+    Raises:
+        DocumentError: it is not an object.
+    """
+
+    def __init__(self, file: SourceFile, value: Any, path: Path = ()) -> None:
+        self.file = file
+        self.path = path
+        if not isinstance(value, dict):
+            raise file.problem(f"an object is expected, not {shown(value)}", path)
+        self.value: dict[str, Any] = value
+        self._asked: set[str] = set()
+
+    def place(self, *steps: str | int) -> Path:
+        """Return the path of something inside it."""
+        return (*self.path, *steps)
+
+    def problem(self, message: str, *steps: str | int) -> DocumentError:
+        """Return the exception for a mistake in something inside it."""
+        return self.file.problem(message, self.place(*steps))
+
+    def has(self, key: str) -> bool:
+        """Whether the key has a value other than null."""
+        return self.get(key) is not None
+
+    def get(self, key: str) -> Any:
+        """Return the value of a key, None if it is missing."""
+        self._asked.update((key, camel(key)))
+        if key in self.value and camel(key) in self.value and camel(key) != key:
+            raise self.problem(f"{key!r} is given twice, in snake_case and in camelCase", key)
+        return self.value.get(key, self.value.get(camel(key)))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return the text of a key. It is required unless there is a default."""
+        return str(self._of(str, key, default))
+
+    def object(self, key: str) -> SourceObject | None:
+        """Return the object of a key, if there is one."""
+        return SourceObject(self.file, self.get(key), self.place(key)) if self.has(key) else None
+
+    def items(self, key: str, *, required: bool = False) -> list[Any]:
+        """Return the list of a key. An optional list that is missing is empty."""
+        items: list[Any] = self._of(list, key, None if required else [])
+        return items
+
+    def objects(self, key: str, *, required: bool = False) -> list[SourceObject]:
+        """Return the objects in the list of a key."""
+        items = self.items(key, required=required)
+        return [SourceObject(self.file, item, self.place(key, number)) for number, item in enumerate(items)]
+
+    def rest(self, known: Iterable[str] = ()) -> dict[str, Any]:
+        """Return the keys that were not asked for.
+
+        Other tools ignore keys that they do not know, so these are kept, unless one is nearly the same as a known key
+        that is missing.
+
+        Raises:
+            DocumentError: a key is misspelt.
+        """
+        from difflib import get_close_matches
+
+        spellings = {*self._asked, *known, *map(camel, known)}
+        absent = [key for key in spellings if key not in self.value]
+        for key in self.value:
+            close = get_close_matches(key, absent, n=1, cutoff=_SUSPICIOUS) if key not in spellings else []
+            if close:
+                raise self.problem(f"unknown key {key!r}; did you mean {close[0]!r}?", key)
+        return {key: value for key, value in self.value.items() if key not in self._asked}
+
+    def _of(self, kind: type, key: str, default: Any) -> Any:
+        value = self.get(key)
+        if value is None and default is None:
+            self.rest()  # a misspelt key is the better message
+            raise self.problem(f"{key!r} is missing")
+        if value is None:
+            return default
+        if not isinstance(value, kind):
+            raise self.problem(f"{key}: {_KINDS[kind]} is expected, not {shown(value)}", key)
+        return value

@@ -1,12 +1,15 @@
-from ._edit import Golden as Golden, LearnedCase as LearnedCase, Lessons as Lessons, learn_eval_set as learn_eval_set
 from ._learner import (
     READING as READING,
     DraftJudge as DraftJudge,
+    Golden as Golden,
     Learned as Learned,
+    LearnedCase as LearnedCase,
     Lesson as Lesson,
+    Lessons as Lessons,
     Level as Level,
     is_reading as is_reading,
     learn as learn,
     learn_at as learn_at,
+    learn_eval_set as learn_eval_set,
     leave_one_out as leave_one_out,
 )

@@ -3,13 +3,17 @@ from ._mutation import (
     Allowances as Allowances,
     Asking as Asking,
     Golden as Golden,
+    Remedied as Remedied,
+    Strengthened as Strengthened,
     Tried as Tried,
     answer_of as answer_of,
     described as described,
     golden_of as golden_of,
+    mutate as mutate,
     mutated_case as mutated_case,
     operators_named as operators_named,
     pool_of as pool_of,
+    remedied as remedied,
     try_case as try_case,
 )
 from ._operators import (
@@ -21,4 +25,3 @@ from ._operators import (
     family_of as family_of,
     mutants_of as mutants_of,
 )
-from ._suggested_lines import Remedied as Remedied, Strengthened as Strengthened, mutate as mutate, remedied as remedied
