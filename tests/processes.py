@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.forking import Command, fork_server, starts_alike
 from tests.waiting import PATIENCE
 
-from rightcall.running.runner._system import PROCESS_TREE
+from rightcall.running.runner._process_state import PROCESS_TREE
 
 _LOADED = ("rightcall", "yaml", str(Path(__file__).with_name("preload.py")))
 

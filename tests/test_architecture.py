@@ -28,9 +28,8 @@ ADMITTED = {
 }
 """Where such a module is used after all: for trace servers the user named, and for what a watch has judged."""
 NETWORKED = {
-    "running/agents/_endpoints.py",
     "running/agents/_http.py",
-    "running/agents/_model_proxy.py",
+    "running/agents/_commands.py",
     "reporting/viewer/_server.py",
 }
 """The only modules that connect, or can be connected to: agents behind an address the user named, and the viewer."""

@@ -9,8 +9,8 @@ from mmap import mmap
 
 import pytest
 
-from rightcall.running.runner._system import shared_memory
-from rightcall.running.runner._witness import PAGE_BYTES, Outbox, Page, Seen, map_pages, read_page
+from rightcall.running.runner._case_record import PAGE_BYTES, Outbox, Page, Seen, map_pages, read_page
+from rightcall.running.runner._process_state import shared_memory
 from rightcall.values.trajectory import RawSpan
 
 

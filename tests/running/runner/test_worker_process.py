@@ -14,7 +14,7 @@ from tests.projects import make_project
 from tests.running.runner.running import finished_of
 
 from rightcall.running.runner import CaseFinished, CaseJob, RunOptions, RunPlan
-from rightcall.running.runner._witness import Seen
+from rightcall.running.runner._case_record import Seen
 from rightcall.running.runner._worker_process import RunningJob, WorkerPool, spans_so_far
 from rightcall.values.trajectory import KeptSpans
 

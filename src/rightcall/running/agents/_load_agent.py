@@ -62,7 +62,7 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
 def _external_agent(named: str, project: Path, options: AgentOptions) -> Agent:
     try:  # here, because Python agents need neither asyncio nor h11
         from ._commands import CommandAgent
-        from ._endpoints import EndpointAgent
+        from ._http import EndpointAgent
     except ImportError:
         raise missing_package("commands and endpoints as agents need h11") from None
     if named.startswith(_COMMAND):

@@ -1,25 +1,37 @@
-"""Agents that are Python objects: functions, generators, objects with `ainvoke`, `invoke` or `run`, and ADK's."""
+"""Agents that are Python objects, of frameworks too: how a turn is asked, and what the next one remembers."""
 
 from __future__ import annotations
 
+import enum
+import importlib
 import inspect
 import json
+import sys
+import types
+import typing
 import uuid
 from collections.abc import AsyncIterable, Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from rightcall.errors import AgentError, MissingExtraError, shown
 
 from ._agent import AgentAnswer, AgentRequest, plain
-from ._arguments import Arguments
-from ._framework_objects import check_conversation, object_form, run_openai_agent
-from ._result_readers import adk_messages, adk_usage
-from ._results import answer_of, answer_of_method
+from ._results import adk_messages, adk_usage, answer_of, answer_of_method
 
 _METHODS = ("ainvoke", "invoke", "run")
 _BY_RUNNER = "Runner.run"
 """Not a method: agents of OpenAI Agents are run by a class of the framework."""
 _USER = "user"
+_SESSION = ("session", "context")
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+Given = tuple[tuple[Any, ...], dict[str, Any]]
+"""Positional and keyword arguments."""
+_HISTORY = "rightcall.history"
+"""Where the memory of a run keeps what the framework said so far."""
+_FIRST = "_rightcall_first_messages"
+"""Where an agent of Strands keeps the messages that it was made with."""
 
 
 class FunctionAgent:
@@ -266,3 +278,340 @@ def _session_of(session: Any, name: str) -> dict[str, Any]:
 
 def _text_of(content: Any) -> str:
     return "".join(part.text for part in content.parts or () if part.text and not part.thought)
+
+
+class Arguments:
+    """The parameters of a function, and how a request fills them.
+
+    - An input object whose keys are the function's parameters is passed by name: every parameter without a default is
+      there, and no key is unknown.
+    - Otherwise a function with one required parameter gets the input as it is.
+    - A parameter after the first that is called `session` or `context` gets the session, unless the input has that key.
+      Without a `session` in the eval set it gets an object that is empty at first, and the same in all turns.
+    - A function without parameters is called without any, if the input is empty.
+
+    A parameter annotated with a pydantic model, a dataclass, a msgspec struct or an enum gets one made from its value.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._name = name
+        parameters = list(_signature(function, name).parameters.values())
+        self._session = next((one.name for one in parameters[1:] if one.name in _SESSION), None)
+        rest = [one for one in parameters if one.name != self._session]
+        self._named = [one for one in rest if one.kind not in (inspect.Parameter.VAR_KEYWORD, one.VAR_POSITIONAL)]
+        self._takes_any_name = any([one.kind is one.VAR_KEYWORD for one in rest])
+        self._takes_any_number = any([one.kind is one.VAR_POSITIONAL for one in rest])
+        self._hints = _hints(function)
+
+    def of(self, request: AgentRequest) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return positional and keyword arguments for a request.
+
+        Raises:
+            AgentError: the input does not fit the parameters, or cannot be converted to an annotated type.
+        """
+        positional, named = self._placed(request.input)
+        if self._session is not None and self._session not in named:
+            named[self._session] = request.memory if request.session is None else request.session
+        return positional, named
+
+    def _placed(self, given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if isinstance(given, Mapping) and given and not self._unfit(given):
+            return self._by_name(given)
+        required = [one for one in self._named if one.default is one.empty]
+        if len(required) == 1 or (not required and self._named):
+            only = (required or self._named)[0]
+            value = self._converted(only, given)
+            return ((value,), {}) if only.kind in _PLACED else ((), {only.name: value})
+        if not required and self._takes_any_number:
+            return (given,), {}
+        if not required and (given is None or given in ({}, "")):
+            return (), {}
+        raise AgentError(self._misfit_message(given, len(required)))
+
+    def _by_name(self, given: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        known = {one.name: one for one in self._named}
+        made = {key: self._converted(known[key], value) if key in known else value for key, value in given.items()}
+        only_placed = [one.name for one in self._named if one.kind is one.POSITIONAL_ONLY and one.name in made]
+        return tuple(made.pop(name) for name in only_placed), made
+
+    def _unfit(self, given: Mapping[str, Any]) -> str:
+        """Return why an object cannot be passed by name; empty if it can."""
+        names = {one.name for one in self._named}
+        missing = [one.name for one in self._named if one.default is one.empty and one.name not in given]
+        unknown = [str(key) for key in given if key not in names and key != self._session]
+        if missing:
+            return f"it has no {', '.join(map(repr, missing))}"
+        if unknown and not self._takes_any_name:
+            return f"the function has no parameter {', '.join(map(repr, unknown[:5]))}"
+        return ""
+
+    def _misfit_message(self, given: Any, required: int) -> str:
+        if not self._named:
+            return f"{self._name} takes no parameters, but the input is {shown(given)}; add one"
+        wanted = ", ".join(one.name for one in self._named)
+        if isinstance(given, Mapping):
+            return f"{self._name}({wanted}) cannot be called with the input {shown(given)}: {self._unfit(given)}"
+        return (
+            f"{self._name}({wanted}) needs {required} arguments; an input that is an object with these keys would "
+            f"give them, but it is {shown(given)}"
+        )
+
+    def _converted(self, parameter: inspect.Parameter, value: Any) -> Any:
+        wanted = self._hints.get(parameter.name)
+        try:
+            return convert(wanted, value)
+        except (TypeError, ValueError) as problem:
+            kind = getattr(_class_of(wanted), "__name__", wanted)
+            reason = _reason(problem)
+            raise AgentError(f"{self._name}: the input does not make a {kind} for {parameter.name}: {reason}") from None
+
+
+def convert(wanted: Any, value: Any) -> Any:
+    """Convert a value to an annotated model, dataclass, struct or enum; keep it for any other annotation.
+
+    Raises:
+        ValueError: the value does not fit the annotation.
+        TypeError: the value does not fit the annotation.
+    """
+    kind = _class_of(wanted)
+    if kind is None:
+        return value
+    if issubclass(kind, enum.Enum):
+        return kind(value)
+    if not isinstance(value, Mapping):
+        return value
+    if callable(validate := getattr(kind, "model_validate", None)):
+        return validate(value)
+    if hasattr(kind, "__pydantic_validator__"):
+        return kind(**value)
+    if hasattr(kind, "__dataclass_fields__"):
+        return _dataclass(kind, value)
+    return msgspec.convert(value, kind) if issubclass(kind, msgspec.Struct) else value
+
+
+def _reason(problem: Exception) -> str:
+    """Return why a value did not fit, on one line; of pydantic's errors the first five, each with its location."""
+    if callable(errors := getattr(problem, "errors", None)):
+        found = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in errors()[:5]]
+        return "; ".join(found)
+    return " ".join(str(problem).split())
+
+
+def _dataclass(kind: type, value: Mapping[str, Any]) -> Any:
+    hints = _hints(kind)
+    return kind(**{name: convert(hints.get(name), item) for name, item in value.items()})
+
+
+def _class_of(wanted: Any) -> type | None:
+    """Return the class that an annotation names, alone or in a union with `None`."""
+    if typing.get_origin(wanted) in (typing.Union, types.UnionType):
+        [*others] = [one for one in typing.get_args(wanted) if one is not type(None)]
+        wanted = others[0] if len(others) == 1 else None
+    if typing.get_origin(wanted) is typing.Annotated:
+        wanted = typing.get_args(wanted)[0]
+    return wanted if isinstance(wanted, type) and typing.get_origin(wanted) is None else None
+
+
+def _signature(function: Callable[..., Any], name: str) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError) as problem:
+        raise AgentError(f"{name}: its parameters are not known ({problem}); wrap it in a function") from None
+
+
+def _hints(annotated: Any) -> dict[str, Any]:
+    target = inspect.unwrap(annotated) if callable(annotated) else annotated
+    if not isinstance(target, type) and not inspect.isroutine(target):
+        target = type(target).__call__
+    try:
+        return typing.get_type_hints(target, include_extras=True)
+    except Exception:  # noqa: BLE001 - evaluating annotations runs the agent's code; unresolved ones are ignored
+        return {}
+
+
+class ObjectForm(NamedTuple):
+    """How the objects of one framework are asked, and remember."""
+
+    framework: str
+    module: str
+    """The beginning of the name of the module that has the class."""
+    name: str
+    arguments: Callable[[Any, AgentRequest], Given]
+    remember: Callable[[AgentRequest, Any], None] = lambda request, result: None
+    refusal: Callable[[Any], str | None] = lambda target: None
+    """Why a conversation cannot be had with an object; None if it can."""
+    mixing: str = ""
+    """Why not even single questions can be asked: an object that remembers would mix the cases of a run."""
+    method: str = ""
+    """The method to call, if it is not the first of those that every object is asked for."""
+    is_async: bool = False
+
+    def fits(self, target: Any) -> bool:
+        """Whether an object is of this framework."""
+        return any(
+            [kind.__name__ == self.name and kind.__module__.startswith(self.module) for kind in type(target).__mro__]
+        )
+
+
+def object_form(target: Any) -> ObjectForm:
+    """Return how an object is asked: by the table, by the channels of a graph, else with the input alone."""
+    return next((form for form in FORMS if form.fits(target)), _GRAPH if _is_graph(target) else _OTHER)
+
+
+def check_conversation(form: ObjectForm, target: Any, request: AgentRequest) -> None:
+    """Refuse, before its first turn, a conversation that an object would forget, or mix with others.
+
+    Raises:
+        AgentError: the object has no memory that one run of a case could have for itself.
+    """
+    if form.mixing:
+        raise AgentError(form.mixing)
+    reason = form.refusal(target) if request.turns > 1 else None
+    if reason is not None:
+        raise AgentError(f"the case has turns, but {reason}")
+
+
+def run_openai_agent(target: Any, request: AgentRequest) -> Any:
+    """Run an agent of OpenAI Agents, whose runner is a class of its own, with the items of the turns before."""
+    question = {"role": "user", "content": request.input} if isinstance(request.input, str) else request.input
+    new = question if isinstance(question, list) else [question]
+    return sys.modules["agents"].Runner.run(target, [*request.memory.get(_HISTORY, ()), *new])
+
+
+def _is_graph(target: Any) -> bool:
+    return isinstance(getattr(target, "channels", None), Mapping)
+
+
+def _only_input(target: Any, request: AgentRequest) -> Given:
+    return (request.input,), {}
+
+
+def _graph_arguments(graph: Any, request: AgentRequest) -> Given:
+    """A text is the user's message where the state has messages; a `thread_id` finds what a checkpointer kept."""
+    given = request.input
+    if isinstance(given, str) and "messages" in graph.channels:
+        given = {"messages": [("user", given)]}
+    if _HISTORY in request.memory and isinstance(given, Mapping) and _forgets(graph):
+        given = {**given, "messages": [*request.memory[_HISTORY], *given.get("messages", ())]}
+    return (given, {"configurable": {"thread_id": request.run or uuid.uuid4().hex}}), {}
+
+
+def _forgets(graph: Any) -> bool:
+    return getattr(graph, "checkpointer", None) in (None, False)
+
+
+def _graph_remembers(request: AgentRequest, result: Any) -> None:
+    messages = result.get("messages") if isinstance(result, Mapping) else None
+    if isinstance(messages, list):
+        request.memory[_HISTORY] = messages
+
+
+def _graph_refusal(graph: Any) -> str | None:
+    if not _forgets(graph) or "messages" in graph.channels:
+        return None
+    return "its graph has neither a checkpointer nor messages in its state to remember a turn by: compile it with one"
+
+
+def _pydantic_arguments(agent: Any, request: AgentRequest) -> Given:
+    return (request.input,), {"message_history": request.memory.get(_HISTORY)}
+
+
+def _pydantic_remembers(request: AgentRequest, result: Any) -> None:
+    if callable(getattr(result, "all_messages", None)):
+        request.memory[_HISTORY] = result.all_messages()
+
+
+def _openai_remembers(request: AgentRequest, result: Any) -> None:
+    request.memory[_HISTORY] = result.to_input_list()
+
+
+def _agno_arguments(agent: Any, request: AgentRequest) -> Given:
+    return (request.input,), {"session_id": request.run or uuid.uuid4().hex}
+
+
+def _agno_refusal(agent: Any) -> str | None:
+    if getattr(agent, "db", None) is not None and getattr(agent, "add_history_to_context", False):
+        return None
+    return "an agent of Agno without `db` and `add_history_to_context=True` forgets a session: give it both"
+
+
+def _smolagents_arguments(agent: Any, request: AgentRequest) -> Given:
+    return (request.input,), {"reset": request.turn == 0, "return_full_result": True}
+
+
+def _llama_arguments(agent: Any, request: AgentRequest) -> Given:
+    """A context has the state of a run; its memory is left out where a later run goes on from it (LlamaIndex 0.14)."""
+    if _HISTORY not in request.memory:
+        memory = importlib.import_module("llama_index.core.memory").ChatMemoryBuffer.from_defaults()
+        request.memory[_HISTORY] = {"ctx": sys.modules["llama_index.core.workflow"].Context(agent), "memory": memory}
+    return (), {"user_msg": request.input, **request.memory[_HISTORY]}
+
+
+def _strands_arguments(agent: Any, request: AgentRequest) -> Given:
+    """An agent of Strands goes on with the messages that it holds: each run of a case has a list of its own."""
+    first = agent.__dict__.setdefault(_FIRST, list(agent.messages))
+    agent.messages = request.memory.setdefault(_HISTORY, list(first))
+    return (request.input,), {}
+
+
+def _haystack_arguments(agent: Any, request: AgentRequest) -> Given:
+    given = request.input
+    if isinstance(given, Mapping):
+        return (), dict(given)
+    question = sys.modules["haystack.dataclasses"].ChatMessage.from_user(given) if isinstance(given, str) else given
+    new = question if isinstance(question, list) else [question]
+    return (), {"messages": [*request.memory.get(_HISTORY, ()), *new]}
+
+
+def _haystack_remembers(request: AgentRequest, result: Any) -> None:
+    # The agent puts its system prompt before the messages of every turn.
+    request.memory[_HISTORY] = [one for one in result["messages"] if getattr(one.role, "value", one.role) != "system"]
+
+
+def _agent_framework_arguments(agent: Any, request: AgentRequest) -> Given:
+    if _HISTORY not in request.memory:
+        request.memory[_HISTORY] = agent.create_session()
+    return (request.input,), {"session": request.memory[_HISTORY]}
+
+
+def _crew_arguments(crew: Any, request: AgentRequest) -> Given:
+    """An object fills the placeholders of the tasks by their names; a text fills the only one there is."""
+    if isinstance(request.input, Mapping):
+        return (), {"inputs": dict(request.input)}
+    names = sorted(crew.fetch_inputs())
+    if len(names) != 1:
+        held = ", ".join(names) or "none"
+        raise AgentError(f"a text fills the one placeholder of a crew; it has {held}: give an object with their values")
+    return (), {"inputs": {names[0]: request.input}}
+
+
+def _forgetful(what: str) -> Callable[[Any], str | None]:
+    return lambda target: (
+        f"{what} keeps no conversation that one case could have for itself: name a function with a `session` "
+        "parameter, which keeps it there"
+    )
+
+
+_OTHER = ObjectForm("", "", "", _only_input)
+_GRAPH = ObjectForm("LangGraph", "langgraph.", "Pregel", _graph_arguments, _graph_remembers, _graph_refusal)
+FORMS: tuple[ObjectForm, ...] = (
+    ObjectForm("Pydantic AI", "pydantic_ai.agent", "AbstractAgent", _pydantic_arguments, _pydantic_remembers),
+    ObjectForm("OpenAI Agents", "agents.", "AgentBase", _only_input, _openai_remembers),
+    _GRAPH,
+    ObjectForm(
+        *("LangChain", "langchain_core.runnables.", "Runnable", _only_input),
+        refusal=_forgetful("a chain of LangChain"),
+    ),
+    ObjectForm("Agno", "agno.agent", "Agent", _agno_arguments, refusal=_agno_refusal, method="arun", is_async=True),
+    ObjectForm("smolagents", "smolagents.", "MultiStepAgent", _smolagents_arguments),
+    ObjectForm("LlamaIndex", "llama_index.core.agent.", "BaseWorkflowAgent", _llama_arguments, is_async=True),
+    ObjectForm("Strands", "strands.agent.", "Agent", _strands_arguments, method="__call__"),
+    ObjectForm(
+        *("AutoGen", "autogen_agentchat.", "TaskRunner", lambda target, request: ((), {"task": request.input})),
+        mixing="an agent or team of AutoGen remembers every question it is asked, whichever case it is of: name a "
+        "function that makes one and keeps it in its `session` parameter",
+    ),
+    ObjectForm("CrewAI", "crewai.", "Crew", _crew_arguments, refusal=_forgetful("a crew"), method="kickoff"),
+    ObjectForm("Haystack", "haystack.", "Agent", _haystack_arguments, _haystack_remembers),
+    ObjectForm("Agent Framework", "agent_framework.", "RawAgent", _agent_framework_arguments, is_async=True),
+)

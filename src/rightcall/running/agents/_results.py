@@ -1,4 +1,4 @@
-"""Answer, messages and tokens in what frameworks return: a table, one small row a framework.
+"""What frameworks return: the answer, the messages, the calls that wait and the tokens, one small row a framework.
 
 Results are recognised by their class, so that no framework is imported. The messages show the calls, so that an agent
 needs no instrumentation.
@@ -6,43 +6,296 @@ needs no instrumentation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rightcall.reading.conventions import ASKED_FOR, ELSEWHERE, REFUSED
+from rightcall.reading.messages import refused
 from rightcall.values.trajectory import Usage
 
 from ._agent import AgentAnswer, plain
-from ._result_readers import (
-    adk_messages,
-    adk_output,
-    adk_usage,
-    agent_framework_messages,
-    agent_framework_output,
-    agno_messages,
-    autogen_messages,
-    autogen_usage,
-    crew_output,
-    dspy_output,
-    haystack_messages,
-    haystack_usage,
-    langchain_answer,
-    langchain_messages,
-    langchain_usage,
-    llama_index_messages,
-    messages_in,
-    nothing,
-    openai_items,
-    pydantic_messages,
-    pydantic_usage,
-    smolagents_steps,
-    strands_usage,
-    text_of,
-    tokens,
-)
 
+_INTERRUPTS = "__interrupt__"
+"""Where the state of a LangGraph graph has what it waits for."""
 _Reader = Callable[[Any], Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 """Classes whose values no framework returns as a result."""
+
+
+def text_of(message: Any) -> Any:
+    """Return the text of a message in the usual formats; if it has no text, its content."""
+    if isinstance(message, (list, tuple)) and len(message) == 2:
+        return message[1]
+    content = message.get("content") if isinstance(message, Mapping) else getattr(message, "content", message)
+    if isinstance(content, (list, tuple)):
+        texts = [part if isinstance(part, str) else _text_of_part(part) for part in content]
+        return "".join(texts) if any(texts) else plain(content)
+    return plain(content)
+
+
+def _text_of_part(part: Any) -> str:
+    text = part.get("text") if isinstance(part, Mapping) else getattr(part, "text", None)
+    return text if isinstance(text, str) else ""
+
+
+def tokens(usage: Any, given: str, returned: str) -> Usage | None:
+    """Return the tokens of an object or mapping with these two names; None without both."""
+    usage = usage() if inspect.ismethod(usage) else usage
+    names = (given, returned)
+    found = [usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None) for name in names]
+    return Usage(input_tokens=found[0], output_tokens=found[1]) if all([type(one) is int for one in found]) else None
+
+
+def _sum_of(usages: Iterable[Usage | None]) -> Usage | None:
+    known = [usage for usage in usages if usage is not None]
+    if not known:
+        return None
+    return Usage(
+        input_tokens=sum([usage.input_tokens or 0 for usage in known]),
+        output_tokens=sum([usage.output_tokens or 0 for usage in known]),
+    )
+
+
+def _asked(call_id: Any, name: str, arguments: Any) -> dict[str, Any]:
+    text = arguments if isinstance(arguments, str) else json.dumps(plain(arguments), default=str)
+    function = {"name": name, "arguments": text}
+    return {"role": "assistant", "tool_calls": [{"id": _id(call_id), "type": "function", "function": function}]}
+
+
+def _answered(call_id: Any, content: Any, *, is_error: bool) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": _id(call_id), "content": plain(content), "is_error": is_error}
+
+
+def _id(call_id: Any) -> str:
+    return "" if call_id is None else str(call_id)
+
+
+def _since_last_human(messages: Sequence[Any]) -> Sequence[Any]:
+    """Return the messages of the last turn: the state of a graph with a checkpointer has those of all turns."""
+    humans = [place for place, message in enumerate(messages) if getattr(message, "type", "") == "human"]
+    return messages[humans[-1] :] if humans else messages
+
+
+def pydantic_messages(result: Any) -> Any:
+    """Return the messages of a run from the user's words on.
+
+    A run that continues with the answers to deferred calls has none of its own: those calls are before it.
+    """
+    new = json.loads(result.new_messages_json())
+    if not any(map(_has_prompt, new)) and hasattr(result, "all_messages_json"):
+        known = json.loads(result.all_messages_json())
+        prompts = [place for place, message in enumerate(known) if _has_prompt(message)]
+        new = known[prompts[-1] :] if prompts else known
+    return [*new, *_pydantic_deferrals(getattr(result, "output", None))]
+
+
+def _pydantic_deferrals(output: Any) -> list[dict[str, Any]]:
+    """Return notes on the calls that wait, if an output is a `DeferredToolRequests`."""
+    if type(output).__name__ != "DeferredToolRequests":
+        return []
+    waiting = [(ASKED_FOR, output.approvals), (ELSEWHERE, output.calls)]
+    return [refused(call.tool_call_id, reason) for reason, calls in waiting for call in calls]
+
+
+def pydantic_usage(result: Any) -> Usage | None:
+    """Return the tokens of the messages of a run, of which the run itself counts those that are new."""
+    counted = tokens(getattr(result, "usage", None), "input_tokens", "output_tokens")
+    new = json.loads(result.new_messages_json())
+    if counted is None or any(map(_has_prompt, new)):
+        return counted
+    known = pydantic_messages(result)
+    return _sum_of(tokens(message.get("usage") or {}, "input_tokens", "output_tokens") for message in known)
+
+
+def _has_prompt(message: Any) -> bool:
+    return any([part.get("part_kind") == "user-prompt" for part in message.get("parts", ())])
+
+
+def openai_items(result: Any) -> list[Any]:
+    """Return the items of a run, and notes on the calls that wait for approval or were not approved."""
+    items = plain(result.to_input_list())
+    waiting = [plain(item.raw_item) for item in getattr(result, "interruptions", None) or ()]
+    notes = [refused(call["call_id"], ASKED_FOR) for call in waiting if isinstance(call.get("call_id"), str)]
+    is_approved = getattr(getattr(result, "context_wrapper", None), "is_tool_approved", None)
+    if is_approved is None:
+        return [*items, *notes]
+    calls = [item for item in items if isinstance(item, dict) and item.get("type") == "function_call"]
+    denied = [call["call_id"] for call in calls if is_approved(call["name"], call["call_id"]) is False]
+    return [*items, *notes, *[refused(call_id, REFUSED) for call_id in denied]]
+
+
+def langchain_answer(state: Any) -> Any:
+    """Return the structured answer, if there is one, or the text of the last message; None if the graph waits."""
+    held = state if isinstance(state, Mapping) else {}
+    if held.get(_INTERRUPTS):
+        return None
+    return held["structured_response"] if held.get("structured_response") is not None else text_of(_last(state))
+
+
+def _last(state: Any) -> Any:
+    return messages_in(state)[-1]
+
+
+def langchain_messages(state: Any) -> Any:
+    """Return the messages of a state; of a graph that waits for a person, with what it waits for."""
+    messages = plain(list(messages_in(state)))
+    interrupts = state.get(_INTERRUPTS) if isinstance(state, Mapping) else None
+    return {"messages": messages, _INTERRUPTS: plain(list(interrupts))} if interrupts else messages
+
+
+def langchain_usage(state: Any) -> Usage | None:
+    """Return the tokens of the messages of the last turn."""
+    new = _since_last_human(messages_in(state))
+    return _sum_of(tokens(getattr(message, "usage_metadata", None), "input_tokens", "output_tokens") for message in new)
+
+
+def messages_in(result: Any) -> Any:
+    """Return the messages of a state, or a list of messages as it is."""
+    return result["messages"] if isinstance(result, Mapping) else result
+
+
+def adk_output(events: Any) -> Any:
+    """Return the text of the last final response; None if it says nothing."""
+    final = [event for event in events if event.is_final_response() and event.content is not None]
+    # An event that asks for a confirmation is final, too, and says nothing.
+    return "".join([part.text for part in final[-1].content.parts or () if part.text]) or None if final else None
+
+
+def adk_messages(events: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return events of ADK with what they say, who said it, and which calls the user is to confirm.
+
+    Of a stream, the event at its end has all that the partial ones before it have.
+    """
+    whole = [event for event in events if event.content is not None and not getattr(event, "partial", False)]
+    return [_adk_message(event) for event in whole]
+
+
+def _adk_message(event: Any) -> dict[str, Any]:
+    waiting = getattr(getattr(event, "actions", None), "requested_tool_confirmations", None)
+    content = plain(event.content.model_dump(mode="json", exclude_none=True))
+    author = {"author": event.author} if getattr(event, "author", None) else {}
+    asked = {"actions": {"requested_tool_confirmations": dict.fromkeys(waiting)}} if waiting else {}
+    return {"content": content, **author, **asked}
+
+
+def adk_usage(events: Iterable[Any]) -> Usage | None:
+    """Return the tokens that events of ADK have."""
+    found = [getattr(event, "usage_metadata", None) for event in events]
+    return _sum_of(tokens(usage, "prompt_token_count", "candidates_token_count") for usage in found)
+
+
+def llama_index_messages(result: Any) -> list[dict[str, Any]]:
+    """Return the calls of the run, of which it is not known which were asked for at once, and what they returned."""
+    calls = [_asked(call.tool_id, call.tool_name, call.tool_kwargs)["tool_calls"][0] for call in result.tool_calls]
+    answer = {"role": "assistant", "content": result.response.content}
+    made = [{"response": answer, "current_agent_name": result.current_agent_name, "tool_calls": calls}] if calls else []
+    for call in result.tool_calls:
+        output = getattr(call, "tool_output", None)
+        if output is not None:
+            is_error = bool(getattr(output, "is_error", False))
+            made.append(_answered(call.tool_id, getattr(output, "raw_output", output), is_error=is_error))
+    return made
+
+
+def smolagents_steps(result: Any) -> list[dict[str, Any]]:
+    """Return the steps but the last one, whose call of `final_answer` is the answer and not a tool of the agent."""
+    return [
+        {key: held for key, held in step.items() if key != "model_input_messages"}
+        for step in result.steps
+        if [call["function"]["name"] for call in step.get("tool_calls") or ()] != ["final_answer"]
+    ]
+
+
+def autogen_messages(messages: Any) -> list[dict[str, Any]]:
+    """Return the calls and results in messages of AutoGen."""
+    made: list[dict[str, Any]] = []
+    for message in messages:
+        content = message.content if isinstance(getattr(message, "content", None), list) else ()
+        for part in content:
+            if hasattr(part, "arguments"):
+                made.append(_asked(part.id, part.name, part.arguments))
+            elif hasattr(part, "call_id"):
+                made.append(_answered(part.call_id, part.content, is_error=bool(part.is_error)))
+    return made
+
+
+def autogen_usage(messages: Any) -> Usage | None:
+    """Return the tokens of messages of AutoGen."""
+    found = [getattr(message, "models_usage", None) for message in messages]
+    return _sum_of(tokens(usage, "prompt_tokens", "completion_tokens") for usage in found)
+
+
+def haystack_messages(result: Any) -> list[dict[str, Any]]:
+    """Return the calls and results in messages of Haystack."""
+    made: list[dict[str, Any]] = []
+    for message in messages_in(result):
+        made += [_asked(call.id, call.tool_name, call.arguments) for call in message.tool_calls]
+        made += [_answered(one.origin.id, one.result, is_error=one.error) for one in message.tool_call_results]
+    return made
+
+
+def haystack_usage(result: Any) -> Usage | None:
+    """Return the tokens of messages of Haystack."""
+    found = [message.meta.get("usage") for message in messages_in(result)]
+    return _sum_of(tokens(usage or {}, "prompt_tokens", "completion_tokens") for usage in found)
+
+
+def agno_messages(result: Any) -> list[dict[str, Any]] | None:
+    """Return the messages of a run, and notes on the tools that wait for a person or were not confirmed."""
+    messages = [message.to_dict() for message in result.messages or ()]
+    notes = [(tool.tool_call_id, _agno_reason(tool)) for tool in getattr(result, "tools", None) or ()]
+    return [*messages, *[refused(call_id, reason) for call_id, reason in notes if reason]] or None
+
+
+def _agno_reason(tool: Any) -> str:
+    """Return why a tool was not run; empty if it was."""
+    if tool.confirmed is False:
+        return REFUSED
+    if tool.result is not None:
+        return ""
+    is_asked = tool.requires_confirmation or tool.requires_user_input
+    return ASKED_FOR if is_asked else ELSEWHERE if tool.external_execution_required else ""
+
+
+def strands_usage(result: Any) -> Usage | None:
+    """Return the tokens of the last invocation: an agent adds up those of all its turns."""
+    latest = getattr(result.metrics, "latest_agent_invocation", None)
+    return tokens(result.metrics.accumulated_usage if latest is None else latest.usage, "inputTokens", "outputTokens")
+
+
+def agent_framework_output(response: Any) -> Any:
+    """Return the structured answer of Agent Framework, if there is one, or the text; None if it waits for a person."""
+    value = getattr(response, "value", None)
+    return value if value is not None else response.text or None
+
+
+def agent_framework_messages(response: Any) -> list[dict[str, Any]]:
+    """Return the messages of a response, and notes on the calls that wait for one beside them to be approved."""
+    messages = [message.to_dict() for message in response.messages]
+    if not response.user_input_requests:
+        return messages
+    parts = [part for message in messages for part in message.get("contents") or ()]
+    answered = {part.get("call_id") for part in parts if part.get("type") == "function_result"}
+    asked = [part.get("call_id") for part in parts if part.get("type") == "function_call"]
+    return [*messages, *[refused(call_id, ASKED_FOR) for call_id in asked if call_id and call_id not in answered]]
+
+
+def dspy_output(prediction: Any) -> Any:
+    """Return the answer of a prediction of DSPy: its only field beside what led to it, or an object of several."""
+    fields = {key: held for key, held in prediction.items() if key not in ("trajectory", "reasoning")}
+    return next(iter(fields.values())) if len(fields) == 1 else fields
+
+
+def crew_output(result: Any) -> Any:
+    """Return the answer of a crew: its object, if it has one, or its text."""
+    return result.json_dict if getattr(result, "json_dict", None) is not None else result.raw
+
+
+def nothing(result: Any) -> None:
+    """Return no messages: the result does not show calls."""
+    return
 
 
 class ResultForm(NamedTuple):

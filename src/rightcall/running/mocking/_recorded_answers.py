@@ -17,8 +17,8 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.running.tracing import ToolAnswer
 from rightcall.values.decoding import admit, dump_json, load_json
 
+from ._mocks import MockLog, exception_named
 from ._model_answers import ModelReplay, RecordedModelCall, equality_key, expanded
-from ._stubs import MockLog, exception_named
 
 _MODE = 0o600
 _LONGEST_MESSAGE = 10_000

@@ -1,5 +1,4 @@
-from ._kept_agent import KeptAgent as KeptAgent
-from ._run_plan import (
+from ._case_record import (
     DEFAULT_MEMORY as DEFAULT_MEMORY,
     DEFAULT_TIMEOUT as DEFAULT_TIMEOUT,
     CaseFinished as CaseFinished,
@@ -13,5 +12,5 @@ from ._run_plan import (
     RunStarted as RunStarted,
     WorkerReplaced as WorkerReplaced,
 )
-from ._supervisor import run as run
-from ._system import hide_memory as hide_memory
+from ._process_state import hide_memory as hide_memory
+from ._supervisor import KeptAgent as KeptAgent, run as run

@@ -12,11 +12,9 @@ import msgspec
 
 from rightcall.running.agents import Agent
 
-from ._case_record import Done, Stuck
-from ._conversation import converse, run_async
+from ._case_record import CaptureOptions, CaseJob, Done, Page, Stuck, Witness
 from ._process_state import ProcessState, case_output, new_case_output, separate_output
-from ._run_plan import CaptureOptions, CaseJob
-from ._witness import Page, Witness
+from ._worker import converse, run_async
 
 _PATIENCE = 0.3
 """Seconds in which an event loop that is not blocked runs a callback. Longer than a slow callback on a busy machine."""

@@ -1,13 +1,19 @@
-"""The record of one run of a case, made turn by turn in a worker, and the messages that carry it to the parent.
+"""What goes between parent and worker: plans, jobs, events, and the record of a case, in memory that outlives a worker.
 
 Messages are JSON, each after its length. A verdict is not among them.
+
+The parent makes the memory, maps nothing, and reads a page of it only if its job is killed or dies. So a worker tells
+of each span when it begins and when it ends, and neither side spends a system call on it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, TypeAlias, TypeVar
+import os
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -17,11 +23,15 @@ from rightcall.reading import Turn, raw_span, raw_spans
 from rightcall.running.agents import AgentAnswer
 from rightcall.running.frameworks import DispatchedCall, ToolInventory, log_document
 from rightcall.running.tracing import Captured, captured_trajectory, tools_are_marked
-from rightcall.values.decoding import admit, dump_line, load_as
-from rightcall.values.results import Cause
-from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory
+from rightcall.values.decoding import admit, dump_line, load_as, load_json
+from rightcall.values.results import Cause, Outcome
+from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory, span_text
 
-from ._witness import Witness
+if TYPE_CHECKING:
+    from mmap import mmap
+
+    from rightcall.cases.evalsets import Case
+
 
 MessageT = TypeVar("MessageT")
 MAX_MESSAGE = DEFAULT_LIMITS.text_bytes
@@ -30,6 +40,18 @@ CUT_OFF = 187
 """The exit code of a worker whose channel to the parent is closed."""
 CUT_OFF_REASON = "the agent closed descriptors that its process needs"
 _OTHER_PROCESSES = "the agent started Python processes of its own: calls of tools inside them were not seen"
+DEFAULT_TIMEOUT = 300.0
+DEFAULT_MEMORY = 2 << 30
+SYNC_CONCURRENCY = 1
+ASYNC_CONCURRENCY = 16
+PAGE_BYTES = 4 << 20
+"""Bytes of spans that are told of one run of a case while it runs; the rest is in its result only."""
+_MOST_LINES = PAGE_BYTES // 64
+"""Lines of a page that are read. One with a span is longer than 64 bytes; an agent may write millions of others."""
+_END = b"\0"
+"""What follows the last line of a page. JSON has no such character."""
+
+Item = TypeVar("Item")
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready", tag_field="is", forbid_unknown_fields=True):
@@ -255,3 +277,291 @@ class CaseSpans:
         known = self._spans.get(span.span_id)
         if known is None or len(span.attributes) > len(known.attributes):
             self._spans[span.span_id] = span
+
+
+class RunStarted(msgspec.Struct, frozen=True):
+    """The agent was loaded; cases are run from now on."""
+
+    is_async: bool
+    processes: int
+    concurrency: int
+    inventory: ToolInventory | None = None
+    """The tools of the agent, if they were asked for; None for a program or an endpoint."""
+
+
+class CaseStarted(msgspec.Struct, frozen=True):
+    """A case was given to a process. If that dies, the case may be given to another one later."""
+
+    case_id: str
+    repeat: int
+
+
+class CaseFinished(msgspec.Struct, frozen=True):
+    """A case has ended, and will not be run again. Without a trajectory, the outcome has an error that says why."""
+
+    case_id: str
+    repeat: int
+    outcome: Outcome
+    trajectory: Trajectory | None = None
+    recorded: tuple[Any, ...] = ()
+    """What the tools answered, if that was recorded."""
+    spans: KeptSpans | None = None
+    """The spans as they were recorded, if they were asked for and the worker could send them."""
+
+
+class WorkerReplaced(msgspec.Struct, frozen=True):
+    """A process ended early: it died, was killed, or was altered by the agent."""
+
+    reason: str
+    run_again: tuple[str, ...] = ()
+    """The cases that are run again because of it."""
+    was_altered: bool = False
+    """Whether it was alive, but no longer in the state it had before the agent ran in it."""
+
+
+class Quiet(msgspec.Struct, frozen=True):
+    """Nothing happened for a moment, so the listener has time for other work."""
+
+
+class RunFinished(msgspec.Struct, frozen=True):
+    """Nothing is left to do, or the run was stopped."""
+
+    stopped: bool = False
+
+
+Event: TypeAlias = RunStarted | CaseStarted | CaseFinished | WorkerReplaced | Quiet | RunFinished
+
+
+class CaseJob(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one case: what the agent is given, and nothing of what is expected of it."""
+
+    case_id: str
+    repeat: int = 0
+    turns: Sequence[Any]
+    """The inputs, one for each time the agent is called."""
+    is_conversation: bool = False
+    """Whether the turns are those of a conversation, so that calls carry the number of their turn."""
+    session: Any = None
+    mocks: Mapping[str, Any] = {}
+    recording: Sequence[Any] | None = None
+    """What the tools answer, as recorded; `None` if nothing is replayed."""
+
+    @classmethod
+    def of(cls, case: Case, repeat: int = 0, recording: Sequence[Any] | None = None) -> CaseJob:
+        """Make the job of a case."""
+        return cls(
+            case_id=case.id,
+            repeat=repeat,
+            turns=case.turns or (case.input,),
+            is_conversation=bool(case.turns),
+            session=case.session,
+            mocks=case.mocks,
+            recording=recording,
+        )
+
+
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent, by name, and the jobs. Jobs are consumed one by one, so there may be any number."""
+
+    agent: str
+    project: str
+    jobs: Iterable[CaseJob]
+    total: int
+    """How many jobs there are."""
+
+
+class CaptureOptions(msgspec.Struct, frozen=True):
+    """What a worker sends of each case, besides its trajectory."""
+
+    tool_answers: bool = False
+    """What the tools answered."""
+    model_answers: bool = False
+    """What the models answered."""
+    live: tuple[str, ...] = ()
+    """What is not replayed although there is a recording: `tools`, `model`."""
+    spans: bool = False
+    """The spans, as they were recorded."""
+    is_strict: bool = False
+    """Whether a case is an error if the agent opened a file with what is expected of it."""
+    are_all_seen: bool = False
+    """Whether every call of the agent's tools is noticed; the worker finds out when it has loaded the agent."""
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of a run: processes, concurrency, limits of time and memory, what to record."""
+
+    workers: int = 0
+    """How many processes; 0 for one for each core."""
+    concurrency: int = 0
+    """How many cases at once in a process; 0 for 1 with a synchronous agent and 16 with an asynchronous one."""
+    timeout: float = DEFAULT_TIMEOUT
+    """Seconds that one run of a case may take."""
+    max_memory: int = DEFAULT_MEMORY
+    """Bytes of memory that a process may use, with everything it started."""
+    record: bool = False
+    """Whether to return what the tools and the models answered."""
+    replay: bool = False
+    """Whether jobs have recordings: then no key of a model's provider is needed."""
+    live: Sequence[str] = ()
+    """What is neither recorded nor replayed: `tools`, `model`."""
+    spans: bool = False
+    """Whether to return the spans, as they were recorded."""
+    answers: Sequence[str] = ()
+    """Files and folders with what is expected of the agent: a case gets a warning if the agent opens one."""
+    strict_agent: bool = False
+    """Whether that is an error instead."""
+    stood_in: Sequence[str] = ()
+    """Names of tools that mocks or a recording stand in for: the run is refused if the agent has no such tool."""
+    environment: Mapping[str, str] = {}
+    """Variables for the agent, in addition to those of this process."""
+    is_inspected: bool = False
+    """Whether to return the tools of the agent when it is loaded."""
+    agent_options: Mapping[str, Any] = {}
+
+    @property
+    def capture(self) -> CaptureOptions:
+        """What to capture of each case, besides its trajectory."""
+        return CaptureOptions(
+            tool_answers=self.record and "tools" not in self.live,
+            model_answers=self.record and "model" not in self.live,
+            live=tuple(self.live),
+            spans=self.spans,
+            is_strict=self.strict_agent,
+        )
+
+    def process_count(self, jobs: int) -> int:
+        """Return the highest number of processes."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(self.workers or cores, jobs))
+
+    def cases_at_once(self, is_async: bool) -> int:
+        """Return how many cases to run at once in one process."""
+        return self.concurrency or (ASYNC_CONCURRENCY if is_async else SYNC_CONCURRENCY)
+
+
+class Seen(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """One line of a page: a span of a job that has just begun or ended. The later of two with the same id counts."""
+
+    number: int
+    turn: Annotated[int, msgspec.Meta(ge=0)]
+    span: Any
+    """`None` for one that cannot be written."""
+
+
+class Outbox(Generic[Item]):
+    """Hands over items one after the other, from any thread, and never waits for another one.
+
+    Who finds an item being handed over leaves its own to that thread. It may be this very thread, in the middle of
+    an item, when garbage collection ends a span.
+    """
+
+    def __init__(self, hand_over: Callable[[Item], None]) -> None:
+        self._hand_over = hand_over
+        self._lock = threading.Lock()
+        self._left: deque[Item] = deque()
+
+    def put(self, item: Item) -> None:
+        """Hand over an item, now or after those before it."""
+        self._left.append(item)
+        while self._left and self._lock.acquire(blocking=False):
+            try:
+                while self._left:
+                    self._hand_over(self._left.popleft())
+            finally:
+                self._lock.release()
+
+
+def map_pages(descriptor: int) -> mmap:
+    """Map the pages that the parent made into this process, and close their descriptor: the agent cannot replace it."""
+    from mmap import mmap  # only a worker maps them
+
+    pages = mmap(descriptor, 0)
+    os.close(descriptor)
+    return pages
+
+
+class Page:
+    """The page of one job, as its worker writes it."""
+
+    def __init__(self, pages: mmap, size: int, index: int, number: int) -> None:
+        self._pages = pages
+        self._head = f"[{number},".encode()
+        self._place = index * size
+        self._until = self._place + size
+        self._process = os.getpid()
+        self._outbox = Outbox(self._write)
+
+    def add(self, turn: int, span: RawSpan) -> None:
+        """Add a span, unless the page is full. A fork of this process adds nothing: it is not the worker."""
+        if os.getpid() == self._process:
+            self._outbox.put(b"%b%d,%b]\n" % (self._head, turn, span_text(span) or b"null"))
+
+    def _write(self, line: bytes) -> None:
+        end = self._place + len(line)
+        if end >= self._until:
+            return
+        # The first byte comes last: until then, the page ends where it ended, even if the process dies in between.
+        self._pages[self._place + 1 : end + 1] = line[1:] + _END
+        self._pages[self._place] = line[0]
+        self._place = end
+
+
+def read_page(descriptor: int, size: int, index: int, number: int) -> list[Seen]:
+    """Return what a worker has told of a job. Lines of an earlier job, and what is not a line at all, tell nothing."""
+    text = os.pread(descriptor, size, index * size).partition(_END)[0]
+    found = []
+    for line in text.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
+        # The agent may write anything into the memory of its worker.
+        with suppress(InputError, msgspec.ValidationError):
+            seen = msgspec.convert(load_json(line), Seen)
+            if seen.number == number:
+                found.append(seen)
+    return found
+
+
+class Witness:
+    """Tells of the spans of one run of a case as they begin and end.
+
+    A process that dies or is killed sends no result, so this is all that is known of such a case. A span that cannot be
+    read is not told of, and never costs a result.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._turn = 0
+        self._documents: list[bytes] = []
+        self._ended: dict[int, tuple[Any, RawSpan]] = {}
+
+    def begin(self, turn: int) -> None:
+        """Note that a turn begins."""
+        self._turn = turn
+        self._documents = []
+        self._ended = {}
+
+    def answer(self) -> AgentAnswer:
+        """Return what an external agent has sent in this turn, if it gave no answer that contains it."""
+        return AgentAnswer(documents=tuple(self._documents))
+
+    def see(self, span: Any) -> None:
+        """Tell of a span that has begun or ended in this process."""
+        try:
+            seen = raw_span(span)
+            if seen.end_ns is not None:
+                self._ended[id(span)] = span, seen
+            self._page.add(self._turn, seen)
+        except Exception:  # noqa: BLE001 - an agent may have put anything into its spans
+            return
+
+    def ended(self, span: Any) -> RawSpan | None:
+        """Return a span as it was when it ended in this turn: what has ended does not change."""
+        held, seen = self._ended.get(id(span), (None, None))
+        return seen if held is span else None
+
+    def see_document(self, document: bytes) -> None:
+        """Tell of the spans that an external agent sent."""
+        self._documents.append(document)
+        try:
+            for span in raw_spans(document):
+                self._page.add(self._turn, span)
+        except Exception:  # noqa: BLE001 - an agent may send anything; the trajectory will report it
+            return

@@ -1,10 +1,11 @@
-"""Run jobs in worker processes that may hang, crash or grow: one loop over pipes, without threads."""
+"""Run jobs in worker processes that may hang, crash or grow: one loop over pipes; or ask a loaded agent one by one."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from time import monotonic
 
 import msgspec
@@ -13,17 +14,22 @@ from rightcall.errors import AgentError, InputError, RightcallError
 from rightcall.values.results import Cause, Outcome
 from rightcall.values.trajectory import KeptSpans, Trajectory
 
-from ._case_record import CUT_OFF_REASON, Done, Failed, Ready, Reply, Stuck
-from ._run_plan import (
+from ._case_record import (
+    CUT_OFF_REASON,
     CaseFinished,
     CaseJob,
     CaseStarted,
+    Done,
     Event,
+    Failed,
     Quiet,
+    Ready,
+    Reply,
     RunFinished,
     RunOptions,
     RunPlan,
     RunStarted,
+    Stuck,
     WorkerReplaced,
 )
 from ._worker_process import GRACE, RunningJob, WorkerPool, WorkerProcess, incomplete, spans_so_far
@@ -371,3 +377,51 @@ class _Supervisor:
             worker.take_output()
             printed = worker.output.text().strip()[-500:]
             raise AgentError(f"while the agent was loaded: {reason}" + (f"; it printed {printed!r}" if printed else ""))
+
+
+class KeptAgent:
+    """An agent in a separate process, which is started with the first job and lives until `close`.
+
+    Each job runs alone, with all that `run` does about agents that hang, crash or alter their process. Between two jobs
+    the process is idle, and is not supervised.
+    """
+
+    def __init__(self, agent: str, project: str, options: RunOptions) -> None:
+        self._agent = agent
+        self._project = project
+        self._options = msgspec.structs.replace(options, workers=1, concurrency=1)
+        self._asked: list[CaseJob] = []
+        self._events: Iterator[Event] | None = None
+
+    def run(self, job: CaseJob) -> CaseFinished:
+        """Run one job.
+
+        Raises:
+            AgentError: the agent cannot be loaded.
+            RightcallError: the system cannot run agents in separate processes.
+        """
+        if self._events is None:
+            plan = RunPlan(agent=self._agent, project=self._project, jobs=self._jobs(), total=sys.maxsize)
+            self._events = run(plan, self._options)
+        self._asked.append(job)
+        try:
+            for event in self._events:
+                if isinstance(event, CaseFinished):
+                    return event
+        except BaseException:  # Ctrl-C too: the worker must not outlive the loop that feeds it
+            self.close()
+            raise
+        self.close()
+        raise RightcallError(f"the agent {self._agent!r:.80} was stopped before the case {job.case_id!r:.80} was run")
+
+    def close(self) -> None:
+        """End the process, and everything it started. The next job starts a new one."""
+        events, self._events = self._events, None
+        self._asked.clear()
+        if isinstance(events, Generator):
+            events.close()
+
+    def _jobs(self) -> Iterator[CaseJob]:
+        """Yield the jobs as they are asked for: there is one whenever the supervisor asks for the next."""
+        while self._asked:
+            yield self._asked.pop()

@@ -19,12 +19,22 @@ from rightcall.errors import RightcallError
 from rightcall.values.results import Cause
 from rightcall.values.trajectory import KeptSpans, RawSpan, Trajectory, spans_by_id
 
-from ._case_record import CUT_OFF, CUT_OFF_REASON, FrameReader, Reply, frame, parse_reply
-from ._process_state import OutputTail
+from ._case_record import (
+    CUT_OFF,
+    CUT_OFF_REASON,
+    PAGE_BYTES,
+    CaseJob,
+    FrameReader,
+    Reply,
+    RunOptions,
+    RunPlan,
+    Seen,
+    frame,
+    parse_reply,
+    read_page,
+)
+from ._process_state import PROCESS_TREE, Guard, OutputTail, exceeds_memory, kill_group, kill_tree, shared_memory
 from ._process_tree import RUN_VARIABLE
-from ._run_plan import CaseJob, RunOptions, RunPlan
-from ._system import PROCESS_TREE, Guard, exceeds_memory, kill_group, kill_tree, shared_memory
-from ._witness import PAGE_BYTES, Seen, read_page
 
 _PATIENCE = 10.0
 """Seconds that a killed worker has to be gone; it normally needs 10 ms."""

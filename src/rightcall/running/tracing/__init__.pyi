@@ -1,9 +1,11 @@
-from ._capture import Captured as Captured, capture as capture, captured_trajectory as captured_trajectory
-from ._context_propagation import (
+from ._capture import (
+    Captured as Captured,
     ToolAnswer as ToolAnswer,
     ToolObserver as ToolObserver,
     ToolStub as ToolStub,
     bound as bound,
+    capture as capture,
+    captured_trajectory as captured_trajectory,
     dispatching as dispatching,
     propagate as propagate,
     thread_patches as thread_patches,

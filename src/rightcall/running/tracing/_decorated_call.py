@@ -13,7 +13,7 @@ from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS
 
-from ._context_propagation import ToolAnswer, dispatching, is_traced, tool_observer, tool_stub
+from ._capture import ToolAnswer, dispatching, is_traced, tool_observer, tool_stub
 from ._tool_marks import Binding, Marks
 
 Recorded = str | bool | int | float

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ._context_propagation import ToolAnswer, is_idle
+from ._capture import ToolAnswer, is_idle
 from ._tool_marks import Marks, attach_marks, marks_of, new_marks
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace.id_generator import IdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, SamplingResult
 
-from ._capture import note_end, note_span
-from ._context_propagation import Change, Patch, SharedPatches, bound, current
+from ._capture import Change, Patch, SharedPatches, bound, current, note_end, note_span
 
 
 class _Ids(IdGenerator):  # type: ignore[misc]

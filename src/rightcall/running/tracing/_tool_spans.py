@@ -8,7 +8,7 @@ from typing import Any
 from opentelemetry import context, trace
 from opentelemetry.trace import Status, StatusCode
 
-from ._context_propagation import current
+from ._capture import current
 
 _LONGEST_TEXT = 10_000
 _FRAMES = 20
