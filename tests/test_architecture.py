@@ -30,7 +30,7 @@ ADMITTED = {
 NETWORKED = {
     "running/agents/_http.py",
     "running/agents/_commands.py",
-    "reporting/viewer/_server.py",
+    "reporting/viewer/_app.py",
 }
 """The only modules that connect, or can be connected to: agents behind an address the user named, and the viewer."""
 DOORS = [

@@ -26,7 +26,7 @@ from rightcall import CaseResult
 from rightcall.reporting.pages import Links, case_key, ends_text, key_of
 from rightcall.reporting.store import RunFolder, Sample, create_run, keep_mutation
 from rightcall.reporting.viewer import Hosts, Index, Library, make_app
-from rightcall.reporting.viewer._search_view import shown_search
+from rightcall.reporting.viewer._runs_view import shown_search
 from rightcall.values.results import EvaluatorTotals, MutatedCase, MutationReport, Survivor, Totals
 
 LAPTOP = case_key("laptop_search")

@@ -1,25 +1,65 @@
-"""Two runs, compared case by case."""
+"""Two runs, compared case by case and path by path, and how steady a run is by the trials of each case."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+import json
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, get_args
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
+from rightcall.limits import DEFAULT_LIMITS
+from rightcall.matching.alignment import common_subsequence
+from rightcall.matching.matchers import equal
+from rightcall.reporting.store import Trial
 from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted_differences, redacted_value
-from rightcall.values.results import CaseResult, Source, Tally, Verdict
-
-from ._path_changes import ComparedCall, PathChange, compared_calls, path_changes
+from rightcall.values.results import (
+    CaseResult,
+    Difference,
+    Source,
+    Tally,
+    Totals,
+    Verdict,
+    success_of,
+    text_pair,
+    value_text,
+)
+from rightcall.values.statistics import (
+    Interval,
+    Trials,
+    all_of_k_interval,
+    cases_like_these,
+    mean_of_k,
+    pass_all_k,
+    pass_any_k,
+    rate,
+    run_rate,
+    these_cases_again,
+    trial_variance,
+    wilson,
+)
+from rightcall.values.trajectory import ToolCall, Trajectory
 
 if TYPE_CHECKING:
     from rightcall.reporting.store import RunFolder
 
+
 Kind = Literal["worse", "better", "other", "edited", "drifted", "only_before", "only_after"]
 _RANKS: dict[Kind, int] = {kind: rank for rank, kind in enumerate(get_args(Kind))}
 _FEWEST_VALUES = 2
+_MOST_DIFFERENCES = 20
+_VALUE_WIDTH = 40
+# Sorted keys: the order in which a model writes arguments is not a change.
+_plain_text = json.JSONEncoder(sort_keys=True, default=repr).encode
+
+Pairs = list[tuple[int, int]]
+_STEADY = 20
+"""Trials in a row that have to pass before a case in quarantine may leave it."""
 
 
 class ScoreChange(msgspec.Struct, frozen=True):
@@ -311,3 +351,316 @@ def _redacted_side(side: CaseSide | None) -> CaseSide | None:
         return None
     path = tuple([msgspec.structs.replace(call, args=redacted_value(call.args)) for call in side.path])
     return msgspec.structs.replace(side, path=path)
+
+
+class ComparedCall(msgspec.Struct, frozen=True):
+    """The part of a call that is compared: its tool and its arguments, `None` if they were not recorded."""
+
+    name: str
+    args: Mapping[str, Any] | None = None
+    ignored: tuple[str, ...] = ()
+    """Arguments of this call that are not compared. They stay in `args`, where redaction finds its secrets."""
+
+    @property
+    def compared(self) -> Mapping[str, Any] | None:
+        """The arguments that are compared."""
+        if not self.ignored or self.args is None:
+            return self.args
+        return {name: value for name, value in self.args.items() if name not in self.ignored}
+
+
+class PathChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One change of a path.
+
+    `swapped`: the call and `other` changed places. `earlier`: the call is made before `other` now; `later`: after it.
+    `removed` and `added`: calls in one path only, with their number in `times`. `arguments`: the same
+    call with other arguments; `differences` has the old values as expected.
+    """
+
+    kind: Literal["swapped", "earlier", "later", "removed", "added", "arguments"]
+    name: str
+    other: str = ""
+    times: int = 1
+    differences: tuple[Difference, ...] = ()
+
+
+Calls = Sequence[ComparedCall]
+
+
+def compared_call(call: ToolCall, ignored: Collection[str] = ()) -> ComparedCall:
+    """Return what is compared of a call. `ignored` has arguments of all tools, `key`, or of one, `search.key`."""
+    args = None if "args" in call.unrecorded else call.args
+    if not ignored:
+        return ComparedCall(call.name, args)
+    left_out = [name for name in args or () if name in ignored or f"{call.name}.{name}" in ignored]
+    return ComparedCall(call.name, args, tuple(left_out))
+
+
+def compared_calls(trajectory: Trajectory | None, ignored: Collection[str] = ()) -> tuple[ComparedCall, ...]:
+    """Return the path of a trajectory. Calls whose order was not recorded are sorted by what is compared of them."""
+    if trajectory is None:
+        return ()
+    made = [compared_call(call, ignored) for call in trajectory.calls]
+    for first, end in trajectory.unordered:
+        made[first:end] = sorted(made[first:end], key=_text)
+    return tuple(made)
+
+
+def path_changes(before: Calls, after: Calls) -> tuple[PathChange, ...]:
+    """Return the changes from one path to another: moves, removed calls, added calls, then arguments.
+
+    Equal calls are lined up first, then calls of one name. Arguments that one side did not record are not compared.
+    Paths with more calls than `limits.aligned_calls` are compared by how often each tool was called.
+    """
+    if list(map(_text, before)) == list(map(_text, after)):
+        return ()
+    # Alignment takes time and memory proportional to the product of the lengths.
+    if max(len(before), len(after)) > DEFAULT_LIMITS.aligned_calls:
+        return (*_counted("removed", _names(before), _names(after)), *_counted("added", _names(after), _names(before)))
+    in_place = _in_place(before, after)
+    moved = _leftovers(in_place, before, after)
+    pairs = sorted([*in_place, *moved])
+    gone = Counter(_names(before)) - Counter([before[first].name for first, _ in pairs])
+    new = Counter(_names(after)) - Counter([after[second].name for _, second in pairs])
+    return (
+        *dict.fromkeys(_moves(in_place, moved, before)),
+        *[PathChange("removed", name, times=times) for name, times in gone.items()],
+        *[PathChange("added", name, times=times) for name, times in new.items()],
+        *_other_arguments(pairs, before, after),
+    )
+
+
+def _names(path: Sequence[ComparedCall]) -> list[str]:
+    return [call.name for call in path]
+
+
+def _counted(kind: Literal["removed", "added"], these: Sequence[str], others: Sequence[str]) -> list[PathChange]:
+    return [PathChange(kind, name, times=times) for name, times in (Counter(these) - Counter(others)).items()]
+
+
+def _text(call: ComparedCall) -> str:
+    return _plain_text([call.name, call.compared])
+
+
+def _in_place(before: Calls, after: Calls) -> Pairs:
+    """Return pairs of positions that rise on both sides: equal calls, and between them calls of the same name."""
+    anchors = _common([_text(call) for call in before], [_text(call) for call in after])
+    pairs = list(anchors)
+    for (first, second), (end, other_end) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
+        if end > first + 1 and other_end > second + 1:
+            between = _common(_names(before[first + 1 : end]), _names(after[second + 1 : other_end]))
+            pairs += [(first + 1 + one, second + 1 + two) for one, two in between]
+    return sorted(pairs)
+
+
+def _common(before: Sequence[str], after: Sequence[str]) -> Pairs:
+    ids: dict[str, int] = {}
+    numbered = [ids.setdefault(text, len(ids)) for text in before]
+    return common_subsequence(numbered, [ids.setdefault(text, len(ids)) for text in after])
+
+
+def _leftovers(in_place: Pairs, before: Calls, after: Calls) -> Pairs:
+    """Return pairs of the calls that are not in place: equal calls first, then calls of the same name in order."""
+    left = set(range(len(before))) - {first for first, _ in in_place}
+    free = set(range(len(after))) - {second for _, second in in_place}
+    pairs: Pairs = []
+    for key in (_text, lambda call: call.name):
+        waiting: dict[str, list[int]] = {}
+        for position in sorted(free, reverse=True):
+            waiting.setdefault(key(after[position]), []).append(position)
+        for position in sorted(left):
+            if places := waiting.get(key(before[position])):
+                pairs.append((position, places.pop()))
+        left -= {first for first, _ in pairs}
+        free -= {second for _, second in pairs}
+    return sorted(pairs)
+
+
+def _moves(in_place: Pairs, moved: Pairs, before: Sequence[ComparedCall]) -> Iterator[PathChange]:
+    """Yield, for each call out of place, the calls it was moved past."""
+    firsts, seconds = [first for first, _ in in_place], [second for _, second in in_place]
+    for first, second in moved:
+        old, new = bisect_left(firsts, first), bisect_left(seconds, second)
+        passed = [before[place].name for place in firsts[min(old, new) : max(old, new)]]
+        name = before[first].name
+        if len(passed) == 1:
+            yield PathChange("swapped", *((name, passed[0]) if new > old else (passed[0], name)))
+        elif passed:
+            yield PathChange("later", name, passed[-1]) if new > old else PathChange("earlier", name, passed[0])
+
+
+def _other_arguments(pairs: Pairs, before: Calls, after: Calls) -> Iterator[PathChange]:
+    for first, second in pairs:
+        old, new = before[first].compared, after[second].compared
+        if old is not None and new is not None:
+            found = tuple(islice(_differences(dict(old), dict(new), ""), _MOST_DIFFERENCES))
+            if found:
+                yield PathChange("arguments", before[first].name, differences=found)
+
+
+def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
+    """Yield where two values differ, leaf by leaf. Both are plain data: a `$` in them has no meaning."""
+    if equal(old, new):
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            below = f"{path}.{key}" if path else key
+            if key not in new:
+                yield Difference(below, value_text(old[key], _VALUE_WIDTH), None)
+            elif key not in old:
+                yield Difference(below, None, value_text(new[key], _VALUE_WIDTH))
+            else:
+                yield from _differences(old[key], new[key], below)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            yield from _differences(one, other, f"{path}[{index}]")
+    else:
+        yield Difference(path, *text_pair(old, new))
+
+
+class CaseTrials(msgspec.Struct, frozen=True):
+    """The verdicts of all repeats of one case, in the order of the repeats."""
+
+    case_id: str
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def totals(self) -> Totals:
+        """The number of trials by verdict."""
+        return Totals.of(self.verdicts)
+
+    @property
+    def measured(self) -> Trials:
+        """The trials that passed, of those with an answer."""
+        return Trials(self.verdicts.count("passed"), self.verdicts.count("passed") + self.verdicts.count("failed"))
+
+    @property
+    def open(self) -> int:
+        """Trials without an answer: in error, or not measured. They are never failures, and never left out silently."""
+        return len(self.verdicts) - self.measured.measured
+
+    @property
+    def is_flaky(self) -> bool:
+        """Whether some trials passed and some failed."""
+        passed, measured = self.measured
+        return 0 < passed < measured
+
+    @property
+    def rate(self) -> float | None:
+        """The share of measured trials that passed; `None` where none was measured."""
+        return rate(self.measured)
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of the rate."""
+        return wilson(self.measured)
+
+    def all_of(self, k: int) -> float | None:
+        """The chance that all of `k` tries pass; `None` where fewer were measured."""
+        return pass_all_k(self.measured, k)
+
+
+class Steadiness(msgspec.Struct, frozen=True):
+    """The trials of all cases of a run. Those in quarantine are listed, and count in no figure."""
+
+    cases: tuple[CaseTrials, ...]
+    quarantined: frozenset[str] = frozenset()
+    """The ids of cases in quarantine."""
+
+    @property
+    def counted(self) -> tuple[CaseTrials, ...]:
+        """The cases that count."""
+        return tuple([case for case in self.cases if case.case_id not in self.quarantined])
+
+    @property
+    def may_leave(self) -> tuple[CaseTrials, ...]:
+        """The cases in quarantine of which twenty trials or more passed, and none failed or has no answer."""
+        apart = [case for case in self.cases if case.case_id in self.quarantined]
+        return tuple([case for case in apart if len(case.verdicts) >= _STEADY and set(case.verdicts) == {"passed"}])
+
+    @property
+    def trials(self) -> list[Trials]:
+        """The measured trials of each case that counts."""
+        return [case.measured for case in self.counted]
+
+    @property
+    def most_trials(self) -> int:
+        """The number of trials of the case that has most; 1 where there is no case."""
+        return max([len(case.verdicts) for case in self.cases], default=1)
+
+    @property
+    def rate(self) -> float | None:
+        """The mean rate of the cases: each counts the same, however often it ran."""
+        return run_rate(self.trials)
+
+    @property
+    def again(self) -> Interval | None:
+        """The interval of the rate if these cases run again."""
+        return these_cases_again(self.trials)
+
+    @property
+    def like_these(self) -> Interval | None:
+        """The interval of the rate for cases like these."""
+        return cases_like_these(self.trials)
+
+    @property
+    def variance(self) -> float | None:
+        """How much the trials of one case vary; `None` where no case has two."""
+        return trial_variance(self.trials)
+
+    @property
+    def flaky(self) -> tuple[CaseTrials, ...]:
+        """The cases of which some trials passed and some failed."""
+        return tuple([case for case in self.counted if case.is_flaky])
+
+    def all_of(self, k: int) -> tuple[float | None, int]:
+        """The mean chance that all of `k` tries pass, and over how many cases."""
+        return mean_of_k(pass_all_k, self.trials, k)
+
+    def any_of(self, k: int) -> tuple[float | None, int]:
+        """The mean chance that at least one of `k` tries passes, and over how many cases."""
+        return mean_of_k(pass_any_k, self.trials, k)
+
+    def all_of_interval(self, k: int) -> Interval | None:
+        """The interval of the mean chance that all of `k` tries pass."""
+        return all_of_k_interval(self.trials, k)
+
+
+def steadiness(trials: Iterable[Trial], quarantined: Iterable[str] = ()) -> Steadiness:
+    """Collect trials by case, in the order in which the cases were first seen."""
+    found: dict[str, dict[int, Verdict]] = {}
+    for trial in trials:
+        found.setdefault(trial.case_id, {})[trial.repeat] = trial.verdict
+    return _collected(found, frozenset(quarantined))
+
+
+def _collected(found: dict[str, dict[int, Verdict]], quarantined: frozenset[str] = frozenset()) -> Steadiness:
+    ordered = {case_id: [verdicts[repeat] for repeat in sorted(verdicts)] for case_id, verdicts in found.items()}
+    cases = [CaseTrials(case_id, tuple(verdicts)) for case_id, verdicts in ordered.items()]
+    return Steadiness(tuple(cases), quarantined)
+
+
+def steadiness_by(key: str, results: Iterable[CaseResult]) -> Steadiness:
+    """Collect what the source of each trace itself calls success: a key of its metadata, such as `reward`.
+
+    `true` and numbers from 1 on are passes, `false` and smaller numbers failures; anything else was not measured.
+    """
+    found: dict[str, dict[int, Verdict]] = {}
+    for result in with_success(key, results):
+        found.setdefault(result.case_id, {})[result.repeat] = result.verdict
+    return _collected(found)
+
+
+def with_success(key: str, results: Iterable[CaseResult]) -> list[CaseResult]:
+    """Return results with the verdict that their traces have by a key of their metadata."""
+    found = []
+    for result in results:
+        metadata = result.trajectory.metadata if result.trajectory is not None else {}
+        found.append(msgspec.structs.replace(result, verdict=success(metadata.get(key))))
+    return found
+
+
+def success(value: Any) -> Verdict:
+    """Return the verdict for a value that a source calls success."""
+    found = success_of(value)
+    return "not_measured" if found is None else "passed" if found else "failed"

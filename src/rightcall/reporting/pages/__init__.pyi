@@ -2,12 +2,14 @@ from ._case_page import (
     CALLS_A_PAGE as CALLS_A_PAGE,
     Acting as Acting,
     CasePage as CasePage,
+    Copy as Copy,
     HistoryEntry as HistoryEntry,
     Neighbours as Neighbours,
     Sibling as Sibling,
     brief_case_page as brief_case_page,
     case_html as case_html,
     case_page as case_page,
+    copies_of as copies_of,
 )
 from ._compare_list import (
     LONGEST_IGNORED as LONGEST_IGNORED,
@@ -17,10 +19,12 @@ from ._compare_list import (
     Changes as Changes,
     ComparedCase as ComparedCase,
     ComparePage as ComparePage,
+    GatePanel as GatePanel,
     Shown as Shown,
     aligned as aligned,
     changes_of as changes_of,
     compare_html as compare_html,
+    gate_panel as gate_panel,
     groups_of as groups_of,
     lines_of as lines_of,
     other_answers as other_answers,
@@ -28,18 +32,17 @@ from ._compare_list import (
     tabs_of as tabs_of,
     words_of as words_of,
 )
-from ._copies import Copy as Copy, copies_of as copies_of
 from ._edit_page import (
     DiffRow as DiffRow,
     EditPage as EditPage,
     EditScope as EditScope,
+    MutantsPage as MutantsPage,
     diff_rows as diff_rows,
     edit_html as edit_html,
+    mutants_html as mutants_html,
+    mutants_page as mutants_page,
 )
 from ._evaluations import expected_calls as expected_calls
-from ._gate_panel import GatePanel as GatePanel, gate_panel as gate_panel
-from ._html_report import check_installed as check_installed, html_report as html_report
-from ._mutants_page import MutantsPage as MutantsPage, mutants_html as mutants_html, mutants_page as mutants_page
 from ._path_graph import Graph as Graph, path_graph as path_graph
 from ._paths_page import (
     LISTED as LISTED,
@@ -81,17 +84,23 @@ from ._run_page import (
     RunPage as RunPage,
     ToolPage as ToolPage,
     call_line as call_line,
+    check_installed as check_installed,
     histogram as histogram,
+    html_report as html_report,
     quantile as quantile,
     run_page as run_page,
     tool_html as tool_html,
 )
 from ._runs_page import (
+    MOST_FOUND as MOST_FOUND,
+    FoundCase as FoundCase,
+    FoundRun as FoundRun,
     Moment as Moment,
     Picture as Picture,
     RunFacts as RunFacts,
     RunLine as RunLine,
     RunsPage as RunsPage,
+    SearchPage as SearchPage,
     VerdictsPage as VerdictsPage,
     ends_text as ends_text,
     facts_of as facts_of,
@@ -100,30 +109,19 @@ from ._runs_page import (
     pictures as pictures,
     report_facts as report_facts,
     runs_html as runs_html,
+    search_html as search_html,
     verdict_rows as verdict_rows,
     verdicts_html as verdicts_html,
 )
-from ._search_page import (
-    MOST_FOUND as MOST_FOUND,
-    FoundCase as FoundCase,
-    FoundRun as FoundRun,
-    SearchPage as SearchPage,
-    search_html as search_html,
-)
-from ._sortable_table import (
+from ._templates import (
     NEWEST_FIRST as NEWEST_FIRST,
     RUN_COLUMNS as RUN_COLUMNS,
     Column as Column,
-    Sorting as Sorting,
-    sorted_rows as sorted_rows,
-    sorted_table as sorted_table,
-    sorting_of as sorting_of,
-)
-from ._templates import (
     Crumb as Crumb,
     Links as Links,
     MessagePage as MessagePage,
     ShownText as ShownText,
+    Sorting as Sorting,
     case_key as case_key,
     key_of as key_of,
     message_html as message_html,
@@ -132,6 +130,9 @@ from ._templates import (
     render_part as render_part,
     script as script,
     shown_text as shown_text,
+    sorted_rows as sorted_rows,
+    sorted_table as sorted_table,
+    sorting_of as sorting_of,
     stylesheet as stylesheet,
     visible as visible,
 )

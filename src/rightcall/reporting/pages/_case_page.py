@@ -1,33 +1,39 @@
-"""The page of one case: why it came out as it did, and everything the agent did."""
+"""The page of one case: why it came out as it did, everything the agent did, and the case to take along."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from rightcall._lazy import lazy_pattern
 from rightcall.reporting.reports import seconds_text
+from rightcall.values.decoding import dump_json
 from rightcall.values.results import CaseResult, Code, Verdict, call_text
 from rightcall.values.trajectory import Message, ToolCall, Trajectory
 
-from ._case_calls import (
+from ._evaluations import EvaluationView, evaluation_views, headline_of, signs_of
+from ._rows import (
     CallView,
+    ProblemView,
     bars_of,
     brief_call_view,
     call_view,
+    codes_of,
     message_bar,
+    problem_views,
     scale_of,
+    sentence_of,
+    title_of,
     value_shown,
 )
-from ._copies import Copy
-from ._evaluations import EvaluationView, evaluation_views, headline_of, signs_of
-from ._flows import flows_of
-from ._rows import ProblemView, codes_of, problem_views, sentence_of, title_of
 from ._runs_page import Moment
 from ._templates import Crumb, Links, ShownText, case_key, render, shown_text
 from ._timeline import Material, RuleView, first_problem_page, rule_views, timeline_of
-from ._timeline_items import TimelineItem, money
+from ._timeline_items import TimelineItem, flows_of, money
 
 # Calls and messages of any length make pages of less than 300 kB with it.
 CALLS_A_PAGE = 100
@@ -41,6 +47,10 @@ _TEXT = 2_000
 _TEXT_OF_MANY = 300
 """Characters of a value where a case has more calls than a page: the page stays small whatever they hold."""
 _MESSAGE_OF_MANY = 200
+_MOST_CALLS = 100
+_LONGEST = 20_000
+_FUNCTION = lazy_pattern(r"([A-Za-z_]\w*)\.py:([A-Za-z_]\w*)", re.A)
+_OTHER = lazy_pattern(r"\W+", re.A)
 
 
 class Neighbours(msgspec.Struct, frozen=True):
@@ -397,3 +407,48 @@ def _other_error(result: CaseResult) -> str:
     """Return the agent's error, unless a problem already has the same text."""
     error = result.outcome.error if result.outcome is not None else None
     return "" if error is None or any([placed.finding.message == error for placed in result.findings]) else error
+
+
+class Copy(msgspec.Struct, frozen=True):
+    """A text to copy, and what it is."""
+
+    label: str
+    text: str
+    is_command: bool = False
+
+
+def copies_of(result: CaseResult, agent: str, evalset: str) -> tuple[Copy, ...]:
+    """Return the texts that a case can be copied as. A text that would be very long is left out."""
+    made = []
+    if agent and evalset:
+        words = ["rightcall", "run", agent, evalset, "--case", result.case_id]
+        made.append(Copy("Command", " ".join(map(shlex.quote, words)), is_command=True))
+    calls = [call for call in result.trajectory.calls if not call.internal] if result.trajectory is not None else []
+    if calls and len(calls) <= _MOST_CALLS:
+        made.append(Copy("Expectation", _expectation(calls)))
+        made.append(Copy("Pytest test", _test(result, agent, calls)))
+    return tuple([each for each in made if len(each.text) <= _LONGEST])
+
+
+def _expectation(calls: Sequence[ToolCall]) -> str:
+    """Return calls as an eval set expects them. JSON is YAML, so that no value has to be quoted in another way."""
+    lines = [f"  - {dump_json(call.name)}: {dump_json(_expected(call))}" for call in calls]
+    return "\n".join(["calls:", *lines]) + "\n"
+
+
+def _expected(call: ToolCall) -> Any:
+    """Return the arguments of a call so that none of them is taken for a matcher."""
+    args = {} if call.args is None else dict(call.args)
+    return {key: {"$literal": held} if "$" in dump_json(held) else held for key, held in args.items()}
+
+
+def _test(result: CaseResult, agent: str, calls: Sequence[ToolCall]) -> str:
+    found = _FUNCTION.fullmatch(agent)
+    given = result.trajectory.input if result.trajectory is not None else None
+    name = _OTHER.sub("_", result.case_id)[:60].strip("_") or "case"
+    lines = ["from rightcall import capture, check", ""]
+    lines += [f"from {found[1]} import {found[2]}", ""] if found else []
+    asked = f"{found[2]}({given!r})" if found else "...  # ask your agent"
+    lines += ["", f"def test_{name}():", "    with capture() as captured:", f"        {asked}", "    check(captured, ["]
+    lines += [f"        {{{call.name!r}: {_expected(call)!r}}}," for call in calls]
+    return "\n".join([*lines, "    ])"]) + "\n"

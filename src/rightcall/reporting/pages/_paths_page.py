@@ -25,8 +25,7 @@ from rightcall.reporting.reports import duration_text, share_text
 from rightcall.values.results import Verdict, count_text
 
 from ._path_graph import MOST_EDGES, Graph, path_graph
-from ._sortable_table import Column, Head, sorted_table
-from ._templates import Crumb, Links, render
+from ._templates import Column, Crumb, Head, Links, render, sorted_table
 
 LISTED = 8
 _IN_ONE_FILE = 20

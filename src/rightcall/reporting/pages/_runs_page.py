@@ -1,4 +1,4 @@
-"""The pages of all runs, of two compared and of more beside each other, and the facts that pages show about a run."""
+"""The pages of all runs, of several compared, and of a search over them; the facts that pages show about a run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from rightcall.reporting.reports import Report, seconds_text, share_text
 from rightcall.reporting.store import Header
 from rightcall.values.results import Totals, Verdict
 
-from ._sortable_table import NEWEST_FIRST, RUN_COLUMNS, Head, Sorting, heads_of
-from ._templates import Crumb, Links, case_key, render
+from ._templates import NEWEST_FIRST, RUN_COLUMNS, Crumb, Head, Links, Sorting, case_key, heads_of, render
 
 State = Literal["finished", "running", "unfinished", "unreadable"]
 _TOP, _HEIGHT = 8.0, 48.0
@@ -24,6 +23,7 @@ _SHORT_ID = 4
 _TEXT = 200
 _UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _LONGEST_ID = 400
+MOST_FOUND = 50
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -299,3 +299,48 @@ def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
 def verdicts_html(page: VerdictsPage, links: Links) -> str:
     """Render the comparison of more than two runs. Raises `MissingExtraError`."""
     return render("verdicts.html", page, links)
+
+
+class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run whose id, branch, commit, eval set or agent has the text."""
+
+    short_id: str
+    href: str
+    about: str
+    when: Moment
+
+
+class FoundCase(msgspec.Struct, frozen=True, kw_only=True):
+    """A case that has the text: as it was in the newest run that has it, and in how many others."""
+
+    case_id: str
+    title: str
+    why: str
+    verdict: Verdict
+    run: str
+    href: str
+    when: Moment
+    others: int = 0
+    """The number of other runs that have it, too."""
+
+
+class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
+    """What was found."""
+
+    q: str
+    runs: tuple[FoundRun, ...] = ()
+    cases: tuple[FoundCase, ...] = ()
+    more: int = 0
+    """The number of cases that are not listed."""
+    searched: int = 0
+    """The number of runs whose cases were searched."""
+    of: int = 0
+    """The number of all runs."""
+    title: str = "Search"
+    trail: tuple[Crumb, ...] = ()
+    is_running: bool = False
+
+
+def search_html(page: SearchPage, links: Links) -> str:
+    """Render what was found. Raises `MissingExtraError`."""
+    return render("search.html", page, links)

@@ -14,8 +14,7 @@ from rightcall.values.results import Verdict, worst
 from rightcall.values.statistics import Interval, Trials, wilson
 
 from ._runs_page import ends_text
-from ._sortable_table import Column, Head, sorted_table
-from ._templates import Crumb, Links, case_key, render, seconds_text
+from ._templates import Column, Crumb, Head, Links, case_key, render, seconds_text, sorted_table
 
 _Row = TypeVar("_Row")
 _WIDTH, _HEIGHT = 860.0, 236.0

@@ -1,29 +1,30 @@
 from ._counts import (
+    Branch as Branch,
+    CasePaths as CasePaths,
+    Durations as Durations,
     Feature as Feature,
+    Parting as Parting,
     PathCounts as PathCounts,
     Route as Route,
     ToolFacts as ToolFacts,
+    Walk as Walk,
     calls_in_order as calls_in_order,
+    case_paths as case_paths,
     is_unknown as is_unknown,
+    partings as partings,
     route_steps as route_steps,
     route_text as route_text,
 )
-from ._drift import Drift as Drift, Shifted as Shifted, SlowerTool as SlowerTool, drift as drift
 from ._overview import (
+    Drift as Drift,
     Edge as Edge,
     Ended as Ended,
     Paths as Paths,
+    Shifted as Shifted,
+    SlowerTool as SlowerTool,
     TakenPath as TakenPath,
     UsedTool as UsedTool,
+    drift as drift,
     feature_words as feature_words,
     overview as overview,
 )
-from ._partings import (
-    Branch as Branch,
-    CasePaths as CasePaths,
-    Parting as Parting,
-    Walk as Walk,
-    case_paths as case_paths,
-    partings as partings,
-)
-from ._times import Durations as Durations

@@ -1,4 +1,4 @@
-"""Counts of the paths that runs take, added up run by run or part by part, in any order.
+"""Counts of the paths that runs take, of how long calls take, and of where passed and failed runs diverge.
 
 A path is counted once for all runs that take it, and everything else (tools, edges, what runs have in common) is made
 of paths and their numbers. So a million runs cost a million additions and no more.
@@ -7,20 +7,22 @@ of paths and their numbers. So a million runs cost a million additions and no mo
 from __future__ import annotations
 
 import json
+from array import array
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from math import ceil, log, sqrt
 from typing import Any, NamedTuple
 
 import msgspec
 
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.redaction import redacted_value
-from rightcall.values.results import Verdict, call_text
+from rightcall.values.results import CaseResult, Verdict, call_text
+from rightcall.values.statistics import association, normal_quantile
 from rightcall.values.trajectory import ToolCall, Trajectory
-
-from ._times import Durations
 
 Route = tuple[str, ...] | None
 """The keys of calls in order; `None` where the calls of a run were not recorded."""
@@ -32,6 +34,13 @@ _VALUE_WIDTH = 60
 _OFTEN = 3
 """A run that calls a tool more often than this repeats it: three are common, such as a search made narrower."""
 _PLACE: dict[Verdict | None, int] = {"passed": 0, "failed": 1}
+EXACT = 1_000_000
+"""Calls whose times are all kept, 8 bytes each."""
+_MOST = 1 << 63
+_STEP = log(1.01)
+"""Each class of times is 1 % wider than the one below it, so a percentile is wrong by half a percent at most."""
+_MOST_BRANCHES = 8
+_ARGUMENT_WIDTH = 60
 
 
 class Feature(NamedTuple):
@@ -336,3 +345,274 @@ def _totalled(plain: Mapping[str, Any]) -> Totalled:
     made.first_places = Counter(dict(plain["first_places"]))
     made.features = {Feature(kind, tuple(steps)): list(ends) for kind, steps, *ends in plain["features"]}
     return made
+
+
+class Durations:
+    """Times in nanoseconds, by tool. How they were added makes no difference to what comes out.
+
+    Args:
+        most: The number of times that are all kept; beyond it they are sorted into classes.
+    """
+
+    def __init__(self, most: int = EXACT) -> None:
+        self._most = most
+        self._exact: dict[str, array[int]] = {}
+        self._classes: dict[str, Counter[int]] = {}
+        self._count = 0
+        self.is_exact = True
+        """Whether all times are kept."""
+
+    def add(self, tool: str, nanoseconds: int) -> None:
+        """Add the time of one call. Clocks that ran backwards give no time, nor do times beyond 292 years."""
+        if 0 <= nanoseconds < _MOST:
+            self.add_all(tool, (nanoseconds,))
+
+    def add_all(self, tool: str, times: Iterable[int]) -> None:
+        """Add the times of calls, none of them below 0."""
+        if not self.is_exact:
+            self._classify(tool, times)
+            return
+        held = self._exact.setdefault(tool, array("q"))
+        before = len(held)
+        held.extend(times)
+        self._count += len(held) - before
+        if self._count > self._most:
+            self._give_up()
+
+    def merge(self, other: Durations) -> None:
+        """Add the times that another has."""
+        if not other.is_exact:
+            self._give_up()
+        for tool, times in other._exact.items():
+            self.add_all(tool, times)
+        for tool, classes in other._classes.items():
+            self._classes.setdefault(tool, Counter()).update(classes)
+
+    def of(self, tool: str) -> TimesOf:
+        """Return the times of a tool."""
+        if self.is_exact:
+            return TimesOf(sorted(self._exact.get(tool, ())))
+        classes = sorted(self._classes.get(tool, Counter()).items())
+        return TimesOf([_middle(number) for number, _ in classes], [count for _, count in classes])
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it, in an order that does not depend on how times were added."""
+        classes = {tool: sorted(self._classes[tool].items()) for tool in sorted(self._classes)}
+        exact = {tool: sorted(self._exact[tool]) for tool in sorted(self._exact)}
+        return {"is_exact": self.is_exact, "exact": exact, "classes": classes}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Durations:
+        """The times that `to_plain` wrote."""
+        made = cls()
+        made.is_exact = plain["is_exact"]
+        made._exact = {tool: array("q", times) for tool, times in plain["exact"].items()}
+        made._count = sum(map(len, made._exact.values()))
+        made._classes = {tool: Counter(dict(classes)) for tool, classes in plain["classes"].items()}
+        return made
+
+    def _give_up(self) -> None:
+        """Sort the times that were kept into classes, and all that come later too."""
+        kept, self._exact, self.is_exact = self._exact, {}, False
+        for tool, times in kept.items():
+            self._classify(tool, times)
+
+    def _classify(self, tool: str, times: Iterable[int]) -> None:
+        self._classes.setdefault(tool, Counter()).update(map(_class_of, times))
+
+
+def _class_of(nanoseconds: int) -> int:
+    return ceil(log(nanoseconds) / _STEP) + 1 if nanoseconds else 0
+
+
+def _middle(number: int) -> int:
+    return round(2.718281828459045 ** ((number - 1.5) * _STEP)) if number else 0
+
+
+class TimesOf:
+    """The times of one tool, in order; each as often as `counts` says, or once."""
+
+    def __init__(self, times: Sequence[int], counts: Sequence[int] | None = None) -> None:
+        self._times = times
+        self._until = None if counts is None else list(accumulate(counts))
+
+    def __len__(self) -> int:
+        return len(self._times) if self._until is None else self._until[-1] if self._until else 0
+
+    def percentile(self, share: float) -> int | None:
+        """The smallest time that at least this share of calls does not exceed; `None` without any."""
+        count = len(self)
+        return self._at(max(0, ceil(share * count) - 1)) if count else None
+
+    def median_interval(self, independent: int, confidence: float) -> tuple[int, int] | None:
+        """The interval of the median by order statistics; `None` where there are too few for one.
+
+        Args:
+            independent: How many of the times tell something of their own: the runs, because calls of one run are
+                alike. With all calls the interval would be too narrow.
+            confidence: How sure it is, such as 0.95.
+        """
+        if not len(self) or not independent:
+            return None
+        # The number of times below the median is binomial with one half; half a step out is the continuity correction.
+        reach = (normal_quantile(0.5 + confidence / 2) * sqrt(independent) + 1) / 2 / independent
+        if reach >= 0.5:
+            return None
+        low, high = self.percentile(0.5 - reach), self.percentile(0.5 + reach)
+        return None if low is None or high is None else (low, high)
+
+    def _at(self, place: int) -> int:
+        return self._times[place] if self._until is None else self._times[bisect_right(self._until, place)]
+
+
+class Branch(msgspec.Struct, frozen=True):
+    """The runs that go on with the same call, or end."""
+
+    call: str | None
+    """The call they make next; `None` where they end."""
+    runs: int
+    passed: int
+    failed: int
+    reason: str = ""
+    """The commonest finding among those that failed, with its code; empty if there is none."""
+    repeats: tuple[int, ...] = ()
+
+
+class Parting(msgspec.Struct, frozen=True):
+    """A place where runs diverge: the calls up to there, and what they do next."""
+
+    after: tuple[str, ...]
+    branches: tuple[Branch, ...]
+    by_arguments: bool = False
+    """Whether branches differ in arguments; otherwise in the name of the call."""
+
+    @property
+    def runs(self) -> int:
+        """The runs that reach this place."""
+        return sum([branch.runs for branch in self.branches])
+
+
+class CasePaths(msgspec.Struct, frozen=True):
+    """The different paths of the runs of one case, and where they part, the most telling place first."""
+
+    case_id: str
+    runs: int
+    passed: int
+    paths: int
+    partings: tuple[Parting, ...]
+
+
+class Walk(msgspec.Struct, frozen=True):
+    """A path as far as partings look at it, and how its runs ended."""
+
+    steps: tuple[str, ...]
+    passed: int = 0
+    failed: int = 0
+    unjudged: int = 0
+    reason: str = ""
+    repeat: int | None = None
+
+    @property
+    def runs(self) -> int:
+        """The runs that took it."""
+        return self.passed + self.failed + self.unjudged
+
+
+Found = list[tuple[float, Parting]]
+"""Places where runs diverge, and how much each separates."""
+
+
+def case_paths(case_id: str, results: Sequence[CaseResult]) -> CasePaths:
+    """Find where the runs of one case part ways.
+
+    Of all places where runs go on differently, the one that best separates passed from failed runs is named first
+    (largest G, then the shallowest), then those that are not below it. Names decide, unless arguments separate better.
+    """
+    # A run without a trajectory crashed before anything was recorded: it took no path, not an empty one.
+    by_name = [_walk(result, by_arguments=False) for result in results if result.trajectory is not None]
+    by_arguments = [_walk(result, by_arguments=True) for result in results if result.trajectory is not None]
+    found, closer = partings(by_name), partings(by_arguments, by_arguments=True)
+    is_closer = bool(closer) and closer[0][0] > (found[0][0] if found else 0.0) + 1e-9
+    return CasePaths(
+        case_id,
+        len(results),
+        sum([result.passed for result in results]),
+        len({walk.steps for walk in (by_arguments if is_closer else by_name)}),
+        tuple([parting for _, parting in (closer if is_closer else found)]),
+    )
+
+
+def partings(walks: Sequence[Walk], *, by_arguments: bool = False) -> Found:
+    """Return all partings that no more telling one is above, the most telling first.
+
+    Where verdicts separate nothing (there are none, or all are the same), the place is named at which most runs leave
+    the commonest path.
+    """
+    found = _all_partings(walks, by_arguments=by_arguments)
+    if walks and not any([strength for strength, _ in found]):
+        found = _leaving(found, max(walks, key=lambda walk: (walk.runs, walk.steps)).steps)
+    found.sort(key=lambda each: (-each[0], len(each[1].after)))
+    kept: Found = []
+    for strength, parting in found:
+        if not any([parting.after[: len(above.after)] == above.after for _, above in kept]):
+            kept.append((strength, parting))
+    return kept
+
+
+def _walk(result: CaseResult, *, by_arguments: bool) -> Walk:
+    calls = calls_in_order(result.trajectory) if result.trajectory is not None else []
+    names = [call.name for call in calls]
+    if by_arguments:
+        names = [call_text(call.name, call.args or {}, value_width=_ARGUMENT_WIDTH) for call in calls]
+    finding = result.findings[0].finding if result.findings else None
+    reason = f"{finding.code} {finding.message}" if finding is not None else ""
+    passed, failed = int(result.verdict == "passed"), int(result.verdict == "failed")
+    return Walk(tuple(names), passed, failed, 1 - passed - failed, reason, result.repeat)
+
+
+def _all_partings(walks: Sequence[Walk], *, by_arguments: bool) -> Found:
+    """Walk down the tree of all runs, and note every place with two ways on."""
+    found: Found = []
+    # A list instead of recursion: a path may have more calls than Python has stack frames.
+    waiting = [(list(walks), 0)]
+    while waiting:
+        here, depth = waiting.pop()
+        ways: dict[str | None, list[Walk]] = {}
+        for walk in here:
+            ways.setdefault(walk.steps[depth] if depth < len(walk.steps) else None, []).append(walk)
+        if len(ways) > 1:
+            strength = association([_outcomes(some) for some in ways.values()])
+            found.append((strength, Parting(here[0].steps[:depth], _branches(ways), by_arguments)))
+        # A walk that is alone cannot part from anything any more.
+        waiting += [(some, depth + 1) for call, some in ways.items() if call is not None and len(some) > 1]
+    return found
+
+
+def _leaving(found: Found, commonest: tuple[str, ...]) -> Found:
+    """Those places that are on the commonest path, by how many runs leave it there."""
+    left: Found = []
+    for _, parting in found:
+        depth = len(parting.after)
+        if commonest[:depth] == parting.after:
+            onward = commonest[depth] if depth < len(commonest) else None
+            leave = [branch.runs for branch in parting.branches if branch.call != onward]
+            left.append((float(sum(leave)), parting))
+    return left
+
+
+def _outcomes(walks: Sequence[Walk]) -> tuple[int, int]:
+    return sum([walk.passed for walk in walks]), sum([walk.failed for walk in walks])
+
+
+def _branches(ways: dict[str | None, list[Walk]]) -> tuple[Branch, ...]:
+    branches = [_branch(call, walks) for call, walks in ways.items()]
+    branches.sort(key=lambda branch: (-branch.runs, branch.call is None, branch.call or ""))
+    return tuple(branches[:_MOST_BRANCHES])
+
+
+def _branch(call: str | None, walks: list[Walk]) -> Branch:
+    passed, failed = _outcomes(walks)
+    reasons = Counter([walk.reason for walk in walks if walk.failed and walk.reason])
+    reason = reasons.most_common(1)[0][0] if reasons else ""
+    repeats = sorted([walk.repeat for walk in walks if walk.repeat is not None])
+    return Branch(call, sum([walk.runs for walk in walks]), passed, failed, reason, tuple(repeats))

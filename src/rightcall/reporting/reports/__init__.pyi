@@ -1,9 +1,12 @@
-from ._blocks import CaseBlock as CaseBlock, case_blocks as case_blocks, decided_verdict as decided_verdict
-from ._causes import Problem as Problem, problems_of as problems_of, reported_findings as reported_findings
 from ._comparison_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,
+    diff_lines as diff_lines,
+    grouped_survivors as grouped_survivors,
+    mutation_json as mutation_json,
+    mutation_lines as mutation_lines,
     score_words as score_words,
+    share_noticed as share_noticed,
     totals_words as totals_words,
     verdict_lines as verdict_lines,
 )
@@ -17,7 +20,6 @@ from ._concise import (
     overall_line as overall_line,
     repeat_lines as repeat_lines,
 )
-from ._edit_lines import diff_lines as diff_lines
 from ._expected_paths import (
     Bracket as Bracket,
     ExpectedPath as ExpectedPath,
@@ -26,9 +28,18 @@ from ._expected_paths import (
     order_text as order_text,
     path_rows as path_rows,
     paths_of as paths_of,
+    side_by_side as side_by_side,
+    summary as summary,
     with_brackets as with_brackets,
 )
-from ._full import diagnosis as diagnosis, full_lines as full_lines, full_report as full_report
+from ._full import (
+    Problem as Problem,
+    diagnosis as diagnosis,
+    full_lines as full_lines,
+    full_report as full_report,
+    problems_of as problems_of,
+    reported_findings as reported_findings,
+)
 from ._gate_lines import (
     counts_text as counts_text,
     gate_lines as gate_lines,
@@ -38,17 +49,11 @@ from ._gate_lines import (
     points_text as points_text,
 )
 from ._json_form import report_schema as report_schema
-from ._junit import junit_report as junit_report
 from ._markdown import (
     github_report as github_report,
     github_summary as github_summary,
+    junit_report as junit_report,
     markdown_report as markdown_report,
-)
-from ._mutation_text import (
-    grouped_survivors as grouped_survivors,
-    mutation_json as mutation_json,
-    mutation_lines as mutation_lines,
-    share_noticed as share_noticed,
 )
 from ._paper import (
     Line as Line,
@@ -72,13 +77,15 @@ from ._path_lines import (
     paths_plain as paths_plain,
 )
 from ._report import (
+    CaseBlock as CaseBlock,
     Report as Report,
+    case_blocks as case_blocks,
+    decided_verdict as decided_verdict,
     json_case as json_case,
     json_evidence as json_evidence,
     json_report as json_report,
     redacted_report as redacted_report,
 )
-from ._side_by_side import side_by_side as side_by_side, summary as summary
 from ._steadiness_lines import (
     interval_text as interval_text,
     parting_lines as parting_lines,

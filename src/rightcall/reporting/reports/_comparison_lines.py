@@ -1,9 +1,11 @@
-"""Changes between runs in words."""
+"""Changes in words: between runs, of a text as a unified diff, and faults that an eval set noticed or let pass."""
 
 from __future__ import annotations
 
+import json
+from bisect import bisect_right
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rightcall.reporting.changes import (
     CaseChange,
@@ -17,7 +19,8 @@ from rightcall.reporting.changes import (
     overview,
     varying_arguments,
 )
-from rightcall.values.results import SIGNS, Difference, Verdict, count_text
+from rightcall.values.decoding import Edit, apply_edits
+from rightcall.values.results import SIGNS, Difference, MutatedCase, MutationReport, Survivor, Verdict, count_text
 from rightcall.values.statistics import run_rate, these_cases_again
 
 from ._paper import NARROWEST, Line, Paper, Part, cell_count, fit, line_length, wrap
@@ -51,6 +54,11 @@ _SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("other score", "other scores", ("rescored",)),
 )
 """The kinds of change in the order of their weight: one of them, several, and what comparisons call them."""
+_AROUND = 3
+_NO_NEWLINE = "\\ No newline at end of file"
+_MOST_CASES = 20
+_MOST_LINES = 12
+_MOST_IDS = 5
 
 
 def comparison_lines(
@@ -334,3 +342,176 @@ def _score(score: float | None) -> str:
 
 def _mean(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
+
+
+def diff_lines(before: str, edits: Sequence[Edit], old_name: str, new_name: str) -> Iterator[str]:
+    """Yield a unified diff of a text and the same text with edits. Nothing if there are none.
+
+    Only the lines around edits are compared, so its time grows with them and not with the text.
+    """
+    if not edits:
+        return
+    yield f"--- {old_name}"
+    yield f"+++ {new_name}"
+    starts = [0, *[place + 1 for place, character in enumerate(before) if character == "\n"]]
+    ends = [*starts[1:], len(before)]
+    shift = 0
+    for first, last, inside in _regions(edits, starts, _AROUND):
+        lines: list[str] = []
+        place = first
+        for begin, end, here in _regions(inside, starts, 0):
+            lines += _marked(" ", _lines(before[starts[place] : starts[begin]]))
+            old = before[starts[begin] : ends[end]]
+            moved = [Edit(edit.start - starts[begin], edit.end - starts[begin], edit.text) for edit in here]
+            lines += _compared(_lines(old), _lines(apply_edits(old, moved)))
+            place = end + 1
+        lines += _marked(" ", _lines(before[ends[place - 1] : ends[last]]))
+        removed, added = (sum(line[0] in marks for line in lines) for marks in (" -", " +"))
+        yield f"@@ -{_range(first, removed)} +{_range(first + shift, added)} @@"
+        yield from lines
+        shift += added - removed
+
+
+def _regions(edits: Sequence[Edit], starts: Sequence[int], around: int) -> Iterator[tuple[int, int, list[Edit]]]:
+    """Return the first and last line of every edited part of the text, with some lines around it."""
+    most = len(starts) - 1
+    first = last = -1
+    inside: list[Edit] = []
+    for edit in edits:
+        begin = max(0, bisect_right(starts, edit.start) - 1 - around)
+        end = min(most, bisect_right(starts, edit.end) - 1 + around)
+        if inside and begin > last + 1:
+            yield first, last, inside
+            inside = []
+        first, last = (begin, end) if not inside else (first, max(last, end))
+        inside.append(edit)
+    if inside:
+        yield first, last, inside
+
+
+def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    from difflib import SequenceMatcher  # for `accept` alone
+
+    for kind, first, end, new_first, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            yield from _marked(" ", old[first:end])
+            continue
+        yield from _marked("-", old[first:end])
+        yield from _marked("+", new[new_first:new_end])
+
+
+def _marked(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield mark + line.removesuffix("\n").removesuffix("\r")
+        if not line.endswith("\n"):
+            yield _NO_NEWLINE
+
+
+def _lines(text: str) -> list[str]:
+    lines = [f"{line}\n" for line in text.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
+
+
+def _range(first: int, length: int) -> str:
+    begin = first + 1 if length else first
+    return str(begin) if length == 1 else f"{begin},{length}"
+
+
+def mutation_lines(report: MutationReport, paper: Paper) -> Iterator[Line]:
+    """Yield what an eval set noticed: the share, each case with faults that it let pass, what did not count."""
+    arrow = "->" if paper.plain else "→"
+    let_pass = report.counted - report.noticed
+    yield (
+        (paper.text(report.evalset), "bold"),
+        f"  {count_text(len(report.cases), 'case')}, {count_text(report.counted, 'mutant')}: ",
+        f"{report.noticed:,} noticed ({share_noticed(report)}), {let_pass:,} let pass",
+    )
+    gaps = sorted([case for case in report.cases if case.survivors], key=lambda case: -len(case.survivors))
+    for case in gaps[:_MOST_CASES]:
+        yield ("  ", (paper.text(case.case_id), "bold"), f"  {case.noticed:,} of {case.counted:,}")
+        groups = grouped_survivors(case)
+        for line, survivors in groups[:_MOST_LINES]:
+            yield from _group(paper.text(line), survivors, arrow, paper)
+        if len(groups) > _MOST_LINES:
+            yield (f"     … and {len(groups) - _MOST_LINES:,} more",)
+    if len(gaps) > _MOST_CASES:
+        yield (f"  … and {count_text(len(gaps) - _MOST_CASES, 'case')} more",)
+    yield from _footnotes(report, paper)
+
+
+def share_noticed(report: MutationReport) -> str:
+    """Return the share that was noticed, rounded down: only all of them are 100 %."""
+    return f"{100 * report.noticed // report.counted} %" if report.counted else "nothing to notice"
+
+
+def grouped_survivors(case: MutatedCase) -> list[tuple[str, list[Survivor]]]:
+    """Return what a case let pass by the line that would notice it, the line that notices most first."""
+    groups: dict[tuple[str, str], list[Survivor]] = {}
+    for survivor in case.survivors:
+        # Faults without a line have nothing in common.
+        key = (survivor.line, "" if survivor.line else survivor.fault)
+        groups.setdefault(key, []).append(survivor)
+    ordered = sorted(groups.items(), key=lambda each: (not each[0][0], -len(each[1])))
+    return [(line, survivors) for (line, _), survivors in ordered]
+
+
+def _group(line: str, survivors: list[Survivor], arrow: str, paper: Paper) -> Iterator[Line]:
+    more = f" (and {len(survivors) - 1} more)" if len(survivors) > 1 else ""
+    fault = f"     {paper.text(survivors[0].fault)}{more}"
+    if not line:
+        yield (fault,)
+    elif len(fault) + len(line) + 4 <= paper.width:
+        yield (fault, f"  {arrow} ", (line, "cyan"))
+    else:
+        yield (fault,)
+        yield (f"       {arrow} ", (line, "cyan"))
+
+
+def _footnotes(report: MutationReport, paper: Paper) -> Iterator[Line]:
+    for reason, number in sorted(report.set_aside.items(), key=lambda each: -each[1]):
+        yield (f"  set aside: {number:,}, because {paper.text(reason)}",)
+    for reason, ids in report.not_tried.items():
+        named = ", ".join(map(paper.text, ids[:_MOST_IDS])) + (" …" if len(ids) > _MOST_IDS else "")
+        yield (
+            f"  not tried: {count_text(len(ids), 'case')}, because {paper.text(_BECAUSE.get(reason, reason))}: {named}",
+        )
+    if unmeasured := sum([case.unmeasured for case in report.cases]):
+        yield (f"  not measured: {count_text(unmeasured, 'mutant')}, neither noticed nor let pass",)
+    if left_out := sum([case.left_out for case in report.cases]):
+        yield (f"  not tried: {count_text(left_out, 'mutant')} of cases that have more than 200; 200 were drawn",)
+
+
+_BECAUSE = {"no trace": "no trace was recorded"}
+
+
+def mutation_json(report: MutationReport) -> str:
+    """Return all of it as JSON."""
+    plain: dict[str, Any] = {
+        "schema": 1,
+        "evalset": report.evalset,
+        "run": report.run,
+        "noticed": report.noticed,
+        "counted": report.counted,
+        "score": report.share if report.counted else None,
+        "operators": list(report.operators),
+        "set_aside": report.set_aside,
+        "not_tried": {reason: list(ids) for reason, ids in report.not_tried.items()},
+        "cases": [_plain_case(case) for case in report.cases],
+    }
+    return json.dumps(plain, indent=2) + "\n"
+
+
+def _plain_case(case: MutatedCase) -> dict[str, Any]:
+    return {
+        "id": case.case_id,
+        "noticed": case.noticed,
+        "counted": case.counted,
+        "operators": {name: {"noticed": seen, "counted": of} for name, (seen, of) in case.cells.items()},
+        "survivors": [
+            {"operator": each.operator, "fault": each.fault, "line": each.line or None} for each in case.survivors
+        ],
+        "set_aside": case.set_aside,
+        "not_measured": case.unmeasured,
+        "not_tried": case.left_out,
+    }

@@ -21,9 +21,8 @@ from rightcall.values.results import (
     value_text,
 )
 
-from ._blocks import CaseBlock, case_blocks
 from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, fit, printable, seconds_text
-from ._report import Report
+from ._report import CaseBlock, Report, case_blocks
 
 _NAME = 18
 _WIDEST = 100

@@ -1,10 +1,3 @@
-from ._baseline import (
-    Baseline as Baseline,
-    BaselineCase as BaselineCase,
-    pooled as pooled,
-    read_baseline as read_baseline,
-)
-from ._figures import RunFigures as RunFigures, read_figures as read_figures
 from ._header import (
     FloorRecord as FloorRecord,
     GatedCaseRecord as GatedCaseRecord,
@@ -23,18 +16,27 @@ from ._journal import (
     JournalEntry as JournalEntry,
     JournalLine as JournalLine,
     JournalReader as JournalReader,
+    RunFigures as RunFigures,
+    RunSpans as RunSpans,
+    SpanFile as SpanFile,
+    SpanIndex as SpanIndex,
     last_results as last_results,
+    read_figures as read_figures,
 )
-from ._mutation_file import keep_mutation as keep_mutation, kept_mutation as kept_mutation
 from ._runs import (
     RUNS as RUNS,
+    Baseline as Baseline,
+    BaselineCase as BaselineCase,
     RunFolder as RunFolder,
     create_run as create_run,
+    keep_mutation as keep_mutation,
+    kept_mutation as kept_mutation,
     list_runs as list_runs,
     open_run as open_run,
+    pooled as pooled,
+    read_baseline as read_baseline,
     run_folder as run_folder,
 )
-from ._span_file import RunSpans as RunSpans, SpanFile as SpanFile, SpanIndex as SpanIndex
 from ._summaries import (
     CaseProblem as CaseProblem,
     RunSummary as RunSummary,

@@ -1,20 +1,22 @@
-"""The results of a run, one line each: the file `cases.jsonl`."""
+"""The results of a run, one line each, its spans beside them, and figures over both without reading them whole."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from rightcall.errors import InputError, StoreError
 from rightcall.limits import DEFAULT_LIMITS
-from rightcall.values.decoding import dump_line, load_json
-from rightcall.values.results import CaseResult, without_details
+from rightcall.values.decoding import dump_json, dump_line, load_json
+from rightcall.values.results import CaseResult, Totals, Verdict, without_details
+from rightcall.values.statistics import Interval, cases_like_these, these_cases_again
+from rightcall.values.trajectory import KeptSpans, RawSpan, spans_by_id
 
 from ._header import Header, Seal, put_header, read_header
 from ._run_files import Lines, SealedLines, os_errors_at
@@ -26,6 +28,10 @@ _REMOVED = "{}: another program removed this folder while the run lasted; nothin
 _CHANGED = (
     "{}: changed by another program while the run lasted; the results shown here are right, but cannot be read again"
 )
+FILE = "spans.jsonl"
+_HEAD_END = b', "left_out": '
+"""The text after the head of a line. No case id contains it, because quotes are escaped there."""
+_P95 = 0.95
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
@@ -319,3 +325,229 @@ def _entry(fields: Any) -> JournalEntry:
     if not isinstance(fields, dict) or not isinstance(digest := fields.pop("digest", None), str):
         raise InputError("not a line of a run's journal")
     return JournalEntry(digest, CaseResult.from_plain(fields))
+
+
+class RunSpans(Mapping[str, RawSpan]):
+    """The spans of one run of a case by their ids, in the order they were recorded."""
+
+    def __init__(self, spans: Mapping[str, RawSpan], left_out: int = 0) -> None:
+        self._spans = spans
+        self.left_out = left_out
+        """The number of spans that are not here: they did not fit, or could not be written."""
+
+    def __getitem__(self, span_id: str) -> RawSpan:
+        return self._spans[span_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+
+class SpanFile:
+    """The file with the spans of a run; only the process that holds the journal writes to it.
+
+    Each line is written at once, without fsync: no verdict depends on spans.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._lines = Lines(folder / FILE)
+        self._lines.take_over(None)
+
+    def append(self, case_id: str, repeat: int, spans: KeptSpans) -> None:
+        """Append the spans of one run of a case; if there are several lines, the last one counts.
+
+        Raises:
+            StoreError: they do not fit on the disk. Nothing of them is written then.
+            InputError: they cannot be written as one line.
+        """
+        spans.check()
+        rest = f'{spans.left_out}, "spans": {spans.text}}}\n'.encode()
+        self._lines.append(_head(case_id, repeat) + _HEAD_END + rest)
+
+    def close(self) -> None:
+        """Write no more."""
+        self._lines.close()
+
+
+def has_spans(folder: Path) -> bool:
+    """Return whether there are spans in a run's folder."""
+    return (folder / FILE).exists()
+
+
+class SpanIndex:
+    """An index of the spans of each case in a run's file, extended when the file has grown.
+
+    A line is decoded when its spans are requested. A torn last line is left out. A missing file has no spans, and may
+    appear later. Several threads may use one index.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._places: dict[bytes, int] = {}
+        self._end = 0
+
+    def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
+        """Return the spans of one run of a case; empty if there are none.
+
+        Raises:
+            StoreError: the file cannot be read, or the line is damaged.
+        """
+        if not self._path.exists():
+            return RunSpans({})
+        with os_errors_at(self._path), self._path.open("rb") as file:
+            self._extend(file)
+            place = self._places.get(_head(case_id, repeat))
+            if place is None:
+                return RunSpans({})
+            file.seek(place)
+            line = file.readline(DEFAULT_LIMITS.text_bytes + 1)
+        try:
+            return _read(load_json(line), case_id)
+        except InputError as problem:
+            raise StoreError(f"{self._path}: the line of {case_id!r:.80} is damaged ({problem}); remove it") from None
+
+    def _extend(self, file: BinaryIO) -> None:
+        """Index the lines that were added; if a case has several, the last one counts."""
+        if os.fstat(file.fileno()).st_size < self._end:  # the file was replaced
+            self._places, self._end = {}, 0
+        end = self._end
+        file.seek(end)
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            length = line.find(_HEAD_END)
+            if length > 0:
+                self._places[line[:length]] = end
+            end += len(line)
+        self._end = end
+
+
+def _head(case_id: str, repeat: int) -> bytes:
+    """Return the beginning of a line, which identifies the case and the repeat."""
+    try:
+        name = msgspec.json.encode(case_id)
+    except UnicodeEncodeError:  # a lone surrogate
+        name = dump_json(case_id).encode()
+    return b'{"case_id": %b, "repeat": %d' % (name, repeat)
+
+
+def _read(fields: Any, case_id: str) -> RunSpans:
+    fields = fields if isinstance(fields, dict) else {}
+    left_out, items = fields.get("left_out"), fields.get("spans")
+    if fields.get("case_id") != case_id or not isinstance(left_out, int) or not isinstance(items, list):
+        raise InputError("not the spans of a case")
+    spans, others = spans_by_id(items)
+    return RunSpans(spans, left_out + others)
+
+
+class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of a run: the trials of each case, and figures by trial. `None` is not recorded."""
+
+    trials: Mapping[str, Totals]
+    interval: Interval | None = None
+    """The interval of the pass rate for cases like these, or for these cases where there is only one."""
+    failing: tuple[str, ...] = ()
+    """The cases that failed in some trial."""
+    calls: float | None = None
+    """Mean calls of a trial."""
+    errors: float | None = None
+    """The share of calls that failed."""
+    p95: float | None = None
+    """Seconds that 95 of 100 trials stay below."""
+    tokens: float | None = None
+    """Mean tokens of a trial, in and out."""
+
+    @property
+    def weight(self) -> int:
+        """How much memory it takes, in cases."""
+        return 1 + len(self.trials)
+
+
+class _Call(msgspec.Struct):
+    error: str | None = None
+
+
+class _Usage(msgspec.Struct):
+    duration_ns: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _Path(msgspec.Struct):
+    calls: list[_Call] = []
+    usage: _Usage | None = None
+
+
+class _Outcome(msgspec.Struct):
+    seconds: float = 0.0
+
+
+class _Line(msgspec.Struct):
+    case_id: str
+    repeat: int
+    verdict: Verdict
+    trajectory: _Path | None = None
+    outcome: _Outcome | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        if self.outcome is not None:
+            return self.outcome.seconds
+        usage = self.trajectory.usage if self.trajectory is not None else None
+        return usage.duration_ns / 1e9 if usage is not None and usage.duration_ns is not None else None
+
+    @property
+    def tokens(self) -> int | None:
+        usage = self.trajectory.usage if self.trajectory is not None else None
+        known = [count for count in (usage.input_tokens, usage.output_tokens) if count is not None] if usage else []
+        return sum(known) if known else None
+
+
+def read_figures(folder: Path, left_out: Mapping[str, object] | None = None) -> RunFigures:
+    """Return the figures of a run; cases that are `left_out` are in none of them.
+
+    Raises:
+        StoreError: the journal cannot be read, or another program has changed it.
+    """
+    # Only these fields are decoded: of a journal with whole outputs that takes a fifth of the time of all of them.
+    decoder = msgspec.json.Decoder(_Line)
+    found: dict[tuple[str, int], _Line] = {}
+    lines = sealed_lines(folder)
+    for number, line in enumerate(lines, start=1):
+        with damage_reported_last(lines):
+            try:
+                trial = decoder.decode(line)
+            except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+                from rightcall.errors import StoreError
+
+                raise StoreError(f"{folder / JOURNAL_FILE}:{number}: this line is damaged ({problem})") from None
+        if trial.case_id not in (left_out or {}):
+            found[trial.case_id, trial.repeat] = trial
+    return _figures(list(found.values()))
+
+
+def _figures(trials: list[_Line]) -> RunFigures:
+    verdicts: dict[str, list[Verdict]] = {}
+    for trial in trials:
+        verdicts.setdefault(trial.case_id, []).append(trial.verdict)
+    paths = [trial.trajectory.calls for trial in trials if trial.trajectory is not None]
+    calls = sum(map(len, paths))
+    failed = sum([call.error is not None for path in paths for call in path])
+    seconds = sorted([each for each in [trial.seconds for trial in trials] if each is not None])
+    tokens = [each for each in [trial.tokens for trial in trials] if each is not None]
+    counts = {case_id: Totals.of(found) for case_id, found in verdicts.items()}
+    measured = [each.measured for each in counts.values()]
+    return RunFigures(
+        trials=counts,
+        interval=cases_like_these(measured) or these_cases_again(measured),
+        failing=tuple([case_id for case_id, each in counts.items() if each.failed]),
+        calls=calls / len(paths) if paths else None,
+        errors=failed / calls if calls else None,
+        p95=seconds[min(len(seconds) - 1, int(_P95 * len(seconds)))] if seconds else None,
+        tokens=sum(tokens) / len(tokens) if tokens else None,
+    )

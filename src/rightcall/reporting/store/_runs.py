@@ -1,10 +1,10 @@
-"""The folders of runs: make, find and resume them, and read the verdicts of many in little time."""
+"""The folders of runs: make, find and resume them; baselines and faults that are kept of them."""
 
 from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -12,11 +12,13 @@ from typing import Any, get_args
 import msgspec
 
 from rightcall.errors import InputError, StoreError
-from rightcall.values.decoding import load_json
+from rightcall.files import replace_file
+from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.results import (
     CaseRepeats,
     CaseResult,
     EvaluatorTotals,
+    MutationReport,
     OverallResult,
     Quarantine,
     Tally,
@@ -31,7 +33,11 @@ from ._journal import (
     JournalEntry,
     JournalLine,
     JournalReader,
+    RunSpans,
+    SpanFile,
+    SpanIndex,
     damage_reported_last,
+    has_spans,
     is_being_written,
     last_results,
     mark_at,
@@ -40,7 +46,6 @@ from ._journal import (
     sealed_lines,
 )
 from ._run_files import make_private, os_errors_at
-from ._span_file import RunSpans, SpanFile, SpanIndex, has_spans
 from ._summaries import FOLDER_NAME, HEADER_FILE, JOURNAL_FILE, Trial, line_head
 
 RUNS = Path(".rightcall") / "runs"
@@ -48,6 +53,10 @@ RUNS = Path(".rightcall") / "runs"
 
 _SHOWN = 4
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
+_SCHEMA = 1
+_FILE = "mutants.json"
+_PRIVATE = 0o600
+_MOST_BYTES = 50_000_000
 
 
 class RunFolder(msgspec.Struct, frozen=True):
@@ -358,3 +367,125 @@ def _decoded(line: bytes, where: str) -> Trial:
     except (InputError, LookupError, TypeError) as problem:
         raise StoreError(f"{where}: this line is damaged ({problem}); remove it, and its case is run again") from None
     return Trial(case_id, repeat, verdict, str(fields.get("digest", "")))
+
+
+class BaselineCase(msgspec.Struct, frozen=True, kw_only=True):
+    """The trials of one case, and the digest of the question they answer."""
+
+    question: str
+    passed: int = 0
+    failed: int = 0
+    error: int = 0
+    not_measured: int = 0
+
+    @property
+    def trials(self) -> Totals:
+        """The number of trials by verdict."""
+        return Totals(self.passed, self.failed, self.not_measured, self.error)
+
+
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """Pooled trials: by which agent's commit, of which runs, and of each case."""
+
+    schema: int = _SCHEMA
+    """The version of this format. A file with a greater one is refused."""
+    evalset: str
+    commit: str | None = None
+    runs: tuple[str, ...] = ()
+    cases: dict[str, BaselineCase]
+
+    def text(self) -> str:
+        """Return the file: sorted, one case a line, without times, so that a diff of it reads well."""
+        head = {"schema": self.schema, "evalset": self.evalset, "commit": self.commit, "runs": list(self.runs)}
+        lines = [f"{dump_json(key)}: {dump_json(value)}," for key, value in head.items()]
+        cases = [f"{dump_json(key)}: {dump_json(_plain(self.cases[key]))}" for key in sorted(self.cases)]
+        return "\n".join(["{", *[f"  {line}" for line in lines], '  "cases": {', _listed(cases), "  }", "}"]) + "\n"
+
+
+def pooled(runs: Sequence[RunFolder]) -> Baseline:
+    """Return the trials of runs, the oldest first. A case whose question changed counts from its last question on,
+    and one in quarantine does not count.
+
+    Raises:
+        StoreError: a run is not finished, has only examples, or differs from the others in what is not the agent's.
+    """
+    ordered = sorted(runs, key=lambda run: run.header.started)
+    for run in ordered:
+        _check(run, ordered[0].header)
+    counts: dict[str, tuple[str, list[str]]] = {}
+    for run in ordered:
+        quarantined = run.quarantined
+        for trial in [trial for trial in run.trials() if trial.case_id not in quarantined]:
+            question, verdicts = counts.get(trial.case_id, ("", []))
+            verdicts = verdicts if question == trial.question else []
+            counts[trial.case_id] = trial.question, [*verdicts, trial.verdict]
+    newest = ordered[-1].header
+    cases = {case_id: _counted(question, verdicts) for case_id, (question, verdicts) in counts.items()}
+    return Baseline(
+        evalset=newest.evalset, commit=newest.commit, runs=tuple([run.header.id for run in ordered]), cases=cases
+    )
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Read a baseline file.
+
+    Raises:
+        StoreError: it cannot be read, is not a baseline, or a newer Rightcall wrote it.
+    """
+    with os_errors_at(path):
+        data = path.read_bytes()
+    try:
+        fields = load_json(data)
+        if isinstance(fields, dict) and isinstance(fields.get("schema"), int) and fields["schema"] > _SCHEMA:
+            raise StoreError(f"{path}: written by a newer Rightcall (format {fields['schema']}; this one knows 1)")
+        return msgspec.convert(fields, Baseline, strict=True)
+    except (InputError, msgspec.ValidationError) as problem:
+        raise StoreError(f"{path}: not a baseline, which `rightcall baseline` writes: {problem}") from None
+
+
+def _check(run: RunFolder, first: Header) -> None:
+    run.check()
+    header = run.header
+    if header.finished is None:
+        raise StoreError(f"run {run.short_id} is not complete; resume it, or leave it out")
+    if header.sample is not None:
+        raise StoreError(f"run {run.short_id} keeps only examples of its results, so its trials cannot be counted")
+    if Path(header.evalset).resolve() != Path(first.evalset).resolve():
+        raise StoreError(f"run {run.short_id} is of {header.evalset}, and others are of {first.evalset}")
+    if bool(header.options.get("replay")) != bool(first.options.get("replay")):
+        raise StoreError(f"run {run.short_id} and others differ in --replay: their tools did not answer alike")
+
+
+def _counted(question: str, verdicts: Sequence[str]) -> BaselineCase:
+    counts = {name: verdicts.count(name) for name in ("passed", "failed", "error", "not_measured")}
+    return BaselineCase(question=question, **counts)
+
+
+def _plain(case: BaselineCase) -> Any:
+    return msgspec.to_builtins(case)
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return ",\n".join([f"    {line}" for line in lines])
+
+
+def keep_mutation(folder: Path, report: MutationReport) -> None:
+    """Keep a report in the folder of a run, in place of an older one. Raises `StoreError`."""
+    path = folder / _FILE
+    with os_errors_at(path):
+        replace_file(path, msgspec.json.encode(report), _PRIVATE)
+
+
+def kept_mutation(folder: Path) -> MutationReport | None:
+    """Return the report that was kept, if there is one. Raises `StoreError`."""
+    path = folder / _FILE
+    if not path.is_file():
+        return None
+    with os_errors_at(path):
+        if path.stat().st_size > _MOST_BYTES:
+            raise StoreError(f"{path}: has more than {_MOST_BYTES:,} bytes; run `rightcall mutate` again")
+        data = path.read_bytes()
+    try:
+        return msgspec.json.decode(data, type=MutationReport)
+    except msgspec.DecodeError as problem:
+        raise StoreError(f"{path}: is damaged ({problem}); run `rightcall mutate` again") from None

@@ -16,8 +16,7 @@ from rightcall.reporting.store import RunFolder
 from rightcall.values.redaction import redacted_text
 from rightcall.values.results import CaseResult
 
-from ._index import Entry, Index
-from ._library import Library
+from ._library import Entry, Index, Library
 
 _MOST_CASES = 200
 _LONGEST = 500

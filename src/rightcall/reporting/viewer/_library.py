@@ -1,24 +1,58 @@
-"""The runs on show: found by name, read as far as needed, cached, never written to."""
+"""The runs on show: found by name, read as far as needed, cached, and an index of the journal of each."""
 
 from __future__ import annotations
 
 import os
 import stat
+from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from sys import intern
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from rightcall.errors import StoreError
-from rightcall.reporting.pages import Changes
-from rightcall.reporting.store import RunFigures, RunFolder, list_runs, open_run, read_figures, run_folder
-from rightcall.values.redaction import redacted_address, redacted_text, redacted_value
-from rightcall.values.results import Verdict
-
-from ._index import Index
+from rightcall.reporting.changes import Steadiness
+from rightcall.reporting.pages import (
+    CaseRow,
+    Changes,
+    Group,
+    ListedCase,
+    RowCounter,
+    RunCounts,
+    ToolTotal,
+    case_key,
+    key_of,
+    row_of,
+    steadiness_of,
+)
+from rightcall.reporting.reports import Problem
+from rightcall.reporting.store import (
+    JournalLine,
+    RunFigures,
+    RunFolder,
+    SpanIndex,
+    list_runs,
+    open_run,
+    read_figures,
+    run_folder,
+)
+from rightcall.values.redaction import redacted, redacted_address, redacted_text, redacted_value
+from rightcall.values.results import (
+    Aggregates,
+    CaseResult,
+    EvaluatorTotals,
+    Quarantine,
+    Tally,
+    Totals,
+    Verdict,
+    measures_of,
+    severity,
+)
+from rightcall.values.trajectory import ToolCall
 
 _ROWS = 60_000
 _HEADERS = 500
@@ -28,6 +62,9 @@ _PATHS = 50_000
 _FILES = ("run.json", "cases.jsonl", "spans.jsonl")
 ALONE = "run"
 """The name of a run that is shown alone, from a folder of any name."""
+_UNKNOWN = -1
+# Fits the signed 64-bit column; times in a trace may be any integers.
+_LONGEST = 2**62
 
 
 class Weighted(Protocol):
@@ -289,3 +326,322 @@ class WeightedCache(Generic[Kept]):
     def drop(self, key: str) -> None:
         """Remove the value under a key, if there is one."""
         self._entries.pop(key, None)
+
+
+class CallPlace(msgspec.Struct, frozen=True):
+    """One call: the line of the journal it is in, its place there, how long it took, and whether it failed."""
+
+    line: int
+    position: int
+    nanoseconds: int | None
+    is_error: bool
+
+
+class Columns:
+    """The calls of many results. A call takes 21 bytes, whatever is in it."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._tools = array("I")
+        self._lines = array("I")
+        self._positions = array("I")
+        self._times = array("q")
+        self._errors = array("b")
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def add(self, line: int, calls: Sequence[ToolCall], names: Sequence[str]) -> None:
+        """Add the calls of the result on a line, under these names."""
+        for position, (call, name) in enumerate(zip(calls, names, strict=True)):
+            self._tools.append(self._numbers.setdefault(name, len(self._numbers)))
+            self._lines.append(line)
+            self._positions.append(position)
+            self._times.append(_duration(call))
+            self._errors.append(call.error is not None or call.suspected_error)
+
+    def tools(self) -> list[str]:
+        """Return the names of the tools that were called."""
+        return list(self._numbers)
+
+    def counts(self, lines: Container[int]) -> dict[str, tuple[int, int]]:
+        """Return the number of calls of each tool on these lines, and of calls that failed."""
+        calls, errors = [0] * len(self._numbers), [0] * len(self._numbers)
+        for tool, line, is_error in zip(self._tools, self._lines, self._errors, strict=True):
+            if line in lines:
+                calls[tool] += 1
+                errors[tool] += is_error
+        return {name: (calls[tool], errors[tool]) for name, tool in self._numbers.items() if calls[tool]}
+
+    def of_tool(self, name: str) -> Iterator[CallPlace]:
+        """Yield the calls of one tool, in the order of the lines."""
+        wanted = self._numbers.get(name)
+        for place, tool in enumerate(self._tools):
+            if tool == wanted:
+                taken = self._times[place]
+                yield CallPlace(
+                    self._lines[place],
+                    self._positions[place],
+                    None if taken == _UNKNOWN else taken,
+                    bool(self._errors[place]),
+                )
+
+
+def _duration(call: ToolCall) -> int:
+    """Return the duration of a call; a trace may contain any integer, and clocks may run backwards."""
+    if call.start_ns is None or call.end_ns is None or call.end_ns < call.start_ns:
+        return _UNKNOWN
+    return min(call.end_ns - call.start_ns, _LONGEST)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A row, and where its result is in the journal."""
+
+    row: CaseRow
+    begin: int
+    number: int
+    written: tuple[str, int, int]
+    """Where the case is written: its file, line and column."""
+    mark: int
+    """By which its line is known."""
+    measures: tuple[int, ...]
+    """The results of its evaluators, as numbers into the index's list of distinct ones."""
+
+
+class Index:
+    """The rows of a run, read once, and further as its journal grows.
+
+    If a case was run again, the last line counts. An incomplete last line is read later. Rows are sorted by verdict,
+    the worst first, then by position in the eval set, then by repeat.
+    """
+
+    def __init__(self, run: RunFolder, *, redacts: bool = True) -> None:
+        self.run = run
+        self._stamp: tuple[int, ...] = ()
+        self._was_over = False
+        self._redacts = redacts
+        self.columns = Columns()
+        self._entries: dict[str, Entry] = {}
+        self._lines: dict[int, str] = {}
+        self._reading = run.reading()
+        self._seen: dict[tuple[str, Verdict, float | None], int] = {}
+        self._sorted: list[Entry] | None = None
+        self._grouping = RowCounter()
+        self._spans = SpanIndex(run.folder)
+        self._named: dict[str, str | None] = {}
+        self._tools: tuple[ToolTotal, ...] | None = None
+        self._cases: list[ListedCase] | None = None
+        self._steadiness: Steadiness | None = None
+        self._latest: tuple[int, CaseResult] | None = None
+        """The result that was made last, and the mark of its line: a case of 10,000 calls is looked at page by page."""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def weight(self) -> int:
+        """Its memory, in rows: fifty calls in columns take as much as a row, and so does one that is kept whole."""
+        kept = self._latest[1].trajectory if self._latest is not None else None
+        return len(self._entries) + len(self.columns) // 50 + (len(kept.calls) if kept is not None else 0)
+
+    def let_go(self) -> None:
+        """Forget the result that is kept whole, so that the rows of many runs can be kept beside each other."""
+        self._latest = None
+
+    def extend(self, run: RunFolder, stamp: tuple[int, ...] = ()) -> None:
+        """Read what has been written since; `stamp` identifies the journal: its inode, size and time.
+
+        Raises:
+            StoreError: the journal cannot be read, or another program has changed it.
+        """
+        self.run, self._stamp, self._was_over = run, stamp, run.header.finished is not None
+        for line in self._reading.lines():
+            self._take(line)
+            self._sorted = self._tools = self._cases = self._steadiness = None
+
+    def goes_on_with(self, run: RunFolder, stamp: tuple[int, ...]) -> bool:
+        """Return whether the journal still begins with what was read, so that only the rest has to be read.
+
+        The journal of a finished run does not grow, so a new stamp means reading it again. So does a journal of which
+        more was read than is sealed, after its writer has ended.
+        """
+        if run.header.finished is not None and self._was_over:
+            return stamp == self._stamp
+        seal = run.header.journal
+        if seal is not None and self._reading.end > seal.length and not run.is_being_written:
+            return False
+        return stamp[:1] == self._stamp[:1] and stamp[1] >= self._reading.end
+
+    def entries(self) -> list[Entry]:
+        """Return every row, in order."""
+        if self._sorted is None:
+            self._sorted = sorted(self._entries.values(), key=_place)
+        return self._sorted
+
+    def cases(self) -> list[ListedCase]:
+        """Return each case once, with the verdicts of its repeats, the worst first."""
+        if self._cases is None:
+            tally = Tally(self.run.needed, self.run.needed_of)
+            rows: dict[str, list[CaseRow]] = {}
+            for entry in self.entries():
+                rows.setdefault(entry.row.key.partition(".")[0], []).append(entry.row)
+                tally.count(entry.row.case_id, entry.row.verdict, entry.row.repeat)
+            apart = self.run.quarantined
+            listed = [_listed(found, tally.verdict(found[0].case_id), apart) for found in rows.values()]
+            self._cases = listed if self.run.header.sample is None else list(map(_generally, listed))
+            self._cases.sort(key=lambda case: severity(case.verdict))
+        return self._cases
+
+    def steadiness(self) -> Steadiness:
+        """Return the trials of all cases."""
+        if self._steadiness is None:
+            self._steadiness = steadiness_of(self.cases())
+        return self._steadiness
+
+    def entry(self, key: str) -> Entry | None:
+        """Return the row with this key."""
+        return self._entries.get(key)
+
+    def entry_on(self, line: int) -> Entry | None:
+        """Return the row whose result is on a line; `None` if a later line replaced it."""
+        key = self._lines.get(line)
+        return self._entries[key] if key is not None else None
+
+    def repeats(self, case_id: str) -> list[Entry]:
+        """Return every row of a case, by repeat."""
+        key = case_key(case_id)
+        found = [entry for name, entry in self._entries.items() if name.partition(".")[0] == key]
+        return sorted(found, key=lambda entry: entry.row.repeat)
+
+    def result(self, entry: Entry) -> CaseResult:
+        """Read the whole result of a row from the journal, redacted if needed. Raises `StoreError`."""
+        latest = self._latest
+        if latest is None or latest[0] != entry.mark or self.run.mark_at(entry.begin) != entry.mark:
+            latest = self._latest = entry.mark, self._shown(self.recorded(entry))
+        return latest[1]
+
+    def recorded(self, entry: Entry) -> CaseResult:
+        """Read the result of a row as it was recorded: nothing redacted must be expected. Raises `StoreError`."""
+        line = next(self.run.lines(entry.begin, entry.number - 1), None)
+        if line is None or line.mark != entry.mark:
+            raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
+        return line.entry.result
+
+    def spans(self, result: CaseResult) -> tuple[Mapping[str, Any], int]:
+        """Return the spans of a result, and the number of spans that were not kept. Raises `StoreError`."""
+        found = self._spans.spans(result.case_id, result.repeat)
+        return _RedactedSpans(found) if self._redacts else found, found.left_out
+
+    def tools(self) -> tuple[ToolTotal, ...]:
+        """Return the number of calls and of failed calls of each tool so far, the most called first."""
+        if self._tools is None:
+            counts = self.columns.counts(self._lines)
+            totals = [ToolTotal(name, calls, errors) for name, (calls, errors) in counts.items()]
+            self._tools = tuple(sorted(totals, key=lambda total: (-total.calls, total.name)))
+        return self._tools
+
+    def totals(self) -> Totals:
+        """Return the number of cases so far, by verdict."""
+        tally = Tally(self.run.needed, self.run.needed_of, {case_key(each) for each in self.run.quarantined})
+        for entry in self._entries.values():
+            tally.count(entry.row.key.partition(".")[0], entry.row.verdict)
+        return tally.totals()
+
+    def evaluators(self) -> dict[str, EvaluatorTotals]:
+        """Return the totals of each evaluator so far."""
+        seen, aggregates = list(self._seen), Aggregates()
+        for entry in self._entries.values():
+            aggregates.add([seen[number] for number in entry.measures])
+        return aggregates.by_evaluator()
+
+    def counts(self) -> RunCounts:
+        """Return the totals so far; for a run that keeps only examples, the totals of all its results."""
+        header = self.run.header
+        if header.sample is None or header.totals is None:
+            return replace(self._grouping.counts(self.totals(), self.evaluators()), tools=self.tools())
+        groups = tuple(
+            [Group(Problem(code, self._name(tool)).general, results) for code, tool, results in header.sample.groups]
+        )
+        counted = self._grouping.counts(header.totals, header.evaluators)
+        return replace(counted, tools=self.tools(), groups=groups, calls=None)
+
+    def tool(self, key: str) -> str | None:
+        """Return the name of the tool with this key."""
+        return next((name for name in self.columns.tools() if key_of(name) == key), None)
+
+    def _shown(self, result: CaseResult) -> CaseResult:
+        return redacted(result) if self._redacts else result
+
+    def _name(self, name: str) -> str:
+        """Return the name of a tool, redacted if needed: the same object if nothing is redacted."""
+        if self._redacts and name not in self._named:
+            shown = redacted_text(name)
+            self._named[name] = None if shown == name else shown
+        return self._named.get(name) or name
+
+    def _take(self, line: JournalLine) -> None:
+        result = line.entry.result
+        calls = result.trajectory.calls if result.trajectory is not None else ()
+        names = [self._name(call.name) for call in calls]
+        # The row of a passed case shows names only, so the slow search for secrets in the whole result can be skipped.
+        is_plain = result.passed and all([call.name is name for call, name in zip(calls, names, strict=True)])
+        shown = result if is_plain else self._shown(result)
+        if not is_plain:
+            self._latest = line.mark, shown
+        row = row_of(shown)
+        if is_plain and self._redacts and row.title:
+            row = replace(row, title=redacted_text(row.title))
+        before = self._entries.pop(row.key, None)
+        if before is not None:
+            del self._lines[before.number]
+            self._grouping.remove(before.row)
+        self._grouping.add(row)
+        source = result.source
+        # Names of files and evaluators, and most results, repeat in every row: rows share one object each.
+        measures = [(intern(name), verdict, score) for name, verdict, score in measures_of(result.results)]
+        self._entries[row.key] = Entry(
+            row,
+            line.begin,
+            line.number,
+            (intern(source.file), source.line, source.column),
+            line.mark,
+            tuple([self._seen.setdefault(measure, len(self._seen)) for measure in measures]),
+        )
+        self._lines[line.number] = row.key
+        self.columns.add(line.number, calls, names)
+
+
+class _RedactedSpans(Mapping[str, Any]):
+    """Spans without secrets, each made when it is asked for: most are not shown."""
+
+    def __init__(self, spans: Mapping[str, Any]) -> None:
+        self._spans = spans
+
+    def __getitem__(self, span_id: str) -> Any:
+        return redacted_value(msgspec.to_builtins(self._spans[span_id]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+
+def _listed(rows: list[CaseRow], verdict: Verdict, quarantined: Mapping[str, Quarantine]) -> ListedCase:
+    shown = next((row for row in rows if row.verdict == verdict), rows[0])
+    in_order = sorted(rows, key=lambda row: row.repeat)
+    return ListedCase(
+        row=shown,
+        verdict=verdict,
+        verdicts=tuple([row.verdict for row in in_order]),
+        quarantine=quarantined.get(shown.case_id),
+    )
+
+
+def _generally(case: ListedCase) -> ListedCase:
+    """Return a case under what is counted of all results where only examples of them are kept."""
+    return replace(case, row=replace(case.row, problems=tuple([each.general for each in case.row.problems])))
+
+
+def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:
+    return severity(entry.row.verdict), entry.written, entry.row.repeat, entry.row.key

@@ -1,9 +1,10 @@
-"""The pages of one run, of one of its cases with the history of the case, and of one of its tools."""
+"""The pages of one run, of one of its cases with its history, and of one of its tools."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,9 +15,12 @@ from rightcall.reporting.pages import (
     GROUPS_A_PAGE,
     ROWS_A_PAGE,
     Acting,
+    CallLine,
     CasePage,
     Choice,
+    Column,
     Crumb,
+    HistoryEntry,
     Links,
     ListedCase,
     MessagePage,
@@ -26,34 +30,52 @@ from rightcall.reporting.pages import (
     RunLine,
     RunListPage,
     Sibling,
+    ToolPage,
+    call_line,
     case_html,
+    case_key,
     case_page,
     cause_key,
     cause_views,
     copies_of,
     facts_of,
+    histogram,
     message_html,
+    moment,
     mutants_html,
     mutants_page,
     pills,
+    quantile,
     render_part,
     run_head,
     run_list_html,
+    sorted_table,
+    tool_html,
 )
 from rightcall.reporting.reports import Problem, overall_line, share_noticed
 from rightcall.reporting.store import RunFolder, kept_mutation
-from rightcall.values.results import CaseResult, severity
+from rightcall.values.results import CaseResult, Verdict, severity
 
 from ._edit_view import Desk
-from ._history import history_of
-from ._index import Entry, Index
-from ._library import Library
+from ._library import CallPlace, Entry, Index, Library
 from ._runs_view import choice_of, current_time, is_going_on, line_of, number_of, page_of, resume_command
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+
 _LONGEST_KEY = 100
+_SEARCHED = 200
+_MOST_VERDICTS = 200_000
+"""The number of runs, and of verdicts in them, that are searched: as much as a library keeps in memory."""
+_BEFORE, _AFTER = 20, 8
+_CALLS_A_PAGE = 50
+_Found = tuple[CallPlace, Entry]
+_COLUMNS = {
+    "case": Column("Case", lambda found: (found[1].row.case_id, found[1].row.repeat, found[0].position)),
+    "error": Column("Output or error", lambda found: found[0].is_error),
+    "took": Column("Took", lambda found: found[0].nanoseconds),
+}
 
 
 class _Looked(msgspec.Struct, frozen=True):
@@ -311,3 +333,159 @@ def _siblings(index: Index, result: CaseResult, name: str, links: Links) -> tupl
     if len(rows) < 2:
         return ()
     return tuple([Sibling(row.repeat, row.number, row.verdict, links.case(name, row.key)) for row in rows])
+
+
+def history_of(
+    library: Library, name: str, run: RunFolder, case_id: str, now: datetime, links: Links
+) -> tuple[HistoryEntry, ...]:
+    """Return the verdicts of a case in runs of the same eval set, the oldest first, and where it began to fail.
+
+    These are this run, the runs right before and after it, and the run in which the case began to fail, within the
+    limits of the search. A run without the case, or one that cannot be read, is left out. If no other run has the
+    case, the history is empty.
+    """
+    names = library.names()
+    place = names.index(name) if name in names else 0
+    search = _Search(library, run.header.evalset, case_id)
+    newer = list(search.among(reversed(names[max(0, place - _AFTER) : place])))
+    older = list(search.among(names[place:]))
+    if not older or len(older) + len(newer) < 2:
+        return ()
+    began = _beginning(older)
+    shown = [*reversed(newer), *older[: _BEFORE + 1], *older[max(_BEFORE + 1, began) : began + 2]]
+    return tuple([_history_entry(past, older, began, search.is_complete, now, links) for past in reversed(shown)])
+
+
+class _Past(msgspec.Struct, frozen=True):
+    """The verdict of the case in one run."""
+
+    name: str
+    run: RunFolder
+    key: str
+    verdict: Verdict
+
+
+def _history_entry(
+    past: _Past, older: list[_Past], began: int, is_complete: bool, now: datetime, links: Links
+) -> HistoryEntry:
+    is_beginning = older[0].verdict != "passed" and past is older[began]
+    before = older[began + 1] if began + 1 < len(older) else None
+    return HistoryEntry(
+        run=past.run.short_id,
+        href=links.case(past.name, past.key),
+        when=moment(past.run.header.started, now),
+        verdict=past.verdict,
+        is_this=past is older[0],
+        began=is_beginning and before is not None,
+        is_first=is_beginning and before is None and is_complete,
+        changed=links.compare(before.name, past.name) if is_beginning and before is not None else "",
+    )
+
+
+class _Search:
+    """A search for a case in runs of an eval set, bounded by runs and verdicts."""
+
+    def __init__(self, library: Library, evalset: str, case_id: str) -> None:
+        self._library = library
+        self._evalset = evalset
+        self._case_id = case_id
+        self._runs_left = _SEARCHED
+        self._verdicts_left = _MOST_VERDICTS
+        self.is_complete = True
+        """Whether nothing was left out so far because there was too much of it."""
+
+    def among(self, names: Iterable[str]) -> Iterator[_Past]:
+        """Yield the runs that have it, in the order of their names."""
+        for name in names:
+            if self._runs_left <= 0 or self._verdicts_left <= 0:
+                self.is_complete = False
+                return
+            self._runs_left -= 1
+            past = self._past(name)
+            if past is not None:
+                yield past
+
+    def _past(self, name: str) -> _Past | None:
+        try:
+            run = self._library.run(name)
+            if run is None or run.header.evalset != self._evalset:
+                return None
+            verdicts = self._library.verdicts(name, run)
+        except StoreError:
+            return None  # the page of that run says what is wrong with it
+        self._verdicts_left -= len(verdicts)
+        verdict = verdicts.get(self._case_id)
+        return _Past(name, run, case_key(self._case_id), verdict) if verdict is not None else None
+
+
+def _beginning(older: list[_Past]) -> int:
+    """Return how many runs ago the case stopped passing, counted from this run back; all of them if it never passed."""
+    failing = 0
+    while older[0].verdict != "passed" and failing + 1 < len(older) and older[failing + 1].verdict != "passed":
+        failing += 1
+    return failing
+
+
+def tool_page(library: Library, name: str, key: str, query: Mapping[str, str], links: Links) -> str | None:
+    """Render the calls of a tool; `None` if the run or the tool does not exist. Raises `StoreError`."""
+    run = library.run(name)
+    index = library.index(name, run) if run is not None else None
+    tool = index.tool(key) if index is not None else None
+    if run is None or index is None or tool is None:
+        return None
+    return tool_html(_tool_page(library, name, run, index, tool, query, links), links)
+
+
+def _tool_page(
+    library: Library, name: str, run: RunFolder, index: Index, tool: str, query: Mapping[str, str], links: Links
+) -> ToolPage:
+    found = _calls_of(index, tool)
+    only_errors, sort = query.get("errors") == "1", query.get("sort", "")
+    chosen, heads = sorted_table(
+        [each for each in found if each[0].is_error] if only_errors else found,
+        sort,
+        _COLUMNS,
+        lambda text: links.tool(name, tool, errors=int(only_errors), sort=text),
+    )
+    number, of = page_of(query, len(chosen), _CALLS_A_PAGE)
+    times = sorted([place.nanoseconds for place, _ in found if place.nanoseconds is not None])
+    line = line_of(library, name, run, current_time())
+    return ToolPage(
+        run=line,
+        tool=tool,
+        lines=tuple(_call_lines(index, chosen[(number - 1) * _CALLS_A_PAGE : number * _CALLS_A_PAGE])),
+        calls=len(found),
+        cases=len({entry.row.case_id for _, entry in found}),
+        errors=sum(place.is_error for place, _ in found),
+        median=quantile(times, 0.5),
+        slow=quantile(times, 0.95),
+        bars=histogram(times),
+        only_errors=only_errors,
+        heads=heads,
+        number=number,
+        of=of,
+        previous=links.tool(name, tool, errors=int(only_errors), sort=sort, page=number - 1) if number > 1 else "",
+        next=links.tool(name, tool, errors=int(only_errors), sort=sort, page=number + 1) if number < of else "",
+        title=f"{tool[:80]} in {line.short_id}",
+        trail=(Crumb("Runs", links.runs()), Crumb(line.short_id, links.run(name)), Crumb(tool[:80])),
+        is_running=line.state == "running",
+    )
+
+
+def _calls_of(index: Index, tool: str) -> list[_Found]:
+    """Return the calls of a tool whose results still count, each with its row."""
+    found = [(place, index.entry_on(place.line)) for place in index.columns.of_tool(tool)]
+    return [(place, entry) for place, entry in found if entry is not None]
+
+
+def _call_lines(index: Index, found: Sequence[_Found]) -> list[CallLine]:
+    """Return the calls themselves, reading each result once."""
+    standing = {entry.number: entry for _, entry in found}
+    results = {number: index.result(entry) for number, entry in standing.items()}
+    lines = []
+    for place, entry in found:
+        trajectory, row = results[entry.number].trajectory, entry.row
+        if trajectory is not None and place.position < len(trajectory.calls):
+            call = trajectory.calls[place.position]
+            lines.append(call_line(call, place.position + 1, row.case_id, row.key, row.verdict))
+    return lines

@@ -1,4 +1,4 @@
-"""The pages of all runs and of runs compared, a run as one line, and the queries of addresses that all views read."""
+"""The pages of all runs: listed, compared, searched, and their trends; and the queries of addresses."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rightcall.errors import StoreError
 from rightcall.reporting.changes import compare, gate, gate_sides_in, redacted_comparison, sides_in
 from rightcall.reporting.pages import (
     LONGEST_IGNORED,
+    MOST_FOUND,
     MOST_IGNORED,
     NEWEST_FIRST,
     RUN_COLUMNS,
@@ -24,11 +25,16 @@ from rightcall.reporting.pages import (
     ComparedCase,
     ComparePage,
     Crumb,
+    FoundCase,
+    FoundRun,
     Links,
+    ListedCase,
     RunLine,
     RunsPage,
+    SearchPage,
     Shown,
     Sorting,
+    TrendRun,
     VerdictsPage,
     aligned,
     changes_of,
@@ -41,11 +47,14 @@ from rightcall.reporting.pages import (
     other_answers,
     pictures,
     runs_html,
+    search_html,
     sentence_of_change,
     sorted_rows,
     sorted_table,
     sorting_of,
     tabs_of,
+    trends_html,
+    trends_page,
     verdict_rows,
     verdicts_html,
     words_of,
@@ -68,6 +77,12 @@ _COMPARED = 100
 _LONGEST_CHANGE = 300
 _SHOWN: tuple[Shown, ...] = ("regressions", "fixes", "edited", "paths", "same")
 MOST_RUNS = 12
+_RUNS = 500
+_CASES = 50_000
+"""Cases that are searched, the newest runs first: as many as a library keeps in memory."""
+_SEARCHED_FOR_TRENDS = 500
+_MOST_RUNS = 60
+"""Runs of one eval set that are drawn, and read for their figures."""
 
 
 def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
@@ -395,3 +410,120 @@ def _verdict_columns(runs: int) -> dict[str, Column]:
         return Column("Verdict", lambda row: severity(row.verdicts[number]) if row.verdicts[number] else None)
 
     return {"case": Column("Case", lambda row: row.case_id), **{str(each): in_run(each) for each in range(runs)}}
+
+
+def shown_search(library: Library, query: Mapping[str, str], links: Links) -> str:
+    """Render what a text is found in. Raises `StoreError`."""
+    q = query.get("q", "").strip()[:_LONGEST]
+    trail = (Crumb("Runs", links.runs()), Crumb("Search"))
+    names = library.names()
+    if not q:
+        return search_html(SearchPage(q="", trail=trail, of=len(names)), links)
+    runs = list(library.readable(names[:_RUNS]))
+    cases, count, searched = _cases(library, runs, q, links)
+    page = SearchPage(
+        q=q,
+        runs=tuple(_runs(runs, q, links)),
+        cases=tuple(cases),
+        more=count - len(cases),
+        searched=searched,
+        of=len(names),
+        trail=trail,
+    )
+    return search_html(page, links)
+
+
+def _runs(runs: list[tuple[str, RunFolder]], q: str, links: Links) -> list[FoundRun]:
+    wanted, now = q.casefold(), current_time()
+    found: list[FoundRun] = []
+    for name, run in runs:
+        header = run.header
+        texts = (header.id, header.branch or "", header.commit or "", header.evalset, header.agent)
+        if any([wanted in text.casefold() for text in texts]) and len(found) < MOST_FOUND // 5:
+            named = [header.evalset, header.branch or "", header.agent]
+            about = " · ".join([text[:_LONGEST] for text in named if text])
+            when = moment(header.started, now)
+            found.append(FoundRun(short_id=run.short_id, href=links.run(name), about=about, when=when))
+    return found
+
+
+def _cases(
+    library: Library, runs: list[tuple[str, RunFolder]], q: str, links: Links
+) -> tuple[list[FoundCase], int, int]:
+    """Return the cases that have a text, the number of all of them, and the number of runs that were searched."""
+    choice, left, searched = Choice(q=q), _CASES, 0
+    newest: dict[tuple[str, str], tuple[str, RunFolder, ListedCase]] = {}
+    often: dict[tuple[str, str], int] = {}
+    for name, run in runs:
+        if left <= 0:
+            break
+        try:
+            index = library.index(name, run)
+        except StoreError:
+            continue  # its own page says what is wrong with it
+        index.let_go()
+        searched += 1
+        left -= len(index) + 1
+        for case in index.cases():
+            if choice.accepts(case.row):
+                key = run.header.evalset, case.row.case_id
+                newest.setdefault(key, (name, run, case))
+                often[key] = often.get(key, 0) + 1
+    now = current_time()
+    found = [
+        FoundCase(
+            case_id=case.row.case_id,
+            title=case.row.title,
+            why=case.row.why,
+            verdict=case.verdict,
+            run=run.short_id,
+            href=links.case(name, case.row.key),
+            when=moment(run.header.started, now),
+            others=often[key] - 1,
+        )
+        for key, (name, run, case) in list(newest.items())[:MOST_FOUND]
+    ]
+    return found, len(newest), searched
+
+
+def shown_trends(library: Library, query: Mapping[str, str], links: Links) -> str:
+    """Render what changed over time, of one eval set and branch or of all. Raises `StoreError`."""
+    found = [
+        (name, run)
+        for name, run in library.readable(library.names()[:_SEARCHED_FOR_TRENDS])
+        if run.header.finished is not None and run.header.evalset  # traces of no eval set are others each time
+    ]
+    often: dict[str, int] = {}
+    runs: list[TrendRun] = []
+    for name, run in found:
+        often[run.header.evalset] = often.get(run.header.evalset, 0) + 1
+        if often[run.header.evalset] <= _MOST_RUNS and run.header.sample is None:
+            made = _trend_run(library, name, run)
+            if made is not None:
+                runs.append(made)
+    runs.sort(key=lambda run: run.started)
+    evalset, branch = query.get("evalset", "")[:_LONGEST], query.get("branch", "")[:_LONGEST]
+    page = trends_page(runs, evalset, branch, links, query.get("sort", ""), query.get("gates", ""))
+    return trends_html(page, links)
+
+
+def _trend_run(library: Library, name: str, run: RunFolder) -> TrendRun | None:
+    header = run.header
+    try:
+        started = datetime.fromisoformat(header.started).astimezone(UTC)
+        figures, rate = library.figures(name, run), library.rate(name, run)
+    except (ValueError, OverflowError, StoreError):
+        return None  # the page of the run says what is wrong with it
+    return TrendRun(
+        name=name,
+        short_id=run.short_id,
+        evalset=header.evalset[:_LONGEST],
+        branch=(header.branch or "")[:_LONGEST],
+        commit=(header.commit or "")[:9],
+        started=started.timestamp(),
+        when=moment(header.started).absolute,
+        rate=rate,
+        figures=figures,
+        gate=header.gate,
+        is_part=bool(header.options.get("cases") or header.options.get("tags") or header.options.get("failed")),
+    )
