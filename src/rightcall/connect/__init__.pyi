@@ -6,6 +6,5 @@ from ._address import (
     parse_address as parse_address,
 )
 from ._marks import Mark as Mark, Origin as Origin, marks_of as marks_of
-from ._paging import LOOKS_BACK as LOOKS_BACK, recorded_part as recorded_part
 from ._servers import SEARCHED as SEARCHED, TraceServer as TraceServer, opened_server as opened_server, pull as pull
-from ._web import post_json as post_json
+from ._web import LOOKS_BACK as LOOKS_BACK, post_json as post_json, recorded_part as recorded_part

@@ -18,8 +18,17 @@ from rightcall.errors import InputError, TraceServerError
 
 from ._address import Query
 from ._marks import Mark
-from ._paging import batches, bounded_pages, chronological, iso_time, one_line
-from ._web import BAD_REQUEST, NotFoundError, RefusedError, Web
+from ._web import (
+    BAD_REQUEST,
+    NotFoundError,
+    RefusedError,
+    Web,
+    batches,
+    bounded_pages,
+    chronological,
+    iso_time,
+    one_line,
+)
 
 _PAGE = 1000
 _OLD_PAGE = 100

@@ -18,8 +18,7 @@ from rightcall.errors import InputError, TraceServerError, nearest
 
 from ._address import Query
 from ._marks import Mark
-from ._paging import bounded_pages, chronological, iso_time, one_line
-from ._web import CONFLICT, NotFoundError, RefusedError, Web
+from ._web import CONFLICT, NotFoundError, RefusedError, Web, bounded_pages, chronological, iso_time, one_line
 
 _PAGE = 100
 _MOST_NAMES = 8

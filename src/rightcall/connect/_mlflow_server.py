@@ -16,8 +16,7 @@ from rightcall.errors import TraceServerError, nearest
 
 from ._address import Query
 from ._marks import Mark
-from ._paging import batches, bounded_pages, chronological, iso_time, one_line
-from ._web import NotFoundError, RefusedError, Web
+from ._web import NotFoundError, RefusedError, Web, batches, bounded_pages, chronological, iso_time, one_line
 
 _PAGE = 500
 """Traces of one page of a search; the server allows no more."""

@@ -15,8 +15,7 @@ from rightcall.errors import InputError, TraceServerError, nearest
 
 from ._address import Query
 from ._marks import Mark
-from ._paging import batches, bounded_pages, chronological, iso_time, one_line
-from ._web import NotFoundError, Web
+from ._web import NotFoundError, Web, batches, bounded_pages, chronological, iso_time, one_line
 
 _PAGE = 1000
 """Traces or spans a request; the server allows no more."""

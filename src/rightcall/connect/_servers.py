@@ -19,9 +19,9 @@ _SERVERS = {
     "mlflow": ("_mlflow_server", "MLflow"),
     "langfuse": ("_langfuse_server", "Langfuse"),
     "langsmith": ("_langsmith_server", "LangSmith"),
-    "tempo": ("_tempo_server", "Tempo"),
-    "jaeger": ("_jaeger_server", "Jaeger"),
-    "otlp": ("_otlp_logs", "OtlpLogs"),
+    "tempo": ("_otlp_servers", "Tempo"),
+    "jaeger": ("_otlp_servers", "Jaeger"),
+    "otlp": ("_otlp_servers", "OtlpLogs"),
 }
 """The module and the class of each scheme. A module is imported when an address names its server."""
 SEARCHED = ("tempo", "jaeger")
