@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from rightcall.scale.lake._span_buckets import United
+from rightcall.scale.lake._fragments import United
 
 _PAIRS = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("123456")))
 

@@ -1,34 +1,70 @@
-"""Rows of trajectories in, rows of scores out."""
+"""Rows of trajectories in, rows of scores out: the expectations, the case of each row, and the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rightcall.cases.evalsets import Case, Check
-from rightcall.cases.verdicts import JudgingExecutor, has_async_evaluators
-from rightcall.errors import InputError
-from rightcall.judging import NameScope
-from rightcall.values.results import CaseResult, EvaluationResult
+from rightcall.cases.evalsets import (
+    Case,
+    Check,
+    CodeFinder,
+    EvalSet,
+    OverallCheck,
+    convert_eval_set,
+    load_expectation,
+    parse_eval_set,
+)
+from rightcall.cases.verdicts import (
+    CASE_ATTRIBUTE,
+    CaseFinder,
+    JoinRule,
+    JudgingExecutor,
+    has_async_evaluators,
+    join_rule,
+    recorded_repeat,
+)
+from rightcall.errors import ConfigurationError, InputError
+from rightcall.judging import Criteria, NameScope, Scope
+from rightcall.reading import CASES, REPEATS
+from rightcall.scale.request import Choice, Request
+from rightcall.values.decoding import decode_json, dump_json
+from rightcall.values.results import CaseResult, EvaluationResult, success_of
 
-from ._coded_batch import NOT_SCORED, Calls, Causes, Measured, Outcome, Outcomes, Scored, packed
-from ._conform import SCORES, conforming, with_readable_texts
-from ._joined_rows import DOUBT, joined_rows, labels_of, repeats_of
-from ._plan import CaseScope, Plan
-from ._row_scorers import ClassScorer, NamesScorer
-from ._rows import trajectory_of
+from ._coded_batch import (
+    NOT_SCORED,
+    Calls,
+    Causes,
+    ClassScorer,
+    Measured,
+    NamesScorer,
+    Outcome,
+    Outcomes,
+    Scored,
+    packed,
+)
+from ._rows import SCORES, conforming, trajectory_of, with_readable_texts
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
 
 _AT_ONCE = 1_000
 """Rows that are judged in the ordinary way at a time."""
 _STRANGER = Outcome("not_measured", error="it belongs to no case")
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
+DOUBT = "rightcall.doubt"
+"""The column that says why it is unknown whether a case applies. A batch that has it is joined already."""
+_CASES = (CASE_ATTRIBUTE, *CASES)
+_REPEATS = ("rightcall.repeat", *REPEATS)
+TOLD_COLUMNS = frozenset({*_CASES, *_REPEATS})
+"""Columns of a table of trajectories that say the case of a row, and which repeat it is."""
 
 
 def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
@@ -254,3 +290,271 @@ def _first_of(batch: pa.RecordBatch, *names: str) -> pa.Array:
     """The first of some columns that has a value, in each row."""
     held = [batch.column(name) for name in names if name in batch.schema.names]
     return pc.coalesce(*held) if held else pa.nulls(batch.num_rows, pa.string())
+
+
+class CaseScope(msgspec.Struct, frozen=True):
+    """What each check of a case looks at, in their order; nothing where one of them may look at anything."""
+
+    case: Case
+    parts: tuple[Scope, ...] = ()
+    is_repeatable: bool = True
+    """Whether a trajectory always gets the same verdict: code of the user's and judges may say other things."""
+    reads_groups: bool = False
+    """Whether calls of one group have no order, so that runs which have such calls are judged by themselves."""
+
+    @classmethod
+    def of(cls, case: Case) -> CaseScope:
+        """What is looked at for a case."""
+        found = [check.scope for check in case.checks]
+        parts = tuple([part for part in found if part is not None])
+        own = any([check.evaluator.fingerprint for check in case.checks])
+        is_repeatable = not own and not has_async_evaluators(case)
+        reads_groups = any([_reads_groups(check) for check in case.checks])
+        return cls(case, parts if len(parts) == len(found) else (), is_repeatable, reads_groups)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The tools that are looked at."""
+        return frozenset().union(*[part.names for part in self.parts])
+
+    @property
+    def fields(self) -> frozenset[str] | None:
+        """The fields of calls that are looked at; `None` where that may be all of them."""
+        if not self.parts:
+            return None
+        read = {field for part in self.parts if (field := part.reads) is not None}
+        beside = (*(("error",) if "output" in read else ()), *(("group",) if self.reads_groups else ()))
+        return frozenset({"name", "internal", "unrecorded", *read, *beside})
+
+
+def _reads_groups(check: Check) -> bool:
+    return isinstance(check.criteria, Criteria) and check.criteria.parallel == "recorded"
+
+
+class Plan(Choice, frozen=True, kw_only=True, dict=True):
+    """An eval set, or one expectation for all rows, as text: it says the same wherever it is sent.
+
+    Frozen, hashable, and pickled as its fields alone. Custom evaluators are not text: they are imported from
+    `folder`, which has to be there wherever rows are scored.
+    """
+
+    text: bytes
+    """An eval set in the native format, or the YAML or JSON of an `expect`."""
+    name: str
+    """The file that it comes from, for messages."""
+    is_eval_set: bool = False
+    folder: str = ""
+    """Where the eval set lies, from where it names code."""
+
+    @classmethod
+    def of_eval_set(cls, path: str | Path, **options: Any) -> Plan:
+        """The plan of an eval set in any format. `options` are `case_globs`, `tags`, `case_ids`, `join`, `trust`
+        and `home`. Raises as `of_request` does.
+        """
+        return cls.of_request(Request(evalset=str(path), **options))
+
+    @classmethod
+    def of_request(cls, request: Request) -> Plan:
+        """The plan of what a command asks for.
+
+        Raises:
+            ConfigurationError: rows have no order to be joined by.
+            DocumentError: the eval set or the expectation is wrong.
+            InputError: it cannot be read, or no case is chosen.
+        """
+        if request.expectation is not None:
+            return cls.of_expectation(*request.expectation, trust=request.trust)
+        if request.join == "order":
+            raise ConfigurationError("rows of tables have no fixed order; join them to cases by case_id or trace_id")
+        path = Path(request.evalset or "")
+        is_native = request.loaded[0].format == "native"
+        plan = cls(
+            text=path.read_bytes() if is_native else convert_eval_set(path).encode(),
+            name=str(request.evalset),
+            is_eval_set=True,
+            folder=str(path.resolve().parent),
+            **{field: getattr(request, field) for field in Choice.__struct_fields__},
+        )
+        if is_native:  # the text is what was loaded already
+            plan.__dict__["_loaded"] = request.loaded
+        plan.cases  # noqa: B018 - mistakes are reported now
+        return plan
+
+    @classmethod
+    def of_expectation(
+        cls, expected: str | bytes | Mapping[str, Any], name: str = "expectation", *, trust: bool = False
+    ) -> Plan:
+        """The plan of one expectation for all rows: the YAML of an `expect`, or the same as an object.
+
+        Raises:
+            DocumentError: the expectation is wrong.
+        """
+        text = expected if isinstance(expected, (str, bytes)) else dump_json(dict(expected))
+        plan = cls(
+            text=text.encode() if isinstance(text, str) else text, name=name, folder=str(Path.cwd()), trust=trust
+        )
+        plan.cases  # noqa: B018 - as above
+        return plan
+
+    @cached_property
+    def cases(self) -> tuple[Case, ...]:
+        """The cases; of an expectation for all rows, the one case that all of them belong to."""
+        if not self.is_eval_set:
+            return (load_expectation(self.text, self.name, find_code=self._finder())(""),)
+        known = self._loaded[0].cases
+        chosen = self.of(known) if known or self.case_globs or self.tags else []
+        if not chosen and self.every is None:
+            raise InputError(f"{self.name}: no cases selected")
+        return tuple(chosen if self.every is None else [*chosen, self.every])
+
+    @cached_property
+    def every(self) -> Case | None:
+        """What the eval set expects of every row, as the case of those that belong to no other; the last of `cases`."""
+        return self._loaded[0].every if self.is_eval_set else None
+
+    @cached_property
+    def rule(self) -> JoinRule:
+        """By what rows are joined to cases."""
+        return join_rule(self.join)
+
+    @cached_property
+    def overall(self) -> tuple[OverallCheck, ...]:
+        """What the eval set asks of all cases together."""
+        return self._loaded[0].overall if self.is_eval_set else ()
+
+    @property
+    def code_files(self) -> list[Path]:
+        """The files of code that the eval set names, and those beside them, which they may import."""
+        return self._loaded[1].files_found() if self.is_eval_set else []
+
+    @cached_property
+    def _loaded(self) -> tuple[EvalSet, CodeFinder]:
+        finder = self._finder()
+        return parse_eval_set(self.text, self.name, find_code=finder), finder
+
+    def _finder(self) -> CodeFinder:
+        return CodeFinder(Path(self.folder, Path(self.name).name), self.trust, home=self.home)
+
+    @cached_property
+    def scopes(self) -> tuple[CaseScope, ...]:
+        """What is looked at for each case."""
+        return tuple([CaseScope.of(case) for case in self.cases])
+
+    @cached_property
+    def fields(self) -> frozenset[str] | None:
+        """The fields of calls that are looked at, for whatever case; `None` where that may be all of them."""
+        if self.every is not None or any([case.when is not None for case in self.cases]):
+            return None  # what a case applies to may be anything
+        seen = [scope.fields for scope in self.scopes]
+        known = [fields for fields in seen if fields is not None]
+        return frozenset().union(*known) if len(known) == len(seen) else None
+
+    def joining(self) -> CaseFinder | None:
+        """By what rows are joined to cases; none where there is one case for all."""
+        if not self.is_eval_set:
+            return None
+        cases = self.cases if self.every is None else self.cases[:-1]
+        # Rows name their case in the column `case_id`, whatever told it.
+        join = "attribute" if self.rule.kind in ("key", "file") else self.join
+        return CaseFinder(cases, join, every=self.every)
+
+
+def joined_rows(batch: pa.RecordBatch, plan: Plan) -> tuple[pa.RecordBatch, list[int] | None]:
+    """Return a batch whose rows name their cases, and for each row the number of the row it was made of.
+
+    A row that fits several cases is there once for each. The numbers are `None` where rows stay as they are.
+
+    Raises:
+        InputError: the batch has no column of calls, or a column of another type than it should have.
+    """
+    if DOUBT in batch.schema.names:
+        return batch, None
+    batch = _with_case_and_repeat(batch, plan)
+    finder = plan.joining()
+    if finder is None or not (finder.by_fit or plan.every is not None):
+        return batch, None
+    rows: list[int] = []
+    names: list[str | None] = []
+    doubts: list[str | None] = []
+    for number, row in enumerate(conforming(batch).to_pylist()):
+        try:
+            matches = finder.matches(trajectory_of(row))
+        except InputError:  # the row is an error when it is judged, whatever case it is of
+            matches = []
+        rows += [number] * max(1, len(matches))
+        names += [match.case.id for match in matches] or [None]
+        doubts += [match.doubt or None for match in matches] or [None]
+    made = batch.take(pa.array(rows, pa.int64()))
+    made = with_column(made, "case_id", pa.array(names, pa.string()))
+    return with_column(made, DOUBT, pa.array(doubts, pa.string())), rows
+
+
+def _with_case_and_repeat(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
+    """Return a batch with the columns `case_id` and `repeat`, as far as other columns or the metadata tell them."""
+    names = batch.schema.names
+    key = plan.rule.name if plan.rule.kind == "key" else ""
+    if key:
+        column = _as_texts(batch.column(key)) if key in names else _of_metadata(batch, key)
+        batch = with_column(batch, "case_id", column)
+    elif "case_id" not in names:
+        found = next((name for name in _CASES if name in names), None)
+        batch = batch if found is None else with_column(batch, "case_id", _as_texts(batch.column(found)))
+    if "repeat" not in names:
+        found = next((name for name in _REPEATS if name in names), None)
+        batch = batch if found is None else with_column(batch, "repeat", batch.column(found))
+    return batch
+
+
+def _as_texts(column: pa.Array) -> pa.Array:
+    held = [None if value is None else str(value) for value in column.to_pylist()]
+    return pa.array(held, pa.string())
+
+
+def _of_metadata(batch: pa.RecordBatch, key: str) -> pa.Array:
+    held = [metadata.get(key) for metadata in metadata_of(batch)]
+    return pa.array([str(each) if isinstance(each, (str, int)) else None for each in held], pa.string())
+
+
+def metadata_of(batch: pa.RecordBatch) -> list[Mapping[str, Any]]:
+    """Return the metadata of each row; empty where there are none, or they cannot be read."""
+    if "metadata" not in batch.schema.names:
+        return [{}] * batch.num_rows
+    return [_object(text) for text in batch.column("metadata").to_pylist()]
+
+
+def _object(text: Any) -> Mapping[str, Any]:
+    try:
+        held = decode_json(text) if isinstance(text, (str, bytes)) else text
+    except InputError:
+        return {}
+    return held if isinstance(held, Mapping) else {}
+
+
+def repeats_of(batch: pa.RecordBatch) -> pa.Array:
+    """Return the number of the repeat that each row says it is."""
+    if "repeat" in batch.schema.names and batch.column("repeat").null_count < batch.num_rows:
+        repeats = batch.column("repeat").to_pylist()
+    elif "metadata" in batch.schema.names:
+        repeats = [metadata.get("repeat") for metadata in metadata_of(batch)]
+    else:
+        return pa.nulls(batch.num_rows, pa.int64())
+    return pa.array([recorded_repeat({"repeat": each}) for each in repeats], pa.int64())
+
+
+def labels_of(batch: pa.RecordBatch, key: str | None) -> pa.Array:
+    """Return whether the source calls each row a success, by a key of its metadata; null where it says nothing."""
+    if key is None:
+        return pa.nulls(batch.num_rows, pa.bool_())
+    held = (
+        batch.column(key).to_pylist()
+        if key in batch.schema.names
+        else [metadata.get(key) for metadata in metadata_of(batch)]
+    )
+    return pa.array([success_of(each) for each in held], pa.bool_())
+
+
+def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
+    """Return a batch with a column, in place of one of this name."""
+    if name in batch.schema.names:
+        return batch.set_column(batch.schema.get_field_index(name), name, column)
+    return batch.append_column(name, column)

@@ -17,8 +17,7 @@ from rightcall.reporting.paths import PathCounts, ToolFacts
 from rightcall.values.results import Verdict
 
 from ._coded_batch import Calls
-from ._conform import conforming, plain_rows, with_readable_texts
-from ._rows import trajectory_of
+from ._rows import conforming, plain_rows, trajectory_of, with_readable_texts
 
 FIELDS = ("name", "internal", "error", "suspected_error", "source", "output", "unrecorded", "start_ns", "end_ns")
 """The parts of calls that paths look at, where calls with other arguments are the same."""

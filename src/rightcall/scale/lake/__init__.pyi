@@ -1,5 +1,7 @@
 from ._batches import (
+    Cut as Cut,
     batches as batches,
+    find_fragments as find_fragments,
     line_row as line_row,
     table_batches as table_batches,
     table_schema as table_schema,
@@ -12,18 +14,6 @@ from ._counts import (
     RuleCount as RuleCount,
     Slow as Slow,
     Summary as Summary,
-)
-from ._cut import Cut as Cut, find_fragments as find_fragments
-from ._fragments import PATHS as PATHS, Fragment as Fragment
-from ._job import (
-    Job as Job,
-    exemplars as exemplars,
-    score_fragment as score_fragment,
-    score_lines as score_lines,
-    summarise as summarise,
-    write_summary as write_summary,
-)
-from ._lake_paths import (
     count_paths as count_paths,
     lake_trajectories as lake_trajectories,
     packed_paths as packed_paths,
@@ -31,11 +21,21 @@ from ._lake_paths import (
     unpacked_paths as unpacked_paths,
     write_paths as write_paths,
 )
-from ._scorers import Scorers as Scorers
-from ._span_buckets import (
+from ._fragments import (
+    PATHS as PATHS,
+    Fragment as Fragment,
     ParquetSpans as ParquetSpans,
     SpanBucket as SpanBucket,
     SpanTable as SpanTable,
     bucket_count as bucket_count,
     span_buckets as span_buckets,
+)
+from ._job import (
+    Job as Job,
+    Scorers as Scorers,
+    exemplars as exemplars,
+    score_fragment as score_fragment,
+    score_lines as score_lines,
+    summarise as summarise,
+    write_summary as write_summary,
 )

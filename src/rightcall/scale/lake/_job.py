@@ -1,19 +1,22 @@
-"""The work of a command: which fragments are scored already, the scores of one, and examples of what failed."""
+"""The work of a command: which fragments are scored already, and worker processes that score the others."""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
+import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 from pyarrow import parquet
 
 from rightcall.cases.evalsets import Case, quarantined_cases
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, judge
-from rightcall.errors import ConfigurationError, InputError, StoreError
+from rightcall.errors import ConfigurationError, InputError, RightcallError, StoreError
 from rightcall.reading import Reading
 from rightcall.reporting.paths import PathCounts
 from rightcall.scale.columns import (
@@ -26,18 +29,19 @@ from rightcall.scale.columns import (
     score_batch,
     trajectory_of,
 )
+from rightcall.scale.processes import Do, Heard, Pool, start_method
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import CaseResult
 from rightcall.values.trajectory import Trajectory
 
-from ._batches import Rows, batches, rows_of
-from ._counts import A_RULE, Counting, Summary
-from ._cut import Cut, find_fragments, sort_spans
+from ._batches import Cut, Rows, any_remote, batches, find_fragments, rows_of, sort_spans
+from ._counts import A_RULE, Counting, Summary, read_part, write_part
 from ._files import reason
 from ._fragments import KEY, PATHS, SUMMARY, Fragment, Output
-from ._lake_paths import read_part, write_part
 
 _ASKED_AT_ONCE = 16
+_PATIENCE = 0.2
+"""Seconds between two questions whether to stop."""
 
 
 def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[int], None] | None = None) -> int:
@@ -356,3 +360,110 @@ def _named(result: CaseResult, row: str, times: Counter[str]) -> CaseResult:
     if result.case_id:
         return replace(result, repeat=times[name] - 1)
     return replace(result, case_id=name if times[name] == 1 else f"{name}#{times[name]}")
+
+
+class FragmentOutcome(msgspec.Struct, frozen=True):
+    """What a worker says of a fragment that is done."""
+
+    problem: str = ""
+    """Why it could not be scored."""
+    counting: Counting | None = None
+    """The totals of its scores."""
+    is_fatal: bool = False
+    """Whether no other fragment could be scored either: there is no room for scores."""
+
+
+class Scorers:
+    """Scores what waits in a job, by a number of processes.
+
+    Args:
+        job: The job, entered.
+        workers: How many processes.
+        tell: Hears how a fragment comes on: how many of its rows were scored now, and whether it is done. A negative
+            number takes back what a worker that died had reported.
+        complain: Hears of each fragment that could not be scored.
+        stop: Whether to stop; asked several times a second.
+    """
+
+    def __init__(
+        self,
+        job: Job,
+        workers: int,
+        *,
+        tell: Callable[[Fragment, int, bool], None],
+        complain: Callable[[object], None],
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._job, self._workers = job, workers
+        self._tell, self._complain, self._stop = tell, complain, stop
+        self._rows: Counter[str] = Counter()
+        self.failed = 0
+        """How many fragments could not be scored."""
+
+    def run(self) -> None:
+        """Score everything.
+
+        Raises:
+            KeyboardInterrupt: it was asked to stop.
+            StoreError: the scores cannot be written.
+        """
+        job = self._job
+        # Clients of object stores have threads, and so does the reader of Delta tables; threads do not survive a fork.
+        has_threads = any_remote(job.fragments, job.out) or "deltalake" in sys.modules
+        method = "spawn" if has_threads else start_method()
+        with Pool(self._workers, _begin, (job.plan, job.out), method) as pool:
+            fragments = {pool.submit(fragment): fragment for fragment in job.waiting}
+            while pool.is_busy:
+                for heard in pool.hear(_PATIENCE):
+                    self._hear(fragments[heard.number], heard)
+                if self._stop():
+                    raise KeyboardInterrupt
+
+    def _hear(self, fragment: Fragment, heard: Heard) -> None:
+        if heard.is_lost:
+            self._tell(fragment, -self._rows.pop(fragment.file, 0), False)
+        if heard.is_lost and heard.is_done:
+            self._fail(
+                f"{fragment}: {heard.attempts} worker processes died while they scored it, the last {heard.death}; it "
+                "may need more memory than there is"
+            )
+        elif heard.is_done:
+            self._finish(fragment, heard.value)
+        elif not heard.is_lost:
+            self._rows[fragment.file] += heard.value
+            self._tell(fragment, heard.value, False)
+
+    def _finish(self, fragment: Fragment, outcome: FragmentOutcome) -> None:
+        if outcome.is_fatal:
+            raise StoreError(outcome.problem)
+        self._tell(fragment, 0, True)
+        if outcome.problem:
+            self._fail(outcome.problem)
+        if outcome.counting is not None:
+            self._job.counted[fragment.file] = outcome.counting
+
+    def _fail(self, problem: str) -> None:
+        self.failed += 1
+        self._complain(problem)
+
+
+def _begin(plan: Plan, out: str) -> Do:
+    return lambda fragment, tell: _done(fragment, plan, out, tell)
+
+
+def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None]) -> FragmentOutcome:
+    try:
+        score_fragment(fragment, plan, out, tell=tell)
+        return FragmentOutcome(counting=count_fragment(fragment, Output(out), plan))
+    except StoreError as problem:
+        return FragmentOutcome(problem=str(problem), is_fatal=True)
+    except RightcallError as problem:
+        return FragmentOutcome(problem=str(problem))
+    except (BrokenPipeError, ConnectionResetError, MemoryError):
+        raise
+    except Exception as problem:  # noqa: BLE001 - whatever else goes wrong is ours, and costs this fragment only
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        message = (
+            f"{fragment}: a defect in Rightcall: {type(problem).__name__}: {problem} ({last.filename}:{last.lineno})"
+        )
+        return FragmentOutcome(problem=message)

@@ -1,2 +1,7 @@
-from ._scorer import Observing as Observing, Scored as Scored, Scoring as Scoring
-from ._sources import Sources as Sources, read_source as read_source
+from ._scorer import (
+    Observing as Observing,
+    Scored as Scored,
+    Scoring as Scoring,
+    Sources as Sources,
+    read_source as read_source,
+)

@@ -14,8 +14,7 @@ from rightcall.scale.processes import Do, Pool
 from rightcall.scale.request import Request
 from rightcall.values.trajectory import Trajectory
 
-from ._scorer import Evidence, Scored, Scorer, Unmatched
-from ._sources import read_source
+from ._scorer import Evidence, Scored, Scorer, Unmatched, read_source
 
 _AHEAD = 2
 """How many tasks wait for each worker, so that no worker waits for a task."""

@@ -1,0 +1,667 @@
+"""Scores by Spark: a session, the tables, lines and spans it reads, and the folder of scores that it writes."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from importlib.util import find_spec
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rightcall.cases.verdicts import CASE_ATTRIBUTE, JoinRule
+from rightcall.errors import (
+    ConfigurationError,
+    InputError,
+    MissingExtraError,
+    RightcallError,
+    StoreError,
+    missing_package,
+)
+from rightcall.reading import (
+    Beginnings,
+    Grouping,
+    Reading,
+    SpanColumns,
+    UnorderedSpans,
+    check_grouping,
+    group_columns,
+    known_columns,
+    table_groups,
+    table_outline,
+    table_spans,
+)
+from rightcall.reporting.paths import PathCounts
+from rightcall.scale.columns import (
+    SCORES,
+    TOLD_COLUMNS,
+    TRAJECTORIES,
+    ColumnPaths,
+    Plan,
+    is_span_table,
+    joined_rows,
+    score_batch,
+    trajectories_batch,
+    with_column,
+)
+from rightcall.scale.lake import packed_paths, score_lines, unpacked_paths
+from rightcall.scale.processes import sendable
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+_WORDS = {"string": "string", "double": "double", "int64": "bigint", "bool": "boolean"}
+_OLDEST = 4
+_TRACE = "Traceback (most recent call last)"
+_RAISED = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception): ")
+PLACE = "rightcall_place"
+FILE = "rightcall_file"
+"""A column that says of rows without an id where they stand."""
+_TABLES, _LINES = (".parquet", ".parq"), (".jsonl", ".ndjson", ".json")
+_PACKED = (".gz", ".zst", ".zstd", ".bz2", ".snappy", ".lz4")
+_OURS = "part-"
+_INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
+_RUN = "rightcall_run"
+"""A column that has the same value for all spans of a run. Several runs may have the same."""
+_SPANS = 20_000
+"""About how many spans are made into trajectories at a time, if they belong to more than one run."""
+
+
+def ddl_of(schema: pa.Schema) -> str:
+    """A schema in Spark's words, such as `id string, score double`."""
+    return ", ".join([f"`{field.name}` {_word(field.type)}" for field in schema])
+
+
+def _word(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_word(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        fields = [kind.field(position) for position in range(kind.num_fields)]
+        return f"struct<{', '.join([f'`{each.name}`: {_word(each.type)}' for each in fields])}>"
+    return _WORDS[str(kind)]
+
+
+def map_in_arrow(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> DataFrame:
+    """What `df.mapInArrow(function, schema)` gives, also where there is no pandas.
+
+    pyspark refuses to map in Arrow without pandas, though neither it nor its workers use pandas for that (up to 4.3).
+    Without pandas there is no Spark Connect either, so that the DataFrame is one of this process's JVM.
+    """
+    if find_spec("pandas") is not None:
+        return df.mapInArrow(function, schema)
+    from pyspark.sql import DataFrame
+    from pyspark.sql.udf import UserDefinedFunction
+    from pyspark.util import PythonEvalType
+
+    mapped = UserDefinedFunction(function, schema, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF)
+    # In backticks, because a dot in the name of a column would be read as a field of a struct.
+    columns = [df[f"`{name}`"] for name in df.columns]
+    return DataFrame(df._jdf.mapInArrow(mapped(*columns)._jc, False, None), df.sparkSession)
+
+
+Batches = Iterator[Any]
+"""Record batches of one partition."""
+
+
+PATHS = "rightcall_paths"
+"""A column beside those of scores: in the last row of a partition, the counts of the paths of all its rows."""
+
+
+def score(df: DataFrame, plan: Plan) -> DataFrame:
+    """The scores of a DataFrame of trajectories: a row each, with the columns of `SCORES` and no others.
+
+    Nothing is computed before the result is asked for. The order of rows within a partition stays, the number of
+    partitions does too, and the scores do not depend on it. A row that cannot be read is an error of that row. Columns
+    that are not columns of `TRAJECTORIES` are not read at all; join the scores to them by `id`.
+
+    Wherever Spark runs Python, the same version of Rightcall has to be installed, and code that the plan names has to
+    lie in the same folder; a task that finds something else says so, and fails.
+
+    Raises:
+        InputError: the DataFrame has no column of calls, or one of another type than it should have.
+    """
+    return scored_with(df, plan, paths=False)
+
+
+def scored_with(df: DataFrame, plan: Plan, *, paths: bool) -> DataFrame:
+    """The scores of a DataFrame of trajectories, with the counts of `paths` if asked for. Raises as `score` does."""
+    check_calls(df)
+    function = sendable(__name__, "score_batches", msgspec.msgpack.encode(plan), paths)
+    return map_in_arrow(df.select(*scored_columns(df, plan)), function, columns_of(paths=paths))
+
+
+def columns_of(*, paths: bool) -> str:
+    """The columns of scores in Spark's words, with that of paths or without."""
+    return ddl_of(SCORES) + (f", `{PATHS}` binary" if paths else "")
+
+
+def scored_columns(df: DataFrame, plan: Plan) -> list[str]:
+    """Those of a DataFrame's columns that are columns of `TRAJECTORIES`, or tell the case of a row."""
+    key = plan.rule.name if plan.rule.kind == "key" else ""
+    known = {*TRAJECTORIES.names, *TOLD_COLUMNS, key, plan.compare_with or ""}
+    return [f"`{name}`" if "." in name else name for name in df.columns if name in known]
+
+
+def check_calls(df: DataFrame) -> None:
+    """Raise `InputError` for a DataFrame that has no column of calls."""
+    from pyspark.sql.types import ArrayType, StringType, StructType
+
+    if "calls" not in df.columns:
+        raise InputError(f"the DataFrame has no column 'calls', but {', '.join(df.columns) or 'none at all'}")
+    calls = df.schema["calls"].dataType
+    each = calls.elementType if isinstance(calls, ArrayType) else None
+    if not (isinstance(each, StringType) or (isinstance(each, StructType) and "name" in each.names)):
+        found = calls.simpleString()
+        raise InputError(f"the column 'calls' is {found}; it should be array<string>, or array<struct<name:string,…>>")
+
+
+def score_batches(batches: Batches, encoded: bytes, paths: bool = False) -> Batches:
+    """The scores of the batches of one partition, by a plan that was encoded; it is compiled once for all of them.
+
+    With `paths` there is one more column, see `PATHS`.
+
+    Raises:
+        RightcallError: the plan names what is not there.
+    """
+    plan = msgspec.msgpack.decode(encoded, type=Plan)
+    if not paths:
+        for batch in batches:
+            yield score_batch(batch, plan)
+        return
+    counting = ColumnPaths(PathCounts())
+
+    def scored() -> Batches:
+        for given in batches:
+            batch, _ = joined_rows(given, plan)
+            scores = score_batch(batch, plan)
+            counting.add(batch, scores.column("verdict").to_pylist())
+            yield scores
+
+    yield from with_paths(scored(), counting)
+
+
+def with_paths(scores: Batches, counting: ColumnPaths) -> Batches:
+    """The scores of one partition, the last of which comes with what was counted meanwhile."""
+    held = None
+    for batch in scores:
+        # Spark hands over empty batches, too; the counts go into the last row of the last batch that has one.
+        if not batch.num_rows:
+            continue
+        if held is not None:
+            yield held.append_column(PATHS, pa.nulls(held.num_rows, pa.binary()))
+        held = batch
+    if held is not None:
+        counts = [*[None] * (held.num_rows - 1), packed_paths(counting.finish())]
+        yield held.append_column(PATHS, pa.array(counts, pa.binary()))
+
+
+@contextmanager
+def spark_session() -> Iterator[SparkSession]:
+    """The session that is active, which stays; or a new one by the settings of Spark, which is stopped.
+
+    `SPARK_REMOTE` names a server of Spark Connect, and `SPARK_CONF_DIR` a folder with `spark-defaults.conf`. Without
+    either of them Spark is run on this machine, by all of its processors.
+
+    Raises:
+        MissingExtraError: pyspark or Java is missing.
+        RightcallError: Spark does not start.
+    """
+    _check_packages()
+    from pyspark.sql import SparkSession
+
+    # A notebook has a session, and stopping it would end what else runs there.
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    session = _started()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _check_packages() -> None:
+    try:
+        import pyspark
+    except ImportError:
+        raise missing_package("scoring on Spark needs pyspark", "spark") from None
+    if int(pyspark.__version__.partition(".")[0]) < _OLDEST:
+        raise missing_package(f"pyspark {pyspark.__version__} is too old; scoring on Spark needs 4 or newer", "spark")
+    if not _is_remote() and not _has_java():
+        raise MissingExtraError(
+            "Spark needs Java, and none was found: install a JDK 17 (Debian: openjdk-17-jre-headless), or set JAVA_HOME"
+        )
+
+
+def _is_remote() -> bool:
+    return "SPARK_REMOTE" in os.environ or "SPARK_CONNECT_MODE_ENABLED" in os.environ
+
+
+def _has_java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return os.access(os.path.join(home, "bin", "java"), os.X_OK) if home else shutil.which("java") is not None
+
+
+def _started() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("rightcall score")
+    if not _is_remote():
+        builder = builder.config("spark.ui.showConsoleProgress", str(sys.stderr.isatty()).lower())
+    try:
+        session = builder.getOrCreate()
+    except _problems() as problem:
+        raise RightcallError(f"Spark does not start: {reason(problem)}") from None
+    if not type(session).__module__.startswith("pyspark.sql.connect"):
+        context = session.sparkContext
+        context.setLogLevel("ERROR")
+        if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+            context.pythonExec = sys.executable  # where Rightcall is; by default it is any python3
+    return session
+
+
+def reason(problem: BaseException) -> str:
+    """What Spark has to say, or the Python that it ran, on one line and without the stacks around it."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    above = list(takewhile(lambda line: not line.startswith("at "), lines))
+    raised = [line for line in above if _RAISED.match(line)] if any([_TRACE in line for line in above]) else []
+    causes = raised[-1:] or [line for line in above if not line.startswith("An error occurred while calling")]
+    return (causes[0].lstrip(": ") if causes else type(problem).__name__)[:500]
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Turn what Spark says while it works into one line. Raises `RightcallError`."""
+    try:
+        yield
+    except _problems() as problem:
+        raise RightcallError(f"Spark says: {reason(problem)}") from None
+
+
+def _problems() -> tuple[type[Exception], ...]:
+    from pyspark.errors import PySparkException
+
+    try:
+        from py4j.protocol import Py4JError
+    except ImportError:  # a client of Spark Connect alone has no Java to talk to
+        return (PySparkException,)
+    return (PySparkException, Py4JError)
+
+
+def score_tables(
+    spark: SparkSession,
+    sources: Sequence[str],
+    plan: Plan,
+    out: str,
+    reading: Reading = Reading(),  # noqa: B008 - it is frozen
+    *,
+    counts: PathCounts | None = None,
+) -> str:
+    """Score tables of trajectories or spans, or files of JSON lines, and write the scores to a folder, all by Spark.
+
+    All tables of spans are one, because the spans of a run may be in any of them. Scores that this wrote to the folder
+    before are replaced. Gives back where the folder is: an address that does not say so means a place that Spark knows.
+    The paths of all rows are added to `counts`, if there are any.
+
+    Raises:
+        InputError: a source is not there, or nothing that Spark can read.
+        RightcallError: Spark fails.
+        StoreError: the folder holds something else than scores written by Spark.
+    """
+    check_folder(spark, out)
+    paths_too = counts is not None
+    scores: list[DataFrame] = []
+    spans: list[DataFrame] = []
+    for (kind, _), paths in _by_kind(spark, sources).items():
+        if kind == "lines":
+            scores.append(_score_lines(spark, paths, plan, paths_too))
+        for df in _read_tables(spark, kind, paths) if kind != "lines" else ():
+            if "calls" not in df.columns and is_span_table(df.limit(0).toArrow().schema):
+                spans.append(df)
+            else:
+                scores.append(_scored(df, plan, _home(paths), paths_too, has_places=kind == "parquet"))
+    with telling():
+        if spans:
+            whole = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), spans)
+            runs = trajectories(whole, grouping=reading.grouping, case_attribute=reading.case_attribute)
+            scores.append(scored_with(runs, plan, paths=paths_too))
+        _write(reduce(lambda one, other: one.unionAll(other), scores), out, counts)
+        written = _files(spark, out, 1)
+    return os.path.dirname(_plain(written[0])) if written else out
+
+
+def _write(scores: DataFrame, out: str, counts: PathCounts | None) -> None:
+    if counts is None:
+        scores.write.mode("overwrite").parquet(out)
+        return
+    from pyspark import StorageLevel
+
+    # Two actions ask for the same rows; kept on disk, they are scored once.
+    kept = scores.persist(StorageLevel.DISK_ONLY)
+    try:
+        kept.drop(PATHS).write.mode("overwrite").parquet(out)
+        for row in kept.where(f"`{PATHS}` is not null").select(PATHS).toLocalIterator():
+            counts.merge(unpacked_paths(bytes(row[0])))
+    finally:
+        kept.unpersist()
+
+
+def check_folder(spark: SparkSession, out: str) -> None:
+    """See to it that a folder may be written again: it is not there, is empty, or has scores written by Spark.
+
+    Raises:
+        StoreError: it has something else.
+    """
+    files = _files(spark, out)
+    foreign = [file for file in files if not os.path.basename(file).startswith(_OURS)]
+    if foreign:
+        raise StoreError(f"{out}: {foreign[0]} was not written by Spark, and would be lost; choose another folder")
+    with telling():
+        columns = spark.read.parquet(out).columns if files else SCORES.names
+    if columns != SCORES.names:
+        raise StoreError(f"{out}: the table there has other columns than scores have; choose another folder")
+
+
+def _files(spark: SparkSession, address: str, most: int = 1_000_000) -> list[str]:
+    """The files in a folder and those below it, or the one that is named; none where there is none."""
+    from pyspark.errors import AnalysisException
+
+    with telling():
+        try:
+            listed = spark.read.format("binaryFile").option("recursiveFileLookup", "true").load(address)
+            return [row.path for row in listed.select("path").take(most)]
+        except AnalysisException as problem:
+            if problem.getCondition() == "PATH_NOT_FOUND":
+                return []
+            raise
+
+
+def _by_kind(spark: SparkSession, sources: Sequence[str]) -> dict[tuple[str, str], list[str]]:
+    """Sources that are read at once, by kind: files together, and each folder alone, as its columns are its own."""
+    kinds: dict[tuple[str, str], list[str]] = {}
+    for source in sources:
+        kind = _kind_of(source)
+        key = (kind, "") if kind else (_kind_in(spark, source), source)
+        kinds.setdefault(key, []).append(source)
+    return kinds
+
+
+def _kind_of(file: str) -> str:
+    """What a file, or a pattern, is by its name; nothing where that does not say."""
+    name = file.lower()
+    for suffix in _PACKED:
+        name = name.removesuffix(suffix)
+    return "parquet" if name.endswith(_TABLES) else "lines" if name.endswith(_LINES) else ""
+
+
+def _kind_in(spark: SparkSession, folder: str) -> str:
+    if _files(spark, f"{folder.rstrip('/')}/_delta_log", 1):
+        return "delta"
+    files = _files(spark, folder, 1)
+    if not files:
+        raise InputError(f"{folder}: Spark finds no file there")
+    if kind := _kind_of(files[0]):
+        return kind
+    raise InputError(
+        f"{files[0]}: Spark reads Parquet files, Delta tables and JSON lines of trajectories; other files are read by "
+        "--engine local or ray"
+    )
+
+
+def _read_tables(spark: SparkSession, kind: str, paths: Sequence[str]) -> list[DataFrame]:
+    if kind == "delta":
+        return [_read_delta(spark, path) for path in paths]
+    with telling(), _texts_in_folders(spark):
+        return [spark.read.option("mergeSchema", "true").parquet(*paths)]
+
+
+@contextmanager
+def _texts_in_folders(spark: SparkSession) -> Iterator[None]:
+    """Have `case_id=007` in the name of a folder read as the text that it is."""
+    before = spark.conf.get(_INFERENCE)
+    spark.conf.set(_INFERENCE, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_INFERENCE, before or "true")
+
+
+def _read_delta(spark: SparkSession, path: str) -> DataFrame:
+    try:
+        with telling():
+            return spark.read.format("delta").load(path)
+    except RightcallError as problem:
+        if "DATA_SOURCE_NOT_FOUND" not in str(problem):
+            raise
+        raise InputError(
+            f"{path}: this session of Spark cannot read Delta tables: give it the package io.delta:delta-spark "
+            "(spark.jars.packages), or use --engine local"
+        ) from None
+
+
+def _scored(df: DataFrame, plan: Plan, home: str, paths: bool, *, has_places: bool) -> DataFrame:
+    """The scores of a table, in which rows without an id are known by the place where they stand."""
+    from pyspark.sql import functions
+
+    check_calls(df)
+    known = [functions.col(name) for name in scored_columns(df, plan)]
+    if plan.rule.reads_file:
+        known.append(functions.col("_metadata.file_path").alias(FILE))
+    if has_places:
+        file, row = functions.col("_metadata.file_path"), functions.col("_metadata.row_index")
+        ids = [functions.col(name).cast("string") for name in ("id", "trace_id") if name in df.columns]
+        where = functions.concat(file, functions.lit("#"), (row + 1).cast("string"))
+        lacks = functions.coalesce(*ids, functions.lit(None)).isNull()
+        known.append(functions.when(lacks, where).alias(PLACE))
+    function = sendable(__name__, "score_placed", msgspec.msgpack.encode(plan), home, paths)
+    return map_in_arrow(df.select(*known), function, columns_of(paths=paths))
+
+
+def score_placed(batches: Iterator[Any], encoded: bytes, home: str, paths: bool) -> Iterator[Any]:
+    """The scores of batches of one partition, of which rows without an id may say where they stand."""
+    rule = msgspec.msgpack.decode(encoded, type=Plan).rule
+    yield from score_batches((_by_file(_named(batch, home), rule) for batch in batches), encoded, paths)
+
+
+def _by_file(batch: Any, rule: JoinRule) -> Any:
+    """A batch with what the names of its files say, in place of what its rows say."""
+    if FILE not in batch.schema.names:
+        return batch
+    files, batch = batch.column(FILE), batch.drop_columns([FILE])
+    found = [rule.read_path(unquote(file or "")) for file in files.to_pylist()]
+    batch = with_column(batch, "case_id", pa.array([each.get(CASE_ATTRIBUTE) for each in found], pa.string()))
+    repeats = [each.get("repeat") for each in found]
+    return with_column(batch, "repeat", pa.array(repeats, pa.int64())) if any(repeats) else batch
+
+
+def _named(batch: Any, home: str) -> Any:
+    if PLACE not in batch.schema.names:
+        return batch
+    places, batch = batch.column(PLACE), batch.drop_columns([PLACE])
+    if places.null_count == len(places):
+        return batch
+    names = pa.array([None if place is None else _name(place, home) for place in places.to_pylist()], pa.string())
+    if "id" not in batch.schema.names:
+        return batch.append_column("id", names)
+    named = pc.coalesce(batch.column("id").cast(pa.string()), names)
+    return batch.set_column(batch.schema.get_field_index("id"), "id", named)
+
+
+def _name(place: str, home: str) -> str:
+    """A place as it is called without Spark: no `file:`, no escapes, and from the folder that is at home."""
+    file, _, row = unquote(place).rpartition("#")
+    return f"{_plain(file).removeprefix(home)}#{row}"
+
+
+def _plain(address: str) -> str:
+    """A file of this machine as a path."""
+    return "/" + address.removeprefix("file:").lstrip("/") if address.startswith("file:") else address
+
+
+def _home(paths: Sequence[str]) -> str:
+    """The folder that paths are meant from, where they do not say it."""
+    is_relative = not any([os.path.isabs(path) or ":" in path for path in paths])
+    return f"{os.getcwd().rstrip('/')}/" if is_relative else ""
+
+
+def _score_lines(spark: SparkSession, files: Sequence[str], plan: Plan, paths: bool) -> DataFrame:
+    if plan.rule.reads_file:
+        raise ConfigurationError("--join file= is for tables with --engine spark; lines are read by local or ray")
+    with telling():
+        lines = spark.read.option("lineSep", "\n").text(list(files)).selectExpr("cast(value as binary) as line")
+    function = sendable(__name__, "score_line_batches", msgspec.msgpack.encode(plan), paths)
+    return map_in_arrow(lines, function, columns_of(paths=paths))
+
+
+def score_line_batches(batches: Iterator[Any], encoded: bytes, paths: bool) -> Iterator[Any]:
+    """The scores of batches of lines of one partition."""
+    plan = msgspec.msgpack.decode(encoded, type=Plan)
+    counting = ColumnPaths(PathCounts()) if paths else None
+    scores = (score_lines(batch.column("line").to_pylist(), plan, counting) for batch in batches)
+    yield from scores if counting is None else with_paths(scores, counting)
+
+
+def trajectories(df: DataFrame, *, grouping: Grouping = "auto", case_attribute: str = CASE_ATTRIBUTE) -> DataFrame:
+    """The trajectories of a DataFrame of spans: a row for each run, with the columns of `TRAJECTORIES`.
+
+    The spans of a run may be in any partition and in any order; they are brought together, and no run is cut. Which
+    traces are one run, which traces are left out, and what is made of each is as for tables of spans elsewhere.
+
+    With the grouping `trace` nothing is computed before the result is asked for. With others the conversations or
+    sessions are read first, and with `auto` all spans are, to learn how runs of agents begin.
+
+    Args:
+        df: A span a row, or a trace of MLflow a row, as the names of its columns say.
+        grouping: What makes a run: `trace`, `conversation` or `session`; by default traces of one conversation or
+            session are one run, and traces with nothing of an agent in them are left out beside others.
+        case_attribute: The attribute of spans that names the case.
+
+    Raises:
+        ConfigurationError: the grouping is `file`, which a DataFrame knows nothing of.
+        InputError: the DataFrame has no columns of spans.
+        UnknownNameError: the grouping is unknown.
+    """
+    check_grouping(grouping)
+    columns = known_columns(df.limit(0).toArrow().schema, "the DataFrame")
+    spans = df.select(*[_quoted(name) for name in columns.needed], _key(df, columns).alias(_RUN))
+    encoded = msgspec.msgpack.encode(columns)
+    if needed := group_columns(columns, grouping):
+        # Which trace a row belongs to is told together with how that trace begins.
+        needed += [columns.paths[field][0] for field in ("parent_id", "name", "scope") if field in columns.paths]
+        spans = _united(spans, list(dict.fromkeys(needed)), sendable(__name__, "read_groups", encoded, grouping))
+    spans = spans.repartition(_RUN).sortWithinPartitions(_RUN)
+    begun = _begun(spans, encoded) if grouping == "auto" else []
+    function = sendable(__name__, "read_runs", encoded, grouping, case_attribute, begun)
+    return map_in_arrow(spans, function, ddl_of(TRAJECTORIES))
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _key(df: DataFrame, columns: SpanColumns) -> Column:
+    """What is the same for all spans of a trace, however its id is spelt in this table."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import BinaryType
+
+    path = columns.paths.get("trace_id") or columns.paths.get("row_id")
+    if path is None:
+        raise InputError("the DataFrame has a trace in each row, but no column trace_id or request_id")
+    column = functions.col(".".join([_quoted(name) for name in path]))
+    kind = df.select(column).schema[0].dataType
+    text = functions.hex(column) if isinstance(kind, BinaryType) else functions.lower(column.cast("string"))
+    return functions.coalesce(text, functions.lit(""))
+
+
+def _united(spans: DataFrame, needed: list[str], reader: Callable[[Any], Any]) -> DataFrame:
+    """The same spans, with one value for all traces that a conversation or session unites."""
+    from pyspark.sql import functions
+
+    held = spans.select(*[_quoted(name) for name in needed], _RUN)
+    groups = map_in_arrow(held, reader, f"{_RUN} string, unit string").distinct().persist()
+    tops = groups.select(_RUN, functions.col(_RUN).alias("top")).distinct()
+    while True:
+        least = groups.join(tops, _RUN).groupBy("unit").agg(functions.min("top").alias("top"))
+        further = groups.join(least, "unit").groupBy(_RUN).agg(functions.min("top").alias("top")).persist()
+        before = tops.withColumnRenamed("top", "before")
+        is_done = further.join(before, _RUN).where("top <> before").isEmpty()
+        tops = further
+        if is_done:
+            break
+    whole = spans.join(tops, _RUN, "left").withColumn(_RUN, functions.coalesce("top", _RUN))
+    return whole.drop("top")
+
+
+def _begun(spans: DataFrame, columns: bytes) -> list[tuple[str, str]]:
+    """How those of all runs begin in which an agent or a model was at work."""
+    found = map_in_arrow(spans, sendable(__name__, "read_beginnings", columns), "name string, scope string")
+    return sorted([(row.name, row.scope) for row in found.distinct().collect()])
+
+
+def read_groups(batches: Iterator[Any], encoded: bytes, grouping: Grouping) -> Iterator[Any]:
+    """Which traces are in which conversation or session."""
+    columns = msgspec.msgpack.decode(encoded, type=SpanColumns)
+    for batch in batches:
+        keys: dict[str, set[str]] = {}
+        for trace, key in zip(table_outline(batch, columns).traces, batch.column(_RUN).to_pylist(), strict=True):
+            keys.setdefault(trace, set()).add(key)
+        pairs = {(key, unit) for trace, unit in table_groups(batch, columns, grouping) for key in keys.get(trace, ())}
+        held = sorted(pairs)
+        columns_of = {_RUN: [key for key, _ in held], "unit": [unit for _, unit in held]}
+        yield pa.RecordBatch.from_pydict(columns_of, pa.schema([(_RUN, pa.string()), ("unit", pa.string())]))
+
+
+def read_beginnings(batches: Iterator[Any], encoded: bytes) -> Iterator[Any]:
+    """How the runs of a partition begin in which an agent or a model was at work."""
+    begun: set[tuple[str, str]] = set()
+    for runs in _whole_runs(batches):
+        begun |= _scattered(runs, encoded, "auto", CASE_ATTRIBUTE).begun()
+    held = sorted(begun)
+    columns = {"name": [name for name, _ in held], "scope": [scope for _, scope in held]}
+    yield pa.RecordBatch.from_pydict(columns, pa.schema([("name", pa.string()), ("scope", pa.string())]))
+
+
+def read_runs(
+    batches: Iterator[Any], encoded: bytes, grouping: Grouping, case_attribute: str, begun: list[tuple[str, str]]
+) -> Iterator[Any]:
+    """The trajectories of a partition in which the spans of each run lie together."""
+    beginnings: Beginnings = frozenset([(name, scope) for name, scope in begun])
+    for runs in _whole_runs(batches):
+        made = _scattered(runs, encoded, grouping, case_attribute).trajectories(beginnings)
+        yield trajectories_batch(made, case_attribute)
+
+
+def _scattered(batches: Iterable[Any], encoded: bytes, grouping: Grouping, case_attribute: str) -> UnorderedSpans:
+    columns = msgspec.msgpack.decode(encoded, type=SpanColumns)
+    spans = [span for batch in batches for span in table_spans(batch, columns)]
+    return UnorderedSpans(spans, grouping, (case_attribute,))
+
+
+def _whole_runs(batches: Iterator[Any]) -> Iterator[list[Any]]:
+    """Batches that are sorted by run, some at a time, so that no run is in two of them."""
+    held: list[Any] = []
+    count = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        runs = batch.column(_RUN)
+        begin = pc.index(runs, runs[-1]).as_py()
+        is_other = bool(held) and held[-1].column(_RUN)[-1] != runs[0]
+        if count + begin >= _SPANS and (begin or is_other):
+            yield [*held, batch.slice(0, begin)] if begin else held
+            held, count, batch = [], 0, batch.slice(begin)
+        held.append(batch)
+        count += batch.num_rows
+    if held:
+        yield held
