@@ -14,8 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from rightcall.running.tracing import Captured
 
-    from ._agent_pool import AgentPool
-    from ._session_results import SessionResults
+    from ._session_results import AgentPool, SessionResults
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 _MARK = "evalset"
@@ -44,7 +43,7 @@ class Plugin:
     def agents(self) -> AgentPool:
         """The agents of this process."""
         if self._agents is None:
-            from ._agent_pool import AgentPool
+            from ._session_results import AgentPool
 
             self._agents = AgentPool(self._config)
         return self._agents
@@ -96,7 +95,7 @@ class Plugin:
             records.clear()
         # Our exceptions exist only if this module is loaded; importing it for every failing test would cost a start-up.
         if call.excinfo is not None and "rightcall.testing.assertions" in sys.modules:
-            from ._failures import shorten
+            from ._case_tests import shorten
 
             shorten(report, call.excinfo.value)
         return report
@@ -115,7 +114,7 @@ class Plugin:
         """Explain `==` between trajectories."""
         if op != "==" or "rightcall.values.trajectory" not in sys.modules:
             return None
-        from ._failures import explain_comparison
+        from ._case_tests import explain_comparison
 
         return explain_comparison(left, right)
 
