@@ -24,7 +24,7 @@ FORBIDDEN_IMPORTS = {
 ADMITTED = {
     "http": ["connect/_web.py"],
     "httpx": ["connect/_web.py"],
-    "sqlite3": ["cli/score/_watch.py"],
+    "sqlite3": ["cli/score/_servers.py"],
 }
 """Where such a module is used after all: for trace servers the user named, and for what a watch has judged."""
 NETWORKED = {

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from rightcall.cases.verdicts import CASE_ATTRIBUTE, JOINS
 from rightcall.cli import _options
 from rightcall.cli._main import COMMANDS, EXAMPLES, LazyCommands
-from rightcall.cli._numbers import Number, Whole
-from rightcall.cli._options import GroupedCommand, configurable, option
+from rightcall.cli._options import GroupedCommand, Number, Whole, configurable, option
 from rightcall.judging.models import PREFIX
 from rightcall.reading import INPUT_FORMATS, Grouping, Reading
 from rightcall.scale.request import Choice

@@ -13,8 +13,16 @@ from rightcall.judging.models import Agreement, Compared, read_labels
 from rightcall.scale.local import Scoring
 from rightcall.values.results import EvaluationResult, JudgeJustification, Measure, measures_of
 
-from ._numbers import Number
-from ._options import GroupedCommand, joining_options, no_cache_option, option, request_of, sources_of, trust_option
+from ._options import (
+    GroupedCommand,
+    Number,
+    joining_options,
+    no_cache_option,
+    option,
+    request_of,
+    sources_of,
+    trust_option,
+)
 from ._runs import opened
 from ._terminal import Screen, print_error, stdout_guard
 

@@ -16,8 +16,8 @@ from rightcall.version import __version__
 from ._terminal import Screen, print_error, terminal_width
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("_demo", "Run a small agent over its eval set, offline, and show the verdicts."),
-    "init": ("_init", "Make a project: an agent, an eval set, recorded traces, a workflow for CI."),
+    "demo": ("_init:demo", "Run a small agent over its eval set, offline, and show the verdicts."),
+    "init": ("_init:init", "Make a project: an agent, an eval set, recorded traces, a workflow for CI."),
     "show": ("_show", "Show which calls are in traces: the tree, the timing, what was not recorded."),
     "run": ("run", "Run an agent over an eval set, and compare what it calls with what is expected."),
     "score": ("score", "Check recorded traces against expectations, without running the agent."),
@@ -25,12 +25,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("_runs:report", "Write a run as JUnit XML, GitHub annotations, Markdown, JSON or HTML."),
     "view": ("_view", "Show runs as web pages, to this machine only."),
     "diff": ("_runs:diff", "Compare runs: regressions, fixes and other paths."),
-    "baseline": ("_baseline", "Pool the trials of runs into a file that a gate compares with."),
-    "stats": ("_stats", "Show how steady a run is: rates, intervals, flaky cases, where their runs diverge."),
+    "baseline": ("_runs:baseline", "Pool the trials of runs into a file that a gate compares with."),
+    "stats": ("_runs:stats", "Show how steady a run is: rates, intervals, flaky cases, where their runs diverge."),
     "paths": ("_paths", "Show which paths runs take, and what changed in them."),
     "judge-check": ("_judge_check", "Compare a judge with human labels: agreement, kappa, the cases they differ on."),
     "accept": ("_accept", "Update an eval set from traces or a run, as an edit to review."),
-    "mutate": ("_mutate", "Show whether an eval set would notice if the agent went wrong, and what it lacks."),
+    "mutate": (
+        "_eval_sets:mutate",
+        "Show whether an eval set would notice if the agent went wrong, and what it lacks.",
+    ),
     "check": ("_eval_sets:check", "Check eval sets, and report every mistake in them."),
     "convert": ("_eval_sets:convert", "Convert an eval set of UiPath or ADK to the native format."),
     "schema": ("_eval_sets:schema", "Print the JSON Schema of eval sets, for editors."),

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from rightcall._lazy import hidden_module
+from rightcall._lazy import hidden_module, lazy_pattern
 from rightcall.errors import InputError, nearest
 
-from ._numbers import Size
 from ._terminal import print_error
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from rightcall.running.project import Configuration
     from rightcall.scale.local import Sources
     from rightcall.scale.request import Request
+
 
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -54,6 +54,63 @@ _WRITTEN = {
     "is_detailed": "print_detailed_results",
 }
 """Parameters that a file spells differently: as the option."""
+_ROUNDS = lazy_pattern(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
+_MOST = 10_000
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes such as `1000000`, `500MB` or `2G`; the units are powers of 1024."""
+
+    name = "SIZE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number. Raises `click.BadParameter`."""
+        from rightcall.running.project import bytes_of
+
+        try:
+            return bytes_of(value)
+        except InputError as problem:
+            self.fail(str(problem), param, ctx)
+
+
+class Number(click.ParamType[Any]):
+    """A number between two bounds, both allowed unless `above`. `nan` is between none: no limit would be reached.
+
+    click's own ranges are written as `INTEGER RANGE` and `x>=1` in the help.
+    """
+
+    name = "X"
+    kind: type[int | float] = float
+    noun = "a number"
+
+    def __init__(self, least: float, most: float | None = None, *, above: bool = False) -> None:
+        self.least, self.most, self.above = least, most, above
+
+    @property
+    def wanted(self) -> str:
+        """Which numbers are right, in words: `a number from 0 to 1`."""
+        if self.most is not None:
+            return f"{self.noun} from {self.least} to {self.most}"
+        return f"{self.noun} {'above' if self.above else 'of at least'} {self.least}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raises `click.BadParameter`."""
+        try:
+            number = self.kind(value)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r:.40} is not {self.wanted}.", param, ctx)
+        is_enough = number > self.least if self.above else number >= self.least
+        if not is_enough or (self.most is not None and number > self.most):
+            self.fail(f"{value!s:.40} is not {self.wanted}.", param, ctx)
+        return number
+
+
+class Whole(Number):
+    """A whole number between two bounds."""
+
+    name = "N"
+    kind = int
+    noun = "a whole number"
 
 
 class GroupedOption(click.Option):
@@ -381,3 +438,83 @@ def _converted(context: click.Context, param: click.Parameter, value: Any, where
         return param.process_value(context, str(value) if isinstance(value, (int, float)) else value)
     except click.BadParameter as problem:
         raise InputError(f"{where}: {problem.message}") from None
+
+
+class RoundsType(click.ParamType[tuple[int, int]]):
+    """How often each case is run: `5`, or `3..10` where a gate may stop early."""
+
+    name = "rounds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Return the least and the most rounds. Raises `click.BadParameter`."""
+        if isinstance(value, tuple):
+            return value
+        found = _ROUNDS.fullmatch(str(value).strip())
+        if found is None:
+            self.fail(f"{value!r:.40} is not a number of repeats; write 5, or 3..10", param, ctx)
+        least = int(found[1])
+        most = int(found[2] or least)
+        if not 1 <= least <= most <= _MOST:
+            self.fail(
+                f"{value!r:.40} is not a number from 1 to {_MOST:,}, or two such as 3..10, the smaller first.",
+                param,
+                ctx,
+            )
+        return least, most
+
+
+gate_options = options(
+    option(
+        "Gate",
+        "--rule-out",
+        type=Number(0, 1),
+        help="The drop that has to be ruled out for `no worse`; 0.10 by default.",
+    ),
+    option(
+        "Gate", "--allow-drop", type=Number(0, 1), help="A drop that is tolerated even if it is certain; 0 by default."
+    ),
+    option("Gate", "--confidence", type=Number(0.5, 0.9999), help="1 minus the rate of false alarms; 0.95 by default."),
+    option(
+        "Gate",
+        "--inconclusive",
+        type=click.Choice(["pass", "fail"]),
+        help="Whether an inconclusive result passes with a warning (the default) or exits with 2.",
+    ),
+)
+base_options = options(
+    option(
+        "Gate",
+        "--gate",
+        metavar="BASE",
+        help="Compare with a run, a branch or a baseline file; the result is the exit code.",
+    ),
+    option("Gate", "--min-rate", type=Number(0, 1), help="The pass rate that has to be reached, at this confidence."),
+    option("Gate", "--must", multiple=True, metavar="TAG", help="Cases with this tag must always pass; repeatable."),
+)
+"""What `diff` has no need of: it names both of its runs."""
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
+    """Return names that are given one by one, or several with commas between."""
+    return [name.strip() for given in value for name in given.split(",") if name.strip()]
+
+
+evaluator_options = options(
+    option(
+        "What",
+        "--only",
+        multiple=True,
+        callback=_names,
+        metavar="NAMES",
+        help="Only these evaluators: order,args; by key of expect, type id, or judges.",
+    ),
+    option(
+        "What",
+        "--skip",
+        "skipped",
+        multiple=True,
+        callback=_names,
+        metavar="NAMES",
+        help="Skip these evaluators; judges means all that ask a model.",
+    ),
+)

@@ -14,8 +14,7 @@ import click
 from rightcall.errors import RightcallError
 from rightcall.reporting import reports
 
-from ._numbers import Whole
-from ._options import FormatType, option, options, redact_option
+from ._options import FormatType, Whole, option, options, redact_option
 
 if TYPE_CHECKING:
     from pathlib import Path

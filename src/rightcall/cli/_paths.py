@@ -11,11 +11,11 @@ import click
 
 from rightcall.errors import InputError, StoreError, missing_package, nearest
 
-from ._numbers import Number
 from ._options import (
     CASE_ATTRIBUTE,
     STANDARD_INPUT,
     GroupedCommand,
+    Number,
     no_redact_option,
     option,
     options,

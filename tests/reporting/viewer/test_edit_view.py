@@ -14,7 +14,7 @@ from tests.walls import for_each
 
 from rightcall import load_eval_set
 from rightcall.cases.verdicts import judge
-from rightcall.cli._edits import ProjectEditor
+from rightcall.cli._view import ProjectEditor
 from rightcall.reporting.pages import case_key
 from rightcall.reporting.store import RunFolder
 from rightcall.reporting.viewer import Desk, Token

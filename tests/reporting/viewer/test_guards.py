@@ -8,7 +8,7 @@ import pytest
 from starlette.routing import Route, Router
 from tests.reporting.viewer.viewing import PORT, RIGHT, Browser, new_run, results_of
 
-from rightcall.cli._edits import ProjectEditor
+from rightcall.cli._view import ProjectEditor
 from rightcall.errors import ViewerError
 from rightcall.reporting.pages import case_key, key_of
 from rightcall.reporting.viewer import Desk, Hosts, Token, is_loopback, new_token

@@ -19,7 +19,7 @@ from tests.reporting.viewer.viewing import RIGHT, Browser, call, new_run, result
 from tests.waiting import PATIENCE
 
 from rightcall import CaseResult, Trajectory
-from rightcall.cli._edits import ProjectEditor
+from rightcall.cli._view import ProjectEditor
 from rightcall.reporting.pages import case_key, key_of
 from rightcall.reporting.viewer import Desk
 from rightcall.values.results import Outcome, Source

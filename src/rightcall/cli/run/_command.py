@@ -9,12 +9,17 @@ import click
 
 from rightcall.errors import InputError, RightcallError
 
-from .._gate_options import RoundsType, base_options, evaluator_options, gate_options
-from .._numbers import Number, Size, Whole
 from .._options import (
     GroupedCommand,
+    Number,
+    RoundsType,
+    Size,
+    Whole,
+    base_options,
     case_options,
     configured,
+    evaluator_options,
+    gate_options,
     no_cache_option,
     option,
     options,
@@ -123,11 +128,11 @@ def command(context: click.Context, /, is_watching: bool, dry_run: bool, **optio
     failed, 2 something could not be measured. With --gate or --min-rate these decide: 1 is worse, or below the rate.
     """
     if dry_run:
-        from ._dry_run import dry_run as list_only
+        from ._run import dry_run as list_only
 
         return list_only(_run_options(context, options))
     if options["variants"]:
-        from ._variants import run_variants
+        from ._run import run_variants
 
         return run_variants(_run_options(context, options), is_watching=is_watching)
     from ._run import Running

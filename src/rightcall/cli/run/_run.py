@@ -1,44 +1,53 @@
-"""One run of `rightcall run`: a plan, a loop over events, what listens to them, and its gate."""
+"""One run of `rightcall run`: a loop over events, and its gate; several variants side by side; or what would be run."""
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from functools import cached_property
 from time import monotonic
 
+import click
 import msgspec
 
 from rightcall.errors import StoreError
+from rightcall.matching.matchers import NamePattern
 from rightcall.reporting.changes import Rounds
-from rightcall.reporting.reports import Report
+from rightcall.reporting.reports import Report, share_text
 from rightcall.reporting.store import RUNS, GateRecord, RunFolder
 from rightcall.running import runner
+from rightcall.running.frameworks import FoundTool, ToolInventory
 from rightcall.values.redaction import redacted_overall
 from rightcall.values.results import CaseResult, OverallResult, Totals
 
+from .._gate import print_gate
 from .._live import Progress, Stopping
 from .._output import Output
-from .._terminal import print_error, stdout_guard
-from ._listeners import (
+from .._terminal import Screen, print_error, stdout_guard
+from ._plan import (
     CaseJudged,
     Counts,
     Event,
     JournalListener,
     Judgements,
     Listener,
+    PlannedRun,
     ProgressListener,
     SpanListener,
     Waiting,
 )
-from ._plan import PlannedRun
 from ._request import RunRequest
 
 _INTERRUPTED = 130
 _NOT_KEPT = 2
 _MOMENT = 0.05
 """Seconds to wait for evaluators before looking whether to stop."""
+_PLACE = "{variant}"
+"""What stands for the variant in the name of a report's file."""
+_MOST_NAMED = 20
+_HEAD = ("variant", "passed", "rate", "failed", "error", "not measured", "mean time", "mean tokens", "run")
 
 
 class Running:
@@ -273,3 +282,217 @@ class Gating:
 
         decision = self._rounds.decision if self._rounds is not None else None
         return gate_record(decision) if decision is not None else None
+
+
+class _Files(Output):
+    """The reports of one variant. They are files: on a terminal, results of several runs would be mixed."""
+
+    def __init__(self, request: RunRequest, variant: str) -> None:
+        named = [each.replace(_PLACE, variant) for each in request.formats]
+        held = request.output_file and request.output_file.replace(_PLACE, variant)
+        others = {"max_detail": request.max_detail, "redact": request.redact}
+        super().__init__({"formats": named, "output_file": held, **others})
+        self._printed = []
+
+    def show(self, result: CaseResult) -> None:
+        """Show nothing."""
+
+
+def run_variants(request: RunRequest, *, is_watching: bool) -> int:
+    """Run the cases on each variant, print the table, and return the most serious exit code.
+
+    A single variant is run and reported as any agent is.
+
+    Their trials take turns, so that an hour in which a provider is slow or broken is the same for all. With a gate, the
+    variant that it names is what the others are compared with, and the gate decides the exit code.
+
+    Raises:
+        RightcallError: what is asked cannot be run.
+    """
+    _check(request, is_watching=is_watching)
+    if len(set(request.variants)) == 1:
+        # One variant is a run like any other: its findings, formats and gate are shown.
+        return Running(msgspec.structs.replace(request, variant=request.variants[0], variants=[])).run()
+    alone = msgspec.structs.replace(request, variants=[], gate=None, workers=_processes(request))
+    runs = {
+        name: Running(msgspec.structs.replace(alone, variant=name), _Files(request, name))
+        for name in dict.fromkeys(request.variants)
+    }
+    runner.hide_memory()
+    with Stopping() as stopping, stdout_guard():
+        _take_turns({name: run.steps(stopping) for name, run in runs.items()})
+    reports = {name: run.report() for name, run in runs.items()}
+    codes = {name: run.finish(reports[name]) for name, run in runs.items()}
+    first = request.gate or next(iter(runs))
+    _print({first: reports[first], **reports}, is_gated=request.gate is not None)
+    if stopping.is_asked:
+        return _INTERRUPTED
+    return max(codes.values()) if request.gate is None else _gated(request, runs, reports)
+
+
+def _gated(request: RunRequest, runs: Mapping[str, Running], reports: Mapping[str, Report]) -> int:
+    """Print whether each variant is worse than the one that the gate names, and return the most serious exit code."""
+    first, rule = request.gate or "", msgspec.structs.asdict(request)
+    # A rate or a case that has to be kept is asked of each variant by itself, also of the first.
+    codes = [report.exit_code for report in reports.values() if report.gate is not None]
+    others = [(name, run) for name, run in runs.items() if name != first]
+    compared = [print_gate(runs[first].folder, run.folder, rule, (first, name)) for name, run in others]
+    return max([*codes, *compared])
+
+
+def _check(request: RunRequest, *, is_watching: bool) -> None:
+    for is_given, option in (
+        (is_watching, "--watch"),
+        (request.resume is not None, "--resume"),
+    ):
+        if is_given and (len(set(request.variants)) > 1 or option == "--watch"):
+            raise click.UsageError(f"{option} is about one run, and each variant is one; use it with their runs")
+    if len(set(request.variants)) == 1:
+        return
+    if request.gate is not None and request.gate not in request.variants:
+        names = ", ".join(dict.fromkeys(request.variants))
+        raise click.UsageError(f"--gate names the variant that the others are compared with, one of {names}")
+    if request.repeat_least < request.repeat:
+        raise click.UsageError("--repeat A..B stops one run early, and variants are run alike: give one number")
+    for asked in filter(None, [*request.formats, request.output_file]):
+        if _PLACE not in asked:
+            raise click.UsageError(
+                f"each variant has a report of its own: --format junit=report-{_PLACE}.xml, for example"
+            )
+
+
+def _processes(request: RunRequest) -> int:
+    """Return how many processes each variant has, so that all of them together have one for each core."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return request.workers or max(1, cores // len(set(request.variants)))
+
+
+def _take_turns(left: dict[str, Iterator[None]]) -> None:
+    """Advance each run by one event in turn, until all are over."""
+    while left:
+        for name, steps in list(left.items()):
+            try:
+                next(steps)
+            except StopIteration:
+                del left[name]
+
+
+def _print(reports: Mapping[str, Report], *, is_gated: bool) -> None:
+    screen = Screen()
+    rows = [_HEAD, *[_row(name, report) for name, report in reports.items()]]
+    widths = [max([len(row[place]) for row in rows]) for place in range(len(_HEAD))]
+    for row in rows:
+        screen.line("  ".join([cell.ljust(width) for cell, width in zip(row, widths, strict=True)]).rstrip())
+    first, *others = reports
+    verdicts = {name: _verdicts(report) for name, report in reports.items()}
+    for other in others:
+        changed = [case for case, verdict in verdicts[first].items() if verdicts[other].get(case) != verdict]
+        for case in changed[:_MOST_NAMED]:
+            screen.line(f"  {case}: {verdicts[first][case]} with {first}, {verdicts[other].get(case)} with {other}")
+        if len(changed) > _MOST_NAMED:
+            screen.line(f"  … and {len(changed) - _MOST_NAMED:,} more cases differ")
+        if is_gated:
+            continue
+        runs = f"{reports[first].run_id} {reports[other].run_id}"
+        screen.line(f"worse, or chance?  rightcall diff {runs} --gate   # {first} and {other}")
+
+
+def _row(name: str, report: Report) -> tuple[str, ...]:
+    totals = report.totals
+    others = [str(count) for count in (totals.failed, totals.error, totals.not_measured)]
+    return (name, str(totals.passed), share_text(report.rate), *others, *_means(report), report.run_id)
+
+
+def _means(report: Report) -> tuple[str, str]:
+    """Return the mean time and the mean number of tokens of all repeats, where they are known of all."""
+    results = list(report.results())
+    seconds = [result.outcome.seconds for result in results if result.outcome is not None]
+    usages = [result.trajectory.usage if result.trajectory is not None else None for result in results]
+    tokens = [usage.total_tokens if usage is not None else None for usage in usages]
+    known = [each for each in tokens if each is not None]
+    time = f"{sum(seconds) / len(seconds):.2f}s" if seconds else "-"
+    return time, f"{sum(known) / len(known):,.0f}" if known and len(known) == len(tokens) else "-"
+
+
+def _verdicts(report: Report) -> dict[str, str]:
+    """Return how each case ended; of repeats how many passed."""
+    found: dict[str, list[CaseResult]] = {}
+    for result in report.results():
+        found.setdefault(result.case_id, []).append(result)
+    return {
+        case: results[0].verdict if len(results) == 1 else f"{sum([one.passed for one in results])} of {len(results)}"
+        for case, results in found.items()
+    }
+
+
+def dry_run(options: RunRequest) -> int:
+    """Load the agent, print the cases and tools, and return the exit code.
+
+    Raises:
+        RightcallError: what is asked cannot be run, as a real run would say.
+    """
+    plan = PlannedRun(options)
+    inventory = None if plan.chosen.is_elsewhere else _inventory(plan)
+    screen = Screen()
+    for line in (*_case_lines(plan), "", *_tool_lines(plan, inventory)):
+        screen.line(line)
+    return 0
+
+
+def _inventory(plan: PlannedRun) -> ToolInventory | None:
+    """Load the agent in a worker, as a run does, and stop before the first request."""
+    import msgspec
+
+    options = msgspec.structs.replace(plan.run_options(), is_inspected=True, workers=1)
+    events = runner.run(plan.for_runner(), options)
+    try:
+        for event in events:
+            if isinstance(event, runner.RunStarted):
+                return event.inventory
+    finally:
+        events.close()  # type: ignore[attr-defined]
+    return None
+
+
+def _case_lines(plan: PlannedRun) -> Iterator[str]:
+    count = len(plan.cases)
+    yield f"{count:,} case{'s' if count != 1 else ''} of {plan.chosen.eval_set.path}, agent {plan.chosen.agent}"
+    width = max([len(case_id) for case_id in plan.cases], default=0)
+    for case in plan.cases.values():
+        facts = [f"{len(case.turns)} turns"] if case.turns else []
+        facts += [f"{plan.rounds[case.id]} times"] if plan.rounds[case.id] > 1 else []
+        facts += [f"mocks {', '.join(case.mocks)}"] if case.mocks else []
+        yield f"  {case.id:<{width}}  {'; '.join(facts)}".rstrip()
+
+
+def _tool_lines(plan: PlannedRun, inventory: ToolInventory | None) -> Iterator[str]:
+    if inventory is None:
+        yield "tools: those of another program, which are not known here"
+        return
+    if not inventory.tools:
+        yield "tools: none were found" + ("; some may be made when the agent runs" if inventory.is_open else "")
+        return
+    yield "tools"
+    named = [f"{tool.name}({', '.join(tool.parameters)})" for tool in inventory.tools]
+    width = min(44, max(map(len, named)))
+    for tool, text in zip(inventory.tools, named, strict=True):
+        yield f"  {text:<{width}}  {tool.framework:<13}  {_stand_in(plan, tool)}"
+
+
+def _stand_in(plan: PlannedRun, tool: FoundTool) -> str:
+    """Say what answers for a tool in the chosen cases."""
+    if tool.is_source:
+        return "lists its tools when the agent runs"
+    mocking = [case for case in plan.cases.values() if any([_fits(name, tool.name) for name in case.mocks])]
+    if len(mocking) == len(plan.cases):
+        return "mocks"
+    rest = "runs, and is recorded" if plan.options.record else "runs"
+    if plan.options.replay and not plan.options.is_live("tools"):
+        rest = "recording"
+    if tool.problem:
+        rest = f"runs: {tool.problem}"
+    return f"mocks in {len(mocking)} of {len(plan.cases)} cases, else {rest}" if mocking else rest
+
+
+def _fits(written: str, name: str) -> bool:
+    return NamePattern.of(written).matches(name) if "*" in written else written == name

@@ -10,12 +10,15 @@ import click
 
 from rightcall.errors import InputError, missing_package
 
-from .._gate_options import base_options, evaluator_options, gate_options
-from .._numbers import Number, Whole
 from .._options import (
     STANDARD_INPUT,
     GroupedCommand,
+    Number,
+    Whole,
+    base_options,
     configured,
+    evaluator_options,
+    gate_options,
     joining_options,
     no_cache_option,
     option,
@@ -130,7 +133,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     from .._pull import addresses_in
 
     if addresses_in(options["traces"]):
-        from ._watch import watch_server
+        from ._servers import watch_server
 
         return watch_server(lambda: _request(options), options)
     from .._live import watch

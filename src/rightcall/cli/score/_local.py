@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rightcall.reporting.store import GateRecord, Journal, RunFolder, Sample
 
     from .._gate import ScoreGate
-    from ._push import Sender
+    from ._servers import Sender
 
 _IN_MEMORY = 256
 """How many results are kept as they are. A result has its trajectory with it, which is up to some MB of arguments and
@@ -81,7 +81,7 @@ def _senders(options: Mapping[str, Any]) -> Sequence[Sender]:
     """Return what sends verdicts elsewhere, which is loaded only if it is asked for."""
     if not any([options[name] for name in ("push", "push_to", "push_dry_run", "webhook")]):
         return ()
-    from ._push import senders_of
+    from ._servers import senders_of
 
     return senders_of(options)
 
