@@ -1,12 +1,10 @@
 """Servers that speak OTLP: Jaeger and Tempo, which store spans only, and verdicts as log records for any server.
 
-The third version of the interface is asked first, and the first one where a server does not have it. What is said of
-their answers is from jaegertracing/jaeger: docs/apis/api_v3_http.md, and `http_gateway.go` and `http_handler.go` of its
-query service.
-
-The interface is that of "Tempo HTTP API" in Grafana's documentation.
-
-The event and its attributes are those of OpenTelemetry's conventions for generative AI (gen-ai-events, in development).
+Jaeger is asked by the third version of its interface first, and by the first one where a server does not have it. What
+is said of their answers is from jaegertracing/jaeger: docs/apis/api_v3_http.md, and `http_gateway.go` and
+`http_handler.go` of its query service. The interface of Tempo is in "Tempo HTTP API" of Grafana's documentation. The
+event of a verdict and its attributes are those of OpenTelemetry's conventions for generative AI (gen-ai-events, in
+development).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The plan of a run, which agent on which cases and what is finished, and what listens to the events of the run.
 
-The runner knows none of them. Each is called with every event, and takes what it is about.
+The runner knows none of the listeners. Each is called with every event, and takes what concerns it.
 """
 
 from __future__ import annotations

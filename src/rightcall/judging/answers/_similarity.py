@@ -1,9 +1,8 @@
 """How similar is the agent's answer to the expected one: value by value, or by the words in common (ROUGE-1)?
 
-English words reduced to their stems, by Porter's algorithm.
-
-M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with the departures of NLTK's stemmer, which
-ROUGE scores are usually computed with: *skies* is *sky*, *dies* is *die*, *enjoy* keeps its *y*.
+Words are reduced to their stems by Porter's algorithm: M. F. Porter, "An algorithm for suffix stripping", Program
+14(3), 1980, with the departures of NLTK's stemmer, which ROUGE scores are usually computed with: *skies* is *sky*,
+*dies* is *die*, *enjoy* keeps its *y*.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The two judges, of what the agent did and of its answer, and how far a judge agrees with the labels of people.
 
-Both make a question of a run, ask it, and turn the answers into a result.
+Both judges make a question of a run, ask it, and turn the answers into a result.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Judge one rule: which calls play which part, does it hold, which calls break it, did it apply, can the trace tell?
 
-All of these take calls by their positions, sort them and bisect: calls may be hundreds of thousands. A relation that
-goes by who made whom walks up from each call, whose makers together the timeline has limited.
+Each rule is judged twice, with everything that is not known as bad as can be and as good as can be. What both say is so
+in every way to fill in what the trace leaves open.
 
-Each rule is judged twice, with everything that is not known as bad as can be and as good as can be. What both say is
-so in every way to fill in what the trace leaves open.
+The partner of a call is found by positions, sorted and bisected, because there may be hundreds of thousands of calls. A
+relation that goes by who made whom walks up from each call, whose makers together the timeline has limited.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The table of containers, how each is recognised and read, and what servers and tools wrap spans in.
 
-Nothing here tells whether something is a span: what a document may hold is given out, and the table of containers
-tells what of it is known.
+A wrapping does not tell whether something is a span: what it may hold is given out, and the table of containers tells
+what of it is known.
 """
 
 from __future__ import annotations

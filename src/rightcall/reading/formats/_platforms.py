@@ -1,11 +1,11 @@
 """Spans in the exports of platforms: Langfuse, LangSmith, and a table of those that keep kind and values beside a span.
 
-Braintrust, Datadog, Application Insights and Opik. Where a platform has kinds of its own, a span becomes what
-LangSmith's exporter would write of it, so that calls and messages are read by one convention.
+The table has Braintrust, Datadog, Application Insights and Opik. Where a platform has kinds of its own, a span becomes
+what LangSmith's exporter would write of it, so that calls and messages are read by one convention.
 
-An observation of OpenTelemetry keeps the attributes of its span in `metadata.attributes`, without those that Langfuse
-took the input and output from. So a span is put together again, and read by the convention that wrote it; what no
-convention knows is read by Langfuse's own, from `type`, `input` and `output`.
+In Langfuse, an observation of OpenTelemetry keeps the attributes of its span in `metadata.attributes`, without those
+that the input and output were taken from. So a span is put together again, and read by the convention that wrote it;
+what no convention knows is read by Langfuse's own, from `type`, `input` and `output`.
 """
 
 from __future__ import annotations

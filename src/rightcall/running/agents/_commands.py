@@ -1,7 +1,7 @@
 """Agents that are commands, one process per request, and the proxy between them and their models.
 
-The command finds it by the variables that SDKs read. Requests that are not answered from a recording are passed on to
-where the variables pointed before; nothing but the request and the body of the response is kept.
+A command finds the proxy by the variables that SDKs read. Requests that are not answered from a recording are passed on
+to where the variables pointed before; nothing but the request and the body of the response is kept.
 """
 
 from __future__ import annotations
