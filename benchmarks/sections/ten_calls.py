@@ -24,7 +24,8 @@ def uipath(workers: Workers, pace: Pace) -> Iterator[Figure]:
             figure, read = f"uipath: {question}, {label}", 6 if (question, label) == ("args", "faults") else 5
             yield partial(_unread_and_read, workers, pace, figure, task.asking(question), faster, (10, read))
     for label, task in _INPUTS.items():
-        yield partial(_one, workers, pace, f"uipath: all four from spans, {label}", task.asking("all"), 8)
+        asked = 6 if label == "faults" else 8
+        yield partial(_one, workers, pace, f"uipath: all four from spans, {label}", task.asking("all"), asked)
 
 
 def google_adk(workers: Workers, pace: Pace) -> Iterator[Figure]:
