@@ -64,6 +64,16 @@ def test_a_relation_is_what_each_pair_says(kind: Any, most: int, data: Any) -> N
     assert relation.is_certain == (one_by_one(patterns, calls, None) == [[]] * len(patterns))
 
 
+@pytest.mark.parametrize("size", [2, 20])
+def test_an_output_or_its_content_is_accepted_among_many_calls_too(size: int) -> None:
+    patterns = [OutputPattern("a", {"content": {"$gte": number}}) for number in range(size)]
+    calls = [ToolCall("a", {}, output) for number in range(size) for output in ({"content": number}, number)]
+
+    relation = relate(ExpectedCalls(patterns), calls)
+
+    assert [list(row) for row in relation.sure] == [list(range(2 * number, 2 * size)) for number in range(size)]
+
+
 @pytest.mark.parametrize("beside", [{}, {"q": 1}], ids=["as expected", "with another argument"])
 @pytest.mark.parametrize("size", [2, 20])
 def test_arguments_beside_the_expected_ones_are_looked_over_among_many_calls_too(size: int, beside: Any) -> None:
