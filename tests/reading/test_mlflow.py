@@ -45,6 +45,15 @@ def test_a_call_of_an_early_version_is_read_though_its_ids_are_lost(context: Any
     assert (call.name, call.args, call.output) == ("span 2", {"q": "tv"}, "3")
 
 
+def test_attributes_of_an_early_version_that_are_no_text_are_what_was_recorded() -> None:
+    tool = _early(2, {"trace_id": "0x1", "span_id": "0x2"}, mlflow_spanType="TOOL", mlflow_spanOutputs="3")
+    tool["attributes"]["mlflow.spanInputs"] = {"q": "tv"}
+
+    [call] = calls({"info": {}, "data": {"spans": [tool]}})
+
+    assert (call.args, call.output) == ({"q": "tv"}, "3")
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_trace_is_the_same_in(form: str) -> None:
     assert len(calls(TRACE)) == 6

@@ -14,6 +14,7 @@ from tests.reading import corpus
 from tests.reading.traces import request, span
 
 from rightcall.reading import read
+from rightcall.reading.formats._exports import dataframe_span
 from rightcall.reading.spans._span import plain_attributes
 from rightcall.values.trajectory import Trajectory
 
@@ -315,6 +316,16 @@ def test_a_kind_that_phoenix_does_not_know_is_none_in_its_dataframe_too() -> Non
     [found] = read(file.getvalue())
 
     assert [(call.name, call.args) for call in found.calls] == [("lookup", {"order": 7})]
+
+
+def test_a_row_of_phoenixs_dataframe_has_only_what_its_span_had() -> None:
+    # A dataframe has all columns in all rows: None, not a number, or an empty text where a span had no such attribute.
+    row = {"name": "lookup", "context.span_id": "1", "context.trace_id": "2", "parent_id": "", "notes": "kept apart"}
+    empty = {"attributes.a": None, "attributes.b": "", "attributes.c": float("nan")}
+
+    found = dataframe_span({**row, **empty, "attributes.tool.name": "lookup"})
+
+    assert (dict(found.attributes), found.parent_id) == ({"tool.name": "lookup"}, None)
 
 
 def test_an_output_that_only_names_the_response_is_no_answer() -> None:

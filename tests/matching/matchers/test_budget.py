@@ -16,7 +16,8 @@ from rightcall import Trajectory
 from rightcall.errors import LimitError
 from rightcall.judging import EVALUATORS
 from rightcall.limits import DEFAULT_LIMITS, Budget, Limits, current_budget
-from rightcall.matching.matchers import MATCHERS, compile_value, value_differences
+from rightcall.matching.matchers import MATCHERS, CallPattern, ExpectedCalls, compile_value, relate, value_differences
+from rightcall.values.trajectory import ToolCall
 
 SLOW = 2.0
 """How much slower than a quiet one a machine may be that runs the tests."""
@@ -357,6 +358,17 @@ def test_a_list_with_nan_is_looked_for_among_many() -> None:
 
     assert not compile_value({"$contains": [nan] * 10}).matches([[0] * 10] * 100_000)
     assert compile_value({"$contains": [nan] * 10}).matches([*[[0] * 10] * 100_000, [nan] * 10])
+
+
+def test_a_large_object_is_spent_for_among_many_calls_too() -> None:
+    wanted = {f"key {number}": {"$gte": 0} for number in range(100)}
+    expected = ExpectedCalls([CallPattern("a", wanted, "subset") for _ in range(20)])
+    calls = [ToolCall("a", {**dict.fromkeys(wanted, 1), "more": number}) for number in range(20)]
+
+    with Budget(45_000):
+        assert [len(row) for row in relate(expected, calls).sure] == [20] * 20
+    with Budget(40_000), pytest.raises(LimitError):
+        relate(expected, calls)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,16 @@ def test_an_output_or_its_content_is_accepted_among_many_calls_too(size: int) ->
     assert [list(row) for row in relation.sure] == [list(range(2 * number, 2 * size)) for number in range(size)]
 
 
+@pytest.mark.parametrize("size", [2, 20])
+def test_an_argument_that_some_calls_lack_is_looked_for_among_many_too(size: int) -> None:
+    patterns = [CallPattern("a", {"p": {"$gte": number}, "q": {"$gte": 0}}, "subset") for number in range(size)]
+    calls = [ToolCall("a", args) for number in range(size) for args in ({"p": number, "q": 1}, {"p": number})]
+
+    relation = relate(ExpectedCalls(patterns), calls)
+
+    assert [list(row) for row in relation.sure] == [list(range(2 * number, 2 * size, 2)) for number in range(size)]
+
+
 @pytest.mark.parametrize("beside", [{}, {"q": 1}], ids=["as expected", "with another argument"])
 @pytest.mark.parametrize("size", [2, 20])
 def test_arguments_beside_the_expected_ones_are_looked_over_among_many_calls_too(size: int, beside: Any) -> None:

@@ -401,8 +401,7 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
     said = difference_text(_clauses(parts or {"args": comparison.differences(line.expected, line.actual)}))
     if not said:
         return "RC301", f"`{call.name}`: whether it is as expected was not recorded", None
-    code = "RC104" if parts and "args" not in parts else subject.code
-    return code, f"`{call.name}` {subject.verb} {said}{order}", None
+    return subject.code, f"`{call.name}` {subject.verb} {said}{order}", None
 
 
 def _of_value(difference: Difference) -> Difference:
