@@ -145,6 +145,14 @@ def test_a_question_of_haystack_without_a_known_answer_is_not_understood(decisio
     assert "does not say what was decided" in trajectory.not_understood
 
 
+def test_a_question_of_haystack_that_lost_all_about_the_question_is_not_a_call() -> None:
+    asked = {"haystack.tool.name": "refund", "haystack.tool.call.id": "c1"}
+    made = {"haystack.tool.name": "refund", "haystack.tool.description": "Pay back."}
+    [trajectory] = read(request(span(1, asked), span(2, made)))
+
+    assert ([call.span_id for call in trajectory.calls], trajectory.calls_recorded) == ([span(2)["spanId"]], False)
+
+
 def microsoft_log(*answers: dict[str, Any]) -> list[dict[str, Any]]:
     """A call that a person is asked about, as Microsoft's Agent Framework keeps it in a session, and what follows."""
     call = {"type": "function_call", "call_id": "c1", "name": "refund", "arguments": '{"n": 7}', "id": "af-call-1"}

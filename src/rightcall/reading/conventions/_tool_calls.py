@@ -150,6 +150,8 @@ _OPENINFERENCE = OPENINFERENCE.marks[0]
 
 _HAYSTACK_ASKED = "haystack.agent.hook.human_in_the_loop.strategy"
 """How the attributes of a span begin in which Haystack 3 asks a person about a call."""
+_HAYSTACK_CALL = "haystack.tool.call.id"
+"""The id of the call, which only these spans have: those of tools have none."""
 
 OPENLLMETRY = Convention(
     "openllmetry",
@@ -310,15 +312,15 @@ CONVENTIONS = (
     *(
         Convention(
             "haystack, asked",
-            marks=((f"{_HAYSTACK_ASKED}.{key}", None), ("haystack.tool.name", None)),
+            marks=((key, None), ("haystack.tool.name", None)),
             tool=("haystack.tool.name",),
-            call_id=("haystack.tool.call.id",),
+            call_id=(_HAYSTACK_CALL,),
             args=(f"{_HAYSTACK_ASKED}.input",),
             unwrap_args=(haystack_question,),
             decision=f"{_HAYSTACK_ASKED}.decision",
             setting="HAYSTACK_CONTENT_TRACING_ENABLED=true",
         )
-        for key in ("decision", "type")
+        for key in (f"{_HAYSTACK_ASKED}.decision", f"{_HAYSTACK_ASKED}.type", _HAYSTACK_CALL)
     ),
     Convention(
         "haystack",
