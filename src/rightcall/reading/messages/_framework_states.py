@@ -44,8 +44,15 @@ _WRAPPINGS: tuple[tuple[str, frozenset[str]], ...] = (
     ("chat_message", frozenset({"inner_messages"})),
     ("response", frozenset({"current_agent_name"})),
     ("new_message", frozenset({"invocation_id"})),
+    ("new_message", frozenset({"session_id", "run_config"})),
 )
 """Keys under which OpenLLMetry, AutoGen, LlamaIndex and ADK wrap the value, and the other keys of the wrapper."""
+_BESIDE = (
+    frozenset({"tags", "metadata"}),
+    frozenset({"init_state", "start_event"}),
+    frozenset({"session_id", "state_delta", "run_config"}),
+)
+"""Keys beside the value in wrappers of OpenLLMetry, LlamaIndex and ADK, whichever version wrote them."""
 
 _CONTENTS = frozenset({"content", "parts", "contents", "blocks", "tool_calls"})
 _TASKS = frozenset({"stream", "reset", "cancellation_token"})
@@ -251,12 +258,12 @@ def _is_lost_state(value: dict[str, Any]) -> bool:
     """Whether an object is a state, or left of a wrapper of one, and not what anybody reads.
 
     It holds messages that do not say who wrote them, or parts of LangChain's dumps, or what a callback was given beside
-    the state, or what a workflow of LlamaIndex begins with.
+    the state, or what a workflow of LlamaIndex begins with, or what a runner of ADK is given beside the message.
     """
     held = value.get("messages")
     if isinstance(held, list) and held and all([isinstance(each, dict) and "content" in each for each in held]):
         return True
-    if {"tags", "metadata"} <= value.keys() or {"init_state", "start_event"} <= value.keys():
+    if any([beside <= value.keys() for beside in _BESIDE]):
         return True
     return value.keys() == {"kwargs"} or _holds_dump(value, 0)
 
