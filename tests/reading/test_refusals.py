@@ -10,8 +10,9 @@ from tests.reading.logs import ASKED, asks
 from tests.walls import for_each
 
 from rightcall import read
-from rightcall.reading.messages._refusals import UNCONFIRMED, refusal_of, unconfirmed
-from rightcall.reading.spans import CallRecord
+from rightcall.reading import read_messages
+from rightcall.reading.messages._refusals import UNCONFIRMED, refusal_of, take_edit, unconfirmed
+from rightcall.reading.spans import NOTHING, CallRecord
 
 REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. …)"
 CANCELLED = "[Operation Cancelled] Reason: User"
@@ -176,3 +177,49 @@ def test_a_call_of_cursor_has_the_arguments_that_it_was_started_with() -> None:
 def test_a_rule_that_denied_a_call_is_not_the_user() -> None:
     assert refusal_of({}, CallRecord("rm", format="Anthropic", error=BY_RULE)) == "approval was refused"
     assert refusal_of({}, CallRecord("rm", format="Anthropic", error=REJECTED)) == "refused by the user"
+
+
+REPLACED = (
+    "Note: a human reviewer replaced this tool call before it ran. The call recorded in your message is the one you "
+    "produced, not the one that executed. This was intentional and authorized. Do not re-issue your original call."
+)
+INSTEAD = f'{REPLACED} Executed instead: pay with arguments {{"n": "}}."}}.'
+
+
+@for_each(
+    ("given", "made"),
+    [
+        (f"{INSTEAD}\n\nTool response:\npaid", ("pay", {"n": "}."}, "paid")),
+        (f'{INSTEAD}\n\nTool response:\n{{"paid": 5}}', ("pay", {"n": "}."}, {"paid": 5})),
+        (INSTEAD, ("pay", {"n": "}."}, "")),
+        ([f"{INSTEAD}\n\nTool response:", "paid"], ("pay", {"n": "}."}, "paid")),
+        ([f"{INSTEAD}\n\nTool response:", "paid", "back"], ("pay", {"n": "}."}, ["paid", "back"])),
+        (INSTEAD[:-5], ("pay", NOTHING, NOTHING)),
+        (f"{INSTEAD[:-1]} and more", ("pay", {"n": "}."}, NOTHING)),
+        (REPLACED, ("refund", NOTHING, NOTHING)),
+        ("paid", ("refund", {"n": 7}, "paid")),
+        (f"It said: {INSTEAD}", ("refund", {"n": 7}, f"It said: {INSTEAD}")),
+        ([], ("refund", {"n": 7}, [])),
+        ([3], ("refund", {"n": 7}, [3])),
+    ],
+)
+def test_a_call_that_a_person_edited_is_the_one_that_its_result_says(given: Any, made: tuple[str, Any, Any]) -> None:
+    record = CallRecord("refund", args={"n": 7}, output=given)
+    take_edit(record)
+
+    assert (record.name, record.args, record.output, record.error) == (*made, None)
+
+
+def test_the_error_of_a_call_that_a_person_edited_is_what_the_tool_said() -> None:
+    note = f"{INSTEAD}\n\nTool response:\nno money"
+    record = CallRecord("refund", output=note, error=note, failed=True)
+    take_edit(record)
+
+    assert (record.output, record.error) == ("no money", "no money")
+
+
+def test_a_log_shows_the_call_that_a_person_edited_as_it_was_made() -> None:
+    result = {"role": "tool", "tool_call_id": "c1", "content": f"{INSTEAD}\n\nTool response:\npaid"}
+    made = read_messages([ASKED, asks(("refund", "c1", '{"n": 7}')), result])
+
+    assert [(call.name, call.args, call.output) for call in made.calls] == [("pay", {"n": "}."}, "paid")]

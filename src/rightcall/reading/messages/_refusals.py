@@ -1,14 +1,15 @@
-"""Why a call was not carried out, as agents and frameworks write it into the result that the model is given."""
+"""Why a call was not carried out, or another one was, as it is written into the result that the model is given."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER
-from rightcall.reading.spans import CallRecord
+from rightcall.reading.spans import NOTHING, CallRecord, outcome
 
 from ._agent_parts import UNFINISHED
 from ._log import listed, plain
@@ -59,6 +60,13 @@ UNCONFIRMED = (
 )
 """What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
 
+_EDITED = "Note: a human reviewer replaced this tool call before it ran."
+"""How a result begins whose call a person edited, if LangChain's middleware was given no other words for it."""
+_EXECUTED = lazy_pattern(r" Executed instead: (?P<tool>\S{1,200}) with arguments (?=\{)")
+_RESPONSE = ".\n\nTool response:"
+_LONGEST_NOTE = 2_000
+_decode = json.JSONDecoder().raw_decode
+
 
 def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
     """Return who or what did not allow the call of a result: the user, or an approval that a rule may have decided."""
@@ -85,6 +93,34 @@ def refusals_in(results: Sequence[CallRecord]) -> list[tuple[CallRecord, str]]:
     told = [(each, each.error if each.failed else each.output) for each in results]
     texts = [(each, text) for each, text in told if isinstance(text, str)]
     return [(each, reason) for each, text in texts for pattern, reason in _IN_TRACES if pattern.match(text)]
+
+
+def take_edit(record: CallRecord) -> None:
+    """Take the call that a person made of one, and what it returned, from the result of a call that says so.
+
+    What the model asked for was not done. What the result does not say in known words was not recorded.
+    """
+    given = record.error if record.failed else record.output
+    note, *more = given if isinstance(given, list) and given else (given,)
+    if not isinstance(note, str) or not note.startswith(_EDITED):
+        return
+    said = _EXECUTED.search(note[:_LONGEST_NOTE])
+    args, rest = _executed(note, said.end()) if said else (NOTHING, "")
+    record.name = said["tool"] if said else record.name
+    record.args, record.output, record.error = args, NOTHING, None
+    if rest.startswith(_RESPONSE) or rest == ".":
+        text = rest[len(_RESPONSE) :].removeprefix("\n")
+        record.output = outcome(text) if not more else more[0] if len(more) == 1 else more
+        record.error = text if record.failed and text else None
+
+
+def _executed(note: str, place: int) -> tuple[Any, str]:
+    """Return the arguments at a place of a note, and what follows them."""
+    try:
+        args, end = _decode(note, place)
+    except (ValueError, RecursionError):
+        return NOTHING, ""
+    return args, note[end:]
 
 
 def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from rightcall.reading.spans import CallRecord, has_made_up_id
 
 from ._conversation_reader import MOST_WAITING, ConversationReader, key_of
 from ._message_exchange import Exchange
-from ._refusals import refusals_in
+from ._refusals import refusals_in, take_edit
 
 Key = tuple[Any, int | None, str, bytes | str]
 """The context and turn of a request, its name, and its arguments as text."""
@@ -127,6 +127,11 @@ class Requests:
         for record, reason in refusals_in(self.made):
             record.withheld = record.withheld or reason
             self.refused.add(id(record))
+
+    def take_edits(self) -> None:
+        """Read requests that a person edited as the calls that were made; nothing more may be added then."""
+        for record in self.known:
+            take_edit(record)
 
     def is_shown_again(self, context: Any, turn: int | None, shown_in: int | None) -> bool:
         """Whether an unknown request is from before the run, or from an earlier turn whose requests are known."""

@@ -190,6 +190,7 @@ class RunBuilder:
         self._requests.withhold_refused()
         for each in said:
             self._read_log(each)
+        self._requests.take_edits()
         unasked = self._requests.first_unasked() if not records else None
         self._not_understood.note_strays([unasked] if unasked else [], "trace")
         records, unsure = without_questions(records, self._requests)
