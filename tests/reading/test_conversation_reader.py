@@ -54,6 +54,17 @@ def test_a_request_that_became_known_after_those_before_it_keeps_its_place() -> 
     assert [call.group for call in made.calls] == ["turn-1", "turn-1", "turn-2"]
 
 
+def test_a_request_that_only_another_history_shows_may_be_from_before_those_that_are_known() -> None:
+    lost, done = {"role": "assistant", "content": [{}]}, {"role": "assistant", "content": "Done."}
+    search, weather = [asks(SEARCH), gives("search", "ok")], [asks(WEATHER), gives("weather", "ok")]
+    first = [ASKED, lost, gives("search", "ok"), *weather]
+    torn = one(model(1, first, [done]), model(2, [ASKED, *search, lost, gives("weather", "ok")], [done]))
+    whole = one(model(1, [ASKED, *search, *weather], [done]), model(2, [ASKED, *search, lost], [done]))
+
+    assert (sorted(torn.names), torn.unordered) == (["search", "weather"], ((0, 2),))
+    assert (whole.names, whole.unordered) == (("search", "weather"), ())
+
+
 def test_calls_that_a_model_around_several_others_lists_were_not_asked_for_at_once() -> None:
     outer = model(1, [ASKED], [asks(SEARCH, WEATHER)], endTimeUnixNano="9000")
     bare = {"gen_ai.operation.name": "chat"}

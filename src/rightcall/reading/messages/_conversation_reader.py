@@ -56,6 +56,7 @@ class ConversationReader:
         """Requests of consecutive messages."""
         self._has_history, self.prompted, self.answering, self._step = False, False, False, 0
         self._count = len(requests.known)  # how many requests were known before
+        self._met: set[int] = set()  # those of them that this conversation shows, by `id()`
         self._new: list[CallRecord] = []  # the requests that this conversation is the first to show
         self.thread: Hashable = None  # the conversation, if its first words tell it
         self.shown: int | None = None  # how many requests were known before the model answered
@@ -140,8 +141,11 @@ class ConversationReader:
             # An agent tells what was asked for while it ran: no call of it has the time at which the agent began.
             known.asked_ns = self._start_ns if self.prompted or self.answering else None
             known.answered_ns, known.is_told_later = self._end_ns, self.prompted
+            if not self.answering and len(self._met) < self._count and id(self._context) in requests.torn:
+                known.order = -1  # it may be one that an earlier conversation lost
             self._new.append(known)
         else:
+            self._met.add(id(known))
             if self._new:
                 self._place_before(known)
             self._group = self._group or known.group

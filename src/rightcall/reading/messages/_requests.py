@@ -47,6 +47,8 @@ class Requests:
         """Whether the answer of a model was not recorded, nor shown to a model later."""
         self.gaps: set[int] = set()
         """The contexts, by `id()`, in which the answer of a model is missing: the order of results says nothing."""
+        self.torn: set[int] = set()
+        """The contexts, by `id()`, in which a history lacks a message: what another one adds may be from before it."""
         self.refused: set[int] = set()
         """The requests, by `id()`, that were refused for good."""
         self._threads = PromptHistory()
@@ -100,6 +102,8 @@ class Requests:
         reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
         reading.part_doubtful_groups()
+        told = before if of_model else (*before, *after)
+        self.torn.update([id(context)] if any([exchange.is_mute or exchange.unread for exchange in told]) else ())
         if of_model:
             self.gaps.update([id(context)] if not any([exchange.is_of_agent for exchange in after]) else ())
             self.heard.add(turn)
