@@ -65,6 +65,23 @@ def test_a_request_that_only_another_history_shows_may_be_from_before_those_that
     assert (whole.names, whole.unordered) == (("search", "weather"), ())
 
 
+@pytest.mark.parametrize("ids", [("1", "1"), (None, None), ("1", None), (None, "1")])
+def test_an_agent_that_goes_on_after_a_person_answered_tells_its_request_once_more(ids: tuple[str | None, ...]) -> None:
+    given, told = [asks(("refund", call_id, '{"n": 7}')) for call_id in ids]
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": json.dumps([ASKED, given])}
+    agent = span(1, attributes | {"gen_ai.output.messages": json.dumps([told, gives(ids[1], "paid")])})
+
+    assert [(call.args, call.output) for call in one(agent).calls] == [({"n": 7}, "paid")]
+
+
+def test_an_agent_that_goes_on_and_asks_twice_asked_once_more() -> None:
+    asked, paid = asks(("refund", None, '{"n": 7}')), gives(None, "paid")
+    attributes = {"gen_ai.operation.name": "invoke_agent", "gen_ai.input.messages": json.dumps([ASKED, asked])}
+    agent = span(1, attributes | {"gen_ai.output.messages": json.dumps([asked, paid, asked, paid])})
+
+    assert [call.output for call in one(agent).calls] == ["paid", "paid"]
+
+
 def test_calls_that_a_model_around_several_others_lists_were_not_asked_for_at_once() -> None:
     outer = model(1, [ASKED], [asks(SEARCH, WEATHER)], endTimeUnixNano="9000")
     bare = {"gen_ai.operation.name": "chat"}

@@ -52,6 +52,7 @@ class ConversationReader:
         self._group: str | None = None
         self._last: list[CallRecord] = []  # the requests of the messages right before
         self._last_by: str | None = None
+        self._ending: list[CallRecord] = []  # those at the end of what an agent was given
         self._joined: list[list[CallRecord]] = []
         """Requests of consecutive messages."""
         self._has_history, self.prompted, self.answering, self._step = False, False, False, 0
@@ -80,6 +81,13 @@ class ConversationReader:
             if place in self.doubts and len(requests.known) > count:
                 requests.is_doubtful = True
 
+    def expect_again(self) -> None:
+        """Expect that an agent tells first what it goes on with: the requests at the end of what it was given.
+
+        Strands asks no model again once a person answered, and tells the old answer as the agent's.
+        """
+        self._ending = self._last[:MOST_WAITING]
+
     def _take(self, exchange: Exchange, turn: int | None) -> None:
         context = self._context
         if exchange.parent_id is not None:
@@ -87,7 +95,7 @@ class ConversationReader:
         if not exchange.calls or not (exchange.item or self._goes_on(exchange)):
             self._group, self._last = None, []
         made = [self._call(call, context, turn) for call in exchange.calls if not self._is_summed_up(call, exchange)]
-        self._last_by = exchange.parent_id
+        self._last_by, self._ending = exchange.parent_id, []
         if self._last and (not exchange.item or exchange.message.get("type") == _WRITTEN):
             self._joined.append([*self._last, *made])
         self._last = [*self._last, *made]
@@ -132,7 +140,7 @@ class ConversationReader:
         self._group, self._step = self._group if call.step == self._step else None, call.step or 0
         self._free_earlier(call.call_id, turn)
         use = self._uses.get(call.call_id or "", 0)
-        known = self._same(call, key, position, use)
+        known = self._told_again(call, key) or self._same(call, key, position, use)
         if known is None:
             self._group = self._group or requests.new_group()
             is_past = requests.is_shown_again(context, turn, self._shown_in)
@@ -175,6 +183,16 @@ class ConversationReader:
             if self._group and record.group == self._group:
                 record.group = known.group
         self._group = known.group if is_late else self._group
+
+    def _told_again(self, call: CallRecord, key: Key) -> CallRecord | None:
+        """Return the request that an agent goes on with, if a call is that one, and their ids do not tell."""
+        for each in self._ending:
+            is_same = each.name == call.name and key_of(each.args) == key[3]
+            if is_same and not (each.call_id and call.call_id):
+                self._counts[key] -= 1
+                self._ending = [other for other in self._ending if other is not each]
+                return each
+        return None
 
     def _same(self, call: CallRecord, key: Key, position: int, use: int) -> CallRecord | None:
         requests = self._requests

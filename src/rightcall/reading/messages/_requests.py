@@ -99,6 +99,8 @@ class Requests:
         reading.prompted, reading.thread = of_model, None if first is None else (place, first.text)
         reading.take_all(before, turns)
         reading.prompted, reading.answering, reading.shown = False, of_model, len(self.known)
+        if not of_model:
+            reading.expect_again()
         reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
         reading.part_doubtful_groups()
