@@ -9,6 +9,7 @@ from tests.reading.test_joining import answered, asked, chat, executed, read_one
 from tests.reading.traces import call, request, span
 
 from rightcall.reading import read
+from rightcall.reading.runs._calls import _merged
 
 TOGETHER = {"startTimeUnixNano": "50000", "endTimeUnixNano": "51000"}
 
@@ -30,6 +31,11 @@ def test_calls_that_start_together_are_in_the_order_in_which_the_model_asked_for
 
     assert "".join(found.names) == names
     assert found.unordered == ()
+
+
+def test_calls_without_an_order_are_one_range_where_their_ranges_overlap() -> None:
+    assert _merged([(4, 6), (0, 3), (2, 4)]) == ((0, 4), (4, 6))
+    assert _merged([(0, 9), (1, 2)]) == ((0, 9),)
 
 
 def test_a_call_that_starts_with_those_made_inside_it_comes_before_them() -> None:

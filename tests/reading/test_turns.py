@@ -21,6 +21,7 @@ from rightcall.reading.runs._turns import (
     _are_all_known,
     _following_traces,
     _follows_work,
+    _have_answered,
     _is_asked_anew,
     end_of,
 )
@@ -806,6 +807,38 @@ def test_a_model_is_unanswered_where_none_was_given_more_later(
 
     assert _is_unanswered([_Talk(each, None, 0) for each in conversations]) is is_unanswered
     assert not _is_unanswered([_Talk(each, failed, 0) for each in conversations])
+
+
+@pytest.mark.parametrize(
+    ("answered", "is_answer"),
+    [
+        ([MODEL], True),
+        ([BLANK, MODEL], True),
+        ([], False),
+        ([BLANK], False),
+        ([asks_for("look", {})], False),
+        ([{**asks_for("look", {}), "content": "Let me look."}], False),
+        ([MODEL, asks_for("look", {})], False),
+    ],
+)
+def test_a_model_has_answered_if_it_said_something_and_asked_for_no_call(answered: list[Any], is_answer: bool) -> None:
+    model = ReadSpan("a", "t", "a", None, 1, 2)
+
+    assert _have_answered([model], lambda span: given(1, [USER], answered)) is is_answer
+    assert not _have_answered([], lambda span: given(1, [USER], answered))
+
+
+def test_what_log_records_tell_of_a_model_that_stopped_is_not_told_of_its_span() -> None:
+    said = Conversation(start_ns=3, end_ns=4, is_choice=True)
+    model = ReadSpan("chat", "t", "a", None, 1, 2)
+
+    def told(span: ReadSpan | None, in_records: bool) -> tuple[str, int | None]:
+        stop = _Talk(said, span, 0, in_records=in_records).stop()
+        assert stop is not None
+        return stop.told.partition(" ")[2][:10], stop.begin_ns
+
+    assert told(model, False) == ("span 'chat", 1)
+    assert told(model, True) == told(None, False) == ("log record", 3)
 
 
 def test_a_model_that_lists_calls_of_others_and_more_is_no_model() -> None:
