@@ -1,10 +1,9 @@
 """What whole commands cost."""
 
-import os
+import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from .workers import WorkerError
 # What a yardstick costs on the machine that measures, for limits that were set where it cost this.
 _YARDSTICK = "from pydantic import BaseModel"
 _YARDSTICK_SECONDS = 0.14
+_STARTER = Path(__file__).with_name("starter.py")
 
 
 @dataclass(frozen=True)
@@ -35,19 +35,22 @@ def cost(command: Sequence[str], *, codes: Sequence[int] = (0,), folder: Path = 
     Raises:
         WorkerError: the command ended with another exit code than those expected.
     """
-    with tempfile.TemporaryFile() as output:
-        start = time.perf_counter()
-        with subprocess.Popen(
-            command, cwd=folder, env=quiet_environment(), stdout=output, stderr=subprocess.DEVNULL
-        ) as process:
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        elapsed = time.perf_counter() - start
-        if process.returncode not in codes:
-            raise WorkerError(f"{' '.join(command)[:200]} ended with {process.returncode}")
-        output.seek(0)
-        printed = output.read().decode(errors="replace")
-    return Cost(usage.ru_utime + usage.ru_stime, elapsed, usage.ru_maxrss / 1024, printed)
+    with tempfile.TemporaryDirectory() as place:
+        output, report = Path(place, "output"), Path(place, "report")
+        with output.open("wb") as file:
+            subprocess.run(
+                [sys.executable, "-S", "-E", str(_STARTER), str(report), *command],
+                cwd=folder,
+                env=quiet_environment(),
+                stdout=file,
+                stderr=subprocess.DEVNULL,
+                check=True,
+            )
+        returned, seconds, elapsed, megabytes = json.loads(report.read_text(encoding="utf-8"))
+        printed = output.read_text(encoding="utf-8", errors="replace")
+    if returned not in codes:
+        raise WorkerError(f"{' '.join(command)[:200]} ended with {returned}")
+    return Cost(seconds, elapsed, megabytes, printed)
 
 
 def beside_yardstick(name: str, limit: float, command: Sequence[str], code: int, rounds: int) -> Line:
