@@ -218,7 +218,7 @@ def test_a_call_that_no_model_of_a_run_asked_for_continues_another_run() -> None
     trajectory = continued(shown=None, said=DONE)
 
     assert (trajectory.names, trajectory.calls_recorded) == (("refund",), False)
-    assert "it continues another trace" in trajectory.not_understood
+    assert "seems to continue another one" in trajectory.not_understood
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,9 @@ class NotUnderstood:
     def note_continued(self, call: CallRecord | None) -> None:
         """Note a call that shows that the run continues another."""
         if call is not None:
-            self.note(f"a call of {call.name[:80]}, which no model of the trace asked for: it continues another trace")
+            self.note(
+                f"a call of {call.name[:80]} that no model here asked for, so the trace seems to continue another one"
+            )
 
     def note_nameless(self, requests: Sequence[CallRecord]) -> None:
         """Note requests for calls without a name."""

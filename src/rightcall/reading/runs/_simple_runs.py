@@ -11,7 +11,7 @@ with the same functions for values, if all of this holds:
 - Every call follows a convention by attributes whose names and deciding values were seen before; all are of one
   instrumentation, none is MCP's, and at most one turn is recorded.
 - Every call has the name of a tool that is not the framework's own, an object as arguments, and an output or a failure
-  that asks nobody; no two start together or have one id, and no agent or model began while one was running.
+  that does not ask a person; no two start together or share an id, and no agent or model began while one was running.
 
 Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_simple_runs.py` compares them. A
 simple run that turns out not to be alone (another line has spans of the same trace, or another run ran inside one of

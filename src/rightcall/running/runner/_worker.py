@@ -222,7 +222,7 @@ def main(above: int, commands: int, replies: int, seen: int) -> None:
     channel, pages = Channel(commands, replies), map_pages(seen)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
-    # Where the system ends this process with the parent, nobody has to listen for that while the agent is at work.
+    # Where the system ends this process with its parent, no thread has to watch for that while the agent works.
     receive = channel.receive if IS_LINUX else _listened_to(channel)
     _serve(channel, pages, receive)
     _flush()
