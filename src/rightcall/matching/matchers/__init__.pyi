@@ -6,10 +6,12 @@ from ._call_parts import (
 )
 from ._equality import canonical as canonical, equal as equal, freeze as freeze
 from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
-from ._names import (
-    ArgsPolicy as ArgsPolicy,
+from ._moments import (
     CallMoment as CallMoment,
     MomentOf as MomentOf,
+)
+from ._names import (
+    ArgsPolicy as ArgsPolicy,
     NamePattern as NamePattern,
     NameSet as NameSet,
     tool_names as tool_names,

@@ -15,7 +15,8 @@ from rightcall.values.results import Difference, value_text
 from rightcall.values.trajectory import ToolCall, has_failed
 
 from ._expectations import BEYOND, SOURCES
-from ._names import ArgsPolicy, CallMoment, NamePattern
+from ._moments import CallMoment
+from ._names import ArgsPolicy, NamePattern
 from ._patterns import NOT_LITERAL, CallPattern, OutputPattern, Pattern
 
 Status: TypeAlias = Literal["ok", "error"]

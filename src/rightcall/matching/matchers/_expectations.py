@@ -14,7 +14,7 @@ from rightcall.values.trajectory import ToolCall
 from ._equality import equal, holds_nan, is_delicate, same_kinds
 
 if TYPE_CHECKING:
-    from ._names import CallMoment
+    from ._moments import CallMoment
 
 
 SOURCES = frozenset({"$from"})

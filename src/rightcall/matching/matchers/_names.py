@@ -1,13 +1,11 @@
-"""Names of tools as people write them, the policies for their arguments, and the moment a call was made."""
+"""Names of tools as people write them, exact or with `*` for any characters, and the policies for their arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import Literal, TypeAlias
 
 import msgspec
-
-from rightcall.values.trajectory import Trajectory
 
 ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
 """How the arguments of an expected call are compared with those of an actual one.
@@ -86,23 +84,3 @@ def tool_names(written: Iterable[str]) -> Set[str]:
     patterns = tuple([NamePattern.of(name) for name in names if "*" in name])
     exact = frozenset([name for name in names if "*" not in name])
     return NameSet(exact, patterns) if patterns else exact
-
-
-class CallMoment(msgspec.Struct, frozen=True):
-    """One call of a run, by its position in the trajectory.
-
-    `surely` says how to take what the trace does not say: as a no, or else as a yes. A matcher is asked both ways, and
-    where the answers differ it is not known whether the call satisfies it.
-    """
-
-    trajectory: Trajectory
-    position: int
-    surely: bool = False
-
-    def turned(self) -> CallMoment:
-        """The same moment for what is denied: there a no is the careful answer where a yes would have been."""
-        return CallMoment(self.trajectory, self.position, not self.surely)
-
-
-MomentOf: TypeAlias = Callable[[int], CallMoment | None]
-"""The moment of a call, given its place among the calls that are compared; `None` where it is not known."""

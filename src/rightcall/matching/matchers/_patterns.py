@@ -31,7 +31,8 @@ from ._expectations import (
     object_of,
     size_of,
 )
-from ._names import ArgsPolicy, CallMoment
+from ._moments import CallMoment
+from ._names import ArgsPolicy
 
 Args: TypeAlias = Mapping[str, Any]
 ArgsTest: TypeAlias = Callable[[Args], Any]

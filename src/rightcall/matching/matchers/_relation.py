@@ -18,7 +18,8 @@ from rightcall.values.trajectory import ToolCall
 
 from ._equality import canonical
 from ._expectations import NAMES, CallColumns, is_matcher
-from ._names import MomentOf, tool_names
+from ._moments import MomentOf
+from ._names import tool_names
 from ._patterns import Pattern, Projection
 
 Place: TypeAlias = tuple[str | int, ...]

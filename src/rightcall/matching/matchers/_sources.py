@@ -18,7 +18,8 @@ from rightcall.values.trajectory import Clock, ToolCall, Trajectory
 
 from ._equality import canonical
 from ._expectations import SOURCES, Compiler, Expectation, is_matcher
-from ._names import CallMoment, tool_names
+from ._moments import CallMoment
+from ._names import tool_names
 from ._operators import Matcher, Operand, is_number
 
 ANYWHERE = "anywhere"

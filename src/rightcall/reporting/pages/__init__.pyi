@@ -36,13 +36,15 @@ from ._edit_page import (
     DiffRow as DiffRow,
     EditPage as EditPage,
     EditScope as EditScope,
-    MutantsPage as MutantsPage,
     diff_rows as diff_rows,
     edit_html as edit_html,
+)
+from ._evaluations import expected_calls as expected_calls
+from ._mutants_page import (
+    MutantsPage as MutantsPage,
     mutants_html as mutants_html,
     mutants_page as mutants_page,
 )
-from ._evaluations import expected_calls as expected_calls
 from ._path_graph import Graph as Graph, path_graph as path_graph
 from ._paths_page import (
     LISTED as LISTED,
