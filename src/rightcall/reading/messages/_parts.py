@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 from rightcall.errors import InputError
@@ -113,10 +114,11 @@ def is_plain(message: Mapping[str, Any]) -> bool:
     if content.__class__ is str:
         return "parts" not in message and content[:2] not in _OPENED
     parts = message.get("parts")
-    return parts.__class__ is list and "content" not in message and all([_is_text(part) for part in parts])
+    return parts.__class__ is list and "content" not in message and all([is_text(part) for part in parts])
 
 
-def _is_text(part: Any) -> bool:
+def is_text(part: Any) -> bool:
+    """Whether a part of a message is nothing but text, in one of its commonest forms."""
     if part.__class__ is not dict or part.keys() not in _OF_TEXTS or part.get("type", "text") != "text":
         return False
     text = part.get("text", part.get("content"))
@@ -258,6 +260,12 @@ def part_of(document: Mapping[str, Any]) -> Part | None:
     return None
 
 
+@lru_cache(maxsize=_MOST_SHAPES)
+def may_be_part(keys: tuple[str, ...]) -> bool:
+    """Whether an object with these keys, whatever it holds under them, may be a part of a message."""
+    return any([{key.split(".")[0] for key, _ in part.marks}.issubset(keys) for part in PARTS])
+
+
 def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
     """Read a part as a record of a requested call or of a result; None if it has no usable name."""
     name = _first(document, part.name)
@@ -368,7 +376,7 @@ def _as_text(value: Any) -> str | None:
 
 def _first(document: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
     for path in paths:
-        held = _inside(document, path)
+        held = document.get(path) if path.isidentifier() else _inside(document, path)
         if held is not NOTHING and held is not None:
             return held
     return NOTHING

@@ -16,7 +16,7 @@ from rightcall.values.decoding import decode_json
 
 from ._acting_text import is_step
 from ._message_exchange import Exchange, exchange_of, has_messages, messages_of, no_message, says_why, unread
-from ._parts import part_of, unwrapped
+from ._parts import may_be_part, part_of, unwrapped
 from ._unknown_calls import hidden_in_event, sign_of
 
 _WRAPPINGS = ("messages", "contents")
@@ -262,7 +262,7 @@ def _unless_others(said: list[Exchange]) -> list[Exchange]:
 
     Attributes of models hold other things than messages, too, and those have no format.
     """
-    if has_messages([exchange.message for exchange in said]):
+    if not any([exchange.unread for exchange in said]) or has_messages([exchange.message for exchange in said]):
         return said
     return [_as_object(exchange) if exchange.unread else exchange for exchange in said]
 
@@ -294,9 +294,12 @@ def _wrapped_messages(text: str) -> list[bytes] | None:
     if key is None:
         return None
     held = members.pop(key)
-    wrapper = {name: msgspec.json.decode(member) for name, member in members.items()}
-    if part_of({**wrapper, key: []}) is not None or is_step(wrapper):
+    if is_step(members):
         return None
+    if may_be_part((*members, key)):
+        wrapper = {name: msgspec.json.decode(member) for name, member in members.items()}
+        if part_of({**wrapper, key: []}) is not None:
+            return None
     pieces = _messages_in(bytes(held).decode())
     return pieces if pieces and all([piece.startswith((b"{", b"[")) for piece in pieces]) else None
 

@@ -17,7 +17,7 @@ from rightcall.values.decoding import decode_json
 
 from ._agent_parts import Part
 from ._log import decoded
-from ._parts import constructed, part_of, partial_part
+from ._parts import constructed, is_text, part_of, partial_part
 
 _WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation", "toolInvocation")
 _HOLDERS = (
@@ -43,6 +43,7 @@ _HOLDERS = (
     "tool_results",
 )
 _LISTED = frozenset({"tool_calls", "toolCalls", "invalid_tool_calls"})
+_SPEAKING = frozenset({"content", "parts"})
 _DEPTH_OF_LISTS = 6
 _STEP_BEGINS = "step-start"
 """The type of the part before those of a step, in messages of several steps (Vercel's AI SDK 5, OpenCode)."""
@@ -513,6 +514,8 @@ def _find_in_list(key: str, items: list[Any], found: FoundParts, depth: int, wri
     found.lists += 1
     among = found.lists
     for item in items:
+        if key in _SPEAKING and is_text(item):
+            continue
         if item.__class__ is str and key == "function":
             item = _opened(item)  # OpenInference's AutoGen: each result as JSON text
         before = len(found.parts)
