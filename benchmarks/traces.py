@@ -4,7 +4,7 @@ import heapq
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -20,6 +20,8 @@ the whole file."""
 
 _WINDOW = 5_000
 _THIN_CALLS = 10
+_LONG_CALLS = 200
+Maker = Callable[[random.Random, int], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -55,14 +57,22 @@ def otlp_lines(megabytes: int, layout: Layout = "runs") -> TraceFile:
 
 def thin_lines(megabytes: int) -> TraceFile:
     """A file of OTLP lines of runs with ten tool calls and nothing else: 0.7 kB a call, no messages of a model."""
-    path = ROOT / ".bench" / f"thin-{megabytes}.jsonl"
+    return _made_up_lines(ROOT / ".bench" / f"thin-{megabytes}.jsonl", megabytes, _thin_run, _THIN_CALLS)
+
+
+def long_lines(megabytes: int) -> TraceFile:
+    """A file of OTLP lines of runs with 200 steps, whose model is shown everything so far in each of them."""
+    return _made_up_lines(ROOT / ".bench" / f"long-{megabytes}.jsonl", megabytes, _long_run, _LONG_CALLS)
+
+
+def _made_up_lines(path: Path, megabytes: int, make: Maker, calls: int) -> TraceFile:
     generator, runs = random.Random(1), 0
     path.parent.mkdir(exist_ok=True)
     with path.open("wb") as file:
         while file.tell() < megabytes * 1_000_000:
-            file.write(json.dumps(_thin_run(generator, runs)).encode() + b"\n")
+            file.write(json.dumps(make(generator, runs)).encode() + b"\n")
             runs += 1
-        return TraceFile(str(path), file.tell(), runs, runs * _THIN_CALLS)
+        return TraceFile(str(path), file.tell(), runs, runs * calls)
 
 
 def eval_set_of_halves() -> str:
@@ -129,12 +139,35 @@ def _has_recorded_names(recording: Recording) -> bool:
     return len(runs) == 1 and Counter(counted) == wanted and runs[0].calls_recorded
 
 
-def _thin_run(generator: random.Random, number: int) -> dict[str, Any]:
+def _long_run(generator: random.Random, number: int) -> dict[str, Any]:
+    document = _thin_run(generator, number, _LONG_CALLS)
+    spans = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    root, *calls = spans
+    said: list[dict[str, Any]] = [{"role": "user", "parts": [{"type": "text", "content": f"Do {number}."}]}]
+    for call in calls:
+        values = {each["key"]: each["value"]["stringValue"] for each in call["attributes"]}
+        call_id, args = values["gen_ai.tool.call.id"], json.loads(values["gen_ai.tool.call.arguments"])
+        asked = {"type": "tool_call", "id": call_id, "name": values["gen_ai.tool.name"], "arguments": args}
+        output = json.loads(values["gen_ai.tool.call.result"])
+        answer = {"role": "assistant", "parts": [asked]}
+        held = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.input.messages": json.dumps(said),
+            "gen_ai.output.messages": json.dumps([answer]),
+        }
+        own, start = f"{generator.getrandbits(64):016x}", int(call["startTimeUnixNano"]) - 400_000_000
+        spans.append(_thin_span(root["traceId"], own, root["spanId"], "chat", start, 300_000_000, held))
+        response = {"type": "tool_call_response", "id": call_id, "response": output}
+        said += [answer, {"role": "tool", "parts": [response]}]
+    return document
+
+
+def _thin_run(generator: random.Random, number: int, calls: int = _THIN_CALLS) -> dict[str, Any]:
     trace, root = f"{generator.getrandbits(128):032x}", f"{generator.getrandbits(64):016x}"
-    begin = 1_700_000_000_000_000_000 + number * 100_000_000_000
+    begin = 1_700_000_000_000_000_000 + number * 1_000_000_000_000
     agent = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "shop"}
-    spans = [_thin_span(trace, root, "", "invoke_agent shop", begin, 20_000_000_000, agent)]
-    for place in range(_THIN_CALLS):
+    spans = [_thin_span(trace, root, "", "invoke_agent shop", begin, (calls + 10) * 1_000_000_000, agent)]
+    for place in range(calls):
         tool = generator.choice(["search", "book", "pay", "weather", "cancel"])
         held = {
             "gen_ai.operation.name": "execute_tool",

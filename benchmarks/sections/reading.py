@@ -10,7 +10,7 @@ from benchmarks.figures import Figure
 from benchmarks.processes import Cost, cost
 from benchmarks.rounds import DisagreementError, Pace
 from benchmarks.table import Line, faster, number, seconds, within
-from benchmarks.traces import Layout, TraceFile, eval_set_of_halves, otlp_lines, thin_lines
+from benchmarks.traces import Layout, TraceFile, eval_set_of_halves, long_lines, otlp_lines, thin_lines
 from benchmarks.workers import Workers
 
 _MOST_MEGABYTES = 300
@@ -31,6 +31,7 @@ def reading(workers: Workers, pace: Pace) -> Iterator[Figure]:
         yield partial(_half_failing, megabytes, pace.slow_rounds)
     yield partial(_all_failing, 50, pace.slow_rounds)
     yield partial(_thin, 50, pace.slow_rounds)
+    yield partial(_long, 50, pace.slow_rounds)
     yield partial(_two_workers, 200)
 
 
@@ -83,6 +84,13 @@ def _thin(megabytes: int, rounds: int) -> Iterator[Line]:
     traces, few = thin_lines(megabytes), thin_lines(1)
     figure = f"scoring {megabytes:,} MB of tool calls alone, {number(traces.bytes_per_call / 1_000)} kB a call"
     yield within(f"{figure}: orjson.loads", False, *_both(traces, few, _PASSING, rounds), 4)
+
+
+def _long(megabytes: int, rounds: int) -> Iterator[Line]:
+    """Whether the time of a run grows with its bytes: a model of n steps is shown n² messages."""
+    ours, theirs = _both(long_lines(megabytes), long_lines(1), _PASSING, rounds)
+    figure = f"scoring {megabytes:,} MB of runs with 200 steps, each prompt with all before: orjson.loads"
+    yield Line(figure, "unread", seconds(ours), seconds(theirs), ours / theirs)
 
 
 def _both(traces: TraceFile, few: TraceFile, asked: Sequence[str], rounds: int) -> tuple[float, float]:

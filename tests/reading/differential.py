@@ -1,9 +1,11 @@
 """Runs read the direct way, and built from their spans and all their messages: what is read has to be the same.
 
     python -m tests.reading.differential --mutants 100000
+    python -m tests.reading.differential --mutants 100000 --told
 
-makes mutants of all recordings of the corpus and of plain runs of calls, reads each both ways, and ends with 1 and the
-first inputs that differ. The suite does the same with a few thousand.
+makes mutants of all recordings of the corpus and of plain runs of calls (with `--told`, of runs whose models show their
+prompts), reads each both ways, and ends with 1 and the first inputs that differ. The suite does the same with a few
+thousand.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from tests.reading.changes import Document, spans, written
 from tests.reading.corpus import recordings
 
 import rightcall
-from rightcall.reading.messages import _message_exchange
+from rightcall.reading.messages import _message_exchange, _span_messages
+from rightcall.reading.messages._conversation_reader import LastPrompt
 from rightcall.reading.runs._simple_runs import SimpleRun, SimpleRuns
 
 _ODD = ("", "null", "{}", "[]", "tool", "agent", "true", "<not specified>", "[Scrubbed due to 'x']", '{"a": 1}', '"x"')
@@ -95,10 +98,12 @@ def read_directly(data: bytes | list[bytes], **options: Any) -> str:
 
 
 def read_by_spans(data: bytes | list[bytes], **options: Any) -> str:
-    """What is read if no run is simple, and no message is plain."""
+    """What is read if no run is simple, no message is plain, and every prompt is read from its beginning."""
     with (
         patch.object(SimpleRuns, "run_of", return_value=None),
         patch.object(_message_exchange, "is_plain", return_value=False),
+        patch.object(LastPrompt, "_shared", return_value=0),
+        patch.object(_span_messages, "_SHORT", sys.maxsize),
     ):
         return read_directly(data, **options)
 
@@ -144,6 +149,33 @@ def plain_calls(number: int = 0, calls: int = 4) -> Document:
     document = plain_run(number, calls)
     scoped = document["resourceSpans"][0]["scopeSpans"][0]
     scoped["spans"] = [{**span, "parentSpanId": ""} for span in scoped["spans"][1:]]
+    return document
+
+
+def told_run(number: int = 0, steps: int = 5) -> Document:
+    """An agent whose model asks for a call in each of four times as many steps, and is shown all that was said."""
+    document = plain_run(number, 4 * steps)
+    held = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    root, calls = held[0], held[1:]
+    root["endTimeUnixNano"] = str(int(calls[-1]["endTimeUnixNano"]) + 1_000)
+    said: list[dict[str, Any]] = [{"role": "user", "parts": [{"type": "text", "content": "Buy a phone."}]}]
+    for place, call in enumerate([*calls, None]):
+        values = {each["key"]: each["value"]["stringValue"] for each in call["attributes"]} if call else {}
+        call_id = values.get("gen_ai.tool.call.id")
+        asked = {"type": "tool_call", "id": call_id, "name": values.get("gen_ai.tool.name")}
+        asked["arguments"] = json.loads(values.get("gen_ai.tool.call.arguments", "{}"))
+        answer = {"role": "assistant", "parts": [asked if call else {"type": "text", "content": "Done."}]}
+        told = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": "m",
+            "gen_ai.input.messages": json.dumps(said),
+            "gen_ai.output.messages": json.dumps([answer]),
+        }
+        start = int(root["startTimeUnixNano"]) + 1_000 * place + 600
+        own = int(root["spanId"], 16) + 50 + place
+        held.append(_span(root["traceId"], own, int(root["spanId"], 16), "chat m", start, start + 300, told))
+        response = {"type": "tool_call_response", "id": call_id, "response": {"status": "ok", "id": place}}
+        said += [answer, {"role": "tool", "parts": [response]}]
     return document
 
 
@@ -267,6 +299,94 @@ def _inside(value: Any) -> Iterator[Any]:
         yield from _inside(inner)
 
 
+def _change_prompts(document: Document, span: Span, chance: random.Random) -> None:
+    """Change one message wherever a prompt or an answer shows it, and what comes after it stays as it is."""
+    lists = _prompts(document)
+    messages = [each for _, said in lists for each in said if isinstance(each, dict)]
+    if not messages:
+        return
+    chosen = copy.deepcopy(chance.choice(messages))
+    change = chance.choice(_CHANGES_OF_MESSAGES)
+    for value, said in lists:
+        changed = [change(copy.deepcopy(each)) if each == chosen else [each] for each in said]
+        value["stringValue"] = json.dumps([each for made in changed for each in made])
+
+
+def _prompts(document: Document) -> list[tuple[dict[str, Any], list[Any]]]:
+    """What models were shown and answered: the values of attributes, and the lists of messages in them."""
+    found = []
+    for each in [each for span in spans(document) for each in span.get("attributes", ())]:
+        text = each["value"].get("stringValue") if each["key"] in _PROMPTS else None
+        try:
+            said = json.loads(text) if isinstance(text, str) else None
+        except ValueError:
+            continue
+        found += [(each["value"], said)] if isinstance(said, list) else []
+    return found
+
+
+def _parts(message: Any) -> list[dict[str, Any]]:
+    held = message.get("parts") if isinstance(message, dict) else None
+    return [part for part in held if isinstance(part, dict)] if isinstance(held, list) else []
+
+
+def _without_ids(message: dict[str, Any]) -> list[dict[str, Any]]:
+    for part in _parts(message):
+        part.pop("id", None)
+    return [message]
+
+
+def _refused(message: dict[str, Any]) -> list[dict[str, Any]]:
+    for part in _parts(message):
+        if "response" in part:
+            part["response"] = "The tool call was denied."
+    return [message]
+
+
+def _with_first_id(message: dict[str, Any]) -> list[dict[str, Any]]:
+    for part in _parts(message):
+        part["id"] = "call_0"
+    return [message]
+
+
+_CHANGES_OF_MESSAGES: tuple[Callable[[dict[str, Any]], list[dict[str, Any]]], ...] = (
+    _without_ids,
+    _refused,
+    _with_first_id,
+    lambda message: [],
+    lambda message: [message, message],
+    lambda message: [{"role": "user", "parts": [{"type": "text", "content": "And now?"}]}],
+    lambda message: [message, {"role": "user", "parts": [{"type": "text", "content": "Go on."}]}],
+    lambda message: [{**message, "parent_tool_use_id": "call_0"}],
+    lambda message: [message, {"role": "assistant", "parts": [{"type": "text", "content": "Well."}]}],
+    lambda message: [{"role": "tool", "parts": [{"type": "tool_call_response", "id": "lost", "response": 1}]}, message],
+)
+_PROMPTS = ("gen_ai.input.messages", "gen_ai.output.messages")
+
+
+def _lose_ids(document: Document, span: Span, chance: random.Random) -> None:
+    """Take the ids of calls out of all messages and spans, or only out of messages."""
+    for value, said in _prompts(document):
+        value["stringValue"] = json.dumps([kept for each in said for kept in _without_ids(each)])
+    for each in spans(document) if chance.random() < 0.5 else ():
+        each["attributes"] = [held for held in each.get("attributes", ()) if held["key"] != "gen_ai.tool.call.id"]
+
+
+def _put_inside(document: Document, span: Span, chance: random.Random) -> None:
+    """Put a model inside of a call: it works for another agent."""
+    held = spans(document)
+    models = [each for each in held if each.get("name") == "chat m"]
+    calls = [each for each in held if str(each.get("name")).startswith("execute_tool")]
+    if models and calls:
+        chance.choice(models)["parentSpanId"] = chance.choice(calls).get("spanId", "")
+
+
+def _remove_calls(document: Document, span: Span, chance: random.Random) -> None:
+    """Remove the spans of all calls, so that nothing but messages shows them."""
+    for each in [each for each in spans(document) if str(each.get("name")).startswith("execute_tool")]:
+        _remove(document, each, chance)
+
+
 CHANGES: tuple[Change, ...] = (
     _change_message,
     _drop_attribute,
@@ -288,26 +408,40 @@ CHANGES: tuple[Change, ...] = (
 )
 
 
-def mutants(count: int, seed: int) -> Iterator[bytes]:
+class Kind(NamedTuple):
+    """What mutants are made of, recordings where that is None, and what is changed."""
+
+    makers: tuple[Callable[[int, int], Document] | None, ...]
+    changes: tuple[Change, ...] = CHANGES
+
+
+# Most mutants are of plain runs: recordings are far from simple, whatever is changed.
+PLAIN = Kind((plain_run, plain_run, plain_run, plain_calls, None))
+TOLD = Kind(
+    (told_run, told_run, told_run, None),
+    (*CHANGES, *[_change_prompts] * 10, *[_lose_ids] * 4, *[_put_inside] * 4, *[_remove_calls] * 4),
+)
+
+
+def mutants(count: int, seed: int, kind: Kind = PLAIN) -> Iterator[bytes]:
     """Yield so many sources, each of one or two mutated documents."""
     chance = random.Random(seed)
     texts = [files["otlp.json"] for _, files in sorted(recordings().items()) if "otlp.json" in files]
     for number in range(count):
-        # Most of them are of plain runs: recordings are far from simple, whatever is changed.
-        make = chance.choice((plain_run, plain_run, plain_run, plain_calls, None))
+        make = chance.choice(kind.makers)
         document = make(number, chance.randint(1, 5)) if make else json.loads(chance.choice(texts))
         for _ in range(chance.choice((0, 1, 1, 1, 2, 3))):
             held = spans(document)
             if held:
-                chance.choice(CHANGES)(document, chance.choice(held), chance)
+                chance.choice(kind.changes)(document, chance.choice(held), chance)
         beside = [plain_run(number + chance.choice((0, 1)))] if chance.random() < 0.2 else []
         yield b"\n".join([written(each) for each in (document, *beside)]) + b"\n"
 
 
-def differing(count: int, seed: int) -> tuple[list[bytes], int]:
+def differing(count: int, seed: int, kind: Kind = PLAIN) -> tuple[list[bytes], int]:
     """Return the mutants that are read differently, and how many runs were read directly."""
     with counted() as simple:
-        found = [source for source in mutants(count, seed) if read_directly(source) != read_by_spans(source)]
+        found = [source for source in mutants(count, seed, kind) if read_directly(source) != read_by_spans(source)]
     return found, len(simple)
 
 
@@ -318,8 +452,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--mutants", type=int, default=100_000, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--told", action="store_true", help="mutants of runs whose models show their prompts")
     asked = parser.parse_args(arguments)
-    found, simple = differing(asked.mutants, asked.seed)
+    found, simple = differing(asked.mutants, asked.seed, TOLD if asked.told else PLAIN)
     print(f"{asked.mutants:,} mutants, {simple:,} runs read directly, {len(found):,} differ")
     for source in found[:5]:
         print(source.decode())

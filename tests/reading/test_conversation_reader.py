@@ -6,10 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from tests.reading.changes import spans, written
+from tests.reading.differential import read_by_spans, read_directly, told_run
 from tests.reading.logs import ASKED, asks, gives
 from tests.reading.traces import request, span
 
 from rightcall import Trajectory, read
+from rightcall.reading.messages._conversation_reader import ConversationReader
 
 SEARCH, WEATHER = ("search", "search", "{}"), ("weather", "weather", "{}")
 BOTH = [ASKED, asks(SEARCH, WEATHER), gives("search", "ok"), gives("weather", "ok")]
@@ -147,3 +150,30 @@ def test_a_call_with_the_id_of_one_in_the_same_conversation_is_that_call(again: 
     made = one(model(1, [ASKED], [asks(SEARCH)]), again)
 
     assert made.names == ("search",)
+
+
+def test_a_prompt_is_read_on_from_where_the_one_before_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    take = ConversationReader._take
+
+    def counting(self: ConversationReader, exchange: Any, turn: int | None) -> None:
+        taken.append(exchange)
+        take(self, exchange, turn)
+
+    monkeypatch.setattr(ConversationReader, "_take", counting)
+    [run] = read(written(told_run(steps=20)))
+
+    assert len(run.calls) == 80
+    assert len(taken) < 80 * 8  # every prompt from its beginning would be 80 × 80
+
+
+def test_what_an_agent_inside_a_call_repeats_is_not_read_on_from_the_agent_outside() -> None:
+    document = told_run(steps=4)
+    models = [each for each in spans(document) if each["name"] == "chat m"]
+    inner, call = models[-2], next(each for each in spans(document) if each["name"].startswith("execute_tool"))
+    inner["parentSpanId"] = call["spanId"]
+    for held in [each["value"] for model in models for each in model["attributes"] if "messages" in each["key"]]:
+        held["stringValue"] = held["stringValue"].replace('"id": "call_', '"was": "call_')
+    data = written(document)
+
+    assert read_directly(data) == read_by_spans(data)

@@ -14,6 +14,7 @@ from opentelemetry.trace.status import Status, StatusCode
 from tests.reading.changes import Document, spans, written
 from tests.reading.corpus import recordings
 from tests.reading.differential import (
+    TOLD,
     counted,
     differing,
     mutants,
@@ -311,6 +312,12 @@ def test_mutants_are_read_the_same() -> None:
 
     assert not found
     assert simple > 700  # most of what is compared would otherwise be built from spans both times
+
+
+def test_mutants_of_runs_with_long_prompts_are_read_the_same() -> None:
+    found, _ = differing(300, seed=4, kind=TOLD)
+
+    assert not found
 
 
 def test_no_fewer_runs_are_read_directly_than_can_be() -> None:

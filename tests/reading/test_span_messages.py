@@ -13,7 +13,6 @@ from rightcall.reading.messages import SpanMessages
 from rightcall.reading.messages._acting_text import acts, acts_by_text, observes_by_text
 from rightcall.reading.messages._span_messages import (
     _find_attributes,
-    _messages_in,
     message_attributes,
     messages_in,
     messages_in_event,
@@ -140,7 +139,33 @@ def test_an_event_of_the_user_is_his_and_one_that_hides_a_call_is_not_understood
     ],
 )
 def test_messages_are_split_without_being_decoded(text: str, pieces: list[bytes] | None) -> None:
-    assert _messages_in(text) == pieces
+    assert SpanMessages()._messages_in(text) == pieces
+
+
+LONG = [{"role": "user", "content": "x" * 500} for _ in range(9)]
+
+
+@for_each(
+    ("text", "count"),
+    [
+        (json.dumps([*LONG, USER, MODEL]), 11),  # the same and more
+        (f"{json.dumps(LONG)[:-1]},{json.dumps(USER)}]", 10),  # no space after the comma
+        (json.dumps(LONG), 9),  # the same
+        (json.dumps(LONG[:-1]), 8),  # less
+        (json.dumps([*LONG[:-1], USER]), 9),  # another end
+        (json.dumps([*LONG, [USER]]), 10),  # a list in it
+        (f"{json.dumps(LONG)[:-1]}, ]", None),  # nothing after the comma
+        (f"{json.dumps(LONG)[:-1]} {json.dumps(USER)}]", None),  # no comma
+        (json.dumps([*LONG, USER])[:-2], None),  # cut off
+    ],
+)
+def test_a_list_that_continues_another_is_split_like_any_list(text: str, count: int | None) -> None:
+    after = SpanMessages()
+    after._messages_in(json.dumps(LONG))
+
+    found = after._messages_in(text)
+    assert found == SpanMessages()._messages_in(text)
+    assert (None if found is None else len(found)) == count
 
 
 def test_a_message_that_prompts_repeat_is_read_once() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from copy import copy
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ _WRITTEN = "tool_use"
 """The type of calls as readers of transcripts write them: two in a row may have lost the result between them."""
 ITEM = "fc_"
 """Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`)."""
+_FEWEST_SHARED = 12
+"""Messages that are read again in less time than it takes to copy a reader."""
 MOST_WAITING = 64
 """Calls that wait for results at once and are compared with them: more only in hostile logs."""
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -64,11 +67,11 @@ class ConversationReader:
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
 
-    def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None]) -> None:
-        """Add messages, each with its turn."""
+    def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None], start: int = 0) -> None:
+        """Add messages, each with its turn; the first of them is at position `start` of the conversation."""
         requests = self._requests
         requests.saw_messages = requests.saw_messages or bool(said)
-        for place, (exchange, turn) in enumerate(zip(said, turns, strict=True)):
+        for place, (exchange, turn) in enumerate(zip(said, turns, strict=True), start):
             if self._unclear and not exchange.results:
                 self._settle()
             if not (exchange.calls or exchange.results or exchange.of_user):
@@ -80,6 +83,30 @@ class ConversationReader:
                 self._of_turn += self._stray[strays:]
             if place in self.doubts and len(requests.known) > count:
                 requests.is_doubtful = True
+
+    def forked(self) -> ConversationReader:
+        """Return a reader that has read what this one has, all of it settled, and can read something else after it."""
+        fork = copy(self)
+        fork._new, fork._stray, fork._of_turn, fork._unclear = [], [], [], []
+        fork._counts, fork._uses, fork._met = self._counts.copy(), self._uses.copy(), self._met.copy()
+        fork._waiting, fork._joined = self._waiting.copy(), self._joined.copy()
+        fork._open = {call_id: waiting.copy() for call_id, waiting in self._open.items() if waiting}
+        return fork
+
+    def replace(self, other: ConversationReader) -> None:
+        """Read on in place of a reader that has read nothing yet."""
+        self._start_ns, self._end_ns, self.doubts = other._start_ns, other._end_ns, other.doubts
+        self._count = other._count
+
+    def is_like(self, other: ConversationReader) -> bool:
+        """Whether another reader is for the same conversation, at another time."""
+        is_same_place = self._context is other._context and self._shown_in == other._shown_in
+        return is_same_place and self.thread == other.thread
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all requests were known before, and all results belong to one of them."""
+        return not (self._new or self._stray or self._unclear)
 
     def expect_again(self) -> None:
         """Expect that an agent tells first what it goes on with: the requests at the end of what it was given.
@@ -341,6 +368,63 @@ class ConversationReader:
             return False
         self._answer(waiting.pop(next(iter(waiting))), result)
         return True
+
+
+class LastPrompt:
+    """The prompt that was read last, which the next one usually repeats and goes on from.
+
+    An agent of n steps has n prompts, each with all messages so far: reading every one from its beginning takes time
+    that grows with n². Requests and results of the prompt before are known when a prompt repeats them, so reading them
+    once more changes nothing but the reader. It is kept as it is at the end of what two prompts share, and reads the
+    next prompt on from there.
+    """
+
+    def __init__(self) -> None:
+        self._said: Sequence[Exchange] = ()
+        self._turns: Sequence[int] = ()
+        self._read_by: ConversationReader | None = None
+        self._kept: ConversationReader | None = None
+        self._count = 0
+        """How many messages the kept reader has read."""
+
+    def read(self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> ConversationReader:
+        """Read a prompt of a model, and return the reader that has read it."""
+        shared = self._shared(said, turns, reader)
+        if shared:
+            reader = self._repeated(said[:shared], turns[:shared], reader)
+            reader.take_all(said[shared:], turns[shared:], shared)
+        else:
+            self._kept = None
+            reader.take_all(said, turns)
+        self._said, self._turns, self._read_by = said, turns, reader
+        return reader
+
+    def _repeated(
+        self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader
+    ) -> ConversationReader:
+        """Read what a prompt repeats, as far as the kept reader has not, and keep one that has read all of it."""
+        count = 0
+        if self._kept is not None:
+            self._kept.replace(reader)
+            reader, count = self._kept, self._count
+        reader.take_all(said[count:], turns[count:], count)
+        is_kept = reader.is_settled and all(map(_is_of_agent, said[count:]))
+        self._kept, self._count = reader.forked() if is_kept else None, len(said)
+        return reader
+
+    def _shared(self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> int:
+        """Return how many messages of the last prompt another one begins with: all of them, or none."""
+        count = len(self._said)
+        if count < _FEWEST_SHARED or self._read_by is None or not self._read_by.is_like(reader):
+            return 0
+        return count if said[:count] == self._said and turns[:count] == self._turns else 0
+
+
+def _is_of_agent(exchange: Exchange) -> bool:
+    """Whether the calls of a message are the agent's own: those of others depend on which requests are known by now."""
+    if exchange.parent_id is not None or exchange.of_user:
+        return False
+    return not any([call.caller for call in exchange.calls])
 
 
 def ungroup(records: Sequence[CallRecord]) -> None:

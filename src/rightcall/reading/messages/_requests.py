@@ -11,7 +11,7 @@ import msgspec
 
 from rightcall.reading.spans import CallRecord, has_made_up_id
 
-from ._conversation_reader import MOST_WAITING, ConversationReader, key_of
+from ._conversation_reader import MOST_WAITING, ConversationReader, LastPrompt, key_of
 from ._message_exchange import Exchange
 from ._refusals import refusals_in, take_edit
 
@@ -52,6 +52,7 @@ class Requests:
         self.refused: set[int] = set()
         """The requests, by `id()`, that were refused for good."""
         self._threads = PromptHistory()
+        self._last_prompt = LastPrompt()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
         self._mute: set[tuple[int | None, int]] = set()  # answers that lost their content: not all requests are known
@@ -97,7 +98,11 @@ class Requests:
         reading.doubts = doubtful_places(before, turns, of_model or bool(self._answered), is_first)
         first = next((exchange for exchange in before if exchange.is_of_user), None)
         reading.prompted, reading.thread = of_model, None if first is None else (place, first.text)
-        reading.take_all(before, turns)
+        if of_model:
+            reading = self._last_prompt.read(before, turns, reading)
+        else:
+            self._last_prompt = LastPrompt()
+            reading.take_all(before, turns)
         reading.prompted, reading.answering, reading.shown = False, of_model, len(self.known)
         if not of_model:
             reading.expect_again()
@@ -122,7 +127,7 @@ class Requests:
             self._threads.remember(said, turns)
         else:
             turns = self._threads.turns_of(said, turn, asked=asked)
-        reading = ConversationReader(self, None, None, None, turn)
+        reading, self._last_prompt = ConversationReader(self, None, None, None, turn), LastPrompt()
         self.heard.update([each for each in turns if each is not None] if turn is None else [turn])
         reading.take_all(said, turns)
         reading.place_stray_results()

@@ -21,6 +21,8 @@ from ._unknown_calls import hidden_in_event, sign_of
 
 _WRAPPINGS = ("messages", "contents")
 _pieces_in = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_SHORT = 4_000  # characters of a prompt that is split faster than it is compared with the one before
+_BEGINNING = 100  # characters by which a prompt is recognised that another one continues
 _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -105,11 +107,13 @@ class Conversation(msgspec.Struct):
     def __bool__(self) -> bool:
         return bool(self.input or self.output)
 
-    def add(self, side: Side, exchanges: Iterable[Exchange]) -> None:
+    def add(self, side: Side, exchanges: list[Exchange]) -> None:
         """Add messages of one side; answers of the model go to the output, whichever side they are on."""
-        place = self.input if side == "input" else self.output
-        for exchange in exchanges:
-            (self.output if exchange.answers else place).append(exchange)
+        if side == "output":
+            self.output += exchanges
+            return
+        self.input += [exchange for exchange in exchanges if not exchange.answers]
+        self.output += [exchange for exchange in exchanges if exchange.answers]
 
     def part_choices(self, attributes: Mapping[str, Any]) -> None:
         """Take the calls out of an answer with several choices: not all of them were made."""
@@ -127,6 +131,8 @@ class SpanMessages:
     def __init__(self) -> None:
         self._known: dict[Hashable, Exchange] = {}
         """Exchanges by the bytes of their messages."""
+        self._lists: dict[str, tuple[str, list[bytes]]] = {}
+        """By their first characters the lists split last, without the closing bracket, and their items."""
 
     def in_span(self, span: Span, role: Role | None) -> Conversation:
         """Return the messages in a span's attributes and events; an empty conversation if there are none."""
@@ -198,7 +204,7 @@ class SpanMessages:
         """Return the exchanges of messages, decoded or as JSON text; none if it is not JSON."""
         if not isinstance(held, str):
             return _exchanges_in(held)
-        pieces = _messages_in(held)
+        pieces = self._messages_in(held)
         if pieces is not None:
             known = self._known
             return [known.get(piece) or self._from_piece(piece) for piece in pieces if piece.startswith(b"{")]
@@ -206,6 +212,48 @@ class SpanMessages:
             return _exchanges_in(decode_json(held))
         except InputError:
             return []
+
+    def _messages_in(self, text: str) -> list[bytes] | None:
+        """Return the undecoded messages in a JSON text; None if the text has to be decoded to find them."""
+        try:
+            first = text[:1]
+            if first == "{":
+                return self._wrapped_messages(text)
+            pieces = self._items_in(text) if first == "[" else None
+            if pieces is not None and len(pieces) == 1 and pieces[0].startswith(b"["):
+                pieces = [bytes(piece) for piece in _pieces_in(pieces[0])]
+                return None if len(pieces) == 1 and pieces[0].startswith(b"[") else pieces
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return None
+        return pieces
+
+    def _items_in(self, text: str) -> list[bytes]:
+        """Split a JSON list into its undecoded items; those of the list that it continues are known."""
+        if len(text) < _SHORT:
+            return [bytes(piece) for piece in _pieces_in(text)]
+        beginning, known = self._lists.get(text[:_BEGINNING], ("", []))
+        rest = text[len(beginning) :].lstrip() if known and text.startswith(beginning) else ""
+        more = [bytes(piece) for piece in _pieces_in(f"[{rest[1:]}")] if rest.startswith(",") else []
+        # Nothing more after a comma is a mistake, which has to be found in the text as it is.
+        found = [*known, *more] if more else [bytes(piece) for piece in _pieces_in(text)]
+        if text.endswith("]"):
+            self._lists[text[:_BEGINNING]] = text[:-1], found
+        return found
+
+    def _wrapped_messages(self, text: str) -> list[bytes] | None:
+        members = _members_in(text)
+        key = next((key for key in _WRAPPINGS if key in members), None)
+        if key is None:
+            return None
+        held = members.pop(key)
+        if is_step(members):
+            return None
+        if may_be_part((*members, key)):
+            wrapper = {name: msgspec.json.decode(member) for name, member in members.items()}
+            if part_of({**wrapper, key: []}) is not None:
+                return None
+        pieces = self._messages_in(bytes(held).decode())
+        return pieces if pieces and all([piece.startswith((b"{", b"[")) for piece in pieces]) else None
 
     def _from_piece(self, piece: bytes) -> Exchange:
         """Read a message that was not met before."""
@@ -271,37 +319,6 @@ def _as_object(exchange: Exchange) -> Exchange:
     found = copy(exchange)
     found.unread = sign_of(exchange.message)
     return found
-
-
-def _messages_in(text: str) -> list[bytes] | None:
-    """Return the undecoded messages in a JSON text; None if the text has to be decoded to find them."""
-    try:
-        first = text[:1]
-        if first == "{":
-            return _wrapped_messages(text)
-        pieces = [bytes(piece) for piece in _pieces_in(text)] if first == "[" else None
-        if pieces is not None and len(pieces) == 1 and pieces[0].startswith(b"["):
-            pieces = [bytes(piece) for piece in _pieces_in(pieces[0])]
-            return None if len(pieces) == 1 and pieces[0].startswith(b"[") else pieces
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
-    return pieces
-
-
-def _wrapped_messages(text: str) -> list[bytes] | None:
-    members = _members_in(text)
-    key = next((key for key in _WRAPPINGS if key in members), None)
-    if key is None:
-        return None
-    held = members.pop(key)
-    if is_step(members):
-        return None
-    if may_be_part((*members, key)):
-        wrapper = {name: msgspec.json.decode(member) for name, member in members.items()}
-        if part_of({**wrapper, key: []}) is not None:
-            return None
-    pieces = _messages_in(bytes(held).decode())
-    return pieces if pieces and all([piece.startswith((b"{", b"[")) for piece in pieces]) else None
 
 
 def _read(message: Any) -> Exchange:
