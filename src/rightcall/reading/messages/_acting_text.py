@@ -1,4 +1,4 @@
-"""Agents that act by text or in steps: how their models ask for calls, and how results are given to them."""
+"""Calls and results in text and in steps, for agents whose models do not use tool calling."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ACTING_TEXT = lazy_pattern(
 of Aider, actions of BrowserGym and WebArena."""
 
 _PYTHON_CALLS = lazy_pattern(r"\s*\[\s{0,8}[A-Za-z_][\w.]{0,99}\(\s{0,8}(?:\)|\w{1,60}\s{0,4}=)")
-"""The beginning of a list of Python calls, which is the whole text (Llama, ToolACE, BFCL)."""
+"""The beginning of a text that is a list of Python calls (Llama, ToolACE, BFCL)."""
 
 _THOUGHT = lazy_pattern(r"^[ \t]*(?:Thought|THOUGHT|Think)(?: \d+)?:", re.M)
 _ACTION = lazy_pattern(r"^[ \t]*(?:Action|ACTION|Act)(?: \d+)?:", re.M)
@@ -66,18 +66,18 @@ _OBSERVATION = lazy_pattern(
 """How results are given in text: ReAct, tau-bench, AutoGen, Terminus, AgentBench, AppWorld, Cline, SWE-agent."""
 _TRAJECTORY = "tool_name_"
 _STEP_IN_TRAJECTORY = lazy_pattern(r"(?:\[\[ ## |<)tool_name_\d{1,4}(?: ## \]\]|>)")
-"""A step that DSPy tells its model of, by the adapters for chats and XML."""
+"""An earlier step in a prompt of DSPy, as its chat and XML adapters write it."""
 
 
 _ACTING_MARKS = ("<", "[", "{", "`", "Act", "ACTION", "Call", ">>>", "exitcode: ", "to=functions.", '"action"')
 """A text without any of these matches no pattern for texts of models."""
 _OBSERVATION_BEGINNINGS = frozenset("<OAeNT[")
 _PROMPT = "bash-$"
-"""A text that neither begins with one of these letters nor has this in it is not an observation."""
+"""A text is no observation unless it begins with one of `_OBSERVATION_BEGINNINGS` or contains this prompt."""
 _STEP_RESULT = "Observation:\n"
 _INTERPRETER = "python_interpreter"
 IN_CODE = "smolagents, code"
-"""The format of a call that runs code of the model, in which tools are called that no step lists."""
+"""The format of a call that runs the model's code. Tools called by that code are not listed in any step."""
 
 
 _FIELDS = frozenset(
@@ -85,7 +85,7 @@ _FIELDS = frozenset(
 )
 _FEWEST = 3
 _WITHOUT_ANSWER = "AgentGenerationError"
-"""The error of a step whose model gave no answer."""
+"""The error of a step in which the model gave no answer."""
 
 
 def acts(message: Mapping[str, Any], role: str) -> bool:
@@ -106,9 +106,9 @@ def _texts(message: Mapping[str, Any]) -> Iterator[str]:
 
 
 def acts_by_text(text: str) -> bool:
-    """Whether a text of a model asks for a call, as agents do whose model has no tool calling."""
+    """Whether a text of a model asks for a call, as in agents that do not use tool calling."""
     if not any([mark in text for mark in _ACTING_MARKS]):
-        return False  # plain words, which most texts are: seen faster than by the patterns
+        return False  # most texts are plain words; this finds out faster than the patterns
     if _COMMAND.match(text) or (_ACTION.search(text) and _THOUGHT.search(text)):
         return True
     if _BARE_ACTION.search(text):
@@ -119,7 +119,7 @@ def acts_by_text(text: str) -> bool:
 
 
 def observes_by_text(text: str) -> bool:
-    """Whether a text that a model was given is the result of such a call."""
+    """Whether a text in the role of the user is the result of a call that a text asked for."""
     if _TRAJECTORY in text and _STEP_IN_TRAJECTORY.search(text):
         return True
     if text.lstrip()[:1] not in _OBSERVATION_BEGINNINGS and _PROMPT not in text:
@@ -128,18 +128,21 @@ def observes_by_text(text: str) -> bool:
 
 
 def is_step(message: Mapping[str, Any]) -> bool:
-    """Whether an object is a step of smolagents, also if it lost some of its fields."""
+    """Whether an object is a step of smolagents, even if some of its fields are missing."""
     if "step_number" in message and ("observations" in message or "model_output_message" in message):
         return True
     return "observations" in message and len(_FIELDS & message.keys()) >= _FEWEST
 
 
 def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecord]]:
-    """Return the calls of a step, and its result if it has one call: several calls share one text of observations."""
+    """Return the calls of a step, and its result if that belongs to one call.
+
+    Several calls share one text of observations, which is not split; an error may name the call that failed.
+    """
     calls = _calls(step.get("tool_calls"))
     output = step.get("model_output_message")
     if not calls and isinstance(output, dict):
-        # A step that raised has lost its calls, but not the message that asked for them.
+        # A step that raised an error has no list of calls, but still has the message that asked for them.
         calls = _calls(output.get("tool_calls"))
     if isinstance(step.get("code_action"), str) or [call.name for call in calls] == [_INTERPRETER]:
         for call in calls:
@@ -148,7 +151,7 @@ def read_step(step: Mapping[str, Any]) -> tuple[list[CallRecord], list[CallRecor
 
 
 def unknown_step(step: Mapping[str, Any], count: int) -> str:
-    """Describe what a step asked for beside as many readable calls; otherwise return an empty text."""
+    """Describe a call that a step has beside the `count` calls that were read; otherwise return an empty text."""
     items, output = _asked(step), step.get("model_output_message")
     if count and len(items) <= count:
         return ""
@@ -157,7 +160,8 @@ def unknown_step(step: Mapping[str, Any], count: int) -> str:
         return told or "a call of a step that cannot be read"
     if step.get("observations"):
         return "a step without a call, in which something was observed"
-    # A step and the message in it always have a list of calls, or null. Of a step that raised, the message has them.
+    # A step and the message in it always have a key for calls, which may be null. If the step raised an error, only
+    # the message has the calls.
     error = step.get("error")
     is_answered = isinstance(output, dict) or (isinstance(error, dict) and error.get("type") == _WITHOUT_ANSWER)
     holders = [step, output] if isinstance(output, dict) and step.get("tool_calls") is None else [step]
@@ -167,7 +171,7 @@ def unknown_step(step: Mapping[str, Any], count: int) -> str:
 
 
 def _asked(step: Mapping[str, Any]) -> list[Any]:
-    """Return the calls that a step lists, or the message that asked for them."""
+    """Return the calls listed in a step, or else in the message that asked for them."""
     output = step.get("model_output_message")
     asked = step.get("tool_calls") or (output.get("tool_calls") if isinstance(output, dict) else None)
     return [item for item in (asked if isinstance(asked, list) else [asked]) if item]

@@ -1,4 +1,4 @@
-"""Rows of the tables of message formats: parts of coding agents, of chats, and of calls that services run."""
+"""Rows of the table of message formats for coding agents, for chats, and for calls that services run."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class Part(msgspec.Struct, frozen=True):
     format: str
     kind: Kind
     marks: tuple[tuple[str, Any], ...]
-    """Keys that must be there, with their values: a type for any value of it, a function for those it
-    accepts, None for any at all."""
+    """Keys that must be present, and what their values must be: a type, a function that accepts them, a value to
+    equal, or None for any value."""
     name: tuple[str, ...]
     id: tuple[str, ...]
     value: tuple[str, ...]
     """Where the arguments or the output are."""
     failure: tuple[tuple[str, Any], ...] = ()
-    """Keys that say the call failed, with their values; None for any value that is not empty."""
+    """Keys that show that the call failed, with their values; None for any value that is not empty."""
     message: tuple[str, ...] = ()
     """Where the error message or the reason of a refusal is; without one, the output is the error."""
     refusal: tuple[tuple[str, Any, str], ...] = ()
-    """Keys that say the call was not carried out, with their values, and the default reason."""
+    """Keys that show that the call was not made, with their values, and the default reason."""
     unwrap: tuple[Envelope, ...] = ()
     output: tuple[str, ...] = ()
-    """Where the output is, if the call holds its result, too."""
+    """Where the output is, if the part of the call also holds its result."""
     nulls: bool = False
-    """Whether null in the place of the arguments or the output is a value: no arguments, or nothing returned."""
+    """Whether null instead of arguments or output is a recorded value: no arguments, or nothing returned."""
     naming: Callable[[str], str] | None = None
-    """How the name of the tool is made of what is found under `name`, such as the type of a part."""
+    """Makes the name of the tool from the value at `name`, such as the type of the part."""
 
 
 def call_row(
@@ -110,11 +110,11 @@ UNFINISHED = "its arguments were still being written"
 ANSWERED = "approval was answered, and no result is recorded"
 """Why a call was withheld."""
 APPROVED = "Agent Framework, approved"
-"""The format of a part that says that a person approved a call: nothing of what came of it."""
+"""The format of a part by which a person approved a call. It has no result."""
 
 
 AGENT_PARTS = (
-    # First: a tool may be called `result`, and the type of its parts is then that of another format.
+    # First: a tool may be named `result`, and its type is then `tool-result`, which is a type of another format.
     call_row(
         "Vercel, chat",
         {"type": _is_ui_tool, "toolCallId": str, "state": _is_ui_state},
@@ -229,7 +229,7 @@ AGENT_PARTS = (
         message="reason",
         refusal=(("tool_call_id", None, REFUSED),),
     ),
-    # A person is asked about a call in the same message, and answers with another such part.
+    # The request for approval is in the message of the call; the person's answer is a part of a later one.
     result_row(
         "Agent Framework, approval",
         {"type": "function_approval_request", "function_call.call_id": str},
@@ -274,7 +274,7 @@ AGENT_PARTS = (
         ),
     ),
 )
-"""Tried before all others."""
+"""Rows that are tried before all others."""
 
 
 def _of_server_call(kind: str) -> str:
@@ -284,10 +284,10 @@ def _of_server_call(kind: str) -> str:
 RUN_BY_SERVICE = frozenset(
     {"LibreChat", "OpenAI Responses, on the server", "OpenAI Responses, by MCP", "Anthropic, by code"}
 )
-"""Formats of calls that a service or code on it makes. Several in a row may be one after the other, or at once."""
+"""Formats of calls made by a service or by code that runs there. Calls in a row may be sequential or parallel."""
 
 SERVICE_PARTS = (
-    # Voice agents, with the conversation of a call by telephone (ElevenLabs, "Get conversation details";
+    # Voice agents: transcripts of telephone calls (ElevenLabs, "Get conversation details";
     # Retell, "Get call", `transcript_with_tool_calls`).
     call_row("ElevenLabs", {"tool_name": str, "params_as_json": None}, "tool_name", "request_id", "params_as_json"),
     result_row(
@@ -307,7 +307,7 @@ SERVICE_PARTS = (
         "content",
         failure=(("successful", False),),
     ),
-    # Tools of the server: the item is named by its type, and its arguments lie beside it.
+    # Tools of the server: the tool is named by the type of the item, and the arguments are keys beside it.
     *(
         call_row(
             "OpenAI Responses, on the server",
@@ -326,7 +326,7 @@ SERVICE_PARTS = (
             ("image_generation_call", "{}", "result"),
         )
     ),
-    # Tools of OpenAI that run where the agent runs: the call is such an item, and its result another.
+    # Tools of OpenAI that run where the agent runs: one item for the call, another for its result.
     *(
         call_row(
             "OpenAI Responses, built in",

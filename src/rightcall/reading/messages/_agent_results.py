@@ -1,7 +1,7 @@
 """Results and states of agents, and rows of data sets: LangChain, AutoGen, smolagents, DeepEval, ragas, xLAM, BFCL.
 
-Most list calls without messages. Each call is written as a message, and its result after it. A step of no known shape
-is passed on as a call that cannot be read, so that the log says that it does not show which calls were made.
+Most list calls without messages. Each call becomes a message, followed by one with its result. A step of no known shape
+is passed on as a call that cannot be read, so that the log counts as not understood (RC304).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NOT_GIVEN = object()
 
 
 def _found(held: Mapping[str, Any], *keys: str, default: Any = None) -> Any:
-    """Return the value at the first of the keys that is there: Python's spelling and JavaScript's."""
+    """Return the value of the first key that is present; keys have spellings of Python and of JavaScript."""
     return next((held[key] for key in keys if key in held), default)
 
 
@@ -52,7 +52,7 @@ def _executed(step: Any, name: str) -> list[Any]:
         return [_unreadable(step)]
     action, observation = pair
     if action["tool"] == "_Exception":
-        # LangChain's stand-in for an answer of the model that it could not parse: no tool was called.
+        # LangChain uses this name for an answer of the model that it could not parse: no tool was called.
         return [said("assistant", action.get("log"))]
     call_id = word(_found(action, "tool_call_id", "toolCallId")) or name
     made = called(call_id, action["tool"], _found(action, "tool_input", "toolInput"))
@@ -60,7 +60,7 @@ def _executed(step: Any, name: str) -> list[Any]:
 
 
 def _action_and_observation(step: Any) -> tuple[dict[str, Any], Any] | None:
-    """Return the two halves of a step: a pair in Python, an object in JavaScript and in streams; None if not one."""
+    """Return the action and the observation of a step: a pair in Python, else an object; None if it is neither."""
     if isinstance(step, list):
         action, observation = (step[0], step[1]) if len(step) == 2 else (None, None)
     else:
@@ -81,7 +81,7 @@ def is_gaia_row(document: Any) -> bool:
 
 
 def gaia_logs(row: dict[str, Any]) -> list[Log]:
-    """Return the log of a row. Its steps are those of an agent's memory; early versions wrote them as text."""
+    """Return the log of a row. Steps are those of the agent's memory; early versions wrote them as text."""
     steps = _found(row, "intermediate_steps", "agent_memory")
     unread = ""
     if not steps or row.get("agent_error"):
@@ -100,7 +100,7 @@ _TEST_CASES = ("testCases", "test_cases")
 
 
 def is_deepeval(document: Any) -> bool:
-    """Whether a document is a test case of DeepEval that tells the called tools, or a test run of such cases."""
+    """Whether a document is a test case of DeepEval with a list of called tools, or a test run with such cases."""
     cases = _found(plain(document), *_TEST_CASES)
     return _is_test_case(document) or (isinstance(cases, list) and any([_is_test_case(case) for case in cases]))
 
@@ -142,7 +142,7 @@ _ANSWERS = ("output", "response", "answer", "completion", "prediction", "final_a
 _CALLS = ("tool_calls", "function_calls", "toolCalls")
 _SPOKEN = frozenset({"role", "type", "messages", "content", "author", "source", "from"})
 _STEPS_OF = frozenset({"step", "step_number", "turn", "run_id", "session_id", "conversation_id", "thread_id"})
-"""Keys of a row that is one step among others of a run."""
+"""Keys of a row that is one step of a run, not a whole case."""
 
 
 def is_case_row(document: Any) -> bool:
@@ -176,7 +176,7 @@ def is_query_and_answers(document: Any) -> bool:
 
 
 def answer_logs(row: dict[str, Any]) -> list[Log]:
-    """Return the log of a row: the calls that were asked for. None was carried out."""
+    """Return the log of a row: the requested calls. They have no results, because none was run."""
     answers = decoded(row["answers"])
     messages: list[Any] = [said("user", row["query"])]
     for number, answer in enumerate(answers if isinstance(answers, list) else [answers]):
@@ -196,7 +196,7 @@ def is_bfcl_result(document: Any) -> bool:
 
 
 def bfcl_logs(row: dict[str, Any]) -> list[Log]:
-    """Return the log of a row. A result in text, or one of several turns, does not show which calls were made."""
+    """Return the log of a row. If the result is text or has several turns, its calls are not understood."""
     calls = _named_calls(row["result"])
     about = {"case_id": row["id"], **row}
     if calls is None:
@@ -206,7 +206,7 @@ def bfcl_logs(row: dict[str, Any]) -> list[Log]:
 
 
 def _named_calls(result: Any) -> list[tuple[str, Any]] | None:
-    """Return the calls of a result that names each by its only key; None if it is not such a list."""
+    """Return the calls of a result that is a list of objects, each with the tool as its only key; None if it is not."""
     items = [each for each in listed(result) if isinstance(each, dict) and len(each) == 1]
     if not items or len(items) != len(result):
         return None
@@ -246,7 +246,10 @@ def is_chat_result(document: Any) -> bool:
 
 
 def chat_result_logs(result: dict[str, Any]) -> list[Log]:
-    """Return the log of a chat. The agent that began it, and speaks for the user, has the role of the assistant."""
+    """Return the log of a chat. AutoGen gives the role of the assistant to the agent that began it for the user.
+
+    In that case the two roles are exchanged.
+    """
     messages = result["chat_history"]
     if messages and plain(messages[0]).get("role") == "assistant" and not _asks(messages[0]):
         messages = [_turned(message) for message in messages]
@@ -266,19 +269,19 @@ def _asks(message: Any) -> bool:
     return bool(message.get("tool_calls") or message.get("function_call"))
 
 
-_DEEPEST_STATE = 12  # a team in a team in a society of mind has 9
+_DEEPEST_STATE = 12  # a team inside a team inside a `SocietyOfMindAgent` has 9 levels
 
 
 def is_autogen_state(document: Any) -> bool:
-    """Whether a document is what `save_state` of an agent or a team of AutoGen returns."""
+    """Whether a document is what `save_state` of an AutoGen agent or team returns."""
     return word(plain(document).get("type")).endswith("State") and bool(_conversations(document, "", 0))
 
 
 def autogen_logs(state: dict[str, Any]) -> list[Log]:
     """Return the log of a state: the thread of the team, or the context of the agent that made all calls.
 
-    A team's thread and the contexts of its agents repeat each other. Without a list that has all calls their order is
-    not known.
+    A team's thread and the contexts of its agents repeat each other. If none of them has all calls, the order of the
+    calls is not known.
     """
     found = _conversations(state, "", 0)
     asked = [
@@ -291,7 +294,7 @@ def autogen_logs(state: dict[str, Any]) -> list[Log]:
     if not every and _speakers(found) - {name for name, messages in found if has_messages(messages)}:
         # A thread may have the answers of agents without the events of their calls.
         unread = "the context of an agent, which the state does not have"
-    # Of those that have all calls, the longest one has most of what was said.
+    # Among conversations with all calls, the longest one has the most messages around them.
     return [Log(max(whole or [messages for _, messages in found], key=len), about=state, nested=unread)]
 
 
@@ -302,7 +305,10 @@ def _speakers(found: list[tuple[str, list[Any]]]) -> set[str]:
 
 
 def _conversations(state: Any, agent: str, depth: int) -> list[tuple[str, list[Any]]]:
-    """Return the threads in a state and in those inside it, and the contexts with the names of their agents."""
+    """Return the conversations in a state and in the states inside it.
+
+    These are threads of teams, with an empty name, and contexts of agents, with the names of the agents.
+    """
     if not isinstance(state, dict) or depth > _DEEPEST_STATE:
         return []
     thread, context = state.get("message_thread"), plain(state.get("llm_context")).get("messages")

@@ -1,7 +1,7 @@
 """Sessions of coding agents: Codex CLI, GitHub Copilot CLI, Gemini CLI, OpenHands.
 
-What is known to be neither a call nor a result is left out. Whatever else a line holds stays as it is, so that it is
-not understood rather than not there.
+Each reader leaves out what is known to be neither a call nor a result, and passes on everything else unchanged: a line
+of no known format then makes the log "not understood" (RC304) instead of disappearing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SILENT = frozenset({"reasoning", "todo_list", "plan", "error"})
 """Types of items that are not calls: thoughts, the to-do list that is shown, errors of the session."""
 _FAILED_IN_CODEX = ("failed", "errored")
 _REJECTED = ("exec command rejected by user", "patch rejected by user")
-"""Whole results of calls that the user did not allow; what a command writes has its exit code beside it."""
+"""Complete texts of results of calls that the user rejected. A command's own output always has an exit code with it."""
 _EXIT = re.compile(r"(?:Exit code: |Process exited with code )(-?\d{1,9})\b")
 _ABOUT_COPILOT = (
     "session.",
@@ -41,9 +41,9 @@ _ABOUT_COPILOT = (
     "tool.user_requested",
     "skill.",
 )
-"""Prefixes of types of events that are neither a call nor a result; progress of a tool is one."""
+"""Prefixes of types of events that are neither a call nor a result, such as the progress of a tool."""
 _NOT_ALLOWED = ("rejected", "denied")
-"""Codes of errors of calls that were not carried out."""
+"""Error codes of calls that were not allowed to run."""
 _FAILED_IN_GEMINI = frozenset({"error", "failed"})
 _KEYS = frozenset({"id", "timestamp", "type", "content", "displayContent", "toolCalls", "thoughts", "tokens", "model"})
 """Keys of a message that are read, or that are known to hold no calls."""
@@ -87,12 +87,12 @@ _SOURCES = ("agent", "user", "environment")
 
 
 def is_session_line(line: Any) -> bool:
-    """Whether a line is one of a session that Codex keeps."""
+    """Whether a line belongs to a session file of Codex."""
     return isinstance(line, dict) and word(line.get("type")) in _LINES and isinstance(line.get("payload"), dict)
 
 
 def session_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of a session."""
+    """Return the log of a Codex session."""
     held = [line for line in lines if isinstance(line, dict)]
     items = [plain(line.get("payload")) for line in held if line.get("type") == "response_item"]
     known = {item["call_id"] for item in items if isinstance(item.get("call_id"), str)}
@@ -117,7 +117,7 @@ def _of_line(line: Any, known: set[str], asked: set[str]) -> list[Any]:
     if kind == "response_item" and isinstance(line.get("payload"), dict):
         return _of_item(line["payload"], asked)
     if kind == "event_msg" and isinstance(line.get("payload"), dict):
-        # Events repeat what the items say. One about a call that no item has is not understood.
+        # Events repeat the items. An event about a call that no item has is kept, and so not understood.
         event = line["payload"]
         call_id = event.get("call_id")
         by_user = event.get("source") == "user_shell"
@@ -146,7 +146,7 @@ def _of_item(item: dict[str, Any], asked: set[str]) -> list[Any]:
 
 
 def _message(item: dict[str, Any], asked: set[str]) -> dict[str, Any]:
-    """Return a message. What Codex itself tells the model, as the user, is not the user's."""
+    """Return a message; if Codex itself wrote it in the role of the user, with the role `developer`."""
     if item.get("role") != "user" or not asked:
         return item
     texts = [block.get("text") for block in listed(item.get("content")) if isinstance(block, dict)]
@@ -178,14 +178,14 @@ def _without(held: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def is_early_line(line: Any) -> bool:
-    """Whether a line is about a session as Codex kept it until August 2025: items without envelopes."""
+    """Whether a line is the header or the state of a Codex session before August 2025, when items had no envelopes."""
     if not isinstance(line, dict) or "type" in line or "role" in line:
         return False
     return "record_type" in line or {"id", "timestamp", "instructions"} <= line.keys()
 
 
 def early_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of such a session."""
+    """Return the log of a Codex session before August 2025."""
     about: dict[str, Any] = next((line for line in lines if is_early_line(line) and "id" in line), {})
     items = [line for line in lines if not is_early_line(line)]
     messages = [each for item in items for each in (_of_item(item, set()) if isinstance(item, dict) else [item])]
@@ -193,13 +193,13 @@ def early_logs(lines: list[Any]) -> list[Log]:
 
 
 def is_early_session(document: Any) -> bool:
-    """Whether a document is a session as the first Codex CLI kept it."""
+    """Whether a document is a session of the first Codex CLI, one JSON object a file."""
     held = plain(document)
     return isinstance(held.get("session"), dict) and isinstance(held.get("items"), list) and "messages" not in held
 
 
 def early_session_logs(document: dict[str, Any]) -> list[Log]:
-    """Return the log of such a session."""
+    """Return the log of a session of the first Codex CLI."""
     return early_logs([{"instructions": "", "timestamp": "", "id": "", **document["session"]}, *document["items"]])
 
 
@@ -212,7 +212,7 @@ def is_event(event: Any) -> bool:
 
 
 def event_logs(events: list[Any]) -> list[Log]:
-    """Return the log of a run. An item is read as it was last reported, in the place where it was first reported."""
+    """Return the log of a run: each item in its last reported state, at the position of its first report."""
     items: dict[Any, dict[str, Any]] = {}
     messages: list[Any] = []
     thread = None
@@ -222,7 +222,7 @@ def event_logs(events: list[Any]) -> list[Log]:
         if isinstance(item, dict) and kind.startswith("item."):
             has_id = isinstance(item.get("id"), str)
             if not has_id and kind != "item.completed":
-                messages.append(("", {"tool_calls": [item]}))  # it may be told again when it is completed
+                messages.append(("", {"tool_calls": [item]}))  # its completion may report it again
                 continue
             key = item.get("id") if has_id else id(item)
             if key not in items:
@@ -261,7 +261,7 @@ def _of_thread_item(item: dict[str, Any]) -> list[Any]:
 
 
 def _parts_of(kind: str, item: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """Return the name, the arguments and the output of an item that is a call; no name for another item."""
+    """Return the name, the arguments and the output of an item that is a call; three times None for other items."""
     if kind == "command_execution" and isinstance(item.get("command"), str):
         return kind, {"command": item["command"]}, item.get("aggregated_output")
     if kind == "file_change" and isinstance(item.get("changes"), list):
@@ -278,7 +278,7 @@ def _parts_of(kind: str, item: dict[str, Any]) -> tuple[Any, Any, Any]:
 
 
 def is_copilot_event(line: Any) -> bool:
-    """Whether a line is an event of a session of GitHub Copilot CLI that no other agent writes."""
+    """Whether a line is an event that only GitHub Copilot CLI writes."""
     return (
         isinstance(line, dict)
         and word(line.get("type")) in ("tool.execution_start", "tool.execution_complete", "assistant.turn_start")
@@ -287,7 +287,7 @@ def is_copilot_event(line: Any) -> bool:
 
 
 def copilot_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of a session. A call is where the model asked for it, or else where it began."""
+    """Return the log of a session, with each call where the model requested it, or else where it started."""
     told = [(word(plain(line).get("type")), plain(plain(line).get("data"))) for line in lines]
     session = _Session(told)
     messages: list[Any] = []
@@ -302,7 +302,7 @@ def copilot_logs(lines: list[Any]) -> list[Log]:
 
 
 class _Session:
-    """What the events of a session tell of each call: the request of the model, and its beginning."""
+    """The two events of each call in a session: the request of the model, and the start of the tool."""
 
     def __init__(self, told: list[tuple[str, dict[str, Any]]]) -> None:
         answers = [data for kind, data in told if kind == "assistant.message"]
@@ -310,7 +310,7 @@ class _Session:
         starts = [data for kind, data in told if kind == "tool.execution_start"]
         self._asked = {word(each.get("toolCallId")) for each in requests} - {""}
         self._begun = {word(data.get("toolCallId")): data for data in starts if word(data.get("toolCallId"))}
-        # One of the two may have lost its id: then it is told by the other one, which has the name.
+        # If one of the two events has no id, it is paired with the other one by the tool's name.
         self._only_begun = Counter(
             [word(each.get("toolName")) for key, each in self._begun.items() if key not in self._asked]
         )
@@ -321,7 +321,7 @@ class _Session:
         return bool(call_id) and call_id not in self._begun
 
     def answer(self, data: dict[str, Any]) -> list[Any]:
-        """Return what the model said and asked for. An event may leave the name or the arguments to the other one."""
+        """Return the text and the calls of an answer; a name or arguments missing in a request come from its start."""
         text = [said("assistant", data["content"])] if data.get("content") else []
         calls: list[Any] = []
         for request in listed(data.get("toolRequests")):
@@ -334,13 +334,13 @@ class _Session:
         return [*text, {"role": "assistant", "content": calls}] if calls else text
 
     def was_asked_for(self, start: dict[str, Any]) -> bool:
-        """Whether a request tells the call that begins."""
+        """Whether the call that starts is already in a request of the model."""
         call_id = word(start.get("toolCallId"))
         return call_id in self._asked or (not call_id and _take(self._only_asked, word(start.get("toolName"))))
 
 
 def _take(left: Counter[str], name: str) -> bool:
-    """Take one of the calls of a name that are left, if there is one."""
+    """Take one of the remaining calls with this name; return False if there is none."""
     if not left[name]:
         return False
     left[name] -= 1
@@ -364,13 +364,13 @@ def _of_copilot(kind: str, data: dict[str, Any], event: dict[str, Any]) -> list[
 
 
 def _of_caller(messages: list[Any], data: dict[str, Any]) -> list[Any]:
-    """Return messages with the call whose sub-agent they are of, if they are of one."""
+    """Return messages marked with the id of the call that started their sub-agent, if a sub-agent wrote them."""
     caller = data.get("parentToolCallId")
     return [{**each, "parent_tool_use_id": caller} for each in messages] if isinstance(caller, str) else messages
 
 
 def is_chat(document: Any) -> bool:
-    """Whether a document is a chat that Gemini CLI keeps."""
+    """Whether a document is a chat file of Gemini CLI."""
     return isinstance(document, dict) and isinstance(document.get("messages"), list) and "projectHash" in document
 
 
@@ -380,12 +380,12 @@ def chat_logs(chat: dict[str, Any]) -> list[Log]:
 
 
 def is_chat_line(line: Any) -> bool:
-    """Whether a line is a message of such a chat."""
+    """Whether a line is the model's message in a chat file of Gemini CLI with one message a line."""
     return isinstance(line, dict) and line.get("type") == "gemini" and "content" in line
 
 
 def line_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of a chat that was kept line by line."""
+    """Return the log of a chat file of Gemini CLI with one message a line."""
     about: dict[str, Any] = next((line for line in lines if _is_about(line) and "projectHash" in line), {})
     return [_chat([line for line in lines if not _is_about(line)], about)]
 
@@ -410,7 +410,7 @@ def _of_message(message: Any) -> list[Any]:
         return []
     calls = plain(message).get("toolCalls")
     if kind not in ("user", "gemini"):
-        # Whatever its type is, its calls have the state that calls of this format have.
+        # A message of an unknown type may still list calls: they are read, with their status, like those of any other.
         found = [_without_calls(message) if calls else message]
     else:
         role = "model" if kind == "gemini" else "user"
@@ -442,7 +442,7 @@ def _of_call(call: dict[str, Any]) -> list[Any]:
 
 
 def is_prompt_line(line: Any) -> bool:
-    """Whether a line is one of the prompts that Gemini CLI keeps beside its chats."""
+    """Whether a line is from the file of prompts that Gemini CLI writes beside its chats."""
     held = plain(line)
     return {"sessionId", "messageId", "type"} <= held.keys() and isinstance(held.get("message"), str)
 
@@ -454,12 +454,12 @@ def prompt_logs(lines: list[Any]) -> list[Log]:
 
 
 def is_stream_event(event: Any) -> bool:
-    """Whether an event is one of the output format `stream-json`."""
+    """Whether an event is a call or result in the output format `stream-json` of Gemini CLI."""
     return isinstance(event, dict) and word(event.get("type")) in ("tool_use", "tool_result") and "tool_id" in event
 
 
 def stream_logs(events: list[Any]) -> list[Log]:
-    """Return the log of all events. Pieces of one message follow one another."""
+    """Return the log of all events. The chunks of a message, which are consecutive, are joined."""
     found: list[Any] = []
     for event in events:
         kind = event.get("type") if isinstance(event, dict) else None
@@ -477,7 +477,7 @@ def stream_logs(events: list[Any]) -> list[Log]:
 
 
 def _goes_on(found: list[Any], event: dict[str, Any]) -> bool:
-    """Whether a piece of a message goes on with the message before it."""
+    """Whether a chunk continues the message before it."""
     return bool(found) and isinstance(found[-1], dict) and found[-1].get("role") == event.get("role")
 
 
@@ -492,7 +492,7 @@ def is_openhands(event: Any) -> bool:
 
 
 def openhands_logs(events: list[Any]) -> list[Log]:
-    """Return the log of a trajectory."""
+    """Return the log of a trajectory of OpenHands."""
     return [Log(_messages(events))]
 
 
@@ -504,7 +504,7 @@ def is_evaluation(line: Any) -> bool:
 
 
 def evaluation_logs(line: dict[str, Any]) -> list[Log]:
-    """Return the log of an instance."""
+    """Return the log of an instance of an evaluation."""
     return [Log(_messages(_flat(line["history"])), id=word(line["instance_id"]) or None, about=line)]
 
 
@@ -554,7 +554,7 @@ def _text(event: dict[str, Any], args: dict[str, Any]) -> str:
 
 
 def _arguments(asked: dict[str, Any], args: dict[str, Any]) -> Any:
-    """Return the arguments that the model gave, else those of the action that it became."""
+    """Return the arguments in the model's response, else those of the action that was made from it."""
     response = plain(asked.get("model_response"))
     for choice in listed(response.get("choices")):
         for call in listed(plain(plain(choice).get("message")).get("tool_calls")):

@@ -1,4 +1,4 @@
-"""Conversations in the documents of services, data sets and benchmarks: pages of items, batches, result files."""
+"""Read conversations in documents of services, data sets and benchmarks: pages of items, batches, result files."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def is_item_page(document: Any) -> bool:
 
 
 def _are_items(items: list[Any]) -> bool:
-    # Answers of a model that an account keeps are conversations of their own.
+    # A page of stored responses of a model is not one conversation: each response is its own.
     kinds = {word(plain(item).get("object")) for item in items}
     return has_messages(items) and not kinds & {"chat.completion", "response", "thread.run"}
 
 
 def item_page_logs(pages: list[Any]) -> list[Log]:
-    """Return the log of all pages together. A list whose results come before their calls is newest first."""
+    """Return the log of all pages together, oldest item first, going by timestamps or by calls and their results."""
     items = [item for page in pages for item in (page["data"] if is_item_page(page) else [page])]
     place: dict[str, int] = {}
     for number, item in enumerate(items):
@@ -114,7 +114,7 @@ def is_agno_session(document: Any) -> bool:
 
 
 def agno_logs(session: dict[str, Any]) -> list[Log]:
-    """Return the log of a session: the messages of its runs, without those that a run takes over from those before."""
+    """Return the log of a session: the messages of its runs, without the history that a run repeats."""
     messages: list[Any] = []
     for run in session["runs"]:
         held = listed(plain(run).get("messages"))
@@ -132,7 +132,7 @@ def is_query_and_response(document: Any) -> bool:
 
 
 def query_logs(row: dict[str, Any]) -> list[Log]:
-    """Return the log of a row. What the query says was said before."""
+    """Return the log of a row: the messages of the query, then those of the response."""
     asked = row["query"]
     before = asked if isinstance(asked, list) else [said("user", asked)]
     return [Log([*before, *row["response"]], about=row)]
@@ -182,7 +182,7 @@ _MODEL = ("gpt", "assistant", "model")
 
 
 def _tagged(tag: str, value: Any) -> list[Any]:
-    """Return what lies in the tags of a text, as Hermes writes them; the text itself where it cannot be decoded."""
+    """Return the values between the tags of a text (Hermes), decoded where possible; none if a tag is not closed."""
     pieces = value.split(f"<{tag}>")[1:] if isinstance(value, str) else ()
     inside = [piece.partition(f"</{tag}>") for piece in pieces]
     return [_literal(text.strip()) for text, _, _ in inside] if all([end for _, end, _ in inside]) else []
@@ -202,7 +202,7 @@ def _tagged_calls(role: str, value: Any) -> list[tuple[str, Any]]:
 
 
 def _told_result(result: Any) -> Any:
-    """Return the result of a tool without the name beside it."""
+    """Return the content of a result, without the name of its tool."""
     return result["content"] if isinstance(result, dict) and result.keys() == {"name", "content"} else result
 
 
@@ -218,13 +218,13 @@ def _written_calls(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_glaive(document: Any) -> bool:
-    """Whether a document is a row of Glaive's function calling: a chat as one text."""
+    """Whether a document is a row of Glaive's function-calling data set: a chat as one text."""
     chat = word(plain(document).get("chat"))
     return "USER:" in chat[:_BEGINNING] and "ASSISTANT:" in chat and "system" in plain(document)
 
 
 def glaive_logs(row: dict[str, Any]) -> list[Log]:
-    """Return the log of a chat. A call that cannot be read stays text, which says that it is one."""
+    """Return the log of a chat. A call that cannot be read stays text, and its tag is then a sign of a call."""
     pieces = _SPEAKERS.split(row["chat"])
     turns: list[tuple[str, Any, Any]] = []
     for speaker, text in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -279,7 +279,7 @@ def _sample_log(sample: dict[str, Any]) -> Log:
 
 
 def _only_in_events(events: list[Any], messages: list[Any], depth: int) -> str:
-    """Describe a call in the events of a sample that no message shows: of a sub-agent, or from before a summary."""
+    """Describe a call that a sample has only in its events: made by a sub-agent, or before a summary; else empty."""
     told = [
         each
         for message in map(plain, messages)
@@ -297,7 +297,7 @@ def _only_in_events(events: list[Any], messages: list[Any], depth: int) -> str:
 
 
 def _message(message: Any) -> Any:
-    """Return a message with the tools that the model's server ran in it as calls, and with the error of a tool."""
+    """Return a message in which blocks of tools run by the model's server are calls and results, and errors objects."""
     if not isinstance(message, dict):
         return message
     if isinstance(message.get("tool_error"), str):  # the name of `error` until 2024
@@ -317,7 +317,7 @@ def _server_call(block: Any) -> list[Any]:
 
 
 def _tool_events(events: list[Any]) -> list[Any]:
-    """Return the calls in the events of a sample that has no messages: it was cut off by an error or a limit."""
+    """Return the calls in the events of a sample without messages, which an error or a limit ended early."""
     found: list[Any] = []
     for event in events:
         if isinstance(event, dict) and event.get("event") == "tool":
@@ -329,7 +329,7 @@ def _tool_events(events: list[Any]) -> list[Any]:
 
 
 def _attached(value: Any, attachments: Mapping[str, Any], depth: int) -> Any:
-    """Return a value with the texts that the log keeps apart from its messages because they are long."""
+    """Return a value with references to attachments, in which Inspect stores long texts, replaced by those texts."""
     if isinstance(value, str):
         held = attachments.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
         return held if isinstance(held, str) else value
@@ -357,7 +357,7 @@ def tau2_logs(document: dict[str, Any]) -> list[Log]:
 
 
 def _single(message: Any) -> list[Any]:
-    """Return the messages inside one with the results of several calls."""
+    """Split a message with the results of several calls into one message a result."""
     several = message.get("tool_messages") if isinstance(message, dict) else None
     return several if isinstance(several, list) else [message]
 
@@ -371,8 +371,8 @@ def is_toolbench_answer(document: Any) -> bool:
 def toolbench_logs(document: dict[str, Any]) -> list[Log]:
     """Return the log of an answer: the messages of the path that led to it.
 
-    Each list of `train_messages` goes one step further than the one before. Branches that the search gave up are in
-    `tree` alone.
+    Each list in `train_messages` has one step more than the list before. Branches that the search abandoned are only
+    in `tree`, which is not read.
     """
     paths = [path for path in listed(document["answer_generation"].get("train_messages")) if isinstance(path, list)]
     unread = "" if paths else "the path to the answer, which has no messages: the answer was not accepted"
@@ -406,7 +406,7 @@ def _of_step(step: Any) -> list[Any]:
     if role is None:
         return [step]
     if step.get("is_copied_context") is True:
-        return []  # it happened in the trajectory that this one goes on from
+        return []  # it belongs to the trajectory that this one continues
     message: dict[str, Any] = {"role": role, "content": step.get("message")}
     if step.get("tool_calls"):
         message["tool_calls"] = step["tool_calls"]
@@ -415,7 +415,7 @@ def _of_step(step: Any) -> list[Any]:
     if len(calls) == len(results) == 1 and _is_told(results[0]):
         # The only result of the only call need not name it (Harbor, RFC 0001, "ObservationResult").
         results = [{**results[0], "source_call_id": plain(calls[0]).get("tool_call_id")}]
-    # A result of no call is something that the environment told the agent.
+    # A result without a call is a notice of the environment to the agent.
     return [message, *[result for result in results if not _is_told(result)]]
 
 

@@ -1,4 +1,4 @@
-"""Read one conversation into the requests of a run: which request is known, and which result belongs to which."""
+"""Add one conversation to the requests of a run: find those already known, and pair results with requests."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 _SUMMARY = "ToolCallSummaryMessage"
 _WRITTEN = "tool_use"
-"""The type of calls as readers of transcripts write them: two in a row may have lost the result between them."""
+"""The type of calls made by readers of transcripts. Between two in a row, a result may be missing."""
 ITEM = "fc_"
 """Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`)."""
 _FEWEST_SHARED = 12
 """Messages that are read again in less time than it takes to copy a reader."""
 MOST_WAITING = 64
-"""Calls that wait for results at once and are compared with them: more only in hostile logs."""
+"""How many calls waiting for results are compared with one. Only hostile logs have more at once."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 
 
 class ConversationReader:
-    """Adds one conversation to the requests."""
+    """Adds the messages of one conversation to the requests of a run."""
 
     def __init__(
         self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None, turn: int | None
@@ -47,22 +47,22 @@ class ConversationReader:
         self._counts: dict[Key, int] = {}  # the last position of each request
         self._waiting: dict[int, CallRecord] = {}
         self._open: dict[str, dict[int, CallRecord]] = {}  # the requests that wait for results, by id
-        self._uses: dict[str, int] = {}  # how often each id was answered
+        self._uses: dict[str, int] = {}  # how many calls with each id were answered
         self._of_user: set[str] = set()  # ids of calls of a simulated user that wait for results
         self._stray: list[CallRecord] = []
-        self._of_turn: list[CallRecord] = []  # those of the turn in which the conversation was shown
+        self._of_turn: list[CallRecord] = []  # stray results of the turn in which the conversation was shown
         self._unclear: list[CallRecord] = []  # results that several requests may have
         self._group: str | None = None
         self._last: list[CallRecord] = []  # the requests of the messages right before
         self._last_by: str | None = None
-        self._ending: list[CallRecord] = []  # those at the end of what an agent was given
+        self._ending: list[CallRecord] = []  # the requests at the end of the agent's input
         self._joined: list[list[CallRecord]] = []
-        """Requests of consecutive messages."""
+        """Lists of requests, each of consecutive messages."""
         self._has_history, self.prompted, self.answering, self._step = False, False, False, 0
         self._count = len(requests.known)  # how many requests were known before
-        self._met: set[int] = set()  # those of them that this conversation shows, by `id()`
+        self._met: set[int] = set()  # those among them that this conversation repeats, by `id()`
         self._new: list[CallRecord] = []  # the requests that this conversation is the first to show
-        self.thread: Hashable = None  # the conversation, if its first words tell it
+        self.thread: Hashable = None  # identifies the conversation by its first messages
         self.shown: int | None = None  # how many requests were known before the model answered
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
@@ -109,9 +109,10 @@ class ConversationReader:
         return not (self._new or self._stray or self._unclear)
 
     def expect_again(self) -> None:
-        """Expect that an agent tells first what it goes on with: the requests at the end of what it was given.
+        """Expect the agent's output to begin by repeating the pending requests at the end of its input.
 
-        Strands asks no model again once a person answered, and tells the old answer as the agent's.
+        When Strands resumes after a person's decision, it does not ask the model again: it reports the model's old
+        answer as the agent's.
         """
         self._ending = self._last[:MOST_WAITING]
 
@@ -127,7 +128,7 @@ class ConversationReader:
             self._joined.append([*self._last, *made])
         self._last = [*self._last, *made]
         if made and len(self._last) > 1:
-            beside = self._last[-len(made) - 1 :]  # what a service ran, it may have run one after the other
+            beside = self._last[-len(made) - 1 :]  # a service may have run its calls one after the other
             ungroup([each for each in beside if each.format in RUN_BY_SERVICE])
         if exchange.of_user:
             self._of_user.update([call.call_id for call in exchange.of_user if call.call_id])
@@ -138,7 +139,7 @@ class ConversationReader:
                 self._result(result)
 
     def _goes_on(self, exchange: Exchange) -> bool:
-        """Whether a message asks for more calls while those before it are all unanswered; a step never does."""
+        """Whether a message adds calls to those right before it, none of which is answered; a new step never does."""
         is_same = bool(self._last) and exchange.parent_id == self._last_by and not is_step(exchange.message)
         return is_same and all([id(record) in self._waiting and not is_answered(record) for record in self._last])
 
@@ -173,11 +174,11 @@ class ConversationReader:
             is_past = requests.is_shown_again(context, turn, self._shown_in)
             known = requests.keep(call, key, context, use, is_past, self.thread)
             known.group = self._group if call.step is not None else None
-            # An agent tells what was asked for while it ran: no call of it has the time at which the agent began.
+            # The span of an agent reports calls requested while it ran: its start is not the time of any of them.
             known.asked_ns = self._start_ns if self.prompted or self.answering else None
             known.answered_ns, known.is_told_later = self._end_ns, self.prompted
             if not self.answering and len(self._met) < self._count and id(self._context) in requests.torn:
-                known.order = -1  # it may be one that an earlier conversation lost
+                known.order = -1  # an earlier conversation may have had it, and lost it
             self._new.append(known)
         else:
             self._met.add(id(known))
@@ -199,9 +200,9 @@ class ConversationReader:
         return known
 
     def _place_before(self, known: CallRecord) -> None:
-        """Note that the new requests of this conversation were made before one that is known, or together with it.
+        """Note that the new requests of this conversation were made before a known one, or together with it.
 
-        Each was lost in the answer that made it, so the order in which requests became known is not that of the model.
+        The answers that made them were not recorded, so they became known later than they were made.
         """
         is_late = False
         while self._new and 0 <= known.order < self._count:
@@ -212,7 +213,7 @@ class ConversationReader:
         self._group = known.group if is_late else self._group
 
     def _told_again(self, call: CallRecord, key: Key) -> CallRecord | None:
-        """Return the request that an agent goes on with, if a call is that one, and their ids do not tell."""
+        """Return the pending request that this call repeats when an agent resumes and ids are missing; else None."""
         for each in self._ending:
             is_same = each.name == call.name and key_of(each.args) == key[3]
             if is_same and not (each.call_id and call.call_id):
@@ -235,15 +236,15 @@ class ConversationReader:
         return None if self.answering and self._is_later(known) and not self._has_history else known
 
     def _is_older(self, known: CallRecord) -> bool:
-        """Whether a request is from before the turn in which the model now makes one with the same id."""
+        """Whether a known request is of an earlier turn, and the model now makes a new one with the same id."""
         if not self.answering or self._shown_in is None:
             return False
         return self._requests.is_past(known) or (known.turn is not None and known.turn < self._shown_in)
 
     def _is_of_other(self, known: CallRecord) -> bool:
-        """Whether a model makes a request with an id that an earlier answer in another conversation has.
+        """Whether a known request with the id of a new one is of an earlier answer in another conversation.
 
-        Some models count their calls: two agents that begin with the same tool have the same ids.
+        Some models number their calls, so two agents that begin with the same tool have the same ids.
         """
         if not self.answering or self.thread is None or known.is_told_later:
             return False
@@ -251,7 +252,7 @@ class ConversationReader:
         return thread is not None and thread != self.thread and self._is_later(known)
 
     def _is_later(self, known: CallRecord) -> bool:
-        """Whether the conversation was held after the answer with a request."""
+        """Whether this conversation began after the answer with a known request had ended."""
         return None not in (self._start_ns, known.answered_ns) and (self._start_ns or 0) >= (known.answered_ns or 0)
 
     def _result(self, result: CallRecord) -> None:
@@ -271,7 +272,7 @@ class ConversationReader:
             self._close(waiting[0], result)
 
     def _approve(self, request: CallRecord | None) -> None:
-        """Note that a person approved a call: it is made from now on, whatever came of it."""
+        """Note that a person approved a call: from now on it counts as made, with or without a result."""
         if request is not None:
             request.withheld = ""
             self._requests.refused.discard(id(request))
@@ -282,13 +283,13 @@ class ConversationReader:
         self._answer(request, result)
 
     def _settle(self) -> None:
-        """Assign results without ids to the requests that wait, where there is one possibility."""
+        """Assign results with unclear requests to those that wait, where only one assignment is possible."""
         if self._unclear:
             pairs, strays = only_pairing(self._unclear, list(self._waiting.values()))
             self._requests.strays += strays
             for request, result in pairs:
                 self._close(request, result)
-            self._unclear, self._waiting = [], {}  # whatever comes later is not theirs
+            self._unclear, self._waiting = [], {}  # later results belong to later requests
 
     def _with_id_of(self, result: CallRecord) -> CallRecord | None:
         """Return the request with the id of a result: one that waits, one known from elsewhere, or an answered one."""
@@ -310,7 +311,7 @@ class ConversationReader:
             self._uses[call_id] = self._uses.get(call_id, 0) + 1
 
     def _free_earlier(self, call_id: str | None, turn: int | None) -> None:
-        """Free an id that a request of an earlier turn has and that no result answered: that turn is over.
+        """Free the id of a request of an earlier turn that got no result: that turn is over.
 
         A call that waits for approval is asked for again under its own id.
         """
@@ -347,7 +348,7 @@ class ConversationReader:
         return is_later or id(request) not in self._requests.refused
 
     def place_stray_results(self) -> None:
-        """Assign results without a request before them: by id to a later request, or in order to earlier ones."""
+        """Assign results without a request before them: by id to a later one, else by order to those known before."""
         self._settle()
         strays = [result for result in self._stray if not self._answer_later_request(result)]
         if not strays:
@@ -428,7 +429,7 @@ def _is_of_agent(exchange: Exchange) -> bool:
 
 
 def ungroup(records: Sequence[CallRecord]) -> None:
-    """Take calls out of their groups: nothing tells whether they were asked for at once."""
+    """Take calls out of their groups: it is not known whether they were requested at once."""
     for record in records:
         record.group = None
 
@@ -453,10 +454,10 @@ def has_own_id(record: CallRecord) -> bool:
 def only_pairing(
     results: Sequence[CallRecord], requests: Sequence[CallRecord]
 ) -> tuple[list[tuple[CallRecord, CallRecord]], Sequence[CallRecord]]:
-    """Pair results without ids with requests, each with the one that is left for it; equal results in their order.
+    """Pair results with requests where only one pairing is possible, and return it with the results left without one.
 
-    Returns also the results whose requests are missing. With more results than requests, no result is sure to belong to
-    any of them, and those that are too many count as theirs.
+    Equal results are paired in order. With more results than requests no pair is certain, so none is returned, and the
+    surplus of results counts as those whose requests are missing.
     """
     if not len(results) <= len(requests) <= MOST_WAITING:
         return [], results[len(requests) :]
@@ -480,7 +481,10 @@ def only_pairing(
 
 
 def _are_in_order(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> bool:
-    """Whether ids say nothing, and were not lost: results share one, or have none of the kind that requests have."""
+    """Whether results can be paired by order: their ids were recorded, but cannot match those of the requests.
+
+    Either all results share one id and no request has any, or the requests have only ids of items (`ITEM`).
+    """
     if not all(map(may_answer, results, requests)):
         return False
     ids = {result.call_id for result in results}
@@ -490,10 +494,10 @@ def _are_in_order(results: Sequence[CallRecord], requests: Sequence[CallRecord])
 
 
 def only_order(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> list[tuple[CallRecord, CallRecord]]:
-    """Pair results with requests in their order, each with the one that it can belong to; none if one has no request.
+    """Pair results with requests in order, as far as only one pairing is possible; nothing if a result has no request.
 
-    A result may repeat that of an answered request. Results with ids that no request has come as tools end: of calls
-    asked for at once, any may be theirs.
+    A result may repeat that of an answered request. Results with ids that no request has are in the order in which
+    tools ended, so that among calls requested at once any may be theirs.
     """
     first, last = _embedded(results, requests), _embedded(results[::-1], requests[::-1])
     sure = [(one, result) for one, other, result in zip(first, last[::-1], results, strict=False) if one is other]
@@ -502,7 +506,7 @@ def only_order(results: Sequence[CallRecord], requests: Sequence[CallRecord]) ->
 
 
 def _embedded(results: Sequence[CallRecord], requests: Sequence[CallRecord]) -> list[CallRecord]:
-    """Return the first request that each result can belong to, in order; nothing if there are not enough."""
+    """Return the first request in order that each result can belong to; an empty list if a result has none."""
     found: list[CallRecord] = []
     for request in requests:
         result = results[len(found)] if len(found) < len(results) else None

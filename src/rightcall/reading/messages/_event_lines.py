@@ -1,8 +1,8 @@
-"""Streams of events, one a line, in which agents and frameworks tell what they do: one conversation each.
+"""Streams of events of agents and frameworks, one event a line, one conversation a stream.
 
-Cursor's `stream-json`, `opencode run --format json`, LangChain's `astream_events`, the events of an
-Inspect sample, the traces of Bedrock agents. Whatever else a line holds stays as it is, so that it is not understood
-rather than not there.
+Cursor's `stream-json`, `opencode run --format json`, LangChain's `astream_events`, events of an Inspect sample, traces
+of Bedrock agents, MCP sessions, OpenAI's Responses and Realtime API. Lines of no known format are passed on unchanged,
+so that they count as not understood (RC304) instead of disappearing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ._log import Log, called, listed, plain, refused, returned, said, word
 
 
 def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[Any]], list[Log]]:
-    """Return a reader of lines that are read one by one."""
+    """Return a reader of logs in which each line is read on its own."""
 
     def logs(lines: list[Any]) -> list[Log]:
         """Return the log of all lines."""
@@ -27,7 +27,7 @@ def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[
 
 
 def session_of(lines: list[Any]) -> str | None:
-    """Return the session that lines name, if one of the first ones does."""
+    """Return the id of the session from the first lines; None if they have none."""
     for line in lines[:_LOOKED_AT]:
         held = plain(line)
         for key in ("session_id", "sessionID", "sessionId"):
@@ -54,7 +54,7 @@ def _of_cursor(event: dict[str, Any]) -> list[Any]:
     if not is_cursor_event(event):
         return [event]
     if event["subtype"] == "started":
-        return []  # told again, whole, when it is completed; see `cursor_logs`
+        return []  # its completion repeats it; see `cursor_logs`
     tools = {key: held for key, held in event["tool_call"].items() if isinstance(held, dict)}
     if len(tools) != 1:
         return [event]
@@ -77,7 +77,7 @@ def _of_cursor(event: dict[str, Any]) -> list[Any]:
 def cursor_logs(lines: list[Any]) -> list[Log]:
     """Return the log of a run of Cursor's agent. A call that was never completed is read from its start.
 
-    The arguments are told when it starts, and not always again when it is completed.
+    The event of the start always has the arguments; the event of the completion may lack them.
     """
     events = [line for line in lines if is_cursor_event(line)]
     done = {word(line.get("call_id")) for line in events if line["subtype"] == "completed"}
@@ -130,7 +130,7 @@ def is_langchain_event(line: Any) -> bool:
 
 
 def langchain_logs(events: list[Any]) -> list[Log]:
-    """Return the log of all events: the calls that tools were started with, or those that models asked for."""
+    """Return the log of all events: the calls that tools were started with, else those that models requested."""
     has_tools = any([is_langchain_event(each) and each["event"] == "on_tool_start" for each in events])
     messages: list[Any] = []
     for event in events:
@@ -163,7 +163,7 @@ def is_inspect_event(line: Any) -> bool:
 
 
 def inspect_event_logs(events: list[Any]) -> list[Log]:
-    """Return the log of all events. A call is what a model asked for; the event of its tool has the result."""
+    """Return the log of all events: calls as models requested them, and results from the events of tools."""
     messages: list[Any] = []
     asked = set[str]()
     for event in map(plain, events):
@@ -193,7 +193,7 @@ _INVOKED = {
     "AGENT_COLLABORATOR": ("agentCollaboratorInvocationInput", "agentCollaboratorInvocationOutput"),
     "ACTION_GROUP_CODE_INTERPRETER": ("codeInterpreterInvocationInput", "codeInterpreterInvocationOutput"),
 }
-"""What an agent of Bedrock invokes (API reference, "InvocationInput" and "Observation")."""
+"""Keys of input and output by type of invocation (Bedrock API reference, "InvocationInput" and "Observation")."""
 
 
 def is_bedrock_trace(line: Any) -> bool:
@@ -203,7 +203,7 @@ def is_bedrock_trace(line: Any) -> bool:
 
 
 def bedrock_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of an invocation. What was invoked and what was observed share a `traceId`."""
+    """Return the log of an invocation. A call and its observation share a `traceId`."""
     messages: list[Any] = []
     for line in lines:
         messages += _of_bedrock(plain(line)["trace"]) if is_bedrock_trace(line) else [line]
@@ -246,7 +246,7 @@ def _invoked(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_rpc_line(line: Any) -> bool:
-    """Whether a line is a request of MCP to call a tool, alone or in a line that says when and where to."""
+    """Whether a line is an MCP request to call a tool, alone or in an envelope."""
     held = _rpc(line)
     return held is not None and held.get("method") == "tools/call"
 
@@ -260,7 +260,7 @@ def _rpc(line: Any) -> dict[str, Any] | None:
 
 
 def rpc_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of a session of MCP: its calls of tools. An id is free again once it was answered."""
+    """Return the log of an MCP session: its tool calls. An id may be reused once it was answered."""
     messages: list[Any] = []
     waiting: dict[Any, str] = {}
     for number, line in enumerate(lines):
@@ -294,14 +294,14 @@ _LAST_EVENTS = ("response.completed", "response.done", "response.incomplete", "r
 
 
 def is_response_event(line: Any) -> bool:
-    """Whether a line is an event of a stream of OpenAI's Responses, or of its Realtime API."""
+    """Whether a line is an event with items in a stream of OpenAI's Responses API or Realtime API."""
     held = plain(line)
     has_item = word(held.get("type")) in _ITEM_EVENTS and isinstance(held.get("item"), dict)
     return has_item or (word(held.get("type")) in _LAST_EVENTS and isinstance(held.get("response"), dict))
 
 
 def response_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of a stream: its items, each as it was last told, where it was first told."""
+    """Return the log of a stream: each item in its last version, at its first position."""
     items: dict[str, Any] = {}
     for number, line in enumerate(lines):
         kind = word(plain(line).get("type"))
@@ -313,7 +313,7 @@ def response_logs(lines: list[Any]) -> list[Log]:
             told = [] if kind.startswith(_OF_STREAMS) else [line]
         for place, item in enumerate(told):
             held = plain(item)
-            # What a client creates has no id yet; a call and its result have another name in common.
+            # Items that a client creates have no id yet. A call and its result share a `call_id`, so the type is added.
             key = word(held.get("call_id")) and f"{held.get('type')} {held['call_id']}"
             items[key or word(held.get("id")) or f"{number}.{place}"] = item
     return [Log(list(items.values()))]

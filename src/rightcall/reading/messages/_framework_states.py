@@ -1,4 +1,4 @@
-"""States, results and streams that frameworks record, LangGraph among them: their messages, input and output."""
+"""Find messages, input and output in the states, results and streams that frameworks record, such as LangGraph's."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _TASKS = frozenset({"stream", "reset", "cancellation_token"})
 """Keys beside the `task` of smolagents and AutoGen."""
 _STATES = ("values", "channel_values")
 _MODES = frozenset({"values", "updates", "messages", "debug", "metadata", "end"})
-"""What events of a stream hold: states, updates, and what repeats them."""
+"""Modes of a stream's events: states, updates, and others that only repeat those."""
 
 
 def question_in(messages: list[Any]) -> str | None:
@@ -101,9 +101,9 @@ def answer_in(messages: list[Any]) -> str | None:
 
 
 def _fragments_before(messages: list[Any]) -> list[str]:
-    """Return the texts right before the last message that are the beginning of it.
+    """Return the texts right before the last message that belong to it.
 
-    A message without a reason why the model finished goes on in the next one: ADK records the pieces of a stream so.
+    ADK records the chunks of a stream as messages with an empty finish reason, each continued by the next one.
     """
     before = takewhile(_is_unfinished, reversed(messages[:-1]))
     return [text_of(message) or "" for message in before][::-1]
@@ -255,10 +255,10 @@ def _messages_of(value: dict[str, Any]) -> list[Any] | None:
 
 
 def _is_lost_state(value: dict[str, Any]) -> bool:
-    """Whether an object is a state, or left of a wrapper of one, and not what anybody reads.
+    """Whether an object is a state or its wrapper with the messages incomplete, and so neither question nor answer.
 
-    It holds messages that do not say who wrote them, or parts of LangChain's dumps, or what a callback was given beside
-    the state, or what a workflow of LlamaIndex begins with, or what a runner of ADK is given beside the message.
+    It has messages without a writer, parts of LangChain's dumps, or only what frameworks put beside the state: the
+    other arguments of a callback, of a LlamaIndex workflow's start, or of an ADK runner.
     """
     held = value.get("messages")
     if isinstance(held, list) and held and all([isinstance(each, dict) and "content" in each for each in held]):
@@ -269,7 +269,7 @@ def _is_lost_state(value: dict[str, Any]) -> bool:
 
 
 def _holds_dump(value: Any, depth: int) -> bool:
-    """Whether a value is, or contains, an object that LangChain dumped, or what is left of one."""
+    """Whether a value is, or contains, an object that LangChain dumped, complete or not."""
     if isinstance(value, list):
         return depth < _DEPTH and any([_holds_dump(each, depth + 1) for each in value])
     if not isinstance(value, dict) or depth >= _DEPTH:
@@ -308,7 +308,7 @@ _OF_EVENTS = frozenset({"author", "invocation_id", "actions"})
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:
-    """Whether a value is an event of ADK, which has no content if the run broke off."""
+    """Whether a value is an event of ADK. It has no content if the run was interrupted."""
     return len(_OF_EVENTS & value.keys()) > 1
 
 
@@ -325,7 +325,7 @@ class _Event(NamedTuple):
     """An event of a stream, or a state."""
 
     mode: str
-    """Empty if the data has to show it."""
+    """What the data is, such as `values` or `updates`; empty if not recorded."""
     namespace: tuple[str, ...]
     """The nodes, outermost first, inside which a subgraph runs; empty for the graph itself."""
     data: dict[str, Any]
@@ -342,10 +342,10 @@ def is_graph_update(document: Any) -> bool:
 
 
 def graph_logs(documents: list[Any]) -> list[Log]:
-    """Return the log of a graph: the messages of its longest state, or all that its updates added, each once.
+    """Return the log of a graph: the messages of its longest state, or else those of all updates, each once.
 
-    Where subgraphs tell of themselves, the log has all messages in the order of the stream: those that no state of the
-    graph itself has were written inside one of its nodes.
+    If the stream has events of subgraphs, the log has all messages in the order of the stream; those that no event of
+    the graph itself has are marked as written inside a node.
     """
     events = [_event_of(document) for document in documents]
     states = [(event, state) for event in events if (state := _state_messages(event)) is not None]
@@ -366,10 +366,11 @@ def graph_logs(documents: list[Any]) -> list[Log]:
 
 
 def _event_of(document: Any) -> _Event:
-    """Return an event of a stream in any of its forms; a state that is no event has no mode.
+    """Return a document as an event of a stream; a state outside of a stream has no mode.
 
-    The server writes `{"event": "values|child:id", "data": …}`. In Python it is `{"type": …, "ns": …, "data": …}`, or
-    the data alone, after the mode if several were asked for, and after the namespace if those of subgraphs were.
+    LangGraph's server writes `{"event": "values|child:id", "data": …}`. In Python an event is
+    `{"type": …, "ns": …, "data": …}`, or a tuple: the namespace if subgraphs are streamed, the mode if several were
+    requested, then the data.
     """
     if isinstance(document, list):
         namespace = document[0] if document and isinstance(document[0], list) else []
@@ -389,7 +390,7 @@ def _event_of(document: Any) -> _Event:
 
 
 def _is_namespace(held: Any) -> bool:
-    """Whether these are nodes, each with the id of its task."""
+    """Whether a value is a namespace: a list of nodes, each with the id of its task."""
     return isinstance(held, list) and all([isinstance(node, str) and ":" in node for node in held])
 
 
@@ -404,7 +405,7 @@ def _state_messages(event: _Event) -> list[Any] | None:
 
 
 def _update_messages(event: _Event) -> list[Any]:
-    """Return the messages of an update. A hand-written object of objects has none of LangChain's types."""
+    """Return the messages of an update; none unless all are of LangChain, since other objects have this shape, too."""
     held = event.data if event.mode in ("", "updates") else {}
     if not held or any([each is not None and not isinstance(each, dict) for each in held.values()]):
         return []
@@ -421,7 +422,7 @@ def _is_of_langchain(message: Any) -> bool:
 
 
 def _with_subgraphs(events: Iterable[_Event], longest: list[Any]) -> tuple[list[Any], str]:
-    """Return the messages of a graph and its subgraphs, each once, and a note on those that cannot be told apart."""
+    """Return the messages of a graph and its subgraphs, each once, and a note if some were removed or have no id."""
     told = [(event.namespace, message) for event in events for message in _told_by(event)]
     own = {identity(message) for namespace, message in told if not namespace}
     messages = _by_id([message for _, message in told])
@@ -444,14 +445,14 @@ def _note_on_removed(told: Iterable[list[Any]], kept: list[Any]) -> str:
 
 
 OPEN = "calls that were open when the graph was interrupted"
-"""What is not understood of such calls, unless spans show what came of them."""
+"""The note on calls without a result in an interrupted graph: not understood, unless spans show how they ended."""
 
 
 def interrupted(document: Mapping[str, Any], messages: list[Any], nested: str) -> tuple[list[Any], str]:
-    """Return the messages of a state, and a note, if the graph was interrupted at it.
+    """Return the messages of a state and a note, changed if the graph was interrupted in that state.
 
-    Where it asks a person to approve calls (`HumanInTheLoopMiddleware`), no open call has been made. Any other
-    interruption may come from inside a tool, while other tools were at work.
+    If it was interrupted to ask a person for approval (`HumanInTheLoopMiddleware`), calls without a result were not
+    made, and are marked so. Any other interruption may come from inside a tool, while other tools were running.
     """
     held = [document.get("__interrupt__"), plain(document.get("values")).get("__interrupt__")]
     held += [plain(task).get("interrupts") for task in listed(document.get("tasks"))]
@@ -474,7 +475,7 @@ def _is_of_graph(event: _Event) -> bool:
 
 
 def _by_id(messages: list[Any]) -> list[Any]:
-    """Return messages once each, as they were last reported, where they were first reported; removals take effect."""
+    """Return each message once, in its last version, at its first position; removed messages are left out."""
     found: dict[Any, Any] = {}
     for number, message in enumerate(messages):
         key = identity(message) or number

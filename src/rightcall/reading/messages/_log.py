@@ -1,4 +1,4 @@
-"""A log: the messages of one conversation. And the messages into which readers of transcripts write what they find."""
+"""The log of one conversation, and functions that make its messages, for readers of transcripts."""
 
 from __future__ import annotations
 
@@ -17,61 +17,61 @@ class Log(msgspec.Struct, frozen=True):
 
     messages: list[Any] = []
     snapshots: tuple[list[Any], ...] = ()
-    """The conversation so far, as some of its events repeat it."""
+    """Copies of the conversation so far, which some of its events contain."""
     id: str | None = None
     about: Mapping[str, Any] = {}
     """The object that holds the messages."""
     steps: str = ""
     """A description of steps beside the messages that were not read as calls; empty if there are none."""
     nested: str = ""
-    """A description of other conversations beside the messages, such as those of sub-agents."""
+    """A description of what else makes the log incomplete, such as conversations of sub-agents; empty if nothing."""
     format: str = ""
-    """The transcript that the messages were read from; empty if they lay there as messages."""
+    """The name of the transcript format that the messages were read from; empty if there was no transcript."""
     unused: tuple[str, ...] = ()
-    """Keys of the document that were not looked at."""
+    """Keys of the document that were not read."""
 
     def __bool__(self) -> bool:
         return bool(self.messages or self.snapshots)
 
 
 def said(role: str, text: Any) -> dict[str, Any]:
-    """A message of text."""
+    """Return a message that is only text."""
     return {"role": role, "content": word(text)}
 
 
 def called(call_id: Any, name: Any, args: Any) -> dict[str, Any]:
-    """A requested call."""
+    """Return the message of a requested call."""
     return {"type": "tool_use", "id": call_id, "name": name, "input": args}
 
 
 def returned(call_id: Any, output: Any, failed: bool = False, error: Any = None) -> dict[str, Any]:
-    """The result of a call. An error that lies apart from the output is not one: the call gave nothing back."""
+    """Return the message of a result. `error` is the text of an error that was recorded apart from the output."""
     result = {"type": "tool_result", "tool_use_id": call_id, "content": output, "is_error": failed}
     return {**result, "error": error} if isinstance(error, str) and error else result
 
 
 def refused(call_id: Any, reason: Any) -> dict[str, Any]:
-    """The note that a call was not carried out."""
+    """Return the message that says that a call was not made, and why."""
     return {"type": "user.tool_confirmation", "tool_use_id": call_id, "result": "deny", "deny_message": word(reason)}
 
 
 def plain(value: Any) -> dict[str, Any]:
-    """Return an object; empty if this is not one. Transcripts from strangers have any type at any key."""
+    """Return the value if it is an object, else an empty one. Transcripts may have a value of any type at any key."""
     return value if isinstance(value, dict) else {}
 
 
 def listed(value: Any) -> list[Any]:
-    """Return a list; empty if this is not one."""
+    """Return the value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def word(value: Any) -> str:
-    """Return a text; empty if this is not one."""
+    """Return the value if it is a text, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def decoded(value: Any) -> Any:
-    """Return what a text of JSON holds; None if it is not JSON. Any other value stays as it is."""
+    """Return the value of JSON text; None if it is not JSON. Any other value is returned unchanged."""
     try:
         return decode_json(value) if isinstance(value, str) else value
     except InputError:
@@ -85,7 +85,7 @@ _MOST_UNUSED = 20
 
 
 def unused_in(document: Any, *used: str) -> tuple[str, ...]:
-    """Return the keys of a document that hold something, and that no reader of logs looks at."""
+    """Return the keys of a document with a value that no reader of logs uses."""
     held = document.items() if isinstance(document, dict) else ()
     found = [str(key)[:40] for key, value in held if value and key not in _USED and key not in used]
     return tuple(found[:_MOST_UNUSED])

@@ -20,7 +20,7 @@ from ._transcripts import are_lines, is_transcript, transcript_logs
 from ._unknown_calls import DEFINITIONS, hidden_call, is_wanted, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps", "transcript_with_tool_calls")
-"""Keys under which an object holds a whole conversation; other lists of messages are the response to one request."""
+"""Keys of a whole conversation in an object. Lists of messages under other keys may be the response to one request."""
 
 _ANSWERS = ("response", "completion", "output", "outputs", "choices", "generations", "result")
 """Keys of the model's response, in logs of requests."""
@@ -29,11 +29,11 @@ _IDS = ("trace_id", "conversation_id", "session_id", "id")
 
 
 def logs_in(documents: list[Any]) -> tuple[list[Log], int]:
-    """Return the conversations in the documents or lines of a source, and how many of these hold no messages.
+    """Return the conversations in the documents or lines of a source, and the number of documents without messages.
 
-    A line or list item that is, or holds, a list of messages is a conversation. Lines that are single messages or
-    events are one conversation together, which an event among them may repeat. Where nothing is either, conversations
-    are looked for inside the documents.
+    A line or list item that is, or contains, a list of messages is a conversation. Lines that are single messages or
+    events form one conversation together, which an event among them may repeat. If there is neither, conversations are
+    searched for inside the documents.
     """
     logs, left_out = _logs_of(documents)
     is_read = any(map(_is_read, logs))
@@ -59,19 +59,19 @@ def _logs_of(documents: list[Any]) -> tuple[list[Log], int]:
     if not found:
         return _plain_logs(documents)
     logs, left_out = _plain_logs(others) if others else ([], 0)
-    # A list of transcripts may have other conversations beside them, and what is neither.
+    # A list of transcripts may contain other conversations, and items that are neither.
     known = [bool(log.snapshots) or has_messages(log.messages) for log in logs]
     left_out += sum([len(log.messages) for log, is_known in zip(logs, known, strict=True) if not is_known])
     return [*found, *[log for log, is_known in zip(logs, known, strict=True) if is_known]], left_out
 
 
 CONVERSATION_COLUMNS = frozenset([*_WHOLE, "conversations", "trajectory", "chat_history", "answers", "request"])
-"""Names of columns of which one makes a table, in CSV or Parquet, one of conversations."""
+"""Names of columns that mark a table, in CSV or Parquet, as one of conversations."""
 _DEEPEST = 5
-_TRIED = 100  # items or keys; if none of them holds a conversation, none of the others is looked at
+_TRIED = 100  # items or keys; if none of the first ones has a conversation, the others are not searched
 _NOT_RUNS = frozenset(["input", "inputs", "prompt", "prompts", "request", "query", "question", "context", "config"])
 _NOT_RUNS |= {"examples", "few_shot", "demos", "demonstrations", "dataset", "eval_cases", "chosen", "rejected"}
-"""Keys of what a model is given or shown, where its answer lies elsewhere."""
+"""Keys of inputs, examples and data sets: conversations below them are not runs."""
 _PARTS_OF_RUN = frozenset(
     ["tasks_output", "member_responses", "members", "agents", "sub_agents", "subagents", "workers"]
 )
@@ -81,8 +81,8 @@ _PARTS_OF_RUN = frozenset(
 def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
     """Return the conversations inside a document, or in the texts of its cells; none if it is unclear which are runs.
 
-    Below one of its keys an object may hold any number of them; below several keys, each has to be one of its own. What
-    lies beside a conversation stays beside it: it may be calls.
+    An object may have any number of them below one key; if it has them below several, each of its keys has to have
+    exactly one. What is beside a conversation is returned with it: it may be calls.
     """
     if depth > _DEEPEST or not isinstance(document, (dict, list, str)):
         return []
@@ -96,7 +96,7 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
         tried += [_conversations_inside(item, depth + 1) for item in held[_TRIED:]]
         return [each for item, inside in zip(held, tried, strict=True) for each in inside or [item]]
     if not isinstance(held, dict) or format_of(held):
-        return []  # the messages of a span are what its model was given
+        return []  # spans are not logs: their messages are prompts
     if is_transcript(held) or _is_conversation(_held(held) or []):
         return [held]
     found = _below(held, depth)
@@ -145,7 +145,7 @@ def _of_text(text: str) -> Any:
 
 
 def _beside_it(held: Mapping[str, Any], key: str, conversation: Any, is_only: bool) -> Any:
-    """Return a conversation together with what lies beside it."""
+    """Return a conversation with the values beside it; without ids, unless it is the only conversation there."""
     others = {other: each for other, each in held.items() if other != key and (is_only or other not in _IDS)}
     if isinstance(conversation, list):
         return {**others, "messages": conversation} if _is_conversation(conversation) else conversation
@@ -170,7 +170,7 @@ _CONVERSATION_IDS = ("conversation_id", "session_id", "thread_id", "chat_id", "c
 
 
 def _by_conversation(messages: list[Any]) -> list[Log]:
-    """Return the conversations of messages that each name theirs; none if they do not, or all name the same."""
+    """Group messages by the id of their conversation; nothing unless each has one, and there are several."""
     for key in _CONVERSATION_IDS:
         named = [message.get(key) for message in messages if isinstance(message, dict) and "role" in message]
         if len(named) < len(messages) or not all([isinstance(name, (str, int)) for name in named]):
@@ -184,11 +184,11 @@ def _by_conversation(messages: list[Any]) -> list[Log]:
 
 
 _UNIQUE = 16
-"""Letters of an id that no two messages share by chance; data sets also number their messages."""
+"""The least length of an id that is unique across conversations. Shorter ones may be numbers within a data set."""
 
 
 def _without_earlier_states(logs: list[Log]) -> list[Log]:
-    """Return the logs without those that the next one goes on from: states of a LangGraph, one a line."""
+    """Return the logs without those that the next log continues, such as states of a LangGraph with one a line."""
     found: list[Log] = []
     for log in logs:
         before = found[-1].messages if found else []
@@ -206,7 +206,7 @@ _CHANGED = "states of one conversation that do not follow from one another"
 
 
 def _goes_on(before: list[Any], after: list[Any]) -> bool:
-    """Whether a conversation is another one that went on. Repeats of a case may begin alike, with ids of their own."""
+    """Whether a conversation continues another one. Repeats of a case may begin alike, but with different ids."""
     before, after = _without_marks(before), _without_marks(after)
     if len(after) < len(before) or not all([identity(message) for message in before]):
         return False
@@ -218,7 +218,7 @@ _HISTORY = "from_history"
 
 
 def _without_marks(messages: list[Any]) -> list[Any]:
-    """Return messages of a run of Agno without the mark of history and without instructions, which each run writes."""
+    """Return messages of a run of Agno without marks of history, and without instructions, which each run repeats."""
     if not any([isinstance(message, dict) and _HISTORY in message for message in messages]):
         return messages
     return [
@@ -239,22 +239,22 @@ def _is_whole(item: Any) -> bool:
     if not isinstance(item, dict) or "role" in item or part_of(item) is not None or is_step(item):
         return False
     if item.get("type") == "message":
-        return False  # one that lost its role
+        return False  # a message without a role
     return _held(item) is not None
 
 
 def _held(item: Mapping[str, Any]) -> list[Any] | None:
-    """Return the messages that an object holds; None if it is not a conversation."""
+    """Return the messages of an object that is a conversation; None if it is not one."""
     lists = [item[key] for key in _WHOLE if isinstance(item.get(key), list)]
     found = next((messages_of(held) for held in lists if held and has_messages(messages_of(held))), None)
-    # An empty list is a conversation in which nothing was said, and that is not the same as no conversation.
+    # An empty list is a conversation without messages, which is not the same as no conversation.
     if found is None and lists and not any(lists):
         return []
     return _under_another_key(item) if found is None else found
 
 
 def _under_another_key(item: Mapping[str, Any]) -> list[Any] | None:
-    """Return the only list of messages of a user and a model that an object holds, whatever its key is."""
+    """Return the only list of messages of both user and model in an object, under any key; None without such a list."""
     found = [
         held
         for key, held in item.items()
@@ -285,7 +285,7 @@ def _log(document: Any) -> Log:
 
 
 def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]:
-    """Describe what an object holds beside its messages: steps of an agent, and other conversations."""
+    """Describe what an object has beside its messages: calls or steps of the agent, and other conversations."""
     # mini-swe-agent writes the commands of its model as a block of text, so no message shows a call.
     written = document.get("trajectory_format")
     steps = steps_beside(document, messages)
@@ -302,7 +302,7 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
 
 
 def _other_message(document: Mapping[str, Any], messages: list[Any]) -> str:
-    """Describe a message of the model beside the messages that asks for a call which they do not have."""
+    """Describe a model's message outside of the list of messages that asks for a call not in the list; else empty."""
     known: set[tuple[str | None, str]] | None = None
     for key, held in document.items():
         if held is messages or key in DEFINITIONS or is_wanted(key):

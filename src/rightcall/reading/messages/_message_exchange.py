@@ -1,4 +1,4 @@
-"""Read messages as exchanges: the calls one message asks for, the results it holds, and what agents write beside."""
+"""Read messages as exchanges: the calls that a message asks for, the results in it, its writer and its text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ANSWER = "gen_ai.choice"
 _USER = frozenset({"user", "human"})
 _PROMPT = "user-prompt"
 _EVENTS = "LlamaIndex"
-"""How the formats of LlamaIndex begin, which lists calls in an output and has an event for each."""
+"""Prefix of the names of LlamaIndex's formats: it lists calls in a model's output, and writes an event for each."""
 _MOST_LISTED = 64
 _NO_QUESTIONS = (
     "[Request interrupted by user",
@@ -57,20 +57,20 @@ _NO_QUESTIONS = (
     "<bash-input>",
     "<bash-stdout>",
 )
-"""How texts begin that Claude Code writes in the user's name: an interruption, commands that the user ran."""
+"""Prefixes of texts that Claude Code writes in the user's name: interruptions, and commands that the user ran."""
 _FRAGMENTS = ("tool-input-start", "tool-input-delta")  # of a call that Vercel's stream also has whole
 _SAID = frozenset({"content", "parts", "blocks", "text", "message", "data", "kwargs", "items", "contents", "task"})
 """Keys of a message that hold its content."""
 _REASONS = ("finish_reason", "finish_reasons", "stop_reason", "finishReason", "stopReason")
 _TO_CALL = lazy_pattern(r"(?<![a-z_])(?:tool[_-]?(?:calls?|use)|function[_-]?calls?)(?![a-z_])", re.I)
-"""Why a model stopped, if it asked for a call. Gemini's `MALFORMED_FUNCTION_CALL` is not one."""
+"""Finish reasons of a model that asked for a call. Gemini's `MALFORMED_FUNCTION_CALL` is not one of them."""
 _LONGEST_REASON = 200
 _ABOUT_ANSWER = ("response_metadata", "generation_info", "meta", "state")
-"""Keys of what LangChain, Haystack and Amp tell about an answer, with the reason for its end."""
+"""Keys of the metadata of an answer, with its finish reason, in LangChain, Haystack and Amp."""
 _ABOUT_END = ("turnComplete", "turn_complete", "interrupted", "errorCode", "error_code")
 _SAID_OTHERWISE = ("refusal", "audio", "reasoning", "reasoning_content", "thinking")
 _SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS, *_ABOUT_END])
-"""Keys that say of a message without content that it asks for no calls, or why there is no content."""
+"""Keys by which a message without content shows that it asks for no calls, or why it has no content."""
 
 
 class Exchange:
@@ -113,11 +113,11 @@ class Exchange:
         self.unread = ""
         """A description of what may be a call and was not understood."""
         self.is_text = False
-        """Whether nothing but its text can ask for a call."""
+        """Whether only the text of the message could ask for a call."""
 
     @property
     def acts(self) -> bool:
-        """Whether code or text asks for a call, or holds the result of such a call (ReAct and the like)."""
+        """Whether the message asks for a call in code or text, or holds the result of such a call (as in ReAct)."""
         if self._acts is None:
             by_text = self.is_text and acts(self.message, self.role)
             self._acts = by_text or any([call.format == IN_CODE for call in self.calls])
@@ -128,7 +128,7 @@ class Exchange:
         """Whether the message is the user's."""
         if self._of_user is None:
             is_other = self.calls or self.results or self.parent_id is not None or self.writer != "user"
-            is_act = bool(self.of_user) and not self.text  # a simulated user that uses a tool says nothing
+            is_act = bool(self.of_user) and not self.text  # a simulated user that calls a tool, without a text
             self._of_user = not (is_other or is_act or self.is_note or self._is_of_framework)
         return self._of_user
 
@@ -140,7 +140,7 @@ class Exchange:
 
     @property
     def is_note(self) -> bool:
-        """Whether the text is not for the agent, though it is in the user's name."""
+        """Whether the text is in the user's name, but not for the agent."""
         return is_no_question(self.text)
 
     @property
@@ -153,19 +153,19 @@ class Exchange:
 
     @property
     def is_anonymous(self) -> bool:
-        """Whether the message has content and does not say who wrote it."""
+        """Whether the message has content, but its writer was not recorded."""
         return not (self.role or self.writer or self.calls or self.results or is_blank(self.message))
 
     @property
     def is_mute(self) -> bool:
-        """Whether the message is the model's, and has neither words nor a word on calls: it may have asked for some."""
+        """Whether the message is the model's and has neither content nor a sign of calls or of none."""
         if self.calls or self.results or self.unread or not self.is_blank:
             return False
         return (self.writer == "model" or author_of(self.message) is not None) and is_open(self.message)
 
     @property
     def is_broken_off(self) -> bool:
-        """Whether the message says that its model stopped to call a tool, and shows no call."""
+        """Whether the finish reason says that the model asked for a call, and the message has none."""
         return not self.calls and says_it_stopped(self.message)
 
     @property
@@ -227,19 +227,19 @@ def _only_answer(response: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _chosen(response: dict[str, Any], choices: list[Any]) -> list[Any]:
-    """Return the answers of a response; the response itself if there are several, of which one asks for a call.
+    """Return the choices of a response; the response itself if there are several, and one asks for a call.
 
-    A log does not tell which of several answers was used. The response as a message is not understood.
+    It is not recorded which of several choices was used. The response, taken for a message, is not understood.
     """
     several = len(choices) > 1 and any([find_parts(choice).parts for choice in choices if isinstance(choice, dict)])
     return [response] if several else choices
 
 
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
-    """Read each message, in order; messages without calls and results count, too.
+    """Return an exchange for each message, in order, also for messages without calls and results.
 
-    A line that a log repeats as it was, with its `uuid` (Claude Code), is read once; examples for the model and
-    fragments of messages are not read.
+    The exchange is empty for a line that a log repeats with the same `uuid` (Claude Code), for examples that the model
+    was given, and for fragments of messages.
     """
     found: list[Exchange] = []
     # A session that Claude Code resumes repeats the lines of the one before, each with its `uuid`.
@@ -257,9 +257,9 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
 
 
 def _without_repeated_events(said: list[Exchange]) -> list[Exchange]:
-    """Return the exchanges without events that begin a call which the model's output before them lists (LlamaIndex).
+    """Empty the events about calls that the model's output before them already lists (LlamaIndex).
 
-    By their ids they are told as one later on; here are those that lost an id.
+    Where both have ids, the two are recognised as one call later on; this is for those without an id.
     """
     listed: list[CallRecord] = []
     for place, exchange in enumerate(said):
@@ -286,7 +286,7 @@ def _may_begin(event: CallRecord, listed: CallRecord) -> bool:
 
 
 def no_message(item: Any) -> Exchange:
-    """Read an item that is not a message; a list of objects may be calls, and so may a text of JSON."""
+    """Read an item that is not a message; a list of objects may be calls, and so may JSON text."""
     if isinstance(item, str) and item[:1] in ("{", "["):
         return unread(hidden_call({"a text instead of a message": decoded(item)}))
     are_objects = isinstance(item, list) and any([isinstance(each, dict) for each in item])
@@ -294,7 +294,7 @@ def no_message(item: Any) -> Exchange:
 
 
 def unread(sign: str) -> Exchange:
-    """Return an exchange of something that was not understood."""
+    """Return the exchange of an item that was not understood, with a description of it."""
     exchange = Exchange()
     exchange.unread = sign
     return exchange
@@ -335,7 +335,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
 
 
 def _sums_up(message: Mapping[str, Any]) -> bool:
-    """Whether a message lists the calls of a whole run beside its answer: the result of an agent of LlamaIndex."""
+    """Whether a message is the result of a LlamaIndex agent: its answer, with the calls of the whole run listed."""
     response = message.get("response") if "current_agent_name" in message else None
     return isinstance(response, dict) and not find_parts(response).parts
 
@@ -374,9 +374,9 @@ def has_messages(messages: list[Any]) -> bool:
 
 
 def _once(calls: list[tuple[CallRecord, FoundPart]]) -> list[CallRecord]:
-    """Return the calls of one message, once if the message repeats them in another place.
+    """Return the calls of one message, each once, also if the message repeats them in another place.
 
-    If calls of one list share an id, it identifies none of them.
+    If calls of one list share an id, it is removed: it identifies none of them.
     """
     if len(calls) < 2:
         return [call for call, _ in calls]
@@ -411,12 +411,12 @@ def _is_message(message: Mapping[str, Any]) -> bool:
         return True
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True
-    # An object of results without a type is a file of runs; a message that has results says what it is.
+    # An object with `results` and no type is a file of runs; a message with results has a type.
     return "results" not in message and bool(find_parts(message).parts)
 
 
 def is_aside(message: Mapping[str, Any]) -> bool:
-    """Whether a message shows the model how to work (SWE-agent), or is a fragment of the one that follows (ADK)."""
+    """Whether a message is an example for the model (SWE-agent), or a fragment of a later one (ADK, Vercel)."""
     is_fragment = message.get("partial") is True and "author" in message
     return message.get("is_demo") is True or is_fragment or message.get("type") in _FRAGMENTS
 
@@ -457,7 +457,7 @@ def author_of(message: Mapping[str, Any]) -> str | None:
 
 
 def is_about_session(message: Any) -> bool:
-    """Whether a line is neither a message nor an event of the agent: what Claude's agents write after the answer."""
+    """Whether a line is about the session, not from the conversation: Claude's agents write some after the answer."""
     kind = message.get("type") if isinstance(message, dict) and "role" not in message else None
     if not isinstance(kind, str):
         return False
@@ -467,7 +467,7 @@ def is_about_session(message: Any) -> bool:
 
 
 def calling_id(message: Mapping[str, Any]) -> str | None:
-    """Return the id of the call whose sub-agent wrote a message; empty if there is one and its id is not recorded."""
+    """Return the id of the call whose sub-agent wrote a message: empty if not recorded, None without a sub-agent."""
     parent = message.get("parent_tool_use_id")
     if isinstance(parent, str):
         return parent
@@ -481,7 +481,7 @@ def is_blank(message: Mapping[str, Any]) -> bool:
 
 
 def is_open(message: Mapping[str, Any]) -> bool:
-    """Whether a message without content says nothing of calls either."""
+    """Whether a message without content may have asked for calls: nothing in it shows that there were none."""
     held = unwrapped(message)
     if message.get("kind") == "response" and message.get("parts") is None:
         return True  # Pydantic AI always writes a list of parts
@@ -493,7 +493,7 @@ def is_open(message: Mapping[str, Any]) -> bool:
 
 
 def stopped_to_call(held: Mapping[str, Any]) -> bool:
-    """Whether a message, or the attributes of a span, say that a model stopped because it asked for a call."""
+    """Whether the finish reason in a message, or in the attributes of a span, is that the model asked for a call."""
     told = [held.get(key) for key in _reasons_among(tuple(held))]
     return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told]) if told else False
 
@@ -504,20 +504,20 @@ def _reasons_among(keys: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def says_it_stopped(message: Mapping[str, Any]) -> bool:
-    """Whether a message, or what it tells about its answer, says that its model stopped because it asked for a call."""
+    """Whether the finish reason in a message or in its metadata is that the model asked for a call."""
     held = unwrapped(message)
     inner = [held.get(key) for key in _ABOUT_ANSWER] if isinstance(held, Mapping) else []
     return any([stopped_to_call(each) for each in (message, held, *inner) if isinstance(each, Mapping)])
 
 
 def with_reason(message: Mapping[str, Any], holder: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message that says that its model stopped to call a tool, if the object around it says so."""
+    """Return a message with the finish reason of the object around it, if that is a request for a call."""
     is_told = stopped_to_call(holder) and not stopped_to_call(message)
     return {**message, "finish_reason": "tool_calls"} if is_told else dict(message)
 
 
 def says_why(message: Mapping[str, Any]) -> bool:
-    """Whether a message says why its model stopped."""
+    """Whether a message has a finish reason."""
     return any([message.get(key) for key in _REASONS])
 
 

@@ -1,4 +1,4 @@
-"""The table of message formats: what a requested call and a result look like in each.
+"""The table of message formats: how requested calls and results are written in each.
 
 A new format is a few new rows. Rows are tried from the top on every part of a message. Names with dots are paths into
 inner objects; alternative names of a field are separated by bars, best first. Names in braces are gathered into an
@@ -24,7 +24,7 @@ from ._agent_parts import AGENT_PARTS, ANSWERED, SERVICE_PARTS, UNFINISHED, call
 
 
 def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Vercel's output: `{"type": "json", "value": …}`; one of the error types says that the tool failed."""
+    """Unwrap Vercel's output, `{"type": "json", "value": …}`. With an error type, mark the call as failed."""
     if not _is_typed(value):
         return value
     if str(value["type"]).startswith("error"):
@@ -33,12 +33,12 @@ def typed_value(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
 
 
 def lost_type(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Vercel's output whose type is null: nothing says whether its value is an output or an error."""
+    """Drop Vercel's output if its type is null: its value may be an output or an error."""
     return NOTHING if _is_typed(value) and value["type"] is None else value
 
 
 def bare_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Vercel's output in the part of its call, where it has no type: one that has is of a result that lost its mark."""
+    """Drop a typed output in the part of a call, where Vercel writes none: it is of a result that lost its mark."""
     return NOTHING if _is_typed(value) and (value["type"] is None or value["type"] in _OUTPUT_TYPES) else value
 
 
@@ -51,12 +51,12 @@ def _is_typed(value: Any) -> bool:
 
 
 def _is_plain_text(content: Any) -> bool:
-    """Whether content is an output; Strands puts a message's Converse blocks there, as JSON text, or what is left."""
+    """Whether content is the text of a result, not Converse blocks as JSON text, which Strands writes there."""
     return isinstance(content, str) and not content.startswith(('[{"tool', "[{}"))
 
 
 def azure_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """The only block of a result in Azure's converted threads: `{"type": "tool_result", "tool_result": …}`."""
+    """Unwrap the only block of a result in Azure's converted threads, `{"type": "tool_result", "tool_result": …}`."""
     block = value[0] if isinstance(value, list) and len(value) == 1 else None
     if isinstance(block, dict) and block.get("type") == "tool_result" and "tool_result" in block:
         return outcome(block["tool_result"])
@@ -69,7 +69,7 @@ def _is_no_block(content: Any) -> bool:
 
 PARTS = (
     *AGENT_PARTS,
-    # Chat Completions has `tool_calls`; before they came (November 2023), one `function_call` without an id.
+    # Chat Completions has `tool_calls`; before November 2023 it had one `function_call`, without an id.
     call_row(
         "OpenAI chat", {"function.name": str, "function.arguments": None}, "function.name", "id", "function.arguments"
     ),

@@ -37,18 +37,18 @@ _WRITERS: dict[str, Writer] = {
     "gen_ai.assistant.message": "model",
 }
 _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
-_SPOKEN = frozenset({"audio", "input_audio", "output_audio"})  # of OpenAI's Realtime API, with what was said as text
+_SPOKEN = frozenset({"audio", "input_audio", "output_audio"})  # of OpenAI's Realtime API, with a transcript
 _KINDS = ("type", "block_type", "part_kind", "content_type")
 _CONTENTS = ("content", "contents", "parts", "blocks", "items", "task", "message")
 _WRAPPINGS = 5
 _WRAPPERS = frozenset({"data", "message", "lc", "info"})
 _UNWRAPPED = (str, list, type(None))
-"""Types of the content of a message that has no other message in it."""
+"""Types of the content of a message that does not wrap another message."""
 _CHATTING = frozenset({"user", "human", "assistant", "ai", "model", "system", "developer"})
 _OF_PLAIN = frozenset({"role", "content", "parts", "finish_reason"})
 _OF_TEXTS = (frozenset({"type", "content"}), frozenset({"type", "text"}), frozenset({"text"}))
 _OPENED = ("[{", '{"')
-"""How text begins that may hold parts as JSON."""
+"""Prefixes of text that may be parts as JSON."""
 _OF_AUTOGEN = "Message"
 
 
@@ -66,7 +66,7 @@ def writer_of(message: Any) -> Writer:
     if is_task(message):
         return "user"
     if message.get("role") == "agent":
-        return "model"  # in calls by telephone
+        return "model"  # in logs of telephone calls
     source, kind = message.get("source"), message.get("type")
     if isinstance(source, str) and isinstance(kind, str) and kind.endswith(_OF_AUTOGEN):
         return "user" if source == "user" else "model"
@@ -79,7 +79,7 @@ def text_of(message: Any) -> str | None:
 
 
 def is_task(message: Mapping[str, Any]) -> bool:
-    """Whether a message is the first step of smolagents; logs of tasks (CrewAI) have other keys beside it."""
+    """Whether a message is the first step of smolagents. Logs of tasks (CrewAI) have other keys beside `task`."""
     return "task" in message and message.keys() <= {"task", "task_images"}
 
 
@@ -99,9 +99,9 @@ def asks_for_calls(message: Mapping[str, Any]) -> bool:
 
 
 def is_plain(message: Mapping[str, Any]) -> bool:
-    """Whether a message of a chat is nothing but text, in one of its commonest forms: most messages are.
+    """Whether a message is only text, in one of its commonest forms. It is a shortcut: most messages are.
 
-    Such a message holds no call and no result, and nothing that may be one and is not understood.
+    Such a message has neither a call nor a result, nor anything that may be one.
     """
     inner = message.get("message")
     if inner.__class__ is dict and len(message) == 1:
@@ -118,7 +118,7 @@ def is_plain(message: Mapping[str, Any]) -> bool:
 
 
 def is_text(part: Any) -> bool:
-    """Whether a part of a message is nothing but text, in one of its commonest forms."""
+    """Whether a part of a message is only text, in one of its commonest forms."""
     if part.__class__ is not dict or part.keys() not in _OF_TEXTS or part.get("type", "text") != "text":
         return False
     text = part.get("text", part.get("content"))
@@ -136,7 +136,7 @@ def is_pair(message: Any) -> bool:
 
 
 def unwrapped(message: Any) -> Any:
-    """Return the message inside the wrappings of libraries, with the role that a wrapping gives it."""
+    """Return the message inside the wrappers of libraries, with the role from a wrapper if it has none."""
     if message.__class__ is dict and _WRAPPERS.isdisjoint(message) and message.get("content").__class__ in _UNWRAPPED:
         return message  # most messages
     if is_pair(message):
@@ -171,7 +171,7 @@ def _held_message(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def constructed(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the message in a dump of LangChain, whose class tells its type where the arguments do not (JavaScript)."""
+    """Return the message in a dump of LangChain. In JavaScript's dumps its type is taken from the class."""
     kwargs = document.get("kwargs") if document.get("lc") == 1 else None
     if not isinstance(kwargs, dict) or "type" in kwargs:
         return kwargs if isinstance(kwargs, dict) else document
@@ -250,7 +250,7 @@ _rows: dict[_Shape, tuple[tuple[Part, _Marks], ...]] = {}
 
 
 def part_of(document: Mapping[str, Any]) -> Part | None:
-    """Return the first row that fits a part of a message."""
+    """Return the format of a part of a message: the first row of the table that fits; None if it is not a part."""
     kind = document.get("type")
     shape = (kind if kind.__class__ is str and kind in _TYPES else None, *document)
     rows = _rows.get(shape)
@@ -262,12 +262,12 @@ def part_of(document: Mapping[str, Any]) -> Part | None:
 
 @lru_cache(maxsize=_MOST_SHAPES)
 def may_be_part(keys: tuple[str, ...]) -> bool:
-    """Whether an object with these keys, whatever it holds under them, may be a part of a message."""
+    """Whether an object with these keys may be a part of a message, depending on its values."""
     return any([{key.split(".")[0] for key, _ in part.marks}.issubset(keys) for part in PARTS])
 
 
 def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
-    """Read a part as a record of a requested call or of a result; None if it has no usable name."""
+    """Read a part as a record of a requested call or of a result; None for a call without a usable name."""
     name = _first(document, part.name)
     if part.kind == "call" and part is not _PARTIAL and not (isinstance(name, str) and name):
         return None
@@ -298,7 +298,7 @@ def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
 
 
 def partial_part(key: str, item: Any) -> Part | None:
-    """Return the format of a call with an id but without name or arguments, which other messages may have."""
+    """Return the format of a call with an id but no name or arguments; other messages may have those."""
     held = item.get("tool_call", item) if isinstance(item, Mapping) else item
     if not isinstance(held, Mapping) or not (key == "tool_calls" or str(held.get("type")) in _CALLS):
         return None
@@ -307,7 +307,7 @@ def partial_part(key: str, item: Any) -> Part | None:
 
 
 def _refusal(document: Mapping[str, Any], part: Part) -> str:
-    """Return why a call was not carried out, if the part says that it was not; otherwise an empty text."""
+    """Return why a call was not made, if its part says so; otherwise an empty text."""
     for key, wanted, default in part.refusal:
         if _failed(_inside(document, key), wanted):
             reason = _first(document, part.message)
@@ -318,7 +318,7 @@ def _refusal(document: Mapping[str, Any], part: Part) -> str:
 def _learn(shape: _Shape) -> tuple[tuple[Part, _Marks], ...]:
     """Find the rows that objects of a shape may fit, each with the marks that the shape does not decide.
 
-    Messages repeat few shapes, so a part is compared with two or three rows instead of all sixty.
+    Messages repeat few shapes, so a part is compared with two or three rows instead of with all of them.
     """
     if len(_rows) >= _MOST_SHAPES:
         _rows.clear()

@@ -1,7 +1,7 @@
 """Logs of requests to models and their responses, one a row: Helicone, LiteLLM, Bedrock's invocations, own proxies.
 
 Every request repeats the conversation so far. A request that begins with the messages and the answer of an earlier one
-goes on with the same conversation, so each call is reported once; requests that do not are conversations of their own.
+continues its conversation, so that each call is reported once; any other request begins a new conversation.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _PAIRS = (
     (("input",), ("output",)),
     ((), ("response",)),
 )
-"""Where a row holds its request and the response: own logs, Portkey, Helicone, Bedrock, HAR, Weave, LiteLLM."""
+"""Paths to the request and the response in a row: custom logs, Portkey, Helicone, Bedrock, HAR, Weave, LiteLLM."""
 
 _ASKED = ("messages", "contents", "input")
 _ANSWERED = frozenset({"choices", "candidates", "output", "content", "error", "stopReason"})
 _ROWS = frozenset({"request", "response", "request_body", "response_body", "outputBodyJson"})
 _EVENT = "ToolCall"
-"""The type of AutoGen's events of tools."""
+"""The type of tool events in AutoGen's log."""
 _OPERATION = lazy_pattern(r"([^/:]+)(?::[^/:]*)?\Z")
 """The name in a reference to a function that Weave traced: `weave:///me/shop/op/find:v1`."""
 _ALIKE = 2
@@ -43,7 +43,7 @@ _SESSIONS = ("session_id", "trace_id", "Helicone-Session-Id", "litellm_session_i
 
 
 class _Row(msgspec.Struct, frozen=True):
-    """One request and what came of it."""
+    """One request to a model, and its response."""
 
     place: int
     about: Mapping[str, Any]
@@ -57,7 +57,7 @@ class _Row(msgspec.Struct, frozen=True):
 
 
 class _Talk(msgspec.Struct):
-    """A conversation, as far as the rows up to now tell it."""
+    """A conversation, put together from the rows read so far."""
 
     first: _Row
     messages: list[Any]
@@ -83,7 +83,7 @@ def _bodies(document: Any) -> tuple[dict[str, Any], Any] | None:
 
 
 def _is_response(held: Mapping[str, Any]) -> bool:
-    """Whether a row is a response of OpenAI's Responses that says what it answers, or messages given and returned."""
+    """Whether a row has messages in both `input` and `output`, or is a response of OpenAI's with its input as text."""
     asked, answers = held.get("input"), held.get("output")
     is_asked = isinstance(asked, list) and has_messages(asked)
     is_text = isinstance(asked, str) and held.get("object") == "response" and "model" in held
@@ -110,7 +110,8 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
     """Return a log for each conversation, in the order in which they began."""
     rows, others = _rows(documents)
     talks: list[_Talk] = []
-    # By state: a hash of all messages so far. A request is never shorter than the one it goes on from.
+    # Conversations by state, a hash of all messages so far. Shorter requests come first in the loop, because a request
+    # is never shorter than the one that it continues.
     latest: dict[int, _Talk] = {}
     left: set[int] = set()
     by_response: dict[str, _Talk] = {}
@@ -136,9 +137,9 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
 
 
 def _may_belong(row: Any, keys: set[str]) -> bool:
-    """Whether a row is a request that cannot be read, a call that no request has, or of another table.
+    """Whether a row is a request that cannot be read, a tool call that no request has, or a row of another table.
 
-    Other rows of the same table (Weave's, of functions) tell what the requests tell.
+    Any other row of the same table, such as Weave's rows of functions, only repeats what the requests contain.
     """
     held = plain(row)
     return not _ROWS.isdisjoint(held) or _tool_in(held) is not None or len(keys & held.keys()) < _ALIKE
@@ -149,7 +150,7 @@ def _calls_in(talk: _Talk) -> list[Any]:
 
 
 def _tool_in(event: Any) -> tuple[Any, Any, Any] | None:
-    """Return name, arguments and result of the call that a row is of; None if it does not say that it is of a tool."""
+    """Return the name, arguments and result of the call in the row of a tool; None if it is not the row of a tool."""
     held = plain(event)
     if held.get("type") == _EVENT:
         return held.get("tool_name"), held.get("arguments"), held.get("result", NOTHING)
@@ -161,7 +162,7 @@ def _tool_in(event: Any) -> tuple[Any, Any, Any] | None:
 
 
 def _is_told(event: Any, talks: list[_Talk]) -> bool:
-    """Whether a row is of a tool (AutoGen's log, Weave) whose call a conversation has; its result is added there."""
+    """Whether a row (AutoGen's log, Weave) is a tool call that a conversation has. Its result is added there."""
     tool = _tool_in(event)
     if tool is None:
         return False
@@ -214,7 +215,7 @@ def _row(place: int, document: Mapping[str, Any], request: Mapping[str, Any], re
 
 
 def _answer(response: Mapping[str, Any]) -> tuple[list[Any], str]:
-    """Return the messages of a response, and a description of what could not be read."""
+    """Return the messages of a response, and a description of what could not be read; empty if all could."""
     several = listed(response.get("choices")) or listed(response.get("candidates"))
     if several:
         held = plain(several[0])
@@ -237,14 +238,14 @@ def _odd(message: Any) -> str:
 
 
 def _new(row: _Row) -> list[Any]:
-    """Return the answer, unless the messages of the row end with it."""
+    """Return the messages of the answer; none if the request already ends with them."""
     marks = [_mark(message) for message in row.answer]
     has_it = bool(marks) and [_mark(message) for message in row.asked[-len(marks) :]] == marks
     return [] if has_it else row.answer
 
 
 def _earlier(row: _Row, latest: dict[int, _Talk], left: set[int]) -> _Talk | None:
-    """Return the conversation that a request goes on from: the one with most of its messages."""
+    """Return the conversation that a request continues, that with most of its messages; None if it begins a new one."""
     for state in reversed(_states(row.asked)):
         if state in latest:
             left.add(state)
@@ -261,7 +262,7 @@ def _unknown_history(row: _Row, left: set[int]) -> str:
 
 
 def _states(messages: Iterable[Any]) -> list[int]:
-    """Return a hash of the messages up to each one. The system's prompt often has the time in it and does not count."""
+    """Return a hash of the messages up to each one, without system prompts, which often contain the time."""
     state, found = 0, list[int]()
     for message in messages:
         if plain(message).get("role") not in ("system", "developer"):
@@ -271,7 +272,7 @@ def _states(messages: Iterable[Any]) -> list[int]:
 
 
 def _mark(message: Any) -> tuple[Any, ...]:
-    """Return what tells a message from others, however it is written: ids of calls and results, or else its text."""
+    """Return what identifies a message in any format: its writer, and ids of calls and results, or else its text."""
     if not isinstance(message, dict):
         return (str(message),)
     found = exchange_of(message)
@@ -282,10 +283,10 @@ def _mark(message: Any) -> tuple[Any, ...]:
 
 
 def _without_side_requests(talks: list[_Talk]) -> list[_Talk]:
-    """Return conversations without those that could not call tools, in sessions in which others did.
+    """Return conversations without those that had no tools, in sessions in which others made calls.
 
-    Agents ask models for titles and summaries beside their work. Several conversations with calls in one session do
-    not tell in which order their calls were made.
+    Agents also ask models for titles and summaries. If several conversations of one session have calls, the order of
+    the calls is not known, and this is noted.
     """
     calling: dict[str, list[_Talk]] = {}
     for talk in talks:

@@ -1,4 +1,4 @@
-"""Why a call was not carried out, or another one was, as it is written into the result that the model is given."""
+"""Recognise results which say that a call was refused, or that a person edited it, and why."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _REFUSED = "User rejected tool use"
 _REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected"
 _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
-"""Qwen Code's and Gemini CLI's text for it. The same text for a call that was cancelled while it ran is another."""
+"""Prefixes of Qwen Code's and Gemini CLI's texts of refusals. Calls cancelled while they ran have other texts."""
 _BEGINNINGS = {
     "Anthropic": lazy_pattern("Claude requested permissions to |Permission to use .{1,2000} has been denied", re.S),
     "LangChain": lazy_pattern("User rejected the tool call for `"),
     "OpenCode": lazy_pattern("The user rejected permission |The user has specified a rule which prevents you from "),
 }
-"""How errors begin that are refusals, by format: of Claude Code, of LangChain's middleware, of OpenCode."""
+"""Prefixes of errors that are refusals, by format: Claude Code, LangChain's middleware, OpenCode."""
 _SENTENCES = {
     "OpenAI Responses": ("Tool execution was not approved.",),  # OpenAI Agents
     "Goose": (
@@ -35,7 +35,7 @@ _SENTENCES = {
     "Agent Framework": ("Error: Tool call invocation was rejected by user.",),
     "Anthropic": ("The user denied this operation.",),  # Cline
 }
-"""Whole results that are refusals, by format, where nothing but the text says so."""
+"""Complete texts of results that are refusals, by format, where only the text shows it."""
 _IN_TRACES = (
     (lazy_pattern(r"Error: Tool call invocation was rejected by user\.\Z"), REFUSED_BY_USER),  # Agent Framework
     (lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z"), REFUSED),  # Agno
@@ -44,24 +44,24 @@ _IN_TRACES = (
     (lazy_pattern(r"The tool call was denied\.\Z"), REFUSED),  # Pydantic AI
     (lazy_pattern(r"tool cancelled by user\Z"), REFUSED_BY_USER),  # Strands
 )
-"""What frameworks answer a model whose call was refused, unless a person says something else, and what that means.
+"""Default texts of frameworks for the result of a refused call, and the reason that each stands for.
 
-Messages in spans have the format of the instrumentation, which marks no result as a refusal. Its scope does not decide
-whether a sentence counts: exports of servers have none, and a call must not be one for want of a scope.
+Messages in spans have the format of the instrumentation, which does not mark refusals. A text counts whatever the
+instrumentation scope is: exports of servers have no scope, and without it a refused call must not become a made one.
 """
 _FINAL = "Final result processed."
 _SKIPPED = "Tool not executed - a final result was already processed."
-"""What Pydantic AI returns for its output tool, and for tools that a model asks for together with it."""
+"""Results in Pydantic AI of its output tool, and of tools that the model requested together with it."""
 _NOT_RUN = {"generating": UNFINISHED, "generated": ASKED_FOR, "canceled": REFUSED_BY_USER}
-"""States of a call in sessions of Continue that was not run, which stand beside the message."""
+"""States of calls that were not run, in sessions of Continue, which keeps them beside the message."""
 UNCONFIRMED = (
     "This tool call requires confirmation, please approve or reject.",
     "This tool call is rejected.",
 )
-"""What ADK returns for a tool whose call waits for a confirmation. Such a text alone makes no call a withheld one."""
+"""Results in ADK of calls that wait for confirmation. Such a text alone does not mark a call as withheld."""
 
 _EDITED = "Note: a human reviewer replaced this tool call before it ran."
-"""How a result begins whose call a person edited, if LangChain's middleware was given no other words for it."""
+"""Prefix of the result of a call that a person edited; it is the default text of LangChain's middleware."""
 _EXECUTED = lazy_pattern(r" Executed instead: (?P<tool>\S{1,200}) with arguments (?=\{)")
 _RESPONSE = ".\n\nTool response:"
 _LONGEST_NOTE = 2_000
@@ -69,7 +69,7 @@ _decode = json.JSONDecoder().raw_decode
 
 
 def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
-    """Return who or what did not allow the call of a result: the user, or an approval that a rule may have decided."""
+    """Return the reason if a result is a refusal: by the user, or by an approval that a rule may have decided."""
     error = result.error or ""
     if message.get("toolUseResult") == _REFUSED or error.startswith(_REJECTED):
         return REFUSED_BY_USER
@@ -78,27 +78,28 @@ def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
     begins = _BEGINNINGS.get(result.format)
     if begins is not None and begins.match(error):
         return REFUSED
-    # Inspect says of an error what kind it is; `approval` is that of an approver who did not approve.
+    # Inspect's errors have a type, which is `approval` if an approver rejected the call.
     kind = message.get("error")
     if isinstance(kind, dict) and kind.get("type") == "approval":
         return REFUSED
-    # Qwen Code says beside a result that the call was cancelled, and in it that the user did not allow it.
+    # Qwen Code marks the call as cancelled beside the result, and says in it that the user did not allow the call.
     beside = message.get("toolCallResult")
     is_cancelled = isinstance(beside, dict) and beside.get("status") == "cancelled"
     return REFUSED_BY_USER if is_cancelled and error.startswith(_DENIALS) else ""
 
 
 def refusals_in(results: Sequence[CallRecord]) -> list[tuple[CallRecord, str]]:
-    """Return the results in messages of spans that are refusals, each with who or what did not allow the call."""
+    """Return the results in messages of spans that are refusals, each with the reason."""
     told = [(each, each.error if each.failed else each.output) for each in results]
     texts = [(each, text) for each, text in told if isinstance(text, str)]
     return [(each, reason) for each, text in texts for pattern, reason in _IN_TRACES if pattern.match(text)]
 
 
 def take_edit(record: CallRecord) -> None:
-    """Take the call that a person made of one, and what it returned, from the result of a call that says so.
+    """Replace a call that a person edited by the call that was made, if the result has a note of it.
 
-    What the model asked for was not done. What the result does not say in known words was not recorded.
+    The call of the model was not made. Name, arguments and output of the edited call are read from the note; what
+    cannot be read there counts as not recorded.
     """
     given = record.error if record.failed else record.output
     note, *more = given if isinstance(given, list) and given else (given,)
@@ -133,7 +134,7 @@ def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def withhold(message: Mapping[str, Any], calls: Sequence[CallRecord], results: Sequence[CallRecord]) -> None:
-    """Note of the calls and results of a message why the calls were not made, if it says that they were not."""
+    """Mark the calls and results of a message that say that a call was not made, with the reason."""
     states = _states(message) if calls else {}
     for call in calls:
         call.withheld = call.withheld or _NOT_RUN.get(states.get(call.call_id or "", ""), "")
@@ -142,7 +143,7 @@ def withhold(message: Mapping[str, Any], calls: Sequence[CallRecord], results: S
     if not results:
         return
     waiting = unconfirmed(message)
-    # An answer ends a run of Pydantic AI, and with it what the model asked for together with the answer.
+    # The final result ends a run of Pydantic AI: tools requested together with it are skipped.
     is_over = len(results) > 1 and any([result.output == _FINAL for result in results])
     for result in results:
         if reason := refusal_of(message, result):

@@ -1,4 +1,4 @@
-"""Collect the calls that models asked for in a run, each once, and tell history in prompts from what is new."""
+"""Collect the calls that models requested in a run, each once, and separate the history in prompts from what is new."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _MOST_PROMPTS = 64  # prompts kept per context; each new one is compared with al
 
 
 class Requests:
-    """Requests collected from conversations that repeat each other.
+    """The tool calls that models requested, collected from conversations that repeat each other.
 
-    A request with an id is identified by it, and by how often the id was answered before in the conversation: some
-    producers use an id again once it was answered. Without an id, or with one of another kind, the k-th request of a
-    name and arguments in a turn of a conversation is the k-th such request of that turn in the same context; a context
-    is the tool call inside which the conversation was held. Requests in a prompt that are from before the run, or from
-    a turn whose answers are known, are never new.
+    A request is identified by its id, and by how many requests with that id were answered before in the conversation:
+    some producers reuse an id once it was answered. Without an id, or with one of another kind, the k-th request with a
+    name and arguments in a turn of a conversation is the k-th such request of that turn in the same context, which is
+    the tool call inside which the conversation took place. A request in a prompt is never new if it is from before the
+    run, or from a turn whose answers are known.
     """
 
     def __init__(self) -> None:
@@ -38,32 +38,32 @@ class Requests:
         self.is_doubtful = False
         """Whether there are requests that may or may not be from before the run."""
         self.heard: set[int] = set()
-        """The turns that messages of models, or logs, show."""
+        """The turns of which a model's messages, or a log, were read."""
         self.are_turns_doubtful = False
-        """Whether there is a message of the user that may or may not begin a turn."""
+        """Whether there is a message that may or may not be the user's, and begin a turn."""
         self.is_placed = True
-        """Whether it is known inside which call, if any, the current conversation was held."""
+        """Whether it is known inside which call, if any, the current conversation took place."""
         self.is_unanswered = False
         """Whether the answer of a model was not recorded, nor shown to a model later."""
         self.gaps: set[int] = set()
-        """The contexts, by `id()`, in which the answer of a model is missing: the order of results says nothing."""
+        """The contexts, by `id()`, in which a model's answer is missing, so that results are not paired by order."""
         self.torn: set[int] = set()
-        """The contexts, by `id()`, in which a history lacks a message: what another one adds may be from before it."""
+        """The contexts, by `id()`, with a history that lacks a message: a request new in a later one may be older."""
         self.refused: set[int] = set()
-        """The requests, by `id()`, that were refused for good."""
+        """The requests, by `id()`, that were refused, not only held back for approval."""
         self._threads = PromptHistory()
         self._last_prompt = LastPrompt()
         self._past: set[int] = set()
         self._answered: set[tuple[int | None, int]] = set()
-        self._mute: set[tuple[int | None, int]] = set()  # answers that lost their content: not all requests are known
+        self._mute: set[tuple[int | None, int]] = set()  # answers without content: not all requests are known
         self.contexts: dict[int, Any] = {}
         self.threads: dict[int, Hashable] = {}
-        """For each request, by `id()`, the conversation it was made in, if that is known by its first words."""
+        """The conversation of each request, by its `id()`; conversations are identified by the user's first message."""
         self.saw_messages = False
         self.strays: list[CallRecord] = []
         """Results whose requests were not found."""
         self.unasked: dict[int, CallRecord] = {}
-        """Those that models were shown in the turn in which they were given, by `id()`: their calls are of this run."""
+        """Those among them that spans show in their own turn, by `id()`: their calls belong to this run."""
         self._by_id: dict[tuple[str, int], list[CallRecord]] = {}
         self._by_key: dict[Key, list[CallRecord]] = {}
         self._written: dict[int, tuple[CallRecord, bytes | str]] = {}
@@ -84,9 +84,9 @@ class Requests:
         turn: int | None = 0,
         of_model: bool = True,
     ) -> None:
-        """Add one conversation of a turn: what a model or an agent was given, and what it answered.
+        """Add one conversation of a turn: the input and the output of a model or an agent.
 
-        Where the turn is not known, that of a prompt with the same words of the user is taken, or the last one.
+        An unknown turn is taken from a prompt with the same texts of the user; otherwise it is the last one.
         """
         self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(before)
         place = None if context is None else id(context)
@@ -134,25 +134,25 @@ class Requests:
         reading.part_doubtful_groups()
 
     def withhold_refused(self) -> None:
-        """Withhold requests in messages of spans whose results are refusals."""
+        """Mark the requests whose results are refusals as withheld."""
         for record, reason in refusals_in(self.made):
             record.withheld = record.withheld or reason
             self.refused.add(id(record))
 
     def take_edits(self) -> None:
-        """Read requests that a person edited as the calls that were made; nothing more may be added then."""
+        """Replace requests that a person edited by the calls that were made. Nothing may be added afterwards."""
         for record in self.known:
             take_edit(record)
 
     def is_shown_again(self, context: Any, turn: int | None, shown_in: int | None) -> bool:
-        """Whether an unknown request is from before the run, or from an earlier turn whose requests are known."""
+        """Whether a request that is not known yet is from before the run, or of a turn whose answers are known."""
         place = None if context is None else id(context)
         if turn is None or turn == shown_in:
             return False
         return turn == BEFORE or ((place, turn) in self._answered and (place, turn) not in self._mute)
 
     def first_unasked(self) -> CallRecord | None:
-        """Return the first result of this run whose request nothing shows, whatever was read since."""
+        """Return the first result of this run whose request is in no conversation; None if there is no such result."""
         for result in self.unasked.values():
             known = self._by_id.get((result.call_id, 0)) if result.call_id else self.known
             if not known:
@@ -160,9 +160,9 @@ class Requests:
         return None
 
     def with_id(self, call_id: str | None, name: str = "", use: int = 0, thread: Hashable = None) -> CallRecord | None:
-        """Return the request with an id that was answered `use` times before.
+        """Return the request with an id, which `use` answered requests had before it.
 
-        Of several it is the one with the name, and of these the one that was made in the conversation.
+        Among several, a request with the given name is returned, preferably one of the given conversation.
         """
         held = self._by_id.get((call_id, use)) if call_id else None
         if held is None:
@@ -174,12 +174,12 @@ class Requests:
         return next((record for record in few if self.threads.get(id(record)) == thread), few[0] if few else None)
 
     def is_only(self, record: CallRecord) -> bool:
-        """Whether no other request has the id of a request, nor the same one used it again."""
+        """Whether the id of a request belongs to it alone, and was not reused."""
         held = self._by_id.get((record.call_id or "", 0), ())
         return len(held) == 1 and (record.call_id, 1) not in self._by_id
 
     def new_group(self) -> str:
-        """Return a name for a new group of calls that were asked for at once."""
+        """Return a name for a new group of calls that were requested at once."""
         self._groups += 1
         return f"turn-{self._groups}"
 
@@ -207,12 +207,12 @@ class Requests:
         """Return the arguments of a call as text that is equal for equal arguments; cached."""
         known = self._written.get(id(call))
         if known is None:
-            # The call is kept with the text, or its `id()` could be that of another call later.
+            # The call is kept with the text: once freed, its `id()` could become that of another call.
             known = self._written[id(call)] = (call, key_of(call.args))
         return known[1]
 
     def name_by_id(self, record: CallRecord, call_id: str | None, use: int = 0) -> None:
-        """Make a request known by an id."""
+        """Register a request under an id."""
         if not call_id:
             return
         if not record.call_id or has_made_up_id(record):
@@ -222,7 +222,7 @@ class Requests:
             named.append(record)
 
     def nth(self, key: Key, position: int) -> CallRecord | None:
-        """Return the request of a name and arguments at a position; without a turn, of the last one that has any."""
+        """Return the request with a key at a position; for a key without a turn, in the last turn that has any."""
         keys = [key] if key[1] is not None else [(key[0], turn, *key[2:]) for turn in (None, *sorted(self.heard)[::-1])]
         found = next((self._by_key[each] for each in keys if each in self._by_key), ())
         return found[position] if position < len(found) else None
@@ -261,7 +261,7 @@ class PromptHistory:
         Args:
             said: The messages.
             turn: The turn of the prompt.
-            context: The call inside which the conversation was held.
+            context: The call inside which the conversation took place.
             asked: What the user asked in this turn, if known.
             answer: What the model answered, which later prompts repeat after these messages.
         """
@@ -271,16 +271,16 @@ class PromptHistory:
         texts = tuple([said[place].text for place in words])
         known = self._known.setdefault(context, [])
         if known and known[-1].texts == texts:
-            turns = known[-1].turns  # most prompts of a run: the agent worked, and the user wrote nothing more
+            turns = known[-1].turns  # like most prompts of a run: the user wrote nothing new
         else:
             turns = _turns_of_words(texts, _steps_after(said, words), turn, known, asked, context is not None)
         if turns[-1] < turn and words[-1] == len(said) - 1:
-            turns = (*turns[:-1], turn)  # asked again in the same words: nothing was said since
+            turns = (*turns[:-1], turn)  # the user repeated the question, in the last message
         _remember(_KnownPrompt(texts, turns), known)
         return _spread(turns, words, len(said))
 
     def turn_of(self, said: Sequence[Exchange], otherwise: int, context: Hashable = None) -> int:
-        """Return the turn of a prompt whose time is lost: that in which the last text of the user in it was known."""
+        """Return the turn of a prompt without a timestamp: that of its last text of the user in a known prompt."""
         texts = words_of(said)
         found = _continued(texts, self._known.get(context, ()))
         return found[-1] if found and len(found) == len(texts) else otherwise
@@ -325,15 +325,15 @@ def _turns_of_words(
         return (*found, *new)
     asked_at = max([place for place, text in enumerate(texts) if text == asked], default=len(texts) - 1)
     since = steps[asked_at]
-    # If earlier turns had other conversations, the beginning of this one is from none of them; and the beginning of a
-    # conversation inside a call is older than the call.
+    # If prompts of other conversations are known, the history in this one is of none of their turns; and the history
+    # in a conversation inside a call is older than the call.
     earliest = turn if known or is_inner else 0
     turns = [turn - max(step - since, 0) for step in steps]
     return tuple([each if each >= earliest else BEFORE for each in turns])
 
 
 def turns_in_log(said: Sequence[Exchange], asked: str | None = None) -> list[int | None]:
-    """Return the turn of each message of a log that is a whole conversation: a text of the user begins a turn.
+    """Return the turn of each message of a log that is a whole conversation. A text of the user begins a turn.
 
     Messages before the first such text have no turn. If it is known what was `asked` first, texts before it are from
     before the run.
@@ -348,9 +348,9 @@ def turns_in_log(said: Sequence[Exchange], asked: str | None = None) -> list[int
 
 
 def falls_silent(said: Sequence[Exchange]) -> bool:
-    """Whether a message after the agent's work may or may not be a question of the user.
+    """Whether a message after the agent's first one may or may not be a question of the user.
 
-    It is the user's and has no content, not even an empty text; or it does not say whose it is.
+    Either it is the user's and its content was not recorded, or its writer was not recorded.
     """
     is_at_work = False
     for exchange in said:
@@ -366,11 +366,11 @@ def falls_silent(said: Sequence[Exchange]) -> bool:
 def doubtful_places(
     said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool
 ) -> frozenset[int]:
-    """Return the calls that may be of this run though they look older: those that no answer to the user followed.
+    """Return the positions of messages whose calls look older than the run, but may be of it.
 
-    Frameworks also write as the user, to make a model try again. Then earlier model spans show that the run had begun;
-    if those are missing, or only the agent's span is left, nothing does. And nothing shows the age of calls in the very
-    first prompt if it has no text of the user.
+    These are calls that no answer to the user followed: frameworks also write in the role of the user, to make a model
+    try again. Earlier model spans would show that the run had begun; if they are missing, or only the agent's span was
+    recorded, nothing does. In the first prompt all messages are doubtful if it has no text of the user.
     """
     if is_first and not any([exchange.is_of_user for exchange in said]):
         return frozenset(range(len(said)))
@@ -396,9 +396,9 @@ def words_of(said: Iterable[Exchange]) -> tuple[str, ...]:
 
 
 def words_shared(known: tuple[str, ...], texts: tuple[str, ...]) -> range | None:
-    """Return which texts of a known prompt another one begins with, up to the end of either; None if it does not.
+    """Return which texts of a known prompt another prompt begins with, up to the end of either; None if with none.
 
-    The other one may have lost texts at its beginning.
+    The other prompt may lack texts at its beginning.
     """
     for start, text in enumerate(known):
         if texts and text == texts[0]:
@@ -422,7 +422,7 @@ def _steps_after(said: Sequence[Exchange], words: Sequence[int]) -> list[int]:
 
 
 def _continued(texts: tuple[str, ...], known: Sequence[_KnownPrompt]) -> tuple[int, ...]:
-    """Return the turns of the texts that a known prompt has, too, at the beginning of these."""
+    """Return the turns of those texts, from the first one on, that a known prompt also has; the longest match wins."""
     best: tuple[int, ...] = ()
     # The newest prompt first: of equally long matches it wins.
     for prompt in reversed(known):
@@ -433,7 +433,7 @@ def _continued(texts: tuple[str, ...], known: Sequence[_KnownPrompt]) -> tuple[i
 
 
 def _remember(prompt: _KnownPrompt, known: list[_KnownPrompt]) -> None:
-    """Remember a prompt, instead of the one that it continues."""
+    """Remember a prompt, and forget the one that it continues."""
     for place, other in enumerate(known):
         if prompt.texts[: len(other.texts)] == other.texts and prompt.turns[: len(other.turns)] == other.turns:
             del known[place]

@@ -28,9 +28,9 @@ _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 _OUTPUTS = ("output.value", "langfuse.observation.output")
 _OF_TASKS = ("expected_output", "raw", "messages")
-"""Keys of what a task of CrewAI returns."""
+"""Keys of the output of a CrewAI task."""
 _PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
-"""Attributes that on spans of a model hold its messages in a framework's format, used if no other has calls."""
+"""Attributes that hold messages in a framework's format on model spans; used if no other attribute has calls."""
 
 # Until OpenTelemetry semantic conventions 1.36 each message was an event; since 1.37 one event has them all.
 _EVENTS: dict[str, Side] = {
@@ -41,7 +41,7 @@ _EVENTS: dict[str, Side] = {
     "gen_ai.choice": "output",
 }
 _WRITERS = {"gen_ai.user.message": "user", "gen_ai.assistant.message": "assistant", "gen_ai.tool.message": "tool"}
-"""The roles of messages in events that have none."""
+"""Roles of messages in events whose bodies have none."""
 
 _RESULT = "gen_ai.tool.message"
 _DETAILS = "gen_ai.client.inference.operation.details"
@@ -80,7 +80,7 @@ _OF_MODELS: dict[str, Side] = {
     "openai_agents.input": "input",
     "openai_agents.output": "output",
 }
-"""Attributes that hold messages on spans of a model, and other things elsewhere."""
+"""Attributes that hold messages on model spans, and other values on other spans."""
 
 # OpenInference, spec/semantic_conventions.md: lists are flattened, because attributes cannot hold objects.
 _NUMBERED: dict[str, Side] = {
@@ -102,7 +102,7 @@ class Conversation(msgspec.Struct):
     end_ns: int | None = None
     of_model: bool = False
     is_choice: bool = False
-    """Whether the model returned several choices, and it is not known which calls of theirs were made."""
+    """Whether the model returned several choices, so that it is not known whose calls were made."""
 
     def __bool__(self) -> bool:
         return bool(self.input or self.output)
@@ -156,7 +156,7 @@ class SpanMessages:
         return found
 
     def in_logs(self, records: Iterable[LogRecord]) -> list[Conversation]:
-        """Return the messages of log records, those of one use of a model together, whatever span they have."""
+        """Return a conversation for each use of a model in log records: those of one span, up to its next prompt."""
         found: list[Conversation] = []
         by_span: dict[tuple[str, str | None], Conversation] = {}
         for record in sorted(records, key=lambda record: record.time_ns or 0):
@@ -185,23 +185,23 @@ class SpanMessages:
         return _exchanges_in(unnested((key[start:], attributes.get(key)) for key in holder.keys))
 
     def _from_leaves(self, names: tuple[str, ...], keys: tuple[str, ...], attributes: RawAttributes) -> Exchange:
-        """Return the exchange of a message given leaf by leaf, by their paths and the attributes that hold them."""
+        """Return the exchange of a message spread over attributes, given the paths of its leaves and their keys."""
         known = self._known.get(place := (names, attributes.raw(keys)))
         if known is None:
             known = self._known[place] = _read(unnested(zip(names, map(attributes.get, keys), strict=True)))
         return known
 
     def _add_plain(self, told: dict[Side, list[list[Exchange]]], attributes: Any) -> None:
-        # MLflow copies these to attributes that are read as messages. The result has to be the same without MLflow.
+        # MLflow copies these to attributes that are read as messages. The calls have to be the same without MLflow.
         for key, side in _PLAIN.items():
-            # A prompt with results alone lost its calls (OpenInference 0.1.29): they may be in the other attribute.
+            # OpenInference 0.1.29 loses the calls of a prompt and keeps their results: this attribute may have them.
             if key in attributes and not any([exchange.calls for said in told.get(side, ()) for exchange in said]):
                 said = self._said(attributes.get(key))
                 if _tells_calls(said):
                     told.setdefault(side, []).append(said)
 
     def _said(self, held: Any) -> list[Exchange]:
-        """Return the exchanges of messages, decoded or as JSON text; none if it is not JSON."""
+        """Return the exchanges of messages given as values or as JSON text; none if the text is not JSON."""
         if not isinstance(held, str):
             return _exchanges_in(held)
         pieces = self._messages_in(held)
@@ -256,7 +256,7 @@ class SpanMessages:
         return pieces if pieces and all([piece.startswith((b"{", b"[")) for piece in pieces]) else None
 
     def _from_piece(self, piece: bytes) -> Exchange:
-        """Read a message that was not met before."""
+        """Read a message and keep its exchange for prompts that repeat it."""
         found = self._known[piece] = _read(decode_json(piece))
         return found
 
@@ -273,7 +273,7 @@ class SpanMessages:
             if name in _WRITERS:
                 message.setdefault("role", _WRITERS[name])
             if name == _RESULT and "content" not in message and "id" in message:
-                message["tool_call_id"] = message["id"]  # without contents, no more is left of a result than its id
+                message["tool_call_id"] = message["id"]  # without captured content, a result has only its id
             found.add(side, _exchanges_in([message]))
             return
         told = _messages_of_record(body)
@@ -284,12 +284,12 @@ class SpanMessages:
 
 
 def told_by_task(attributes: Mapping[str, Any], role: object) -> Any:
-    """Return an agent's output if it is that of a task of CrewAI, which has all messages of its model; None if not.
+    """Return an agent's output if it is that of a CrewAI task, with all messages of its model; otherwise None.
 
-    They show calls that have no span: those that a cache answers, and those that CrewAI rejects.
+    These messages show calls without a span: those answered from a cache, and those that CrewAI rejects.
     """
     outputs = [attributes.get(key) for key in _OUTPUTS] if role == "agent" else []
-    # A text is not decoded to find out: it has the keys in quotes, as an object has them without.
+    # A text is not decoded, which would be slow: it is searched for the quoted keys.
     return next((held for held in outputs if isinstance(held, (str, dict)) and _is_task(held)), None)
 
 
@@ -306,9 +306,9 @@ def _exchanges_in(document: Any) -> list[Exchange]:
 
 
 def _unless_others(said: list[Exchange]) -> list[Exchange]:
-    """Return the exchanges; if none is a message, doubts remain only about objects that look like a call.
+    """Return the exchanges; if none is a message, only objects that look like a call stay "not understood".
 
-    Attributes of models hold other things than messages, too, and those have no format.
+    These attributes also hold values that are not messages, and those have no known format.
     """
     if not any([exchange.unread for exchange in said]) or has_messages([exchange.message for exchange in said]):
         return said
@@ -340,10 +340,10 @@ def _undotted(value: Any) -> Any:
 
 
 def _weight(said: list[Exchange]) -> tuple[int, int, int]:
-    """How much messages show: calls and results, recorded values, messages.
+    """Return how much messages contain: the numbers of calls and results, of their recorded values, of messages.
 
-    Attributes of one span repeat the same conversation by several conventions, and servers add theirs: MLflow
-    `mlflow.spanInputs`, Phoenix `llm.input_messages`. The fullest one is used.
+    A span may repeat its conversation in attributes of several conventions, and servers add their own: MLflow
+    `mlflow.spanInputs`, Phoenix `llm.input_messages`. The fullest copy is used.
     """
     calls = [call for exchange in said for call in exchange.calls]
     results = [result for exchange in said for result in exchange.results]
@@ -380,7 +380,7 @@ def messages_in_event(name: str, body: Mapping[str, Any], attributes: Mapping[st
 
 
 def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:
-    """Return the messages in a record that AWS's distribution writes of a span: `input.messages`, `output.messages`."""
+    """Return the messages in a log record of AWS's OpenTelemetry distribution: `input.messages`, `output.messages`."""
     found: dict[Side, list[Any]] = {}
     sides: tuple[Side, ...] = ("input", "output")
     for side in sides:
@@ -392,10 +392,10 @@ def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:
 
 
 def are_choices(answer: Sequence[Exchange], attributes: Mapping[str, Any]) -> bool:
-    """Whether the messages of an answer are choices of which one was used, and at least one of them asks for a call.
+    """Whether the messages of an answer are alternative choices, at least one of which asks for a call.
 
-    A message is a choice if it has a number, or a reason of its own for its end (OpenTelemetry GenAI, "Output
-    messages": each is one choice). Without either, the span says how many choices were asked for.
+    A message is a choice if it has a number, or its own finish reason (OpenTelemetry GenAI, "Output messages": each is
+    one choice). Without either, the number of choices requested in the span decides.
     """
     if len(answer) < 2 or not any([exchange.calls for exchange in answer]):
         return False
@@ -406,7 +406,7 @@ def are_choices(answer: Sequence[Exchange], attributes: Mapping[str, Any]) -> bo
 
 
 def without_calls(answer: Sequence[Exchange]) -> list[Exchange]:
-    """Return the messages of an answer as if they asked for no call; the originals belong to a cache."""
+    """Return copies of the messages of an answer without their calls; the originals belong to a cache."""
     found = [copy(exchange) for exchange in answer]
     for exchange in found:
         exchange.calls = []
@@ -414,7 +414,7 @@ def without_calls(answer: Sequence[Exchange]) -> list[Exchange]:
 
 
 def _number(message: Mapping[str, Any]) -> Any:
-    """Return the number of a choice, in whatever form; 0 if it has none."""
+    """Return the number of a choice, as recorded; 0 if it has none."""
     held = message.get("index")
     if isinstance(held, str) and held.strip("0") == "":
         return 0
@@ -433,7 +433,7 @@ def _count_asked_for(attributes: Mapping[str, Any]) -> int:
 
 
 class MessageAttributes(msgspec.Struct, frozen=True):
-    """Attributes that hold messages: one that holds them all, or many that hold a leaf each."""
+    """The attributes that hold the messages of one convention: one with all of them, or many with a leaf each."""
 
     side: Side
     keys: tuple[str, ...]
@@ -446,7 +446,7 @@ class MessageAttributes(msgspec.Struct, frozen=True):
 
 
 def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
-    """Return the attributes of a span that hold messages; found once per shape."""
+    """Return the attributes of a span that hold messages; found once for all spans with the same keys."""
     shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
     if shape.message_attributes is None:
         shape.message_attributes = _find_attributes(attributes)
@@ -455,7 +455,7 @@ def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
 
 
 def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
-    """Find the attributes that hold messages among some names."""
+    """Find the attributes that hold messages, given the names of all attributes."""
     whole: list[MessageAttributes] = []
     numbered: dict[str, list[str]] = {}
     for key in keys:
@@ -471,7 +471,7 @@ def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
 
 
 def _numbered_attributes(beginning: str, keys: tuple[str, ...]) -> MessageAttributes:
-    """Group attributes that hold a leaf each by message, if every key has the number of its message."""
+    """Group attributes that hold a leaf each by the number of the message; those without a number are left out."""
     messages: dict[str, list[tuple[str, str]]] = {}
     for key in keys:
         number, _, name = key[len(beginning) :].partition(".")

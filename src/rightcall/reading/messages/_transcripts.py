@@ -1,7 +1,7 @@
-"""The table of transcripts: logs in which messages lie inside envelopes of their own, and how each is read.
+"""The table of transcripts: logs that wrap messages in envelopes of their own, and how each is read.
 
-A reader takes the envelopes off and writes calls and results as messages. What it does not know it passes on as it is,
-so that the reading of messages says that it was not understood.
+A reader takes off the envelopes and turns calls and results into messages. It passes on unchanged what it does not
+know, which then counts as not understood (RC304).
 """
 
 from __future__ import annotations
@@ -107,15 +107,15 @@ class Transcript(msgspec.Struct, frozen=True):
 
     name: str
     recognises: Callable[[Any], bool]
-    """Whether a document is of this format, or a line of one."""
+    """Whether a document, or a line, has this format."""
     logs: Callable[[Any], list[Log]]
     """The logs in a document, or in all lines."""
     told_by: str
-    """The marks, for people."""
+    """The keys that mark the format, as the reference documentation lists them."""
     conversation: str = "all lines together"
-    """What one conversation is, for people."""
+    """What holds one conversation, as the reference documentation says it."""
     used: tuple[str, ...] = ()
-    """The keys of a document that are looked at, beside those that every log may have."""
+    """The keys of a document that are read, in addition to those that are read in every log."""
 
 
 DOCUMENTS = (
@@ -282,7 +282,7 @@ DOCUMENTS = (
         ("user_input",),
     ),
 )
-"""Transcripts of which a document, or a line, holds whole conversations."""
+"""Transcripts in which one document, or one line, holds whole conversations."""
 
 LINES = (
     Transcript("Codex CLI, session", is_session_line, session_logs, "`payload`; `type` = `session_meta` and others"),
@@ -328,7 +328,7 @@ LINES = (
     ),
     Transcript("pages of items", is_item_page, item_page_logs, "`data` beside `has_more`, `next_page` or `object`"),
 )
-"""Transcripts of which all lines together are one conversation."""
+"""Transcripts that are read from all their lines together: one conversation, unless the row says otherwise."""
 
 
 def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
@@ -345,7 +345,7 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
             unused = unused_in(document, *known.used)
             found += [msgspec.structs.replace(log, unused=unused) for log in _checked(known.logs(document), known)]
     lists = [(lines, known) for lines in _lines_in(others) if (known := _lines_of(lines)) is not None]
-    # Of several lists of lines in one object each may be a conversation.
+    # Where one object has several lists of lines, each may be a conversation: then none is read as lines.
     if len(lists) == 1 or (lists and lists[0][0] is others):
         lines, known = lists[0]
         return [*found, *_checked(known.logs(lines), known)], []
@@ -353,7 +353,7 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
 
 
 def is_transcript(document: Any) -> bool:
-    """Whether a document is a transcript, and holds whole conversations."""
+    """Whether a document is a transcript that holds whole conversations."""
     return any([each.recognises(document) for each in DOCUMENTS])
 
 
@@ -379,7 +379,7 @@ def _odd(log: Log) -> str:
 
 
 def _lines_in(documents: list[Any]) -> list[list[Any]]:
-    """Return the lists that may be the lines of a transcript: the documents, or a list that the only one holds."""
+    """Return the lists that may be the lines of a transcript: the documents, and lists in the only document."""
     only = documents[0] if len(documents) == 1 else None
     held = only.values() if isinstance(only, dict) else ()
     return [documents, *[each for each in held if isinstance(each, list)]]

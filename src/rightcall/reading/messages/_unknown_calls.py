@@ -1,7 +1,7 @@
 """Find the calls and results in a message, and signs of a call in a message of no known format.
 
-A log with such a sign does not show which calls were made. What is beside known messages and is neither a call nor in
-the tables below may be a call that was not understood.
+A log with such a sign does not show which calls were made. Anything beside known messages that is neither a call nor
+listed in the tables below may be a call that was not understood.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LISTED = frozenset({"tool_calls", "toolCalls", "invalid_tool_calls"})
 _SPEAKING = frozenset({"content", "parts"})
 _DEPTH_OF_LISTS = 6
 _STEP_BEGINS = "step-start"
-"""The type of the part before those of a step, in messages of several steps (Vercel's AI SDK 5, OpenCode)."""
+"""The type of the part that begins a step, in messages with several steps (Vercel's AI SDK 5, OpenCode)."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -134,7 +134,7 @@ NO_CALLS_INSIDE = _words("""
     content output result config info metadata usage usagemetadata custommetadata parsed parsedoutput properties
     statedelta agentstate
     """)
-"""Keys of objects with arbitrary names inside, such as a schema, an answer, a state; without separators."""
+"""Keys, without separators, of objects whose own keys are arbitrary, such as a schema, an answer or a state."""
 
 
 _HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -154,10 +154,10 @@ _TOOL_ROLES = lazy_pattern(
 _SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "toolrequest", "invalidtoolcall")
 _SIGN_KEYS = _words("actions action calls call apicall apicalls commands command invocations")
 _BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "info"})
-"""Keys that hold objects in messages of plain text."""
+"""Keys that may hold objects even in a message that is only text."""
 _CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
-"""Keys that are a sign whatever they hold."""
-_NO_CALLS = ("auto", "none", "required", "[]", "null", "None")  # choices of the model; no calls, in cells of tables
+"""Keys that are a sign of a call with almost any value; `_NO_CALLS` lists the exceptions."""
+_NO_CALLS = ("auto", "none", "required", "[]", "null", "None")  # values of `tool_choice`; empty cells of tables
 _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
 """Keys of a tool's definition."""
 _CALL_DEPTH = 6
@@ -166,9 +166,9 @@ _MOST_STEPS = 100
 _CALLED = ("toolcalls", "toolscalled", "toolsused", "usedtools", "tooluses", "intermediatesteps")
 """Suffixes of keys, beside the messages, of lists of the calls that were made: DeepEval, LangChain and others."""
 _WANTED = lazy_pattern(r"expect|reference|gold|ideal|target|truth|reward|score|evaluat|^tasks?$", re.I)
-"""Keys, beside the messages, of what an agent was to do (tau-bench)."""
+"""Keys, beside the messages, of what the agent was expected to do (tau-bench)."""
 _RECORDED = frozenset({"result", "tool_args", "tool_call_id"})
-"""Keys of a call that was made, in a list that otherwise describes tools (Agno)."""
+"""Keys that only a call has, in a list that in other formats holds definitions of tools (Agno)."""
 _RESULT_IDS = frozenset({"call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId"})
 """Keys of results; an item of no known format with one of them is a result, or a call."""
 _STEP_LISTS = frozenset({"steps", "trace", "trajectory"})
@@ -245,7 +245,7 @@ def unknown_item(message: Mapping[str, Any]) -> str:
 
 
 def _tells_no_calls(message: Mapping[str, Any]) -> str:
-    """Describe a message of a format that never tells of calls, whatever the agent called."""
+    """Describe a message of a format that never contains calls, so that nothing is known about them."""
     if message.get("object") == "thread.message":
         return "a message of a thread, whose calls are in the steps of its runs"
     is_a2a = message.get("kind") == "message" or str(message.get("role")).startswith("ROLE_")
@@ -268,12 +268,12 @@ def _is_known_item(kind: str) -> bool:
 
 
 def sign_of(document: Mapping[str, Any]) -> str:
-    """Describe what in an object is named like a call or is one; otherwise return an empty text."""
+    """Describe the first thing in an object that is a call or has the name of one; otherwise return an empty text."""
     return _sign_in(document) or hidden_call(document)
 
 
 def is_wanted(key: Any) -> bool:
-    """Whether a key is that of what an agent was to do."""
+    """Whether a key names what the agent was expected to do, not what it did."""
     return _WANTED.search(str(key)) is not None
 
 
@@ -299,7 +299,7 @@ def _step_in(key: str, held: Any) -> str:
 
 
 def _listed(item: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of an item: itself, or those of a pair of a step and what was observed (LangChain)."""
+    """Return the objects of an item: itself, or those of a pair of an action and its observation (LangChain)."""
     return [each for each in (item if isinstance(item, list) else [item]) if isinstance(each, Mapping)]
 
 
@@ -347,7 +347,7 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
 
 
 def hidden_call(message: Mapping[Any, Any]) -> str:
-    """Find a call or result of a known format in a place where no format has one."""
+    """Describe a call or result of a known format in a place where no format has one; empty if there is none."""
     # Level by level with a bound, so that neither a deep nor a wide message takes long.
     level: list[tuple[str, Any]] = [
         (str(key), held) for key, held in message.items() if isinstance(held, (dict, list)) and key not in DEFINITIONS
@@ -364,7 +364,7 @@ def hidden_call(message: Mapping[Any, Any]) -> str:
 
 
 def hidden_in_event(body: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
-    """Find a call or result in an event of no known name; that of a span has its body as text in an attribute."""
+    """Describe a call or result in an event of no known name. Span events have their body as text in an attribute."""
     if body is attributes:
         text = attributes.get("gen_ai.event.content")
         body = {"body": decoded(text)} if isinstance(text, str) else {}
@@ -378,7 +378,7 @@ def _inside(held: Any) -> Iterable[Any]:
 
 
 def _is_sign(plain: str, held: Any) -> bool:
-    """Whether a key, without separators, is named like a call and holds what a call would be."""
+    """Whether a key, given without separators, has the name of a call, and a value that could be one."""
     if plain == "actions" and isinstance(held, Mapping):
         return not {_without_signs(str(name)) for name in held} <= ADK_ACTIONS
     if plain in _SIGN_KEYS:
@@ -440,13 +440,13 @@ class FoundPart(NamedTuple):
     listed: bool
     """Whether it is in the message's list of calls."""
     among: int
-    """The number of the list that it is an item of."""
+    """The number of the list that it is an item of, counted within the message."""
     step: int
-    """The step of the message that it is in."""
+    """The number of its step, in a message of several steps."""
 
 
 class FoundParts:
-    """The calls and results found in a message, and the first item that may be one and is of no known format."""
+    """The calls and results found in a message, and the first item of no known format that may be one."""
 
     __slots__ = ("lists", "number", "parts", "step", "unread")
 
@@ -458,7 +458,7 @@ class FoundParts:
         self.number: Any = None
 
     def add(self, document: Mapping[str, Any], part: Part, listed: bool, among: int) -> None:
-        """Add a part. What comes after a result, or has another number of a step, was asked for later."""
+        """Add a part. A call after a result, or with another step number, is of a later step."""
         number = document.get("step")  # of Vercel's AI SDK 4, whose messages hold several steps
         if part.kind == "result" or number != self.number:
             self.step, self.number = self.step + 1, number
@@ -498,19 +498,19 @@ def _find_parts(document: Mapping[str, Any], found: FoundParts, depth: int, list
 
 @lru_cache(maxsize=4096)
 def _inner_keys(keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return those of the keys of an object under which there may be parts, and those that may hold the message."""
+    """Return which keys of an object may hold lists of parts, and which may wrap the message itself."""
     return tuple([key for key in _HOLDERS if key in keys]), tuple([key for key in _WRAPPERS if key in keys])
 
 
 def _has_list_beside(document: Mapping[str, Any]) -> bool:
-    """Whether a message has a list of its calls or results, beside the first (Letta) or all of them as text (AG2)."""
+    """Whether a message has a list of its calls or results, and repeats the first (Letta) or all as text (AG2)."""
     if document.get("tool_responses"):
         return True
     return "message_type" in document and bool(document.get("tool_calls") or document.get("tool_returns"))
 
 
 def _find_in_list(key: str, items: list[Any], found: FoundParts, depth: int, written: bool) -> None:
-    """Find the parts in a list; one `written` as JSON text may be the answer of the model."""
+    """Find the parts in a list. If it was `written` as JSON text, it may also be data that the model answered with."""
     found.lists += 1
     among = found.lists
     for item in items:
