@@ -1,4 +1,4 @@
-"""The calls of a run: merged, joined with what models asked for, and their order, as far as it is known."""
+"""Merge the calls of a run, join them with the requests of models, and order them as far as their order is known."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_di
 from ._span_tree import Tree
 
 _MCP = "mcp"
-_MOST_CANDIDATES = 64  # calls of one name that run at once and are compared: keeps n parallel calls from n² steps
+_MOST_CANDIDATES = 64  # concurrent calls of one name that are compared, so that n of them do not take n² steps
 
 
 def without_duplicates(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
     """Merge records of one call by several instrumentations; `records` are in order of start.
 
-    Two spans are one call if names, arguments and ids agree and they are of different instrumentations: one right
-    inside the other, or side by side at the same time, one of each instrumentation. Spans of one instrumentation
-    are never merged: those are retries, recursion, or the same call in parallel.
+    Two spans are one call if names, arguments and ids agree and they are of different instrumentations: one directly
+    inside the other, or both at the same time. Spans of one instrumentation are not merged, except those of an MCP
+    client and its server: they are retries, recursion, or the same call in parallel.
     """
     return _beside(_nested(records, tree), tree) if may_be_seen_twice(records) else records
 
 
 def may_be_seen_twice(records: list[CallRecord]) -> bool:
-    """Whether several instrumentations recorded calls, or a client of MCP and its server may both have."""
+    """Whether calls may be recorded twice: by several instrumentations, or by an MCP client and its server."""
     return len({record.layers for record in records}) > 1 or any(record.convention == _MCP for record in records)
 
 
@@ -57,7 +57,7 @@ def _beside(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
             candidates[:] = [other for other in candidates if _is_untimed(other) or end_of_call(other) > start]
             del candidates[:-_MOST_CANDIDATES]
         else:
-            candidates = known[-_MOST_CANDIDATES:]  # one without a start may be any of them
+            candidates = known[-_MOST_CANDIDATES:]  # without a start time, it may be the same call as any of them
         twin = next((other for other in candidates if _may_be_one(other, record, tree)), None)
         if twin is None or tree.parent_of(record) is twin:
             kept.append(record)
@@ -75,12 +75,12 @@ def _may_be_one(first: CallRecord, second: CallRecord, tree: Tree) -> bool:
         return False
     if not _shares_layer(first, second):
         return True
-    # What a server records is inside the span of its client, unless it lost its place.
+    # An MCP server's span is inside its client's span, unless its parent is missing.
     return second.convention == _MCP and second.span is not None and not tree.is_known_around(second.span)
 
 
 def _are_doubtful(first: CallRecord, second: CallRecord) -> bool:
-    """Whether two records that were merged may be two calls: what would show it was not recorded."""
+    """Whether two merged records may be two calls after all, because times are missing or the layer is the same."""
     return _is_untimed(first) or _is_untimed(second) or _shares_layer(first, second)
 
 
@@ -114,21 +114,21 @@ def _agree(first: CallRecord, second: CallRecord) -> bool:
 
 
 def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
-    """Whether an argument without its name is the only one of the other record."""
+    """Whether a value recorded without the name of its parameter can be the only argument of the other record."""
     if first.bare is NOTHING or second.args is NOTHING:
         return True
     return len(second.args) == 1 and first.bare in second.args.values()
 
 
 def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
-    """Fill the gaps of `records` from the requests of models, and return the requests that no span shows as calls.
+    """Fill the gaps of `records` from the requests of models, and return the requests that have no span.
 
     Spans and requests are paired by id, then by name and arguments, those with the same output first, then by name
-    alone if the span has no arguments; always in order.
+    alone; always in order.
     """
-    # A call that was put off and made later is one request: that of the call that was made.
+    # A call that was withheld and made later has one request, which is paired with the call that was made.
     open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
-    # From the surest sign to the weakest: what one step pairs, the next one does not see.
+    # From the most certain key to the least: a step sees only what those before it left unpaired.
     open_requests = [request for request in requests.made if not request.joined]
     open_records, open_requests = _pair_by_output(open_records, open_requests, requests)
     for key in (_context_name_args, _name_args, _name_only):
@@ -145,7 +145,7 @@ def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecor
         if request is None or request.joined or requests.is_past(request):
             left.append(record)
             continue
-        # A person may have edited the arguments. An id that is used once is of one call, whatever they are.
+        # A person may have edited the arguments: an id that is used only once identifies the call anyway.
         is_only = counts[record.call_id] == 1 and requests.is_only(request) and not has_made_up_id(record)
         if _compatible(record, request) or (is_only and _may_be_of_one_turn(record, request)):
             _take(record, request)
@@ -157,9 +157,9 @@ def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecor
 def _pair_by_output(
     records: list[CallRecord], requests: list[CallRecord], known: Requests
 ) -> tuple[list[CallRecord], list[CallRecord]]:
-    """Pair the calls of tools that were asked for again and again by what they returned, as far as it is recorded.
+    """Pair calls of tools that were requested several times by their outputs, as far as these were recorded.
 
-    Of equal requests, one whose span is lost is then the one with the result that no span has.
+    If the span of one of several equal requests is missing, the request left over is then the right one.
     """
     counts = Counter([request.name for request in requests])
     told = [record for record in records if counts[record.name] > 1 and record.output is not NOTHING]
@@ -181,7 +181,7 @@ def _pair(
     for request in reversed(requests):
         waiting.setdefault(key(request, known), []).append(request)
     for each in _unclear_keys(records, key):
-        # Of equal requests any may be that of a call whose arguments are lost: then all are paired by their names.
+        # A call whose arguments are missing may belong to any of several equal requests: those are paired by name.
         if len(waiting.get(each, ())) > 1:
             del waiting[each]
     left = []
@@ -197,7 +197,7 @@ def _pair(
 
 
 def _unclear_keys(records: list[CallRecord], key: Key) -> set[Hashable]:
-    """Return the keys of calls that have arguments, and the name of a call that has none."""
+    """Return the keys of calls with arguments whose tool also has a call without recorded arguments."""
     unknown = {record.name for record in records if record.args is NOTHING} if key is not _name_only else set()
     return {key(record, None) for record in records if record.name in unknown and record.args is not NOTHING}
 
@@ -236,7 +236,7 @@ def _may_be_of_one_turn(record: CallRecord, request: CallRecord) -> bool:
 
 
 def _take(record: CallRecord, request: CallRecord) -> None:
-    if request.withheld and record.is_open:  # OpenAI Agents begins the span of a tool before it asks for approval
+    if request.withheld and record.is_open:  # OpenAI Agents starts the span of a tool before it asks for approval
         record.withheld = request.withheld
     if record.output is NOTHING and request.output is not NOTHING:
         for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
@@ -247,9 +247,9 @@ def _take(record: CallRecord, request: CallRecord) -> None:
 
 
 def _forget_places(records: list[CallRecord], left: list[CallRecord]) -> None:
-    """Forget what calls were asked for with, and when, where a request without an id that is left may be theirs.
+    """Remove group and order of calls which may belong to a request without an id that was left unpaired.
 
-    A span that tells a request again, with its id, after a message that lost it, tells of one request as of two.
+    A request that one message records without its id, and another one with it, is collected as two requests.
     """
     told: dict[Hashable, list[CallRecord]] = {}
     for request in left:
@@ -267,16 +267,16 @@ def _forget_places(records: list[CallRecord], left: list[CallRecord]) -> None:
 
 
 def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records: list[CallRecord]) -> list[CallRecord]:
-    """Return the requests that no span shows: calls never run, run elsewhere, or all of them if no tool is traced.
+    """Return the requests that have no span: calls never run, run elsewhere, or all of them if no tool is traced.
 
-    If a span of the same tool was not paired, the request may be that span, and is left out. So is one that repeats the
-    id, name and arguments of a span's call: ADK keeps an answer beside the next one on the same span. One without an id
-    may repeat any call of its name and arguments.
+    Left out are requests that may be a call with a span: those of a tool with an unpaired span; those with the id, name
+    and arguments of a call (ADK records an answer again beside the next one on the same span); and those without an id
+    but with the name and arguments of a call.
     """
     if not records or not requests:
         return requests
     doubtful = {record.name for record in open_records}
-    # Sets, because a run may have tens of thousands of calls, and each request is looked up in them.
+    # Sets, because a run may have tens of thousands of calls and each request is looked up.
     made = {(record.call_id, _name_args(record, None)) for record in records if record.call_id}
     named = {(record.call_id, record.name) for record in records if record.call_id}
     told = {key for record in records for key in (_name_args(record, None), (record.name, NOTHING))}
@@ -292,14 +292,14 @@ def _unseen(requests: list[CallRecord], records: list[CallRecord], open_records:
 
 
 def ordered(records: list[CallRecord]) -> list[CallRecord]:
-    """Sort calls by start time, then as the model asked for them, then parent before child, then as recorded.
+    """Sort calls by start time, then in the order of the model's requests, then parents first, then as recorded.
 
-    Where some have no start time, all are in the order of the model if it is known, else those come last.
+    If some have no start time, all are in the order of the requests if that is known; otherwise those come last.
     """
     starts: list[Any] = [_start(record) for record in records]
     if None in starts and _are_told(records):
         return sorted(records, key=lambda record: record.order)
-    # Most runs are in order already, or have distinct times: both are settled without making a key for each call.
+    # A shortcut without a sort key for each call: most runs are in order already, or have distinct times.
     if None not in starts:
         if all(map(lt, starts, starts[1:])):
             return records
@@ -319,11 +319,11 @@ def ordered(records: list[CallRecord]) -> list[CallRecord]:
 
 
 def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[int, int], ...]:
-    """Return ranges of calls that start together, or at an unknown time, and whose order nothing shows.
+    """Return ranges of calls whose order is not known: they start together or at an unknown time.
 
-    Calls asked for at once start in any order: that of those without spans is not known.
+    Calls requested at once may start in any order, so the order of those without spans is not known.
 
-    With `in_log`, all of them are in one log of messages, in order.
+    With `in_log`, all calls are in one log of messages, in order.
     """
     if len(records) < 2:
         return ()
@@ -331,8 +331,8 @@ def unsettled(records: list[CallRecord], in_log: bool = False) -> tuple[tuple[in
         return ((0, len(records)),)
     if any([_start(record) is None for record in records]):
         # A call without a time may have been made before any other, unless one conversation has them all in order.
-        # Agents inside calls have separate conversations, whose position among the others nothing shows.
-        # So have traces of one conversation, which nothing but their times puts in order. A log has all in its order.
+        # Agents inside calls have conversations of their own, whose position among the others is not recorded; and
+        # several traces of one conversation are ordered only by their times. A log has all calls in order.
         return () if _are_told(records, in_log) else ((0, len(records)),)
     found = _mixed(records)
     position = 0
@@ -353,7 +353,7 @@ def _are_told(records: Sequence[CallRecord], in_log: bool = False) -> bool:
 
 
 def _merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return ranges in order, those that overlap as one."""
+    """Return ranges in order, with overlapping ranges merged."""
     found: list[tuple[int, int]] = []
     for first, end in sorted(ranges):
         if found and first < found[-1][1]:
@@ -363,7 +363,7 @@ def _merged(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 
 def _mixed(records: list[CallRecord]) -> list[tuple[int, int]]:
-    """Return ranges that hold calls asked for at once, of which only some have spans that show when they began."""
+    """Return the ranges of groups of calls requested at once of which only some have a span with a start time."""
     places: dict[str, list[int]] = {}
     for place, record in enumerate(records):
         if record.group is not None:
@@ -373,10 +373,10 @@ def _mixed(records: list[CallRecord]) -> list[tuple[int, int]]:
 
 
 def group_by_time(records: list[CallRecord]) -> None:
-    """Group calls that overlap under one agent, if no message shows what was asked for at once.
+    """Group calls that overlap in time under one agent, if messages have not put them into a group.
 
-    Spans between a call and its agent are ignored: frameworks, servers and queues add them. Calls made in threads,
-    where the context of the agent is lost, may belong to any agent.
+    Spans between a call and its agent are ignored: frameworks, servers and queues add them. Calls made in threads that
+    lost the context of the agent may belong to any agent.
     """
     number = 0
     cluster: list[CallRecord] = []
@@ -402,7 +402,7 @@ def group_by_time(records: list[CallRecord]) -> None:
 def _number_groups(records: list[CallRecord]) -> None:
     """Number the groups of calls in order of their first calls, each kind separately.
 
-    This way the name of a group depends on the calls alone, not on what else was read before.
+    This way the name of a group depends only on the calls, not on what else was read before.
     """
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -419,21 +419,21 @@ def _number_groups(records: list[CallRecord]) -> None:
 def _may_be_asked_together(first: CallRecord, second: CallRecord) -> bool:
     if first.parent is not second.parent or first.turn != second.turn:
         return False
-    # What ran inside the time of another call may have been made by it, unless both are in the same span.
+    # A call that ran within the time of another one may have been made by it, unless both are in the same span.
     if not (first.is_parent_known and second.is_parent_known) and end_of_call(second) <= end_of_call(first):
         return first.within is not None and first.within == second.within
     return first.under == second.under or first.under is None or second.under is None
 
 
 def _start(record: CallRecord) -> int | None:
-    """Return when a call began, or was asked for; a prompt that tells of it shows only that it was made before."""
+    """Return when a call started, or was requested; None if only a later prompt shows that it was made."""
     if record.span:
         return record.span.start_ns
     return None if record.is_told_later else record.asked_ns
 
 
 def _depths(records: list[CallRecord]) -> dict[int, int]:
-    """Count the calls around each call; a cycle of parents ends where it closes."""
+    """Count the ancestors of each call, by its `id()`; a cycle of parents is followed once."""
     known: dict[int, int] = {}
     for record in records:
         chain: list[CallRecord] = []
@@ -450,7 +450,7 @@ def _depths(records: list[CallRecord]) -> dict[int, int]:
 
 
 def end_of_call(record: CallRecord) -> int:
-    """Return when a call ended; at the least, it took a nanosecond."""
+    """Return when a call ended, at least a nanosecond after its start; 0 if the start is unknown."""
     span = record.span
     if span is None or span.start_ns is None:
         return 0

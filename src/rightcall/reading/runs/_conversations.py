@@ -1,4 +1,4 @@
-"""What the models and agents of a run were given and answered, the requests in it, and those that it does not show."""
+"""Read the prompts and answers of models and agents in a run, and find answers whose requested calls are missing."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Conversations:
         self._carried: dict[int, Conversation] = {}
         self._logged: list[Conversation] | None = None
         self.stops: list[Stop] = []
-        """The answers that stopped to call a tool and show no call; known once the requests are."""
+        """The answers that stopped to call a tool but have no call; set by `add_to`."""
         self.unshown: Stop | None = None
-        """The first of them whose calls no other message shows."""
+        """The first of them whose calls are in no other message; set by `add_to`."""
 
     def of(self, span: ReadSpan) -> Conversation:
         """Return the conversation in a span, or in the log records of the span."""
@@ -65,7 +65,7 @@ class Conversations:
         for said in self._sums(tree):
             said.of_model, said.output = False, [_ungrouped(exchange) for exchange in said.output]
         requests.is_unanswered = _is_unanswered(talks)
-        # One whose turn is lost is known by what those of known turns were told.
+        # Those of unknown turns come last: their turns are found by the texts of those with known turns.
         talks.sort(key=lambda talk: (not talk.said.of_model, talk.turn is None, talk.said.start_ns or 0))
         for talk in talks:
             talk.add_to(requests, tree, not_understood)
@@ -73,26 +73,26 @@ class Conversations:
         _forget_order(requests, [talk.said for talk in talks if talk.said.of_model])
 
     def _held(self, turns: Turns) -> list[_Talk]:
-        """Return what each span that is not a call holds, if only nothing, and what log records do."""
+        """Return the conversations of all spans that are not calls, also empty ones, and those of log records."""
         spans = [span for span in self._spans if span.kind.__class__ is not CallShape]
         found = [_Talk(self._carried_by(span), span, turns.of(span)) for span in spans]
         by_id = {span.span_id: span for span in self._spans if span.span_id} if self._by_logs() else {}
         for said in self._by_logs():
             span = by_id.get(said.span_id or "")
-            # AWS's distribution writes what a tool was given and returned as messages, too.
+            # AWS's distribution also writes the input and output of a tool as messages.
             if span is None or span.kind.__class__ is not CallShape:
                 turn = turns.at(said.start_ns) if span is None else turns.of(span)
                 found.append(_Talk(said, span, turn, in_records=True))
         return found
 
     def asked_and_answered(self) -> tuple[Any, Any]:
-        """Return the question and the answer of a run that only log records show; None if unknown."""
+        """Return the question and the answer of a run that has only log records; None if unknown."""
         said = self._by_logs()
         asked = question_in([each.message for each in said[0].input]) if said else None
         return asked, answer_in([each.message for each in said[-1].output]) if said else None
 
     def _sums(self, tree: Tree) -> list[Conversation]:
-        """Return the conversations of models around several others: each sums up their answers (Vercel)."""
+        """Return the conversations of model spans around several others, which repeat their answers (Vercel)."""
         models = [span for span in self._spans if self._roles.get(id(span)) == "model"]
         inner = Counter([tree.at_work_around(span) for span in models]) if len(models) > _FEWEST_SUMMED else {}
         around = [span for span in models if span.span_id and inner.get(span.span_id, 0) >= _FEWEST_SUMMED]
@@ -114,22 +114,22 @@ class Conversations:
 
 
 class _Talk(msgspec.Struct, frozen=True):
-    """A conversation with the span that it was held in, and with its turn; each None if it is not known."""
+    """A conversation with its span and its turn, each None if unknown."""
 
     said: Conversation
     span: ReadSpan | None
     turn: int | None
     in_records: bool = False
-    """Whether log records have it, and not the span itself."""
+    """Whether it was read from log records, not from the span itself."""
 
     def stop(self) -> Stop | None:
-        """Return how it tells that its model stopped to call a tool, if it does."""
+        """Return the stop, if the model stopped to call a tool and has no call; else None."""
         if self.in_records or self.span is None:
             return stop_in_records(self.said, self.turn)
         return stop_of(self.span, self.said, self.turn)
 
     def add_to(self, requests: Requests, tree: Tree, not_understood: NotUnderstood) -> None:
-        """Add it to the requests."""
+        """Add the conversation to the requests."""
         said, span = self.said, self.span
         not_understood.note_messages([*said.input, *said.output], " of a span")
         context = tree.enclosing(span) if span else None
@@ -137,14 +137,14 @@ class _Talk(msgspec.Struct, frozen=True):
         requests.add(said.input, said.output, context, said.start_ns, said.end_ns, self.turn, said.of_model)
 
     def may_lack_answer(self) -> bool:
-        """Whether its model may have answered something that is not recorded."""
+        """Whether the model may have given an answer that was not recorded."""
         if self.in_records or self.span is None:
             return True
         return not self.span.failed and (not has_answer(self.span) or _mute_in(self.said.output))
 
 
 def _is_unanswered(talks: Iterable[_Talk]) -> bool:
-    """Whether a model was given something, its answer is not recorded, and no model was shown more later."""
+    """Whether an answer of a model was not recorded, and is in no later prompt either."""
     given = [talk for talk in talks if talk.said.of_model and talk.said.input]
     given.sort(key=lambda talk: talk.said.start_ns or 0)
     longest = 0
@@ -158,10 +158,10 @@ def _is_unanswered(talks: Iterable[_Talk]) -> bool:
 
 
 def _forget_order(requests: Requests, answers: Sequence[Conversation]) -> None:
-    """Forget the order of requests where it is not known of all when the model answered with them.
+    """Remove the order of requests if it is not known for all of them when the model made them.
 
-    An answer without a time may be older than any other. If some answers lost their content, their requests are first
-    shown by a later prompt, after requests that came later.
+    An answer without a time may be older than any other. If some answers have no content, their requests are first seen
+    in a later prompt, after requests that were made later.
     """
     said = [each for answer in answers for each in answer.output]
     is_mixed = _mute_in(said) and any([each.calls for each in said])
@@ -175,7 +175,7 @@ def _mute_in(said: Iterable[Exchange]) -> bool:
 
 
 def _is_lost(message: Exchange) -> bool:
-    """Whether what a prompt repeats is not all there, so that it does not show what was answered."""
+    """Whether a message in a prompt lacks its content, so that the prompt does not show an earlier answer."""
     return message.is_mute or not (message.calls or message.results or not message.is_blank)
 
 
@@ -185,9 +185,9 @@ def _is_blank(answer: Exchange) -> bool:
 
 
 def _note_copies(conversations: Iterable[Conversation]) -> None:
-    """Demote a model's span that lists calls of the models inside it, and more, to an agent's.
+    """Mark a model's conversation as not a model's if it repeats calls of others together with more calls.
 
-    Vercel's outer span lists at once what the inner ones ask for one after the other.
+    Vercel's outer span lists all calls at once that the models inside it requested one after the other.
     """
     asked = [(said, _asked_for(said)) for said in conversations if said.of_model]
     fewest: dict[str, int] = {}
@@ -200,7 +200,7 @@ def _note_copies(conversations: Iterable[Conversation]) -> None:
 
 
 def _ungrouped(exchange: Exchange) -> Exchange:
-    """Return an exchange whose calls may have been asked for one after the other; the original belongs to a cache."""
+    """Return a copy of an exchange with its calls in no group; the original belongs to a cache."""
     if not exchange.calls:
         return exchange
     found = copy(exchange)
@@ -215,23 +215,23 @@ def _asked_for(said: Conversation) -> set[str]:
 
 
 class Stop(msgspec.Struct, frozen=True):
-    """An answer that stopped to call a tool, and does not show which: it has no call, or several choices."""
+    """An answer that stopped to call a tool but does not show which: it has no call, or several choices."""
 
     told: str
-    """The answer as something that was not understood."""
+    """A description of the answer, as something that was not understood."""
     begin_ns: int | None
     end_ns: int | None
     turn: int | None
 
 
 def stop_of(span: ReadSpan, said: Conversation, turn: int | None) -> Stop | None:
-    """Return the stop that a span tells, by its attributes or by its messages; None if it tells none."""
+    """Return the stop that the attributes or the messages of a span show; None if there is none."""
     why = _why(said, stopped_to_call(span.attributes))
     return Stop(f"the span {span.name[:80]!r}{why}", span.start_ns, span.end_ns, turn) if why else None
 
 
 def stop_in_records(said: Conversation, turn: int | None) -> Stop | None:
-    """Return the stop that log records tell; None if they tell none."""
+    """Return the stop that log records show; None if there is none."""
     why = _why(said)
     return Stop(f"a log record{why}", said.start_ns, said.end_ns, turn) if why else None
 
@@ -245,10 +245,10 @@ def _why(said: Conversation, is_stopped: bool = False) -> str:
 
 
 def first_without_own_calls(stops: Iterable[Stop], requests: Sequence[CallRecord]) -> Stop | None:
-    """Return the first stop without a request of its own, where messages alone show calls; None if each has one.
+    """Return the first stop without a request of its own, for runs with calls only in messages; None if each has one.
 
-    A request belongs to a stop if another span shows it at the same time, or if a later prompt is the first to show it.
-    Stops at the same time are one, recorded by several instrumentations.
+    A request belongs to a stop if another span has it at the same time, or if a later prompt is the first to have it.
+    Stops at the same time are one stop, recorded by several instrumentations.
     """
     told = _Times(requests)
     prompts = iter(told.of_prompts)
@@ -265,36 +265,36 @@ def first_without_own_calls(stops: Iterable[Stop], requests: Sequence[CallRecord
 
 
 class _Times:
-    """When models were asked for the answers with requests, and when they gave them."""
+    """The times of answers with requests: when the models were asked, and when they answered."""
 
     def __init__(self, requests: Iterable[CallRecord]) -> None:
         timed = [record for record in requests if record.asked_ns is not None]
         shown = [record for record in timed if record.is_told_later]
         groups = {record.group or f"{id(record)}": record.asked_ns or 0 for record in shown}
         self.of_prompts = sorted(groups.values())
-        """When the prompts were given that show the requests of an earlier answer first, one for each answer."""
+        """The times of prompts that are the first to show the requests of an earlier answer, one for each answer."""
         answers = [record for record in timed if not record.is_told_later]
         pairs = sorted([(record.asked_ns or 0, record.answered_ns or 0) for record in answers])
         self._asked = [asked for asked, _ in pairs]
         self._answered = list(accumulate([answered for _, answered in pairs], max))
 
     def has_answer(self, begin: int, end: int) -> bool:
-        """Whether an answer with requests was given at a time: another span tells more of the same answer."""
+        """Whether an answer with requests overlaps a time: then another span has the calls of the same answer."""
         before = bisect_left(self._asked, end)
         return before > 0 and self._answered[before - 1] > begin
 
 
 def first_in_other_turn(stops: Iterable[Stop], turns: Collection[int | None]) -> Stop | None:
-    """Return the first stop of a turn in which no call is known, where spans or a log of its own tell the calls."""
+    """Return the first stop in none of these turns, which are those with a known call; None if there is none."""
     return next((stop for stop in stops if stop.turn not in turns), None)
 
 
 def stop_in_log(said: Sequence[Exchange]) -> str:
-    """Describe the first message of a log that stopped to call a tool, where no call is beside it; else be empty.
+    """Describe the first message of a log that stopped to call a tool and has no call near it; otherwise return "".
 
-    Claude Code writes each block of an answer as a line of its own, and a stream ends with the reason: a call is beside
-    a message if neither a result nor a message of the user is between them. An event that ends a step comes after the
-    results of its calls (Vercel's stream).
+    Claude Code writes each block of an answer as a line of its own, and streams end with the finish reason. So a call
+    is near a message if neither a result nor a message of the user is between them. An event that ends a step comes
+    after the results of its calls (Vercel's stream).
     """
     stopped, has_call, is_in_step = 0, False, False
     for place, exchange in enumerate(said, 1):

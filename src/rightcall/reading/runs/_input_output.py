@@ -1,4 +1,4 @@
-"""What a run says beside its calls: what the user asked, what the agent answered, the case it is of."""
+"""Find what a run records besides its calls: the user's question, the agent's answer, the case, scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ._span_tree import ReadSpan, Tree
 
 _JSON = "application/json"
 _QUOTED = "text, or a quoted text"
-"""OpenLLMetry's decorators write every output as JSON, its instrumentations of frameworks write texts as they are."""
+"""OpenLLMetry's decorators write every output as JSON; its instrumentations of frameworks write plain texts."""
 _INPUT: dict[str, str] = {
     "input.value": "input.mime_type",
     "mlflow.spanInputs": _JSON,
@@ -42,7 +42,7 @@ _INPUT: dict[str, str] = {
     "gen_ai.prompt": _JSON,
     "openai_agents.input": "",
 }
-"""Attributes with the input of a span, and the attribute that says whether it is JSON, or that it always is."""
+"""Attributes with the input of a span, each with the attribute of its MIME type, or `_JSON` if it is always JSON."""
 
 _OUTPUT: dict[str, str] = {
     "output.value": "output.mime_type",
@@ -61,7 +61,7 @@ _OUTPUT: dict[str, str] = {
 _GIVEN_TO_MODELS = {**_INPUT, "input": _JSON, "raw_input": _JSON}
 _MADE_BY_MODELS = {**_OUTPUT, "output": _JSON, "response": _JSON}
 
-# OpenInference, spec/semantic_conventions.md: kinds of spans that work for an agent and do not answer the user.
+# OpenInference, spec/semantic_conventions.md: kinds of spans whose output is for the agent, not for the user.
 _HELPERS = frozenset({"retriever", "embedding", "reranker", "guardrail", "evaluator", "prompt"})
 _CONVERSATIONS = frozenset({"pydantic_ai.all_messages", "all_messages_events"})
 GIVEN = frozenset(_INPUT)
@@ -73,7 +73,7 @@ KEYS = frozenset({*_INPUT, *_OUTPUT})
 Found = Callable[["_Speakers", ReadSpan], Any]
 Order = Callable[[ReadSpan], tuple[float, float]]
 _WITHIN = ("metadata.", "langfuse.trace.metadata.", "langfuse.observation.metadata.", "langsmith.metadata.")
-"""Prefixes of attributes with what the author of an agent says about a run."""
+"""Prefixes of attributes with metadata that the author of an agent attached to a run."""
 _KEYS = {f"{prefix}{name}": name for prefix in ("", *_WITHIN) for name in TOLD}
 _MOST_MESSAGES = 1_000
 _DEEPEST = 4
@@ -86,10 +86,9 @@ def asked_and_answered(
 ) -> tuple[Any, Any]:
     """Return the question and the answer of a run, or of one of its turns; None if unknown.
 
-    Spans inside calls do not count. A span is topmost if its parent is not among these; spans that have nothing to do
-    with agents are skipped. Of several topmost spans the first to begin has the question, the last to end the answer.
-    If such a span does not record it, its agents and models do, if it is text: other values there are a framework's
-    internals.
+    Spans inside calls are ignored, and so are spans that have nothing to do with agents. Among the remaining topmost
+    spans, the first to start has the question, and the last to end has the answer. If such a span has none, the agents
+    and models inside it are asked, for texts only: other values there are internals of the framework.
     """
     speakers = _Speakers(spans, roles, tree, logs)
     given, returned = speakers.found(_question, _begins_first), speakers.found(_answer, _ends_last)
@@ -99,7 +98,7 @@ def asked_and_answered(
 
 
 def has_answer(span: ReadSpan) -> bool:
-    """Whether a span records an output."""
+    """Whether a span records an output, or messages or events that may contain one."""
     if not _OUTPUT.keys().isdisjoint(span.attributes.keys()):
         return True
     holders = [holder for holder in message_attributes(span.attributes) if holder.side == "output"]
@@ -108,12 +107,12 @@ def has_answer(span: ReadSpan) -> bool:
 
 
 def _is_cut_off(held: Any) -> bool:
-    """Whether messages in JSON were cut at the longest text that an exporter lets through."""
+    """Whether messages as JSON text were truncated by an exporter's limit on the length of attributes."""
     return isinstance(held, str) and held.startswith("[{") and not held.endswith("]")
 
 
 class _Speakers:
-    """The agents and models of a run that are not inside calls, and the chains around them."""
+    """The agents and models of a run that are not inside calls, and the spans around them with an input or output."""
 
     def __init__(
         self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, logs: Iterable[LogRecord]
@@ -137,18 +136,18 @@ class _Speakers:
                 tops.append(span)
             elif id(span) in roles:
                 self._inside.setdefault(id(above), []).append(span)
-        # A model that was used beside an agent is not a run.
+        # A model that was used outside of all agents is not the run, if there are agents.
         runs = [span for span in tops if roles.get(id(span)) == "agent" or id(span) in self._inside]
         self._tops = runs or tops
 
     def found(self, find: Found, order: Order, level: list[ReadSpan] | None = None) -> Any:
-        """Return what is found in the first topmost span by an order, or in those that ran at the same time."""
+        """Return what `find` finds in the first topmost span by `order`, or in spans that ran at the same time."""
         if level is None and len(self._tops) > 1 and not all(map(_is_timed, self._tops)):
             return self._found_in_all(find)
         spans = _beside_the_first(sorted(self._tops if level is None else level, key=order))
         for span in spans if level is not None or self._tree.is_whole else spans[:1]:
             found = find(self, span)
-            # Below the top only text counts: the state of a graph or a tool is not what the user reads.
+            # Below the topmost spans only text counts: the state of a graph or a tool is not for the user.
             if found is not NOTHING and (isinstance(found, str) or (level is None and self._is_top(span))):
                 return found
             found = self.found(find, order, self._inside.get(id(span), []))
@@ -157,15 +156,15 @@ class _Speakers:
         return NOTHING
 
     def _found_in_all(self, find: Found) -> Any:
-        """Return what all topmost spans have, where times that would put them in order are lost."""
+        """Return the value that all topmost spans share, for spans that lack the times to order them."""
         found = [find(self, span) for span in self._tops]
         return found[0] if all([each == found[0] for each in found]) and self._is_top(self._tops[0]) else NOTHING
 
     def _is_top(self, span: ReadSpan) -> bool:
-        """Whether a topmost span is surely that.
+        """Whether a span is certainly topmost.
 
-        Above it are spans of others at most: one of the same instrumentation may have lost its input or output. A span
-        without a parent is not inside the time of another one.
+        The spans above it, if any, must be of other instrumentations: one of the same instrumentation may lack its
+        input or output. A span without a parent must not be within the time of another such span.
         """
         if span.parent_id is not None:
             return self._tree.is_whole and span.scope not in self._scopes_around(span)
@@ -179,7 +178,7 @@ class _Speakers:
         return {self._scopes[each] for each in seen if each in self._scopes and each != span.span_id}
 
     def messages(self, span: ReadSpan, side: Side) -> list[Any]:
-        """Return the messages of one side of a span and its log records."""
+        """Return the messages of a span and its log records on one side: input or output."""
         known = self._heard.get((id(span), side))
         if known is not None:
             return known
@@ -187,7 +186,7 @@ class _Speakers:
         is_model = self.roles.get(id(span)) == "model"
         holders = [holder for holder in message_attributes(span.attributes) if holder.side == side]
         tellings = [messages_in(span.attributes, each) for each in holders if is_model or not each.only_models]
-        # Attributes repeat the same messages by several conventions, and servers add theirs: one of them is all.
+        # Attributes of several conventions, and those that servers add, repeat the same messages: one is enough.
         found += next(filter(None, reversed(tellings)), [])
         for event in span.events:
             found += messages_in_event(event.name, event.attributes, event.attributes).get(side, ())
@@ -224,7 +223,7 @@ def _question(speakers: _Speakers, span: ReadSpan) -> Any:
         if found is not NOTHING:
             return found
     messages = speakers.messages(span, "input")
-    # If more follows it, the last text of the user may be a framework's that asks the model to try again.
+    # If other messages follow it, the last text of the user may be a framework's prompt to try again.
     asked = question_in(messages) if messages and writer_of(messages[-1]) == "user" else None
     return asked or _of_model(speakers, span, given_in)
 
@@ -239,26 +238,26 @@ def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
     if speakers.roles.get(id(span)) != "model":
         found = next(_values(span, _OUTPUT, returned_in), NOTHING)
         if found is not NOTHING:
-            # A model with an output schema answers by a call, whose arguments Pydantic AI records as text.
+            # A model with an output schema answers with a call, whose arguments Pydantic AI records as text.
             is_asked = made or speakers.messages(span, "input")
             return found if said or not is_asked else outcome(found, keeps_quotes=True)
     if said:
         return said.rstrip("\n")
     found = _of_model(speakers, span, returned_in)
-    # An object beside a message that asks for calls repeats the message, whether it is marked as JSON or not.
+    # An object beside a message that asks for calls repeats that message; it is not an answer.
     is_object = found is not NOTHING and outcome(found).__class__ in (dict, list)
     return NOTHING if is_object and any([exchange.calls for exchange in exchanges_of(made)]) else found
 
 
 def _of_model(speakers: _Speakers, span: ReadSpan, find: Callable[[Any, bool], Any]) -> Any:
-    """Return the text in a model's span that has no messages; other values in it are not for the user."""
+    """Return the input or output of a model's span if it is text: other values are not for the user."""
     if speakers.roles.get(id(span)) != "model":
         return NOTHING
     return next(_texts_of_model(span, find), NOTHING)
 
 
 def plain_texts(span: ReadSpan) -> tuple[str, str]:
-    """Return the texts that a model's span has for its input and output beside messages; empty if there are none."""
+    """Return the input and the output of a model's span as recorded outside of messages; empty if there is no text."""
     return next(_texts_of_model(span, given_in), ""), next(_texts_of_model(span, returned_in), "")
 
 
@@ -279,14 +278,14 @@ def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool],
 
 
 def _is_about_response(found: Any, attributes: Mapping[str, Any]) -> bool:
-    """Whether an output only repeats `gen_ai.response.…` attributes: Phoenix makes one of these."""
+    """Whether an output only repeats `gen_ai.response.…` attributes: Phoenix makes up such outputs."""
     if found.__class__ is not dict or not found:
         return False
     return all([held is not None and held == attributes.get(f"gen_ai.response.{key}") for key, held in found.items()])
 
 
 def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
-    """Return the first of some spans, and those that ran at the same time."""
+    """Return the first span, and those that ran at the same time."""
     if len(level) < 2:
         return level
     first, last = _times(level[0])
@@ -323,7 +322,7 @@ class GivenLog(msgspec.Struct, frozen=True):
 
     log: Log
     turn: int | None = None
-    """The turn at whose end it was returned; None for a whole conversation."""
+    """The turn at the end of which the log was returned; None for a whole conversation."""
     asked: str | None = None
     """What the user asked in that turn, if known."""
 
@@ -332,7 +331,7 @@ def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
     """Return the question and the answer of each turn of a log; at least one pair."""
     said = exchanges_of(messages)
     told = [(turn or 0, each) for turn, each in zip(turns_in_log(said), zip(messages, said, strict=True), strict=True)]
-    # A file may hold nothing but what a sub-agent wrote.
+    # Messages of sub-agents are left out, unless a file has nothing else.
     if any([exchange.parent_id is None and exchange.is_of_agent for exchange in said]):
         told = [pair for pair in told if pair[1][1].parent_id is None] or told
     parts = [[each for _, each in part] for _, part in groupby(told, key=lambda pair: pair[0])]
@@ -346,7 +345,7 @@ def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
 
 
 def _is_act_of_user(exchange: Exchange) -> bool:
-    """Whether a message has nothing but a call of a simulated user, or its result."""
+    """Whether a message has only a call of a simulated user, or its result."""
     results = bool(exchange.results) and all([result.of_user for result in exchange.results])
     return (results or bool(exchange.of_user)) and not exchange.calls and not exchange.is_of_user
 
@@ -356,23 +355,23 @@ def _first_question(said: list[Exchange]) -> str | None:
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What is kept of a run beside its calls."""
+    """What to keep of a run besides its calls."""
 
     attributes: tuple[str, ...] = ()
     """Attributes of spans, and keys of logs, that are kept in the metadata."""
     about_runs: bool = True
-    """Whether what a run was given, returned and took is read; where nothing asks for it, that takes time."""
+    """Whether to read input, output and token usage of runs. It takes time, so it is off where nobody needs them."""
 
 
 def metadata_keys(keys: tuple[str, ...]) -> frozenset[str]:
-    """Return the attributes that `run_metadata` may look at, given the same keys to keep."""
+    """Return the attributes that `run_metadata` may read if it is given these keys."""
     return frozenset([*_KEYS, *[f"{prefix}{key}" for prefix in ("", *_WITHIN) for key in keys]])
 
 
 def run_metadata(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
-    """Return what to keep in the metadata of a run.
+    """Return the metadata of a run: the attributes in `keys` as they are, the case, the repeat, and scores.
 
-    `keys` are attributes to keep as they are. The id of a case is kept under `CASE` if that is one of them.
+    The id of the case is kept under `CASE`, if that is one of `keys`.
     """
     found = {key: held for key in keys if (held := _kept(key, log, spans)) is not None}
     places = [place for place in _places(log, spans) if place]
@@ -391,7 +390,7 @@ def run_metadata(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> 
 
 
 def _kept(key: str, log: Log, spans: Sequence[ReadSpan]) -> Any:
-    """Return what a source says under a key: of the log, of its metadata, of a line, of a span; None if nothing."""
+    """Return the first value of a key in the log, its metadata, its lines, and the spans; None if there is none."""
     metadata = log.about.get("metadata")
     lines = log.messages[:_MOST_MESSAGES] if not log.about else []
     for holder in (log.about, metadata, *lines):
@@ -405,7 +404,7 @@ def _kept(key: str, log: Log, spans: Sequence[ReadSpan]) -> Any:
 
 
 def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects that may say it, best first: those around messages, lines, topmost spans."""
+    """Yield the objects that may have metadata of the run, best first: around messages, lines, topmost spans."""
     if log.about:
         yield log.about
         metadata = log.about.get("metadata")
@@ -417,7 +416,7 @@ def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
         yield from ({key: line[key] for key in names & line.keys()} for line in lines if not names.isdisjoint(line))
     for span in topmost(spans):
         hits = [key for key in span.attributes if key in _KEYS]
-        # The name alone wins over the same name inside a source's own metadata.
+        # Longest keys first: a name without a prefix overwrites the same name with one.
         yield {_KEYS[key]: span.attributes.get(key) for key in sorted(hits, key=len, reverse=True)}
 
 
@@ -431,7 +430,7 @@ def _first(places: Iterable[Mapping[str, Any]], names: tuple[str, ...], kinds: t
 
 
 def _is_small(held: Any) -> bool:
-    """Whether a value is fit to be kept beside each run: a number, a short text, or a few of them."""
+    """Whether a value is small enough to keep with each run: a number, a short text, or a few of them."""
     level = [held]
     for _ in range(_DEEPEST):
         if len(level) > _MOST_VALUES or any([isinstance(each, (list, str)) and len(each) > _LONGEST for each in level]):

@@ -14,7 +14,7 @@ _MOST = 20
 
 
 class Recognised:
-    """What a source was taken for: for people who look at it, and no part of what is judged."""
+    """How a source was recognised. It is shown to people, and has no influence on verdicts."""
 
     __slots__ = ("conventions", "formats", "unused")
 
@@ -22,9 +22,9 @@ class Recognised:
         self.formats: dict[str, None] = {}
         """The formats of its documents, in the order in which they were found."""
         self.conventions: dict[str, None] = {}
-        """The conventions of spans and the formats of messages that calls were read by."""
+        """The conventions of spans and the formats of messages by which calls were read."""
         self.unused: dict[str, None] = {}
-        """The keys of its documents that were not looked at."""
+        """The keys of its documents that were not read."""
 
 
 class Warnings:
@@ -34,7 +34,7 @@ class Warnings:
 
     def __init__(self, recognised: Recognised | None = None) -> None:
         self.recognised = recognised
-        """Where to note what the source was taken for, if that is asked for."""
+        """Where to note how the source was recognised; None if nobody asks for it."""
         self._texts: list[str] = []
         self._counts: dict[str, int] = {}
 
@@ -56,14 +56,14 @@ class Warnings:
 
 
 class NotUnderstood:
-    """The first thing in a run that may be a call and was not understood."""
+    """The first thing in a run that may be a call but was not understood (RC304)."""
 
     def __init__(self, warnings: Warnings) -> None:
         self.first = ""
         self._is_silent = False
         """Whether a log has lines, and none of them is of a user or a model."""
         self._messages: list[tuple[Sequence[Exchange], str]] = []
-        """The messages that may ask for calls in their text: each may be long, and few runs are asked about it."""
+        """The messages to search for calls in text. It is done only if there are no other calls: texts may be long."""
         self._warnings = warnings
 
     def note(self, what: str) -> None:
@@ -76,7 +76,7 @@ class NotUnderstood:
         users = [call.name[:80] for exchange in exchanges if exchange.of_user for call in exchange.of_user]
         if users:
             self._warnings.add("users", f"calls of the user were left out: {', '.join(users)}")
-        spoke = bool(where)  # what a prompt sums up is in other spans
+        spoke = bool(where)  # messages that a prompt sums up are in other spans
         for place, exchange in enumerate(exchanges, 1):
             for call in exchange.calls:
                 if not call.name and not call.unread.startswith("message"):
@@ -89,9 +89,10 @@ class NotUnderstood:
         self._messages.append((exchanges, where))
 
     def note_strays(self, strays: Sequence[CallRecord], where: str = "log", said: Sequence[Exchange] = ()) -> None:
-        """Note results of calls that a log, or a trace, does not show; `said` are the messages of the log.
+        """Note results without a call in a log or a trace; `said` are the messages of the log.
 
-        A log that begins with one goes on after a question to the user (Microsoft's Agent Framework).
+        A log that begins with a result continues another one, which ended with a question to the user (Microsoft's
+        Agent Framework).
         """
         made = [stray for stray in strays if not stray.withheld]
         if made:
@@ -101,10 +102,10 @@ class NotUnderstood:
             self.note(f"a result of {name[:80]}, whose call the {where} does not show{more}")
 
     def note_twins(self, records: Sequence[CallRecord], spans: Sequence[ReadSpan]) -> None:
-        """Note spans of several instrumentations that may be one call or several, and spans that may be one more.
+        """Note spans of several instrumentations that may be one call or several, and spans that may be further calls.
 
-        These have no kind and are named like the span of a call, by the same instrumentation: what marks a call may
-        have been lost of one and not of another.
+        The latter have no kind, but the name and the instrumentation of a call's span: the attribute that marks a call
+        may be missing in one span and not in another.
         """
         found = next((record for record in records if record.is_doubtful), None)
         if found is not None:
@@ -118,12 +119,12 @@ class NotUnderstood:
                 )
 
     def note_asked(self, call: CallRecord | None) -> None:
-        """Note a call that may have been made, or may only have been asked about."""
+        """Note a call that may have been made, or may only have waited for approval."""
         if call is not None:
             self.note(f"a call of {call.name[:80]}, which may have been made or may only have waited for a person")
 
     def note_continued(self, call: CallRecord | None) -> None:
-        """Note a call that shows that the run continues another."""
+        """Note a call which shows that the run continues another one."""
         if call is not None:
             self.note(
                 f"a call of {call.name[:80]} that no model here asked for, so the trace seems to continue another one"
@@ -143,7 +144,7 @@ class NotUnderstood:
                 self.note(record.unread)
 
     def note_silence(self, logs: Sequence[Log]) -> None:
-        """Note signs of calls in text, or beside the messages, in a run without any other."""
+        """Note signs of calls in texts or beside the messages, in a run without recorded calls."""
         self.note(next((held for held in (self._acting(), *[log.steps for log in logs]) if held), ""))
         self.note("a log without a message of a user or a model" if self._is_silent else "")
 
@@ -158,7 +159,7 @@ class NotUnderstood:
 
 
 _SUMMARY = "compaction"
-"""The type of a block of Anthropic and of an item of OpenAI's Responses."""
+"""The type of a summary: a block of Anthropic, an item of OpenAI's Responses."""
 
 
 def _is_summary(message: Mapping[str, Any]) -> bool:

@@ -61,9 +61,9 @@ class RunBuilder:
         self.given_logs: list[GivenLog] = []
         """Logs of messages that an agent returned."""
         self.beside = ""
-        """A description of what the source holds beside the run and may belong to it."""
+        """A description of what else in the source may belong to the run; empty if nothing."""
         self.conventions: dict[str, None] = {}
-        """The conventions of spans and formats of messages by which calls were read; known once they were."""
+        """The conventions of spans and formats of messages by which calls were read; set by `trajectory`."""
         self._turns: list[list[ReadSpan]] = []
         self._limits = limits
         self._kept = kept
@@ -72,7 +72,7 @@ class RunBuilder:
         self._warnings = Warnings()
         self._requests = Requests()
         self._stops_in_logs: list[tuple[int | None, str]] = []
-        """For each log its turn, and the first message in it that stopped to call a tool and has no call beside it."""
+        """For each log, its turn and a description of the first message that stopped to call a tool but has no call."""
         self._not_understood = NotUnderstood(self._warnings)
 
     def trajectory(self, extra_warnings: Iterable[str] = ()) -> Trajectory:
@@ -127,7 +127,7 @@ class RunBuilder:
         self.spans.append(read_span(span, self._limits, self._kept.attributes))
 
     def end_turn(self) -> None:
-        """End a turn: all spans added since the last one ended belong to it."""
+        """End a turn. All spans added since the end of the last turn belong to it."""
         self._turns.append(self.spans[sum(map(len, self._turns)) :])
 
     def _tell(self, metadata: dict[str, Any], records: list[CallRecord]) -> None:
@@ -147,7 +147,7 @@ class RunBuilder:
         conversations: Conversations,
         calls: list[CallRecord],
     ) -> tuple[Message, ...]:
-        from ._run_messages import Recorded, messages_of  # most traces are scored, and not kept to be looked at
+        from ._run_messages import Recorded, messages_of  # imported late: most traces are scored, and not shown
 
         return messages_of(Recorded(spans, roles, tree, turns, conversations, self._all_logs(), calls), self._limits)
 
@@ -167,23 +167,23 @@ class RunBuilder:
         return [*self.given_logs, GivenLog(self.log)] if self.log else self.given_logs
 
     def _is_told_in_order(self) -> bool:
-        """Whether each turn has one log: a log has all calls in order, and nothing shows the order of two."""
+        """Whether no turn has several logs: one log has its calls in order, but two are not ordered."""
         turns = [said.turn for said in self._all_logs()]
         return not self.logs and len(turns) == len(set(turns))
 
     def _complete(
         self, spans: list[ReadSpan], records: list[CallRecord], turns: Turns, tree: Tree, conversations: Conversations
     ) -> tuple[list[CallRecord], list[CallRecord]]:
-        """Assign calls to turns, fill their gaps, and return the calls of spans, and those that only messages show.
+        """Assign calls to turns, fill their gaps, and return the calls of spans, and those that are only in messages.
 
         Messages are read even if calls have no gaps: turns and groups must not depend on what else was recorded.
         """
-        # A run of one turn has calls without a turn, unless turns were recorded one by one: then 0 is known.
+        # Calls of a run with one turn have no turn number, unless turns were recorded one by one: then it is 0.
         if turns.count > 1 or self._turns:
             for record in records:
                 record.turn = turns.of(record.span) if record.span else None
         said = self._all_logs()
-        # Nothing but calls was recorded, so there are no messages to read.
+        # If only calls were recorded, there are no messages to read.
         if not said and not self.logs and len(records) == len(spans):
             return without_questions(records, self._requests)[0], []
         conversations.add_to(self._requests, turns, tree, self._not_understood)
@@ -246,11 +246,11 @@ class RunBuilder:
             self._not_understood.note_messages(repeated)
             requests.add_log(repeated, max(requests.heard, default=None) if log.messages else said.turn, said.asked)
         for record in requests.known[told:] if told is not None else ():
-            record.order = -1  # nothing shows when it was asked for among those of the messages
+            record.order = -1  # its position among the requests of the messages is not known
         self._not_understood.note_strays(requests.strays, said=exchanges)
 
     def _note_continued(self, records: list[CallRecord], spans: list[ReadSpan], roles: Mapping[int, Role]) -> None:
-        """Note a call that a model asked for before the run, where models tell what they ask for."""
+        """Note a call that was requested before the run began, in traces that record messages of models."""
         if self._requests.saw_messages:
             models = [span.start_ns for span in spans if roles.get(id(span)) == "model"]
             self._not_understood.note_continued(asked_before(records, models))
@@ -258,11 +258,11 @@ class RunBuilder:
     def _note_stops(
         self, has_records: bool, known: Iterable[CallRecord], turns: Turns, conversations: Conversations
     ) -> None:
-        """Note models that stopped to call a tool, and whose calls nothing shows.
+        """Note models that stopped to call a tool, but whose calls were not recorded.
 
-        Where spans or a log tell the calls of a run, a turn with such a model has a call. Tools that give the answer,
-        or that run elsewhere, have no span: nothing more can be asked. Where messages of spans tell them, each such
-        answer has a call.
+        If calls come from tool spans or a log, it is enough that the turn of such a model has any call: tools that give
+        the answer, or that run elsewhere, have no span. If calls come from messages in spans, each such answer must
+        have a call of its own.
         """
         told = {turns.of(each.span) if each.span else each.turn or 0 for each in known if each.format != IN_CODE}
         is_told_elsewhere = has_records or bool(self._stops_in_logs)
@@ -284,7 +284,7 @@ class RunBuilder:
         return "none"
 
     def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[ReadSpan]) -> bool:
-        """Whether each turn, and each answer of a model, would show its calls, by tool spans or by messages."""
+        """Whether calls of each turn, and of each answer of a model, would have been recorded, in spans or messages."""
         if tool_data == "messages" and self._requests.is_unanswered:
             self._warn_of_gap(_UNANSWERED)
             return False
@@ -297,7 +297,7 @@ class RunBuilder:
         return not silent
 
     def _warn_of_gap(self, text: str) -> None:
-        """Warn that calls were not recorded, unless there are some that were not understood: that says more."""
+        """Warn that calls were not recorded, unless something was not understood: that warning says more."""
         if not self._not_understood.first:
             self._warnings.add("tool data", text)
 
@@ -338,13 +338,13 @@ def _classified(spans: list[ReadSpan]) -> tuple[list[CallRecord], dict[int, Role
 
 
 def _conventions_of(calls: list[CallRecord], log: Log) -> dict[str, None]:
-    """Return by what calls were read: a convention of spans or a format of messages; of a transcript, neither."""
+    """Return the conventions of spans and formats of messages by which calls were read; not those of a transcript."""
     told = [record.convention or record.format for record in calls if record.span or not log.format]
     return dict.fromkeys([name for name in told if name])
 
 
 def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) -> list[CallRecord]:
-    """Return the calls, each once, with the calls they were made in."""
+    """Return the calls, each once, with their parents and agents."""
     if not records or not (tree.has_parents or roles or may_be_seen_twice(records)):
         return records
     tree.place(records)
@@ -357,7 +357,7 @@ def _placed(records: list[CallRecord], tree: Tree, roles: Mapping[int, Role]) ->
 
 
 def _by_turn(records: list[CallRecord], turns: Turns, are_known: bool) -> list[CallRecord]:
-    """Sort calls by turn, if every call has one: some have no times. Turns that are not known are removed."""
+    """Sort calls by turn if every call has one, since some have no times. If turns are not known, remove them."""
     if not are_known:
         for record in records:
             record.turn = None

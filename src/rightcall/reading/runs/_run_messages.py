@@ -1,4 +1,4 @@
-"""What users and models said in a run, each message once, with the place it has among the calls."""
+"""Collect the messages of users and models in a run, each once, with its position among the calls."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from ._tokens import stated_tokens
 from ._turns import Turns
 
 _MOST = 10_000
-"""Messages of one run; a message whose text is not kept takes about 100 bytes."""
+"""The most messages kept of one run. A message whose text is not kept takes about 100 bytes."""
 _BESIDE = 8
-"""The calls of models before one that are compared with it: records of the same call by other instrumentations."""
+"""How many earlier calls of models are compared with one, to find records of it by other instrumentations."""
 _INSTRUCTIONS = frozenset({"system", "developer", "systemmessage", "system_message", "gen_ai.system.message"})
 _MODELS = (
     "gen_ai.response.model",
@@ -39,12 +39,12 @@ _COSTS = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
 _TOKENS = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
 _LONGEST_NAME = 200
 _FIGURES = ("turn", "agent", "parent_id", "model", "input_tokens", "output_tokens", "cost", "start_ns", "end_ns")
-"""What a span tells of a call of a model, beside the text."""
+"""Fields of a message that come from the span of a model's call, apart from the text."""
 _ById = Mapping[tuple[str, str | None], "ReadSpan"]
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """What is known of a run when its calls are."""
+    """What is known of a run once its calls were read."""
 
     spans: Sequence[ReadSpan]
     roles: Mapping[int, Role]
@@ -56,10 +56,10 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 def messages_of(run: Recorded, limits: Limits) -> tuple[Message, ...]:
-    """Return the messages of a run in their order, within the limits.
+    """Return the messages of a run in order, within the limits.
 
-    The spans of models have them, each with its time and tokens. Where these record no text, the log of messages has
-    them, or the span that holds the longest conversation, such as an agent's.
+    They are taken from the spans of models, with times and tokens. If these have no text, they are taken from the log
+    of messages, or else from the span with the longest conversation, such as an agent's.
     """
     by_spans = _Sayings(run, limits)
     for use in _uses(run):
@@ -79,7 +79,7 @@ def messages_of(run: Recorded, limits: Limits) -> tuple[Message, ...]:
 
 
 def _timed(told: Sequence[Message], recorded: Sequence[Message]) -> tuple[Message, ...]:
-    """Return messages of a log with the figures of spans without texts, where both have as many calls of models."""
+    """Return messages of a log with times and tokens from spans, if both have the same number of model messages."""
     uses = [message for message in recorded if message.writer == "model"]
     if len(uses) != sum([message.writer == "model" for message in told]):
         return tuple(told)
@@ -99,19 +99,19 @@ def _conversations(run: Recorded) -> Iterable[Conversation]:
 
 
 class _Use(msgspec.Struct, frozen=True):
-    """One call of a model, and the spans that record it: the innermost first."""
+    """One call of a model: its innermost span, and the spans around it that record the same call."""
 
     span: ReadSpan
     around: tuple[ReadSpan, ...] = ()
 
 
 def _uses(run: Recorded) -> list[_Use]:
-    """Return the calls of models, by time. A span around several of them is a loop and not a call."""
+    """Return the calls of models, by start time. A span around several of them is a loop, not a call."""
     models = [span for span in run.spans if run.roles.get(id(span)) == "model"]
     by_id: _ById = {(span.trace_id, span.span_id): span for span in run.spans if span.span_id}
     holders = {id(span): _models_around(span, by_id, run.roles) for span in models}
     inside = Counter([id(holder) for held in holders.values() for holder in held])
-    # Of nested records, the innermost is the call; those around it add what it lacks, if it is alone in them.
+    # The innermost of nested records is the call. Those around it add what it lacks, if it is the only one in them.
     leaves = [span for span in models if not inside[id(span)]]
     alone = Counter([id(holder) for span in leaves for holder in holders[id(span)]])
     uses = [_Use(span, tuple([each for each in holders[id(span)] if alone[id(each)] == 1])) for span in leaves]
@@ -134,7 +134,7 @@ def _around(span: ReadSpan, by_id: _ById) -> list[ReadSpan]:
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """What one instrumentation tells of a call of a model."""
+    """One instrumentation's record of a call of a model."""
 
     span: ReadSpan
     text: str
@@ -143,7 +143,7 @@ class _Told(msgspec.Struct, frozen=True):
     made: int | None
 
     def is_same_as(self, other: _Told) -> bool:
-        """Return whether another instrumentation tells of the same call: at one time, with the same words or tokens."""
+        """Whether another instrumentation recorded the same call: at the same time, with the same text or tokens."""
         span, beside = self.span, other.span
         if None in (span.start_ns, span.end_ns, beside.start_ns, beside.end_ns) or span.scope == beside.scope:
             return False
@@ -169,14 +169,14 @@ class _Sayings:
         self._is_timed = len(self._starts) == len(run.calls) and self._starts == sorted(self._starts)
         self._told: list[_Told] = []
         self.has_text = False
-        """Whether some message has a text."""
+        """Whether any message has a text."""
 
     def messages(self) -> tuple[Message, ...]:
-        """Return the messages, by their places among the calls."""
+        """Return the messages, sorted by their positions among the calls."""
         return tuple(sorted(self._found, key=lambda message: message.at))
 
     def add_use(self, use: _Use) -> None:
-        """Add a call of a model: what it was asked and has not been asked before, and what it said."""
+        """Add a call of a model: the new messages of its prompt, and its answer."""
         said = next((held for span in (use.span, *use.around) if (held := self._run.conversations.of(span))), None)
         given, returned = plain_texts(use.span)
         span, holder = use.span, self._run.tree.enclosing(use.span)
@@ -200,7 +200,7 @@ class _Sayings:
         self._add("model", text, at=at, asks=len(asked), start_ns=span.start_ns, end_ns=span.end_ns, **known, **figures)
 
     def add_log(self, exchanges: Sequence[Exchange], turns: Sequence[int | None]) -> None:
-        """Add a log of messages, without what a log before it has."""
+        """Add a log of messages, without those that an earlier log has."""
         seen: Counter[object] = Counter()
         cursor = 0
         for exchange, turn in zip(exchanges, turns, strict=True):
@@ -217,7 +217,7 @@ class _Sayings:
             cursor = min(max([at + len(exchange.calls), *places]), len(self._run.calls))
 
     def _add_new(self, exchanges: Iterable[Exchange], known: Mapping[str, Any], at: int) -> None:
-        """Add the messages of users and instructions in a prompt that no prompt before it has."""
+        """Add the user messages and instructions of a prompt that no earlier prompt has."""
         seen: Counter[object] = Counter()
         for exchange in exchanges:
             writer = "user" if exchange.is_of_user else _writer_of(exchange)
@@ -245,11 +245,11 @@ class _Sayings:
         return False
 
     def _asked_at(self, asked: Sequence[CallRecord], otherwise: int) -> int:
-        """Return the place of the first call that is asked for, where it is known by its id."""
+        """Return the position of the first requested call, found by id; `otherwise` if none is found."""
         return min([self._places[call.call_id] for call in asked if call.call_id in self._places], default=otherwise)
 
     def _place(self, time_ns: int | None) -> int:
-        """Return how many calls began before a time; where times are not known, the calls placed so far."""
+        """Return how many calls started before a time; without times, the position of the last message so far."""
         if time_ns is None or not self._is_timed:
             return max([message.at for message in self._found], default=0)
         return bisect_left(self._starts, time_ns)
@@ -272,7 +272,7 @@ def _writer_of(exchange: Exchange) -> MessageWriter | None:
 
 
 def _figures(spans: Sequence[ReadSpan]) -> dict[str, Any]:
-    """Return the model, the tokens and the cost that spans of one call of a model state, the first that does each."""
+    """Return the model, the tokens and the cost of a call of a model, each from the first span that states it."""
     stated = [stated_tokens(span) for span in spans]
     given = next((given for given, _ in stated if given is not None), None)
     made = next((made for _, made in stated if made is not None), None)

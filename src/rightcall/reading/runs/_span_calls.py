@@ -1,4 +1,4 @@
-"""Read the call that a span records, by the convention the span follows."""
+"""Read the call that a span records, by the convention that the span follows."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ from ._input_output import KEYS
 from ._span_tree import ReadSpan
 from ._tokens import counts_in
 
-_LONGEST_PLACEHOLDER = 20  # a longer text is not hashed to look it up: arguments may have megabytes
+_LONGEST_PLACEHOLDER = 20  # longer texts are not looked up, which would hash them: arguments may be megabytes
 PARAMETERS = "tool.parameters"
 """An attribute with the arguments of a call, or with the definition of its tool."""
 NO_MESSAGE = "the tool failed; no message was recorded"
 """The error of a call that failed without a message."""
 _NO_MESSAGE = frozenset({"", "TOOL_ERROR", "MCP_TOOL_ERROR", "tool_error", "ERROR", "error"})
 _HANDOFF = lazy_pattern(r"handoff to (?P<agent>.+)", re.S)
-"""OpenInference's span of a hand-off in OpenAI Agents: the agent called a tool that is named after the other agent."""
+"""OpenInference's name for the span of a hand-off in OpenAI Agents, which calls a tool named after the other agent."""
 
 _QUOTED = lazy_pattern(r"(?:mcp_)?tool: '(?P<tool>.+?)'(?: on '.*')?", re.S)
-"""Mastra's spans of tools, and of tools on a server of MCP."""
+"""Names of Mastra's spans of tools, and of tools on an MCP server."""
 _NO_NAME = lazy_pattern(r"[^a-zA-Z0-9]")
 _CALLED = ".__call__"
 DEFERRAL = "pydantic_ai.tool.deferral.name"
@@ -65,10 +65,10 @@ _REDACTED = lazy_pattern(r"details are redacted", re.I)
 
 
 def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpan:
-    """Classify a span, read the call it records, and drop what only the call needed.
+    """Classify a span, read the call it records, and drop attributes and events that are no longer needed.
 
-    This is done as soon as a span is decoded, to hold less. A span that has nothing to do with agents keeps nothing but
-    its name, place, times and counts of tokens. Attributes to `keep` stay, and so do those of a root, which hold the
+    This is done as soon as a span is decoded, to save memory. A span that has nothing to do with agents keeps only its
+    name, ids, times and token counts. A span with an attribute to `keep` keeps all, and so does a root, which has the
     input of the run.
     """
     kind = kind_of(span)
@@ -81,7 +81,7 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
     is_done = kind.__class__ is CallShape or not (kind or (call is None and (span.events or _says_more(span))))
     attributes, events = span.attributes, span.events
     count = len(attributes)
-    # A model span holds the whole conversation: without this, a run of n steps would hold n²/2 messages.
+    # Spans of models repeat the whole conversation: without this, a run of n steps would hold n²/2 messages.
     if is_done and span.parent_id is not None and attributes.keys().isdisjoint(keep):
         attributes, events = counts_in(attributes), ()
     return ReadSpan(
@@ -104,13 +104,13 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
 
 
 _ASKED = ("gen_ai.tool.name",)
-"""The tools that a model asked for, separated by commas: without contents, OpenLIT says no more about them."""
+"""Attribute of OpenLIT with the tools that a model requested, separated by commas, if content is not captured."""
 
 
 def _sign_of_call(span: Span) -> CallRecord | None:
-    """Return a sign of a call that a span without a kind may be."""
+    """Return a record marked as not understood if a span without a kind may be a call; otherwise None."""
     if UNREADABLE in span.attributes:
-        # What cannot be read may have said that the span is a call.
+        # An unreadable attribute may have been the one that marks a call.
         return CallRecord("", unread=f"the span {span.name[:80]!r}: {span.attributes.get(UNREADABLE)}")
     tool = _tool_of(span)
     if tool is not None:
@@ -123,18 +123,18 @@ def _sign_of_call(span: Span) -> CallRecord | None:
 
 
 def _asked_for(span: Span) -> CallRecord | None:
-    """Return a sign of the calls that a span of a model names."""
+    """Return a record marked as not understood for the tools that a model's span names; None if it names none."""
     asked = first_text(span.attributes, _ASKED)
     return CallRecord(asked, unread=_described(span, f"whose model asked for {asked[:80]}")) if asked else None
 
 
 def _says_more(span: Span) -> bool:
-    """Whether a span holds messages, or the input or output of an agent."""
+    """Whether a span has messages, or an input or output."""
     return bool(message_attributes(span.attributes)) or not KEYS.isdisjoint(span.attributes.keys())
 
 
 def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | None:
-    """Return the call that a span records; without a tool's name, it is marked as not understood."""
+    """Return the call that a span records; marked as not understood if the tool has no name. None if it is not one."""
     attributes, convention = span.attributes, shape.convention
     name = name_for_models(first_text(attributes, shape.tool) or _name_of(span, shape), attributes)
     # ADK traces the merged responses of parallel calls as one more call.
@@ -166,7 +166,7 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
 
 
 def _decided(record: CallRecord, span: Span, decision: Any) -> CallRecord | None:
-    """Return the call that a person was asked about if it was refused: one that was allowed has a span of its own."""
+    """Return the call that a person refused; None if it was allowed, since its tool then has a span of its own."""
     if decision in ("confirm", "modify"):
         return None
     if decision != "reject":
@@ -190,7 +190,7 @@ def _is_empty(span: Span, shape: CallShape) -> bool:
 
 
 def _name_of(span: Span, shape: CallShape) -> str:
-    """Return the tool's name in a span's name; without a prefix only if the convention has no attribute for it."""
+    """Return the tool's name in a span's name. A name without a prefix counts only if no attribute should have it."""
     if _is_empty(span, shape):
         return ""
     if is_dspy(span):
@@ -200,7 +200,7 @@ def _name_of(span: Span, shape: CallShape) -> str:
 
 
 def _tool_of(span: Span) -> str | None:
-    """Return the tool that a span of no convention names; empty if it only looks like a call, None otherwise."""
+    """Return the tool named by a span of no convention; empty if it only looks like a call, None if it does not."""
     named = [span.attributes.get(key) for key in tools_of(span)]
     tool = next((str(value) for value in named if value not in (None, "")), "")
     is_call = tool or is_like_call(span) or has_lost_mark(span)
@@ -236,7 +236,7 @@ def _read_events(
 def take_args(
     record: CallRecord, convention: Convention, attributes: Mapping[str, Any], key: str, held: Any, limits: Limits
 ) -> None:
-    """Read arguments into a record, unless what was recorded says nothing."""
+    """Read arguments into a record, unless the value is missing, a placeholder, scrubbed, or a schema."""
     if _is_worthless(held) or (key == PARAMETERS and _is_schema(held)):
         return
     try:
@@ -255,14 +255,14 @@ def take_args(
 
 
 def _is_cut_off(held: Any) -> bool:
-    """Whether a text is the beginning of an object or list: it says neither a name nor a value of an argument."""
+    """Whether a text that cannot be parsed begins like an object or list: it is no value of a single argument."""
     return held.__class__ is str and held.lstrip()[:1] in ("{", "[")
 
 
 def take_output(
     record: CallRecord, convention: Convention, attributes: Mapping[str, Any], held: Any, limits: Limits
 ) -> None:
-    """Read an output into a record, unless what was recorded says nothing."""
+    """Read an output into a record, unless the value is missing, a placeholder, or scrubbed."""
     if _is_worthless(held):
         return
     value = outcome(held, limits, convention.encoded, convention.keeps_quotes)
@@ -278,7 +278,7 @@ def _is_worthless(held: Any) -> bool:
 
 
 def read_error(record: CallRecord, convention: Convention, span: Span, events: Iterable[Event]) -> None:
-    """Note in a record that the call failed, and why, if its span says so."""
+    """Mark a record as failed, with a message, if its span or events say so."""
     attributes = span.attributes
     exceptions = [event.attributes or {} for event in events if event.name == "exception"]
     # OpenTelemetry, "Recording errors": `error.type` is set on errors only, and an exception may be an event as well.
@@ -328,7 +328,7 @@ def _is_schema(held: Any) -> bool:
 
 
 def first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
-    """Return the first of some attributes that holds a text."""
+    """Return the first text among some attributes; None if there is none."""
     for key in keys:
         held = attributes.get(key)
         if held.__class__ is str and held and held not in PLACEHOLDERS:

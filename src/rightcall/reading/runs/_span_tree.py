@@ -1,4 +1,4 @@
-"""The spans of one run as they were read, and their tree: which call, agent and model enclose a span."""
+"""The spans of one run, and their tree: the calls, agents and models around a span."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from rightcall.reading.spans import CallRecord, Span
 class ReadSpan(Span, frozen=True, gc=False):
     """A span with its kind and the call read from it.
 
-    Attributes and events that only the call needed are gone: model spans repeat whole conversations, and a run holds
-    all of its spans until it ends.
+    Attributes and events that were needed only for the call are dropped: spans of models repeat whole conversations,
+    and a run holds all of its spans in memory until it ends.
     """
 
     kind: Kind = ""
     call: CallRecord | None = None
-    """The call read from the span. Its `span` is not set: two values that hold each other would never be freed, since
-    neither is tracked by the garbage collector."""
+    """The call read from the span. Its `span` is not set: two objects that refer to each other would never be freed,
+    since neither is tracked by the garbage collector."""
     attribute_count: int = 0
     """How many attributes were recorded."""
     is_unmarked: bool = False
-    """Whether it lost the mark that says what it is: it may be an agent's."""
+    """Whether the attribute that says what it is was lost, so that it may be an agent's span."""
 
 
 def once_each(spans: list[ReadSpan]) -> list[ReadSpan]:
-    """Return the spans with each id once: of several with one id, the one with the most attributes.
+    """Return each span once: of several with one id, the one with the most attributes.
 
-    Exporters send a batch again when the response to it is lost, so this comes before anything is decided by spans.
-    Spans without ids are all kept.
+    Exporters send a batch again when the response to it is lost, so duplicates are removed before anything else. Spans
+    without ids are all kept.
     """
     if len({span.span_id for span in spans}) == len(spans):
         return spans
@@ -48,23 +48,23 @@ def once_each(spans: list[ReadSpan]) -> list[ReadSpan]:
     return [span for span in spans if span.span_id is None or id(span) in kept]
 
 
-_MOST_COMPARISONS = 2_000_000  # calls times agents compared by time; a larger run keeps the parents it recorded
+_MOST_COMPARISONS = 2_000_000  # calls times agents compared by time; beyond that, only recorded parents count
 _INVOKED = "invoke_agent "
 
 
 class _Surroundings(msgspec.Struct, frozen=True):
-    """What encloses a span."""
+    """What is known about the spans around a span."""
 
     known: str | None = None
     """The id of the nearest span of a call, an agent or a model."""
     within: str | None = None
-    """The same, or where there is none that of the outermost span, which may be missing from the file."""
+    """The same; if there is none, the id of the outermost span, which may be missing from the file."""
     agent: str | None = None
     """The name of the nearest agent that has one."""
     top: Span | None = None
     """The outermost span."""
     is_doubtful: bool = False
-    """Whether one of the enclosing spans may be a call."""
+    """Whether one of the spans around it may be a call."""
 
 
 _NOWHERE = _Surroundings()
@@ -80,7 +80,7 @@ class Tree:
         self._spans = {span.span_id: span for span in spans if span.span_id}
         self._parents = {span.span_id: span.parent_id for span in spans if span.span_id}
         self.has_parents = any([span.parent_id is not None for span in spans])
-        """Whether any span has a parent, here or elsewhere."""
+        """Whether any span has a parent id, even of a span that is not here."""
         self._roles, self._doubtful = roles, doubtful
         named = [agent_name(span) for span in spans if roles.get(id(span)) == "agent"]
         self._agents = frozenset([name for name in named if name])
@@ -92,9 +92,9 @@ class Tree:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether it is known which span is inside which: no ids are missing, and what is topmost in a trace can be.
+        """Whether it is known which span is inside which: no ids are missing, and the topmost spans are plausible.
 
-        A trace has one caller. Of two spans without a parent, one is not inside the time of the other.
+        The topmost spans of a trace have the same parent, if any, and none of them is within the time of another.
         """
         traces: dict[str | None, list[Span]] = {}
         for span in self._all:
@@ -103,7 +103,7 @@ class Tree:
 
     @cached_property
     def _shapeless(self) -> frozenset[str]:
-        """The traces that do not show which span is inside which: ids are missing, or no span has a parent."""
+        """The traces in which it is not known which span is inside which: ids are missing, or no span has a parent."""
         counts: dict[str, int] = {}
         shaped: set[str] = set()
         found: set[str] = set()
@@ -127,15 +127,15 @@ class Tree:
         self._calls.update({span.span_id: record for record in records if (span := record.span) and span.span_id})
 
     def stand_for(self, span_id: str, record: CallRecord) -> None:
-        """Register the call of one span."""
+        """Register a call for another span that records the same call."""
         self._calls[span_id] = record
 
     def enclosing(self, span: Span) -> CallRecord | None:
-        """Return the nearest call around a span; a cycle of parents ends where it closes."""
+        """Return the nearest call around a span; None if there is none. A cycle of parents is followed once."""
         return self._nearest(self._parents.get(span.span_id or "", span.parent_id), span.span_id)
 
     def directly_enclosing(self, span: Span) -> CallRecord | None:
-        """Return the nearest call around a span with no model or agent between: perhaps a record of the same call."""
+        """Return the nearest call around a span with no agent or model between: it may be a record of the same call."""
         above, seen = span.parent_id, {span.span_id}
         while above is not None and above not in seen:
             if above in self._calls:
@@ -148,15 +148,15 @@ class Tree:
         return None
 
     def adopt(self, records: list[CallRecord]) -> None:
-        """Move agents in separate traces, or beside the call that started them, under that call.
+        """Move agents that are in separate traces, or beside the call that started them, under that call.
 
-        Time alone makes siblings look like parents. So a call adopts only an agent or model without a call around it,
-        that began and ended inside this call and inside no other.
+        By time alone, siblings would look like parents. So a call adopts only an agent or model without a call around
+        it, which started and ended within the time of this call and of no other.
         """
         spans = [span for span in self._spans.values() if id(span) in self._roles]
         if not records or not spans or len(records) * len(spans) > _MOST_COMPARISONS:
             return
-        # A binary search leaves out the spans that ran inside no call: of most runs, all of them.
+        # A binary search excludes the spans that started during no call: in most runs, all of them.
         within = _Intervals(records)
         lone = [span for span in spans if within.hold(span.start_ns) and self.enclosing(span) is None]
         adopters: dict[int, CallRecord] = {}
@@ -187,7 +187,7 @@ class Tree:
         record.is_parent_known = found is not None or self._is_known_in(around, span)
 
     def settle(self, records: list[CallRecord]) -> None:
-        """Set the agents and the surroundings of calls that no other call encloses."""
+        """Set the agent, and the id of the nearest agent or model, of calls that are inside no other call."""
         around: dict[str | None, _Surroundings] = {}
         for record in records:
             parent = record.span.parent_id if record.span else None
@@ -197,7 +197,7 @@ class Tree:
             record.under, record.agent = found.known, found.agent or self._own_agent(record.agent)
 
     def is_at_work_inside(self, records: list[CallRecord]) -> bool:
-        """Whether an agent or a model began while a call was running, so that the call may have started it."""
+        """Whether an agent or a model started while a call was running, so that the call may have started it."""
         first = records[0].span.start_ns or 0 if records and records[0].span else 0
         later = [span.start_ns for span in self._spans.values() if id(span) in self._roles]
         later = [start for start in later if start is not None and start > first]
@@ -218,26 +218,26 @@ class Tree:
         return not around.is_doubtful and self._is_outside(around.top or span)
 
     def is_shapeless(self, span: Span | None) -> bool:
-        """Whether the trace of a span does not show which span is inside which."""
+        """Whether it is not known which span is inside which in the trace of a span."""
         return span is not None and span.trace_id in self._shapeless
 
     def _own_agent(self, named: str | None) -> str | None:
-        """Return the agent that a call names, unless the agents of the run have other names.
+        """Return the agent named on the span of a call, unless the agents of the run have other names.
 
         Instrumentations that do not know the agent write the same default name on every span.
         """
         return named if not self._agents or named in self._agents else None
 
     def _surroundings(self, above: str | None) -> _Surroundings:
-        """Return what encloses the children of a span; found once per parent."""
+        """Return the surroundings of the children of a span; computed once for each parent."""
         path: list[str] = []
         found = _NOWHERE
         while above is not None:
-            # Each span is looked at once, whatever the number of its descendants: without this, a chain takes n² steps.
+            # Each span is visited once, whatever the number of its descendants; otherwise a chain takes n² steps.
             if above in self._seen:
                 found = self._seen[above]
                 break
-            # Marked before its parent is looked at, a span that is its own ancestor ends the way up.
+            # Marked before its parent is visited, so that the walk ends if a span is its own ancestor.
             self._seen[above] = _NOWHERE
             path.append(above)
             above = self._parents.get(above)
@@ -248,7 +248,7 @@ class Tree:
         return found
 
     def _inside(self, span: Span, span_id: str, outer: _Surroundings) -> _Surroundings:
-        """Return what encloses the children of a span. A call with a nameless agent inside hides the outer agent."""
+        """Return the surroundings of a span's children. A call with an agent inside hides the outer agent's name."""
         role = self._roles.get(id(span))
         is_call = span_id in self._calls
         named = role == "agent" or (role is not None and span.name.startswith(_INVOKED))
@@ -256,12 +256,12 @@ class Tree:
         agent = (agent_name(span) if named else None) or (None if is_hidden else outer.agent)
         is_doubtful = outer.is_doubtful or id(span) in self._doubtful
         known = span_id if role or is_call else outer.known
-        # A span that may be a call may have made what is below it: it is not one to look through.
+        # A span that may be a call may have made the calls below it, so it counts like a call here.
         within = span_id if role or is_call or id(span) in self._doubtful else outer.within or span_id
         return _Surroundings(known, within, agent, outer.top or span, is_doubtful)
 
     def _busy(self) -> set[str]:
-        """The calls with an agent or a model inside."""
+        """Return the ids of the spans of calls with an agent or a model inside."""
         if self._at_work is None:
             working = [self.enclosing(span) for span in self._spans.values() if id(span) in self._roles]
             spans = [record.span for record in working if record is not None]
@@ -272,9 +272,9 @@ class Tree:
         """Whether no call of this run can be around a topmost span.
 
         A missing parent is a caller in another service if the whole trace is below it. If a trace has several missing
-        parents, spans were lost, and these may be anything. Then only a span without a parent that began before all
-        others is surely the root, unless it is a call. Of several spans without a parent, one that began during a call
-        may be inside of it, and so may an agent of another trace that no call adopted.
+        parents, spans were lost, and any of these may have been a call. Then only a span without a parent that started
+        first is certainly the root, unless it is a call itself. Among several spans without a parent, one that started
+        during a call may be inside of it; and so may an agent of another trace that no call adopted.
         """
         if top.trace_id in self._shapeless or (id(top) in self._roles and self._times.hold(top.start_ns)):
             return False
@@ -289,7 +289,7 @@ class Tree:
         return top.start_ns is not None and not (tops.calls and tops.calls.hold(top.start_ns))
 
     def parent_of(self, record: CallRecord) -> CallRecord | None:
-        """Return the call inside which a call was made."""
+        """Return the call inside which a call was made; None if there is none."""
         found = self.enclosing(record.span) if record.span else None
         return None if found is record else found
 
@@ -305,7 +305,7 @@ class Tree:
             path.append(above)
             if found is not None and found is not own:
                 break
-            # Marked before its parent is looked at, a span that is its own ancestor ends the way up.
+            # Marked before its parent is visited, so that the walk ends if a span is its own ancestor.
             known[above] = found = None
             above = self._parents.get(above)
         for span_id in path:
@@ -323,7 +323,7 @@ class Tree:
 
 
 class _Intervals:
-    """The times of calls, to see fast that a span ran inside none of them (a binary search)."""
+    """The times of calls, to find out quickly by binary search whether any call was running at a time."""
 
     def __init__(self, records: list[CallRecord]) -> None:
         times = [(span.start_ns, span.end_ns) for record in records if (span := record.span)]
@@ -332,7 +332,7 @@ class _Intervals:
         self._latest = list(accumulate((end for _, end in known), max))
 
     def hold(self, time: int | None) -> bool:
-        """Whether a time is inside some call."""
+        """Whether some call was running at a time."""
         if time is None:
             return False
         index = bisect_left(self._starts, time)
@@ -344,9 +344,9 @@ class _Tops(msgspec.Struct):
 
     count: int = 0
     parents: set[str | None] = set()
-    """The ids of their parents; None for that of a span without one."""
+    """The ids of their parents; None for a span without a parent."""
     first_ns: int | None = None
-    """When the first of them began; None if that is not known of all."""
+    """When the first of them started; None if one of them has no start time."""
     calls: _Intervals | None = None
     """The times of the calls of the trace."""
 

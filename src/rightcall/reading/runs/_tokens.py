@@ -1,6 +1,6 @@
-"""The duration of a run, and the tokens of all of its models, each once, or that the sum is not known.
+"""Compute the duration of a run, and the tokens of all calls of its models, each counted once.
 
-A sum that leaves out a call would pass a budget that the run exceeded, so whatever may be missing makes it unknown.
+A sum that leaves out a call would pass a budget that the run exceeded. So the sum is unknown if a call may be missing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _KINDS = (
     "langsmith.span.kind",
 )
 _ASIDE = frozenset({"embeddings", "embedding", "reranker"})
-"""Kinds of spans whose tokens are not those of a model that answers."""
+"""Kinds of spans whose tokens are not counted, because no model answers in them."""
 COUNTS = frozenset({*_INPUT, *_OUTPUT})
 """Attributes with counts of tokens."""
 _NOT_KNOWN = "not known: "
@@ -48,9 +48,9 @@ _NO_COUNTS: Mapping[str, Any] = {}
 _RESPONSE_IDS = ("gen_ai.response.id", "ai.response.id", "response_id")
 _MOST_DIGITS = 15
 _MOST_TOKENS = 10**_MOST_DIGITS
-"""A larger count is a mistake in the trace."""
+"""A larger count is an error in the trace, and ignored."""
 _MOST_COMPARISONS = 100_000
-"""Comparisons of spans that overlap in time; a real run needs a few for each of its models' calls."""
+"""The most comparisons of spans that overlap in time. A real run needs a few for each call of a model."""
 
 _Figures = tuple[int | None, int | None]
 """Input and output tokens that a span states."""
@@ -58,7 +58,7 @@ _MCP = "mcp"
 
 
 def counts_in(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the attributes that decide about tokens, of a span that keeps no others."""
+    """Return the attributes of a span that are needed to count tokens; none if it has no counts."""
     if COUNTS.isdisjoint(attributes.keys()):
         return _NO_COUNTS
     found = COUNTS.intersection(attributes)
@@ -68,8 +68,8 @@ def counts_in(attributes: Mapping[str, Any]) -> Mapping[str, Any]:
 def tokens_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> _Figures:
     """Return the input and the output tokens of all calls of models; None for a sum that is not known.
 
-    Agents repeat the sum of their models, and several instrumentations may record one call of a model: one around the
-    other, or side by side. What an agent inside a tool call used is not part of the spans around that call.
+    Agents repeat the sum of their models, and several instrumentations may record one call of a model, in nested spans
+    or side by side. The tokens of an agent inside a tool call may or may not be in the counts around that call.
     """
     stated = {id(span): figures for span in spans if (figures := stated_tokens(span)) != (None, None)}
     if not stated:
@@ -81,7 +81,7 @@ def tokens_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> _Figures:
 def stated_tokens(span: ReadSpan) -> _Figures:
     """Return the input and the output tokens that a span states; None for what it does not."""
     attributes = span.attributes
-    # Nearly all spans have no counts, and which ones do is known from the names of their attributes.
+    # Nearly all spans have no counts: the names of their attributes show it without decoding values.
     if COUNTS.isdisjoint(attributes.keys()):
         return None, None
     found = _first(attributes, _INPUT), _first(attributes, _OUTPUT)
@@ -97,7 +97,7 @@ def _first(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> int | None:
             continue
         held = attributes.get(key)
         if isinstance(held, str) and held.isdecimal() and len(held) <= _MOST_DIGITS:
-            held = int(held)  # some tables keep every value of an attribute as text
+            held = int(held)  # some tables store all values of attributes as text
         if isinstance(held, (int, float)) and not isinstance(held, bool) and 0 <= held <= _MOST_TOKENS:
             return int(held)
     return None
@@ -115,12 +115,12 @@ def _sum(forest: _Forest, roles: Mapping[int, Role], stated: Mapping[int, _Figur
         return None
     uncounted = [span for part, _ in parts for span in part.uncounted]
     found = _once_each([span for span, _ in counted], uncounted, stated, which)
-    # A span that states more than all that was found tells of a call that was not recorded.
+    # If one span states more than the whole sum, a call was not recorded.
     return None if found is None or found < max(counts.values()) else found
 
 
 class _Part(msgspec.Struct):
-    """The spans that decide how many tokens were used inside a span, without those inside tool calls."""
+    """The calls of models inside a span that are counted, without those inside its tool calls."""
 
     counted: list[ReadSpan] = []
     """Spans whose counts are added up."""
@@ -128,20 +128,20 @@ class _Part(msgspec.Struct):
     """Calls of models without a count."""
     total: int = 0
     in_tools: int = 0
-    """What was used inside tool calls."""
+    """Tokens used inside tool calls."""
     is_doubtful: bool = False
 
 
 class _Forest(NamedTuple):
-    """The trees of a run: for each topmost span all that is below it, parents first; and the children of spans."""
+    """The trees of a run: for each topmost span, itself and all spans below it, parents first; and children by id."""
 
     trees: list[list[ReadSpan]]
     children: Mapping[int, list[ReadSpan]]
 
 
 def _forest(spans: Sequence[ReadSpan]) -> _Forest | None:
-    """Return the trees of a run; None for a ring of parents."""
-    # Ids of spans are unique in their trace only, and a conversation has several.
+    """Return the trees of a run; None if parents form a cycle."""
+    # Span ids are unique only within a trace, and a conversation may have several traces.
     ids: dict[tuple[str, str | None], ReadSpan] = {
         (span.trace_id, span.span_id): span for span in spans if span.span_id
     }
@@ -154,13 +154,13 @@ def _forest(spans: Sequence[ReadSpan]) -> _Forest | None:
         else:
             children[id(parent)].append(span)
     for below in trees:
-        for span in below:  # the list grows while it is walked: parents come before their children
+        for span in below:  # the list grows during the loop: parents come before their children
             below += children.get(id(span), ())
     return _Forest(trees, children) if sum(map(len, trees)) == len(spans) else None
 
 
 def _parts(forest: _Forest, roles: Mapping[int, Role], counts: Mapping[int, int]) -> list[tuple[_Part, ReadSpan]]:
-    """Return the parts of a run, topmost spans and tool calls, each with its top."""
+    """Return the parts of a run, one for each topmost span and tool call, each with the root of its tree."""
     parts: list[tuple[_Part, ReadSpan]] = []
     children = forest.children
     for below in forest.trees:
@@ -174,7 +174,7 @@ def _parts(forest: _Forest, roles: Mapping[int, Role], counts: Mapping[int, int]
                 continue  # nothing was counted in it, and nothing is missing
             is_leaf = not inner and count is not None
             part = _Part([span], [], count or 0, 0, role is None) if is_leaf else _closed(span, inner, role, count)
-            if span.call is not None or isinstance(span.kind, CallShape):  # the former may be a call
+            if span.call is not None or isinstance(span.kind, CallShape):  # a span with a `call` may be a tool call
                 parts.append((part, below[0]))
                 part = _Part([], [], 0, part.total + part.in_tools)
             known[own] = part
@@ -185,7 +185,7 @@ def _parts(forest: _Forest, roles: Mapping[int, Role], counts: Mapping[int, int]
 def _joined(inner: list[_Part]) -> _Part:
     if len(inner) < 2:
         return inner[0] if inner else _Part([], [])
-    # The longest lists take up the others, so that a deep trace does not copy them at each level.
+    # The longest lists are extended by the others, so that a deep trace does not copy them at each level.
     most = max(inner, key=lambda part: len(part.counted) + len(part.uncounted))
     for part in inner:
         if part is not most:
@@ -198,18 +198,18 @@ def _joined(inner: list[_Part]) -> _Part:
 
 
 def _closed(span: ReadSpan, parts: list[_Part], role: Role | None, count: int | None) -> _Part:
-    """Return the part of a span, by what is inside it and its own count."""
+    """Return the part of a span, made from the parts inside it and its own count."""
     inner = _joined(parts)
     if count is None:
         if role == "model" and not inner.counted and not inner.uncounted:
             inner.uncounted.append(span)
         return inner
     if inner.counted and not inner.uncounted:
-        # The sum of an agent may include that of agents inside its tools. More than all of it: a call is missing.
+        # The count of an agent may include that of agents inside its tools. If it is larger still, a call is missing.
         inner.is_doubtful |= count > inner.total + inner.in_tools
         return inner
     if not inner.uncounted:
-        # An agent's sum may include what agents inside its tools used, or not. Without a role it may be a sum as well.
+        # An agent's count may or may not include that of agents inside its tools. A span without a role may be a sum.
         doubt = role is None or (role == "agent" and 0 < inner.in_tools <= count)
         return _Part([span], [], count, inner.in_tools, inner.is_doubtful or doubt)
     is_same_call = role == "model" and len(inner.uncounted) == 1 and not inner.counted
@@ -222,14 +222,14 @@ def _closed(span: ReadSpan, parts: list[_Part], role: Role | None, count: int | 
 def _may_repeat(
     counted: Sequence[tuple[ReadSpan, ReadSpan]], roles: Mapping[int, Role], counts: Mapping[int, int]
 ) -> bool:
-    """Whether a span may be inside one that states a sum: its parent was lost, and the times would fit."""
+    """Whether a counted span may be inside another one that states a sum: its parent is missing, and the times fit."""
     places: dict[str, list[tuple[ReadSpan, ReadSpan]]] = defaultdict(list)
     for span, top in counted:
         places[top.trace_id].append((span, top))
     several = [group for group in places.values() if len({id(top) for _, top in group}) > 1]
     if sum([len(group) ** 2 for group in several]) > _MOST_COMPARISONS:
         return True
-    # Another instrumentation's model is told from this one's by its counts, further below.
+    # Records of one call by several instrumentations are recognised by their counts, in `_merged`.
     return any(
         [
             above is not top
@@ -262,7 +262,7 @@ class _Call(msgspec.Struct):
 def _once_each(
     counted: list[ReadSpan], uncounted: list[ReadSpan], stated: Mapping[int, _Figures], which: int
 ) -> int | None:
-    """Return the sum over calls that several instrumentations may have recorded side by side."""
+    """Return the sum over calls, each of which several instrumentations may have recorded; None if it is not known."""
     if len({span.scope for span in [*counted, *uncounted]}) == 1 and (counted or uncounted)[0].scope:
         return None if uncounted else sum([stated[id(span)][which] or 0 for span in counted])
     calls = []
@@ -270,7 +270,7 @@ def _once_each(
         told = [figures for span in group if (figures := stated.get(id(span))) and figures[which] is not None]
         if len({figures[which] for figures in told}) != 1:
             return None  # no count, or two that differ
-        # The call ran from the first time that one of its records has to the last.
+        # The call lasted from the first start of its records to the last end.
         start = min([span.start_ns for span in group if span.start_ns is not None], default=None)
         end = max([span.end_ns for span in group if span.end_ns is not None], default=None)
         calls.append(_Call(told[0], {_instrumentation(span) for span in group}, start, end, has_id))
@@ -279,13 +279,13 @@ def _once_each(
 
 
 def _instrumentation(span: ReadSpan) -> str:
-    """Return a name for what recorded a span; where the scope was lost, its attributes say at least what did not."""
+    """Return the instrumentation that recorded a span; without a scope, a name made from the prefix of its counts."""
     family = next((key.partition(".")[0] for key in (*_INPUT, *_OUTPUT) if key in span.attributes), "")
     return span.scope or f"{_NOT_KNOWN}{family}"
 
 
 def _by_response(spans: list[ReadSpan]) -> Iterator[tuple[list[ReadSpan], bool]]:
-    """Yield the spans of one response together, and whether its id is known. An id that comes again is not an id."""
+    """Yield the spans of each response, and whether its id is known. An id repeated by one instrumentation is none."""
     ids = {id(span): _response_id(span) for span in spans}
     seen = Counter([(_instrumentation(span), ids[id(span)]) for span in spans])
     shared = {held for (_, held), count in seen.items() if count > 1}
@@ -306,9 +306,9 @@ def _response_id(span: ReadSpan) -> str | None:
 
 
 def _merged(calls: list[_Call], which: int) -> list[_Call] | None:
-    """Return each call once: several are records of one, if their counts are equal and they overlap in time.
+    """Return each call once. Records with equal counts that overlap in time are of one call.
 
-    None if that is unknown, because something is missing or there are too many to compare.
+    Return None if this is not certain, because something is missing or there are too many records to compare.
     """
     kept: list[_Call] = []
     running: dict[int | None, list[_Call]] = defaultdict(list)
@@ -331,14 +331,14 @@ def _merged(calls: list[_Call], which: int) -> list[_Call] | None:
 
 
 def _may_be_one(other: _Call, call: _Call) -> bool:
-    """Whether two may be records of one call: each instrumentation records a call once, and its response has one id."""
+    """Whether two records may be of one call: each instrumentation records a call once, and its response has one id."""
     differ = [a != b for a, b in zip(other.figures, call.figures, strict=True) if None not in (a, b)]
     common = other.by & call.by
     return not any(differ) and all([by.startswith(_NOT_KNOWN) for by in common]) and not (other.has_id and call.has_id)
 
 
 def _is_unsure(other: _Call, call: _Call) -> bool:
-    """Whether too little is known of two that may be one: who recorded them, or one of the counts."""
+    """Whether two records may or may not be of one call, because an instrumentation or a count is not known."""
     return not other.by.isdisjoint(call.by) or other.figures != call.figures
 
 
@@ -352,9 +352,9 @@ def usage_of(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Usage | No
 def usage_beside(
     spans: Sequence[ReadSpan], roles: Mapping[int, Role], calls: Sequence[ToolCall], extent: int
 ) -> Usage | None:
-    """Return the usage of a run whose spans other than calls are these, and whose calls are leaves.
+    """Return the usage of a run, given its spans other than calls; no call has a span inside.
 
-    `extent` is the time from the first start to the last end, with that of spans that have nothing to do with agents.
+    `extent` is the time from the first start to the last end of all spans, also of those that are not of agents.
     """
     given, made = tokens_of(spans, roles)
     known = [span for span in spans if span.kind or not KEYS.isdisjoint(span.attributes.keys())]
@@ -368,8 +368,8 @@ def usage_beside(
 def _extent(spans: Sequence[ReadSpan]) -> int | None:
     """Return the time from the first start to the last end; None if a span has no times, or they go backwards.
 
-    Tool calls alone do not show how long their agent took, nor do the MCP servers that answer them. Servers and queues
-    around the agent take longer than it does, so they count only if no span of an agent, a model or a call is there.
+    Tool calls alone do not show how long their agent took, and neither do the spans of MCP servers. Servers and queues
+    around the agent take longer than the agent, so they count only if there is no span of an agent or a model.
     """
     if all([span.kind.__class__ is CallShape for span in spans]):
         return None

@@ -31,12 +31,12 @@ _KEYS: dict[Grouping, frozenset[str]] = {
 
 
 def keys_of(grouping: Grouping) -> frozenset[str]:
-    """Return the attributes by which traces are united."""
+    """Return the attributes by which traces are joined into one run."""
     return _KEYS[grouping]
 
 
 class Traces:
-    """The traces of a source, united if they belong to one run (a union-find over trace ids)."""
+    """The traces of a source, joined if they belong to one run (a union-find over trace ids)."""
 
     def __init__(self, grouping: Grouping) -> None:
         self._grouping = grouping
@@ -47,7 +47,7 @@ class Traces:
         self._united: set[tuple[str, str]] = set()
 
     def add(self, span: ReadSpan) -> None:
-        """Add a span. Call `unite` for the conversations it names, before its attributes are dropped."""
+        """Add a span. Call `unite` with it before its attributes are dropped: they name its conversations."""
         trace = "" if self._grouping == "file" else span.trace_id
         held = self._spans.get(trace)
         if held.__class__ is not list:
@@ -55,7 +55,7 @@ class Traces:
         held.append(span)
 
     def add_simple(self, run: SimpleRun) -> bool:
-        """Add a run that was read without its spans, unless others of the same trace are held."""
+        """Add a run that was read without its spans; return False if its trace already has spans."""
         if self._grouping == "file" or run.trace_id in self._spans:
             return False
         self._spans[run.trace_id] = run
@@ -63,7 +63,7 @@ class Traces:
 
     @property
     def only_run(self) -> SimpleRun | None:
-        """The simple run that is all there is; None if there are other spans, or none."""
+        """The simple run if it is the only run; None if there are other spans, or none at all."""
         if len(self._spans) != 1:
             return None
         [held] = self._spans.values()
@@ -71,13 +71,13 @@ class Traces:
 
     @property
     def has_spans(self) -> bool:
-        """Whether any span is held."""
+        """Whether there are any spans."""
         return bool(self._spans)
 
     def unite(self, span: Span) -> None:
-        """Unite the trace of a span with those of the same conversation, without holding the span."""
+        """Join the trace of a span with those of the same conversation. The span itself is not added."""
         for key in groups_of(span):
-            # Most spans of a trace repeat its conversation, so pairs already united are skipped.
+            # Most spans of a trace repeat its conversation, so pairs already joined are skipped.
             value = span.attributes.get(key) if key in self._keys else None
             if isinstance(value, str) and value and (span.trace_id, value) not in self._united:
                 self._united.add((span.trace_id, value))
@@ -89,21 +89,21 @@ class Traces:
                     self._above[first] = second
 
     def top(self, trace: str) -> str:
-        """Return the representative of all traces united with a trace."""
+        """Return the representative of all traces joined with a trace."""
         # Without path compression: a conversation has a few traces, so the chains are short.
         while trace in self._above:
             trace = self._above[trace]
         return trace
 
     def tops(self) -> set[str]:
-        """Return the representatives of several traces."""
+        """Return the representatives of runs with more than one trace."""
         return {self.top(trace) for trace in self._above}
 
     def runs(self) -> list[Run]:
-        """Remove and return each run, in order of the first start."""
+        """Remove and return all runs, by start time."""
         united: dict[str, list[str]] = {}
         for trace in self._spans:
-            # By trace and not span by span: a source has many spans, and few traces.
+            # By trace, not by span: a source has many spans and few traces.
             united.setdefault(self.top(trace), []).append(trace)
         runs = [self._joined(traces) for traces in united.values()]
         self._spans = {}
@@ -116,7 +116,7 @@ class Traces:
         return [span for trace in traces for span in once_each(spans_of(self._spans[trace]))]
 
     def part_with(self, names: Container[str]) -> list[Run]:
-        """Remove and return each run that consists of these traces and conversations only."""
+        """Remove and return the runs that have no other traces and conversations than these."""
         others = {self.top(trace) for trace in self._spans if trace not in names}
         others.update([self.top(trace) for trace, value in self._united if value not in names])
         kept = {trace: spans for trace, spans in self._spans.items() if self.top(trace) in others}
@@ -128,11 +128,11 @@ class Traces:
         return runs
 
     def names(self) -> set[str]:
-        """Return the ids of the traces held, and of their conversations."""
+        """Return the ids of all traces and of their conversations."""
         return {*self._spans, *(value for _, value in self._united)}
 
     def count(self) -> int:
-        """How many spans are held."""
+        """Return the number of spans."""
         return sum([run.count if isinstance(run, SimpleRun) else len(run) for run in self._spans.values()])
 
     def taken(self) -> dict[str, list[ReadSpan]]:
@@ -147,7 +147,7 @@ def spans_of(run: Run) -> list[ReadSpan]:
 
 
 def begin_of(run: Run) -> float:
-    """Return when a run began; after all others if it has no times."""
+    """Return when a run started; infinity if it has no times, so that it comes last."""
     if isinstance(run, SimpleRun):
         return run.begin
     return min([span.start_ns for span in run if span.start_ns is not None], default=inf)
@@ -164,11 +164,11 @@ _MOST_OPEN = 64  # calls in progress that are compared with a run: bounds the wo
 
 
 def united_by_calls(runs: list[Run]) -> list[Run]:
-    """Add to each run the runs that one of its calls started.
+    """Join each run with the runs that its calls started.
 
-    Each pair is decided by itself, so what else is in a source makes no difference. The inner run began and ended
-    inside one call of the outer run, and inside no other call; that call shows nothing else of an agent; and the inner
-    run's question or answer is in the call's arguments or output.
+    An inner run started and ended within one call of the outer run, and within no other call; no agent, model or call
+    is inside that call; and the question or answer of the inner run is in the call's arguments or output. Each pair is
+    decided by itself, so the rest of the source makes no difference.
     """
     above: dict[int, int] = {}
     for inner, holders in _held(runs):
@@ -185,11 +185,11 @@ def united_by_calls(runs: list[Run]) -> list[Run]:
 
 
 def _around_others(runs: list[Run]) -> list[bool]:
-    """For each run, whether another one began and ended in the time between its begin and its end."""
+    """Return for each run whether another one started and ended within its time."""
     times = sorted([(begin_of(run), -end_of(run), index) for index, run in enumerate(runs)])
     found = [False] * len(runs)
     earliest: float = inf
-    # From the last to begin to the first: of the runs that began later, the one that ended first decides.
+    # Going back from the last start: among the runs that started later, the one that ended first decides.
     for _, ends, index in reversed(times):
         found[index] = earliest < -ends
         earliest = min(earliest, -ends)
@@ -197,9 +197,9 @@ def _around_others(runs: list[Run]) -> list[bool]:
 
 
 def _held(runs: list[Run]) -> Iterator[tuple[int, list[tuple[int, ReadSpan]]]]:
-    """Yield the runs that ran inside calls of others, with these calls."""
+    """Yield the runs that ran within the time of calls of other runs, with these calls."""
     starts: list[tuple[float, int, ReadSpan | None]] = []
-    # A call can hold another run only if its own run does: the calls of most runs need not be looked at.
+    # Another run can be within a call only if it is within the run of that call: most runs are skipped.
     around = _around_others(runs)
     for index, run in enumerate(runs):
         starts.append((begin_of(run), index, None))
@@ -234,7 +234,7 @@ def _holds(call: ReadSpan, begin: float, end: float) -> bool:
 
 
 def _may_be_of(run: list[ReadSpan], call: ReadSpan) -> bool:
-    """Whether a run's question or answer, as far as recorded, is that of a call."""
+    """Whether the question of a run is in the arguments of a call, or its answer in the output of the call."""
     record = call.call
     if record is None:
         return False
@@ -251,7 +251,7 @@ def _is_known(held: Any, said: Any) -> bool:
 
 
 def _has(held: Any, said: Any) -> bool:
-    """Whether a value is, or contains, what was said."""
+    """Whether a value equals or contains a question or an answer; texts may contain each other."""
     if isinstance(held, str) and isinstance(said, str):
         return said.strip() in held or (bool(held.strip()) and held.strip() in said)
     if isinstance(held, dict):
@@ -277,11 +277,11 @@ def without_creations(runs: list[Run]) -> list[Run]:
 
 
 def whole_runs(runs: list[Run]) -> list[Run]:
-    """Return the runs among traces: those with an agent or a model at work, or with calls.
+    """Return the runs among traces: those with an agent or a model, or with calls.
 
-    A trace inside a call of another is part of it. If all traces consist of calls only (MCP servers trace each call
-    separately), the source is one run. Traces that show no agent, such as health checks of a server, are left out
-    beside others that do; unless they have the same roots as one of those, and so are a run that made no call.
+    A trace inside a call of another one is part of it. If all traces consist of calls only (MCP servers trace each call
+    separately), the source is one run. Traces without an agent, such as health checks of a server, are left out if
+    others have one, unless they have the same roots as those: then they are runs that made no call.
     """
     if len(runs) < 2:
         return runs
@@ -299,12 +299,12 @@ class RunFilter(msgspec.Struct):
     """Decides which runs of a large source count, while some of it has not been seen yet."""
 
     begun: set[tuple[str, str]] = set()
-    """The roots of runs with an agent or a model at work: names and scopes of their topmost spans."""
+    """The roots of runs with an agent or a model: names and scopes of their topmost spans."""
     waiting: list[Run] = []
-    """Runs that show no agent, which count if runs with the same roots turn up."""
+    """Runs without an agent, which count if a run of an agent with the same roots is found."""
 
     def counted(self, runs: list[Run]) -> list[Run]:
-        """Return the runs that count as far as is known; the others wait."""
+        """Return the runs that are already known to count; the others wait."""
         # In two passes, so that the result does not depend on the order of the traces in the source.
         working = [is_at_work(run) for run in runs]
         for run, is_working in zip(runs, working, strict=True):
@@ -319,7 +319,7 @@ class RunFilter(msgspec.Struct):
         return counted
 
     def count(self, roots: Iterable[tuple[str, str]]) -> bool:
-        """Whether a waiting run counts, by its roots; all do if no agent was seen at work."""
+        """Whether a waiting run counts, by its roots; all do if no run of an agent was found."""
         return not self.begun or not self.begun.isdisjoint(roots)
 
     def late(self) -> list[Run]:
@@ -331,7 +331,7 @@ class RunFilter(msgspec.Struct):
 def roots_of(run: Run) -> set[tuple[str, str]]:
     """Return the roots of a run: names and scopes of its topmost spans, or of its first span if parents form a cycle.
 
-    The creation of an agent is never a run, so it has none.
+    A run that records the creation of an agent has none: a creation is never a run.
     """
     if not isinstance(run, SimpleRun) and any(map(_is_creation, run)):
         return set()
@@ -339,7 +339,7 @@ def roots_of(run: Run) -> set[tuple[str, str]]:
 
 
 def _is_creation(span: ReadSpan) -> bool:
-    """Whether a span records that an agent was created; what is or may be a call does not, whatever its name."""
+    """Whether a span records the creation of an agent. A span that is or may be a call does not, whatever its name."""
     if span.call is not None or isinstance(span.kind, CallShape):
         return False
     return span.name.startswith(_CREATION) or span.attributes.get(_OPERATION) == _CREATION
@@ -354,8 +354,8 @@ def _tops_of(run: Run) -> set[tuple[str, str]]:
 def is_at_work(run: Run) -> bool:
     """Whether a trace shows a run: a model answered, an agent ran, or something else made calls.
 
-    An agent's span without an output and without known spans inside is the rest of another run. Calls that only MCP
-    shows were made by an agent elsewhere.
+    An agent's span without an output and without other known spans is a fragment of another run. Calls that are only
+    in spans of MCP were made by an agent elsewhere.
     """
     if isinstance(run, SimpleRun):
         return run.is_at_work

@@ -31,9 +31,9 @@ _INVOKED = ("invoke_agent ", "agent_run [")
 
 
 class UserRequest(msgspec.Struct):
-    """A span of one request of the user, or of the program around the agent, and the models at work for it.
+    """One request to the agent, by the user or by the program around it: its span, and the models used for it.
 
-    A request is a span with an input, or an agent with a name; outside of these, each use of a model.
+    A request is a span with an input, or an agent with a name; outside of these, each use of a model is one.
     """
 
     span: ReadSpan
@@ -46,17 +46,17 @@ class UserRequest(msgspec.Struct):
     models: list[ReadSpan]
 
     def begin_after(self, last: UserRequest) -> int:
-        """Return when the request began, with the spans around it that were not around the last one."""
+        """Return when the request began, including spans around it that are not around the last request."""
         shared = {id(span) for span in last.path}
         own = [span.start_ns for span in self.path if id(span) not in shared and span.start_ns is not None]
         return min([self.begin, *own])
 
     def is_for_agent_of(self, last: UserRequest) -> bool:
-        """Whether this one and the last are known to be for the same agent."""
+        """Whether this request and the last one are known to be for the same agent."""
         return bool(self.agent) and self.agent == last.agent
 
     def has_other_words_than(self, last: UserRequest) -> bool:
-        """Whether this one and the last were given words, and others. Decisions of a person are no words, but JSON."""
+        """Whether both requests have plain text as input, and different ones. A person's decision would be JSON."""
         before, now = _given_to(last.span), _given_to(self.span)
         return (
             bool(before and now) and all(map(_is_plain, [*before, *now])) and not any([each in before for each in now])
@@ -68,13 +68,13 @@ class UserRequests:
 
     def __init__(self, spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> None:
         self._spans: dict[str | None, ReadSpan] = {span.span_id: span for span in spans if span.span_id}
-        # What is found on the way up is kept for every span on it: a chain of n spans is walked once, not n times.
+        # Results are cached for every span on the way up, so that a chain of n spans is walked once, not n times.
         self._outermost: dict[int, ReadSpan | None] = {}
         self._ends: dict[int, float] = {}
         self._roles, self._tree = roles, tree
 
     def of(self, at_work: Iterable[ReadSpan]) -> list[UserRequest]:
-        """Return the requests for which agents and models were at work, in order."""
+        """Return the requests for which these agents and models worked, in order."""
         requests: dict[int, UserRequest] = {}
         for span in sorted(at_work, key=lambda span: (span.start_ns or 0, -end_of(span))):
             if self._tree.enclosing(span) is not None:
@@ -82,7 +82,7 @@ class UserRequests:
             is_model = self._roles[id(span)] == "model"
             found = self._request_around(span) or (self._model_around(span) if is_model else None)
             if found is None:
-                continue  # an agent without a name or a question: a trace that frameworks put around their runs
+                continue  # an agent without name and input: the span that frameworks put around their runs
             request = requests.get(id(found)) or requests.setdefault(id(found), self._request(found))
             request.end = max(request.end, self.end_of_work(span))
             if is_model:
@@ -90,7 +90,7 @@ class UserRequests:
         return sorted(requests.values(), key=lambda request: request.begin)
 
     def end_of_work(self, span: ReadSpan) -> float:
-        """Return when the work of an agent or a model was over.
+        """Return when an agent or a model finished its work.
 
         An agent works no longer than the agents around it: the span of a generator ends when the generator is
         collected, which may be turns later.
@@ -185,11 +185,11 @@ class Turns(msgspec.Struct, frozen=True):
     traces: Mapping[str, tuple[int, ...]] = {}
     """For each trace with an agent or model at work: when that began, and when each further turn in it did."""
     is_known: bool = True
-    """Whether these are all. If the user may have written in between, no call has a turn."""
+    """Whether all turns were found. If the user may have written in between, calls get no turn."""
     given: Mapping[int, int] | None = None
     """The turn of each span by `id()`, if turns were recorded one by one; then there are no times."""
     ends: Mapping[int, float] = {}
-    """When the work of each agent and model was over, by `id()` of its span, which may have ended later."""
+    """When each agent and model finished its work, by `id()` of its span, which may have ended later."""
 
     def of(self, span: Span) -> int | None:
         """Return the turn of a span; None if unknown."""
@@ -200,7 +200,7 @@ class Turns(msgspec.Struct, frozen=True):
         begun = self.traces.get(span.trace_id)
         if begun is None or span.start_ns is None:
             return self.at(span.start_ns)
-        return self.at(max(begun[0], span.start_ns))  # spans around the work of a trace began before it
+        return self.at(max(begun[0], span.start_ns))  # spans around the first agent or model began before it
 
     def at(self, time_ns: int | None) -> int | None:
         """Return the turn at a time."""
@@ -209,7 +209,7 @@ class Turns(msgspec.Struct, frozen=True):
         return None if time_ns is None or self.given is not None else bisect_right(self.begins, time_ns)
 
     def are_ends_sure(self, at_work: Iterable[ReadSpan]) -> tuple[bool, bool]:
-        """Whether the first and the last turn are known to be that: no work of unknown time may be before or after."""
+        """Whether the first and the last turn are certain: no work without a turn may be before or after them."""
         ends = [span.end_ns for span in at_work if self.begins and self.of(span) is None]
         if None in ends:
             return False, False
@@ -229,10 +229,10 @@ class Turns(msgspec.Struct, frozen=True):
 
 
 def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, read: ReadMessages) -> Turns:
-    """Find the turns that spans show.
+    """Find the turns of a run by its spans.
 
-    Consecutive traces of one conversation with an agent or model at work are turns, unless the agent goes on in the
-    later one; a trace that began while another ran, such as a sub-agent's, is of the same turn. Inside one trace,
+    Consecutive traces of one conversation with an agent or model are turns, unless the agent resumes its work in the
+    later one; a trace that began while another ran, such as a sub-agent's, belongs to the same turn. Inside one trace,
     consecutive requests are turns if the user wrote something new for the later one.
     """
     traces: dict[str, list[ReadSpan]] = {}
@@ -245,11 +245,11 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
     requests = UserRequests(spans, roles, tree)
     ends = {id(span): requests.end_of_work(span) for at_work in traces.values() for span in at_work}
     asked = {trace: requests.of(at_work) for trace, at_work in traces.items()}
-    # Without any message, nothing tells a run that waited for a person from one that was asked: then what looks like a
-    # turn is one.
+    # Without any message, a run that waited for a person cannot be distinguished from one that got a new question: then
+    # what looks like a turn counts as one.
     is_silent = not any([span.events or message_attributes(span.attributes) for span in spans])
-    # A trace is one request in most servers, but where nothing is recorded around an agent, each use of a model is one;
-    # so is the rest of a run that waited for a person.
+    # In most servers a trace is one request. But where nothing is recorded around an agent, each use of a model is a
+    # trace, and so is the rest of a run that waited for a person.
     begins: set[int] = set()
     for begin, last, trace in _following_traces(traces, ends):
         goes_on = _goes_on(_models(traces[last], roles), _models(traces[trace], roles), read)
@@ -267,10 +267,10 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
 
 
 def _goes_on(last: Sequence[ReadSpan], trace: Sequence[ReadSpan], read: ReadMessages) -> bool | None:
-    """Whether the models of a trace go on with the turn of those of the one before it; None if unknown.
+    """Whether the models of a trace continue the turn of the trace before; None if unknown.
 
-    They do if their first prompt holds results alone, or ends with calls or results and the user wrote no more than the
-    last prompt before it has. They do not if the user wrote something, or the model before them had answered.
+    They do if their first prompt has only results, or if it ends with calls or results and has no new text of the user.
+    They do not if the user wrote something new, or if the trace before ended with an answer.
     """
     before, now = _first_said(reversed(last), read), _first_said(trace, read)
     if _holds_results_alone(now):
@@ -288,12 +288,12 @@ def _have_other_words(last: Sequence[UserRequest], trace: Sequence[UserRequest])
 
 
 def _models(trace: Iterable[ReadSpan], roles: Mapping[int, Role]) -> list[ReadSpan]:
-    """Return the models at work in a trace, in order of time."""
+    """Return the spans of models in a trace, by start time."""
     return sorted([span for span in trace if roles[id(span)] == "model"], key=lambda span: span.start_ns or 0)
 
 
 def _are_all_known(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree) -> bool:
-    """Whether all spans of models and agents have times and a known place, and spans with messages a known kind."""
+    """Whether turns can be found: agents and models have times and parents, and spans with messages a known kind."""
     at_work = [span for span in spans if id(span) in roles]
     if len(at_work) > 1 and not (tree.is_whole and all([None not in (span.start_ns, span.end_ns) for span in at_work])):
         return False
@@ -304,7 +304,7 @@ def _are_all_known(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: T
 def _following_traces(
     traces: Mapping[str, Sequence[ReadSpan]], ends: Mapping[int, float]
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield each trace that began when all before it were over: when, the one before it, and the trace."""
+    """Yield each trace that began after all earlier ones had ended: its start, the trace before it, and the trace."""
     times = [
         (min([span.start_ns or 0 for span in at_work]), max([ends[id(span)] for span in at_work]), trace)
         for trace, at_work in traces.items()
@@ -318,12 +318,12 @@ def _following_traces(
 
 
 def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages, is_silent: bool) -> tuple[list[int], bool]:
-    """Return when each turn but the first began, by the requests of a trace, and whether that is known for all."""
+    """Return when each turn after the first one began in a trace, and whether this is known for all its requests."""
     if len(requests) < 2:
         return [], True
     begins, is_sure = [], True
     told = [request for request in requests if request.agent or _first_said(request.models, read)]
-    requests = told or requests  # a model without messages beside others with some makes embeddings, or the like
+    requests = told or requests  # a model without messages, where others have some, makes embeddings or the like
     latest = requests[0].end
     for last, request in pairwise(requests):
         begin = request.begin_after(last)
@@ -331,7 +331,7 @@ def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages, is_
             is_new = _is_asked_anew(last, request, read)
             if is_new is None and is_silent and request.is_for_agent_of(last):
                 is_new = True
-            # The same agent may have been asked anew: what is not told of each of its requests may be calls.
+            # If this is unknown for one agent, its requests count as turns: each of them has to show its own calls.
             begins += [begin] if is_new or (is_new is None and request.is_for_agent_of(last)) else []
             is_sure = is_sure and is_new is not None
         latest = max(latest, request.end)
@@ -341,13 +341,13 @@ def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages, is_
 def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) -> bool | None:
     """Whether the user wrote something between two requests; None if unknown.
 
-    A hand-off, the next agent of a team or the next step of a graph gets what the user wrote before. If messages do not
-    show it, the same agent asked again after its answer or with other words, with no request around it, is asked by
-    the user. One that asked for calls may have waited for a person to allow them.
+    After a hand-off, the next agent of a team or the next step of a graph gets the same text of the user. If messages
+    do not show it, a new request to the same agent is the user's if the agent had answered, or if its input is another
+    text. An agent that had requested calls may have waited for a person's approval.
     """
     before, now = _first_said(reversed(last.models), read), _first_said(request.models, read)
     words_before, words = words_of(before), words_of(now)
-    # The same words again: the next agent of a team, or the next step of a graph, was given the same question.
+    # The same texts again: the next agent of a team, or the next step of a graph, got the same question.
     if _holds_results_alone(now) or (words and words == words_before):
         return False
     shared = words_shared(words_before, words) if words and words_before else None
@@ -360,9 +360,10 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
 
 
 def _holds_results_alone(said: Sequence[Exchange]) -> bool:
-    """Whether a prompt holds results and nothing else: the model goes on with its work.
+    """Whether a prompt has only results, so that the model continues its work.
 
-    Anthropic's instrumentation records what is new in a prompt, and a server that keeps the conversation gets no more.
+    Anthropic's instrumentation records only what is new in a prompt, and a server that stores the conversation is sent
+    no more than that.
     """
     return bool(said) and all([exchange.results for exchange in said])
 
@@ -372,7 +373,7 @@ def _ends_with_words(said: Sequence[Exchange]) -> bool:
 
 
 def _have_answered(models: Sequence[ReadSpan], read: ReadMessages) -> bool:
-    """Whether the last of models answered in words, and asked for no call."""
+    """Whether the last model answered with a text, and asked for no call."""
     if not models or stopped_to_call(models[-1].attributes):
         return False
     said = read(models[-1]).output
@@ -385,7 +386,7 @@ def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange
 
 
 def _follows_work(said: Sequence[Exchange]) -> bool:
-    """Whether the agent was at work before the last text of the user."""
+    """Whether a message of the agent comes before the last texts of the user."""
     since_work = False
     for exchange in reversed(said):
         if exchange.is_of_user:
