@@ -1,8 +1,8 @@
-"""Unwrap what frameworks put around arguments and outputs, and recognise the texts they write of errors and deferrals.
+"""Unwrap arguments and outputs from the envelopes of frameworks, and recognise texts of errors and of deferred calls.
 
-Each function knows one wrapping, returns any other value unchanged, and may learn more about the call on the way. The
-table of conventions names it for the conventions that use it: elsewhere the same object is what the tool returned. Of a
-wrapping that lost a part, nothing is known: what is left of it is not the value.
+Each function knows one envelope, returns any other value unchanged, and may also set fields of the call, such as its
+id or error. The table of conventions lists the functions of each convention: in another one the same object may be what
+the tool returned. The value of an envelope with a part missing is `NOTHING`: the remaining part is not the value.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from rightcall.reading.spans import NOTHING, CallRecord, Span, UnparsableError, 
 Envelope = Callable[[Any, CallRecord, Mapping[str, Any]], Any]
 
 _WRAPPERS = lazy_pattern(r"instrumentation|^strands\.|^gcp\.vertex\.agent|^mlflow\.|^com\.anthropic\.")
-"""Scopes of those who put values into wrappings. Other tracers, ours among them, write them as they are."""
+"""Scopes of instrumentations that wrap values. Other tracers, ours among them, write them as they are."""
 _REPR = lazy_pattern(r"content=(?P<quote>['\"])(?P<text>.*?)(?P=quote) (?:name|tool_call_id|artifact|status|id)=", re.S)
 _REPR_ID = lazy_pattern(r"tool_call_id='([^']*)'")
 _CALLBACK = frozenset({"input_str", "tags", "metadata", "inputs", "kwargs"})
-"""What OpenLLMetry stores of LangChain's callback for the start of a tool."""
+"""Keys of what OpenLLMetry stores of LangChain's callback for the start of a tool."""
 _CALLBACK_WORDS = frozenset({"tags", "color", "name", "observation_prefix", "llm_prefix"})
-"""What the callback for its end is given beside the output, as `kwargs`."""
+"""Keys of the `kwargs` that LangChain's callback for the end of a tool gets in addition to the output."""
 _TOOL_RESULT = frozenset({"tool_kwargs", "tool_id", "tool_output", "return_direct"})
 """Fields of LlamaIndex's ToolCallResult, which names the tool as well."""
 _DUMPED = frozenset({"lc", "type", "id", "kwargs"})
-"""What LangChain writes of an object."""
+"""Keys of an object that LangChain dumped."""
 _OF_MESSAGES = frozenset({"additional_kwargs", "response_metadata", "tool_call_id", "artifact"})
-"""Fields of LangChain's messages, of which every message has some."""
+"""Fields of LangChain's messages; every message has some of them."""
 _SIGNS_OF_INPUT = frozenset({"args", "input_str"})
 _SIGNS_OF_OUTPUT = frozenset({"output", "response", "raw_output", "lc", "type", "data", *_OF_MESSAGES})
-"""Keys without which an object is no wrapping of another convention."""
+"""An object without any of these keys is not an envelope of another convention."""
 _SIGNS_OF_MESSAGE = frozenset({"output", "kwargs", "lc", "type", "data", *_OF_MESSAGES})
-"""Keys without which an object is neither a message of LangChain nor what is left of one."""
+"""An object without any of these keys is not a message of LangChain, not even an incomplete one."""
 _KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _WRITTEN_OBJECT = lazy_pattern(r"<[\w.]+ object at 0x[0-9a-f]+>\Z", re.A)
 """The `repr` of a Python object."""
 ASKED_FOR = "approval was asked for"
-"""Why a call was withheld that may still be made."""
+"""The reason for withholding a call that may still be made."""
 REFUSED = "approval was refused"
 REFUSED_BY_USER = "refused by the user"
 ELSEWHERE = "deferred: the tool is run elsewhere"
@@ -49,14 +49,14 @@ DEFERRALS = {
     "langgraph.errors.GraphInterrupt": ASKED_FOR,
     "workflows.runtime.types.results.WaitingForEvent": ASKED_FOR,
 }
-"""Exceptions by which a tool says that its call is not made now, and why.
+"""Exceptions by which a tool defers its call, and the reasons.
 
-LangGraph and LlamaIndex call it again with the answer.
+LangGraph and LlamaIndex call the tool again once they have the answer.
 """
 
 
 def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """LangChain's callback as OpenLLMetry stores it: `inputs`, else `input_str`, with the call's id in `kwargs`."""
+    """Unwrap LangChain's callback as OpenLLMetry stores it: `inputs`, else `input_str`; the id is in `kwargs`."""
     is_left = isinstance(value, dict) and value.keys() <= _CALLBACK and len(value) > 2
     if not is_left and not (isinstance(value, dict) and "input_str" in value):
         return value
@@ -73,19 +73,19 @@ def callback_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) 
 
 
 def mcp_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """OpenLLMetry's MCP client: `{"tool_name": …, "arguments": …}`."""
+    """Unwrap the arguments of OpenLLMetry's MCP client: `{"tool_name": …, "arguments": …}`."""
     if isinstance(value, dict) and "tool_name" in value and "arguments" in value:
         return value["arguments"]
     return value
 
 
 def haystack_question(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """What Haystack asks a person: `{"tool_name", "tool_description", "tool_params", …}`."""
+    """Unwrap the arguments in Haystack's question to a person: `{"tool_name": …, "tool_params": …, …}`."""
     return value.get("tool_params", NOTHING) if isinstance(value, dict) else value
 
 
 def tool_message(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """LangChain's ToolMessage: dumped, constructed, flat, or as Python writes it; alone or under `output`."""
+    """Unwrap LangChain's ToolMessage: dumped, constructed, flat, or as its `repr`; alone or under `output`."""
     if value.__class__ is dict and value and _SIGNS_OF_MESSAGE.isdisjoint(value):
         return value
     if value == {} and call.span is not None and "langchain" in call.span.scope:
@@ -115,7 +115,7 @@ def _callback_output(value: dict[str, Any], call: CallRecord, attributes: Mappin
 
 
 def langsmith_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """LangSmith's inputs of a tool of LangChain: `{"input": …}` around the arguments, written as text."""
+    """Unwrap LangSmith's inputs of a LangChain tool: `{"input": …}` around the arguments as text."""
     if not isinstance(value, dict) or value.keys() != {"input"}:
         return value
     try:
@@ -126,7 +126,7 @@ def langsmith_input(value: Any, call: CallRecord, attributes: Mapping[str, Any])
 
 
 def langsmith_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """LangSmith's run outputs: `{"output": …}`, and `{}` where the tool raised."""
+    """Unwrap LangSmith's run outputs: `{"output": …}`, or `{}` if the tool raised."""
     if value == {}:
         return NOTHING
     if isinstance(value, dict) and value.keys() == {"output"}:
@@ -135,7 +135,7 @@ def langsmith_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]
 
 
 def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """LlamaIndex's ToolOutput, and the ToolCallResult around it that has arguments and id as well."""
+    """Unwrap LlamaIndex's ToolOutput, and the ToolCallResult around it, which also has the arguments and the id."""
     if not isinstance(value, dict):
         return value
     if len(value.keys() & _TOOL_RESULT) > 1:
@@ -155,7 +155,10 @@ def llamaindex_output(value: Any, call: CallRecord, attributes: Mapping[str, Any
 
 
 def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Google ADK: `{"id", "name", "response"}` around; `{"result": x}` for x not an object; `{"error": …}`; MCP's."""
+    """Unwrap outputs of Google ADK: `{"id", "name", "response"}` around one of the following.
+
+    `{"result": x}`, where x is not an object; `{"error": …}`; or the result of an MCP server.
+    """
     if isinstance(value, dict) and _is_function_response(value, call):
         value = value.get("response", NOTHING)
     if not isinstance(value, dict):
@@ -172,14 +175,14 @@ def adk_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
 
 
 def _is_function_response(value: dict[str, Any], call: CallRecord) -> bool:
-    """Whether an object is Gemini's response of a function, or what is left of it and names the call."""
+    """Whether an object is Gemini's response of a function. If a key is missing, it must name this call."""
     if not value.keys() <= {"id", "name", "response"} or len(value) < 2:
         return False
     return len(value) == 3 or call.call_id == value.get("id", NOTHING) or call.name == value.get("name", NOTHING)
 
 
 def adk_unmarked(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Google ADK's output in a span that lost ADK's marks: its scope, or a class as the tool's type, still tells."""
+    """Unwrap Google ADK's output in a span without ADK's marks, recognised by its scope or by the type of its tool."""
     if not isinstance(value, dict):
         return value
     kind = attributes.get("gen_ai.tool.type")  # of OpenTelemetry: `function`, `extension`, `datastore`
@@ -189,7 +192,7 @@ def adk_unmarked(value: Any, call: CallRecord, attributes: Mapping[str, Any]) ->
 
 
 def mcp_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """OpenLLMetry's MCP client: `{"result": …, "is_error": true}` around the text the server returned."""
+    """Unwrap the output of OpenLLMetry's MCP client: `{"result": …, "is_error": true}` around the server's text."""
     if not isinstance(value, dict) or "result" not in value or not value.keys() <= {"result", "is_error"}:
         return value
     if '"tool_name"' not in str(attributes.get("traceloop.entity.input", "")):
@@ -199,7 +202,7 @@ def mcp_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
 
 
 def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """MCP's own result: blocks of content, and whether it is an error."""
+    """Unwrap a result of MCP: blocks of content, and whether it is an error."""
     # MCP specification, `CallToolResult`: errors of the tool are results with `isError`, not errors of the protocol.
     if isinstance(value, dict) and isinstance(value.get("content"), list) and "isError" in value:
         call.failed = call.failed or value["isError"] is True
@@ -208,29 +211,29 @@ def mcp_result(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> A
 
 
 def openai_agents_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """OpenAI Agents' `ToolOutputText`, of which the model sees the text: tools of MCP servers return it."""
+    """Unwrap OpenAI Agents' `ToolOutputText`, which tools of MCP servers return; the model gets its text."""
     is_theirs = call.span is not None and call.span.scope.endswith("openai_agents")
     is_text = is_theirs and value.__class__ is dict and value.keys() == {"type", "text"} and _is_text_block(value)
     return outcome(value["text"]) if is_text else value
 
 
 def content_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Blocks `{"type": "text", "text": …}`, as in Anthropic and MCP; a single block becomes its text."""
+    """Unwrap blocks `{"type": "text", "text": …}`, as in Anthropic and MCP; a single block becomes its text."""
     return _unblocked(value, _is_text_block)
 
 
 def converse_blocks(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Blocks `{"json": …}` and `{"text": …}`, as in Bedrock's Converse and Strands."""
+    """Unwrap blocks `{"json": …}` and `{"text": …}`, as in Bedrock's Converse and Strands."""
     return _unblocked(value, _is_converse_block)
 
 
 def genkit_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Genkit's `tool.v2`: an object with the output, and parts such as images beside it."""
+    """Unwrap the output of Genkit's `tool.v2`, an object that has parts such as images beside it."""
     return value["output"] if value.__class__ is dict and "output" in value else value
 
 
 def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """UiPath: of an object with `content`, the content is the output."""
+    """Unwrap an output of UiPath: the `content` of an object that has one."""
     if value.__class__ is dict and "content" in value:
         content = value["content"]
         return outcome(content, keeps_quotes=True) if content.__class__ is str else content
@@ -238,9 +241,9 @@ def uipath_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 
 def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Drop arguments in the wrapping of a framework whose convention the span does not follow.
+    """Drop arguments in the envelope of a framework whose convention the span does not follow.
 
-    A span that lost the mark of its convention is read by another one, which would take the wrapping for arguments.
+    A span without the mark of its convention is read by another one, which would take the envelope for arguments.
     """
     if not isinstance(value, dict) or _SIGNS_OF_INPUT.isdisjoint(value) or not _may_be_wrapped(call):
         return value
@@ -249,8 +252,8 @@ def foreign_input(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -
 
 
 def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Drop outputs in such a wrapping."""
-    # Most outputs are objects without these keys, and none of what follows would find anything in them.
+    """Drop outputs in the envelope of a framework whose convention the span does not follow."""
+    # A shortcut: most outputs are objects without these keys, and nothing below would match.
     if (value.__class__ is dict and _SIGNS_OF_OUTPUT.isdisjoint(value)) or not _may_be_wrapped(call):
         return value
     inner = value["output"] if isinstance(value, dict) and value.keys() == {"output"} else value
@@ -266,7 +269,7 @@ def foreign_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) 
 
 
 def _may_be_wrapped(call: CallRecord) -> bool:
-    """Return whether the span may be of an instrumentation that wraps values: by its scope, or because it has none."""
+    """Whether the span may be of an instrumentation that wraps values, by its scope or because it has none."""
     scope = call.span.scope if call.span is not None else ""
     return not scope or _WRAPPERS.search(scope) is not None
 
@@ -302,7 +305,7 @@ def _message_fields(value: Any) -> Mapping[str, Any] | None:
 
 
 def _is_left_of_message(value: Any) -> bool:
-    """Whether a value is what is left of a message of LangChain, or of another object that it dumped."""
+    """Whether a value is an incomplete message of LangChain, or another dumped object of it that is incomplete."""
     if value.__class__ is not dict:
         return False
     keys, kind = value.keys(), value.get("type")
@@ -328,7 +331,7 @@ def _unblocked(value: Any, is_block: Callable[[Any], bool]) -> Any:
 
 
 def _is_for_model(block: Any) -> bool:
-    """Whether a model is given a block: by the annotations of MCP it may be for the user alone."""
+    """Whether a block is for the model. By the annotations of MCP, it may be only for the user."""
     annotations = block.get("annotations") if isinstance(block, dict) else None
     audience = annotations.get("audience") if isinstance(annotations, dict) else None
     return not isinstance(audience, list) or not audience or "assistant" in audience
@@ -338,7 +341,7 @@ _TEXT_BLOCKS = ("text", "input_text", "output_text")  # the latter two in OpenAI
 
 
 def _is_text_block(block: Any) -> bool:
-    # LlamaIndex calls the type of a block `block_type`, AgentDojo its text `content`.
+    # LlamaIndex names the type of a block `block_type`; AgentDojo names its text `content`.
     if not isinstance(block, dict):
         return False
     if not isinstance(block.get("content" if block.keys() == {"type", "content"} else "text"), str):
@@ -379,9 +382,10 @@ def reads_like_error(output: str) -> bool:
 
 
 def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """A Python call kept as `{"args": […], "kwargs": {…}}`: positional arguments have no names.
+    """Unwrap the arguments of a Python call, `{"args": […], "kwargs": {…}}`.
 
-    If the span has the tool's parameters, their order gives the names; otherwise the arguments are not known.
+    Positional arguments get their names from the order of the tool's parameters, if the span has them. Otherwise the
+    arguments are not known.
     """
     if not isinstance(value, dict) or not value or not value.keys() <= _KEYS:
         return value
@@ -392,7 +396,7 @@ def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
         return value
     if not positional:
         return named
-    # Objects of JSON have no order, but their text does, and producers write parameters in the order of the function.
+    # JSON objects have no order, but their text does, and producers write parameters in the order of the function.
     names = _parameter_names(attributes)
     if len(names) < len(positional):
         return NOTHING
@@ -400,7 +404,7 @@ def python_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> 
 
 
 def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Smolagents' call of a tool: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
+    """Unwrap the arguments of a call of smolagents: `{"args", "kwargs", "sanitize_inputs_outputs"}`."""
     is_of_smolagents = call.span is not None and call.span.scope.endswith("smolagents")
     if isinstance(value, dict) and ("sanitize_inputs_outputs" in value or is_of_smolagents):
         return python_call(value, call, attributes)
@@ -408,22 +412,22 @@ def smolagents_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
 
 
 def dspy_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """DSPy's `Tool.__call__`, which takes arguments by name alone: `{"kwargs": {…}}`."""
+    """Unwrap the arguments of DSPy's `Tool.__call__`, which takes them only by name: `{"kwargs": {…}}`."""
     if is_dspy(call.span) and isinstance(value, dict) and value.keys() == {"kwargs"}:
         return value["kwargs"]
     return value
 
 
 def is_dspy(span: Span | None) -> bool:
-    """Whether a span is of OpenInference's DSPy: its calls have the name of the tool in that of the span alone."""
+    """Whether a span is of OpenInference's DSPy, where the tool's name is only in the span's name."""
     return span is not None and span.scope.endswith(".dspy")
 
 
 def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """LlamaIndex's `FunctionTool.acall`, whose arguments OpenInference keeps as `{"kwargs"}`, or with `args` beside it.
+    """Unwrap the arguments of LlamaIndex's `FunctionTool.acall`, recorded by OpenInference under `kwargs` and `args`.
 
-    Where every parameter of the tool has a name there, none was given without one. The context of the workflow is no
-    argument: LlamaIndex gives it to tools that have a parameter for it, which the model is not told of.
+    Without `args`, they are complete if `kwargs` has every parameter of the tool. The context of the workflow is not an
+    argument: LlamaIndex passes it to tools that have a parameter for it, which is not in the schema for the model.
     """
     if not call.span or not call.span.name.endswith(("Tool.call", "Tool.acall", "Tool.__call__")):
         return value

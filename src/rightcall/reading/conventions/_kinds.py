@@ -1,7 +1,7 @@
-"""Classify a span, by its attributes or else its name: a tool call, a model, an agent, or something else.
+"""Classify a span, by its attributes or else by its name: a tool call, a model, an agent, or something else.
 
-Traces repeat a few shapes of spans over and over. What the names of a span's attributes imply is worked out once per
-shape and cached; per span only the few values that decide are looked at.
+Traces repeat a few shapes of spans, which are sets of attribute names. What the names imply is computed once for each
+shape and cached; for each span, only the few values that decide are read.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _PRESENT: dict[str, Role] = {
     "pydantic_ai.all_messages": "agent",
     "all_messages_events": "agent",
 }
-# OpenTelemetry GenAI: these operations name a model, too, and ask it nothing. ADK 1.14 writes an empty request of a
-# model into the span of merged tools.
+# OpenTelemetry GenAI: these operations also name a model, but do not ask it anything. ADK 1.14 writes an empty request
+# of a model into the span of merged tools.
 _NOT_ASKING = frozenset({"create_agent", "embeddings", "execute_tool", "retrieval"})
 _NAMES: dict[str, Role] = {
     "haystack.agent.run": "agent",
@@ -75,13 +75,13 @@ _OPERATIONS = {
     "invoke_agent ": {EXECUTE[0]: "invoke_agent"},
     "Function: {name}": {"logfire.msg_template": "Function: {name}"},
 }
-"""Prefixes of names of spans, and the attribute that says the same; Logfire names a span by its template."""
+"""Prefixes of span names, each with the attribute that has the same meaning; Logfire names a span by its template."""
 _TELLING = tuple(_OPERATIONS)
 
 _ENTITIES = frozenset({"workflow", "agent", "task", "tool"})
 """Suffixes of names of OpenLLMetry's spans."""
 _NAMES_OF_CALLS = frozenset({"ai.toolCall", "running tool"})
-"""Names of spans of calls that do not hold the tool's name: Vercel, Pydantic AI."""
+"""Names of spans of calls without the tool's name: Vercel, Pydantic AI."""
 _HALVES = (
     ("logfire.msg_template", "function: {name}"),
     ("openai_agents.type", "handoff"),
@@ -89,7 +89,7 @@ _HALVES = (
     ("genkit:metadata:subtype", "tool"),
     ("genkit:metadata:subtype", "tool.v2"),
 )
-"""Marks that only calls have, of conventions that ask for one more."""
+"""Marks that only calls have, in conventions that require one more mark."""
 _MLFLOW_INPUT = "mlflow.spanInputs"
 _COPIED_BY_MLFLOW = frozenset(
     {
@@ -116,9 +116,9 @@ _MESSAGE_EVENT = "gen_ai."
 _UIPATH = "span_type"
 _LANGFUSE_INPUT = "langfuse.observation.input"
 _CLEAN = lazy_pattern(r"[a-z0-9]+(?:_[a-z0-9]+)*", re.A)
-"""A name that CrewAI gives to models as it is."""
+"""A tool name that CrewAI passes to models unchanged."""
 _TOLD = lazy_pattern(r"Tool Name: (?P<name>[^\n]+)\nTool Arguments: ")
-"""How the description begins that CrewAI gives to a model, and OpenInference writes beside the name of the author."""
+"""The beginning of a tool's description by CrewAI, with the name for the model; OpenInference records it."""
 _OF_CREWAI = "tool.description_updated"
 KIND_KEYS = frozenset(
     {
@@ -133,16 +133,16 @@ KIND_KEYS = frozenset(
 
 
 def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
-    """Return the role that attributes give a span. `agent` wins: agents often have attributes of their model."""
+    """Return the role of a span by its attributes. `agent` wins: spans of agents often have attributes of a model."""
     found: Role | None = None
-    operation = attributes.get("gen_ai.operation.name")  # of any type in a row of a stranger's table
+    operation = attributes.get("gen_ai.operation.name")  # may be of any type in a table
     marks = {} if isinstance(operation, str) and operation in _NOT_ASKING else _PRESENT
     for key in attributes:
         if key in _KEYS:
             value = attributes.get(key)
             known = _VALUES.get(key, {})
             role = known.get(value.strip('"').lower()) if isinstance(value, str) else None
-            # OpenTelemetry GenAI, "Invoke agent span": it may have `gen_ai.request.model`, a mark of models as well.
+            # OpenTelemetry GenAI, "Invoke agent span": it may have `gen_ai.request.model`, as models do.
             if role == "agent":
                 return role
             found = found or role or marks.get(key)
@@ -150,7 +150,7 @@ def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
 
 
 def role_by_name(name: str) -> Role | None:
-    """Return the role that a span's name gives it."""
+    """Return the role of a span by its name; None if the name does not show it."""
     found = _NAMES.get(name)
     return found or next((role for prefix, role in _PREFIXES.items() if name.startswith(prefix)), None)
 
@@ -177,17 +177,17 @@ _NODE = "langgraph_node"
 _KIND = "openinference.span.kind"
 _OF_AGENTS = frozenset({"agent.name", "graph.node.id"})
 _BY_SPAN = ("openinference.span.kind", "langfuse.observation.type", "mlflow.spanType", "langsmith.span.kind")
-"""Attributes of conventions in which the span of an agent has the agent's name."""
+"""Attributes of conventions in which an agent's span is named after the agent."""
 
 _OPERATION = "gen_ai.operation.name"
-"""If a span has this one, a server may have added the others, and the span's name is not the agent's."""
+"""If a span has this attribute, a server may have added those of `_BY_SPAN`, and the span's name is not the agent's."""
 
 _ANY = frozenset({"agent", "Agent", "LangGraph", "Agent workflow", "AgentExecutor"})
 _LOGFIRE = "Agent run: {name!r}"
 
 
 def agent_name(span: Span) -> str | None:
-    """Return the name of the agent of a span; None if it has none, like the workflow around agents."""
+    """Return the name of the agent of a span; None if there is none, as for a workflow around agents."""
     attributes, names = span.attributes, span.attributes.keys()
     for key in _NAME_KEYS:
         held = attributes.get(key) if key in names else None
@@ -214,13 +214,13 @@ def _name_in(span: Span) -> str | None:
 
 
 def is_unmarked(span: Span) -> bool:
-    """Whether a span has what OpenInference writes on those of agents, and lost the kind that is on every span."""
+    """Whether a span has attributes of OpenInference's agents, but lacks the kind that every span of it should have."""
     keys = span.attributes.keys()
     return _KIND not in keys and not _OF_AGENTS.isdisjoint(keys)
 
 
 def _is_workflow(span: Span) -> bool:
-    """Whether a span is of a function marked as a workflow; a graph of LangGraph is a workflow, too, and an agent."""
+    """Whether a span is of a function marked as a workflow. LangGraph's graphs are not: they are agents, too."""
     is_marked = span.scope.startswith("traceloop")
     return is_marked and has_value(span.attributes.get("traceloop.span.kind"), "workflow")
 
@@ -276,7 +276,7 @@ _VALUED = ROLE_VALUES | {key for key, wanted in _MARKS if wanted}
 
 
 class CallShape(msgspec.Struct, frozen=True):
-    """A tool call, and in which of its attributes the fields of the call are."""
+    """A kind of span that is a tool call, and which of its attributes hold the fields of the call."""
 
     convention: Convention
     tool: tuple[str, ...]
@@ -286,11 +286,11 @@ class CallShape(msgspec.Struct, frozen=True):
     args: tuple[str, ...]
     output: tuple[str, ...]
     may_fail: bool
-    """Whether there are attributes that may say that the call failed."""
+    """Whether there are attributes that may show that the call failed."""
     wanted: tuple[str, ...]
-    """Attributes that make the span a call only if they are not empty."""
+    """Attributes that mark a call, with any value that is not empty."""
     dialect: str
-    """The name of its instrumentation, if the scope is not known."""
+    """A name for the instrumentation, used if the scope is not known."""
 
 
 Kind = CallShape | Role | Literal[""]
@@ -314,7 +314,7 @@ class Shape(msgspec.Struct, eq=False):
     """Whether there is an attribute that only calls have, in any convention."""
     decided: dict[Any, Kind | None]
     message_attributes: Any = None
-    """Which attributes hold messages; filled by the package `messages`, which is above this one."""
+    """Which attributes hold messages; filled by the package `messages`, which this one cannot import."""
 
 
 _shapes: dict[_Keys, Shape] = {}
@@ -338,7 +338,7 @@ def shape_of(keys: _Keys) -> Shape:
 
 
 def lazy_attributes(held: tuple[Attribute, ...]) -> Any:
-    """Return attributes that are decoded when they are used; they share what is known about their names."""
+    """Return attributes that are decoded when they are used; those with the same names share one `Shape`."""
     shape = shape_of(tuple([attribute.key for attribute in held]))
     return RawAttributes(shape, shape.places, held)
 
@@ -351,7 +351,7 @@ def groups_of(span: Span) -> _Keys:
 
 
 def kind_of(span: Span) -> Kind:
-    """Classify a span: a call, an agent, a model, or neither (an empty text)."""
+    """Classify a span: a call, an agent, a model, or none of these (an empty text)."""
     said = kind_in_name(span)
     kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
     return _by_name(span) if kind is None else kind
@@ -376,7 +376,7 @@ def _by_attributes(attributes: Any) -> Kind | None:
     """Classify a span by its attributes; None if its name has to decide."""
     shape: Shape
     if attributes.__class__ is RawAttributes:
-        # The cache is keyed by undecoded values: equal bytes are equal values, and decoding them costs more.
+        # The cache is keyed by undecoded values: equal bytes are equal values, and decoding would cost more.
         held, shape = attributes.held, attributes.shape
         places = shape.deciding_places
         values = tuple([bytes(held[place].value) for place in places]) if places else ()
@@ -390,8 +390,8 @@ def _by_attributes(attributes: Any) -> Kind | None:
     except TypeError:
         return _found_out(attributes)
     found = _found_out(attributes)
-    # Some marks accept any value but an empty one, and their values are not part of the cache's key. So what was found
-    # for a span with an empty one does not hold for others, and is not cached.
+    # Some marks accept any value except an empty one, and their values are not part of the cache's key. So the result
+    # for a span with an empty one is not valid for others, and is not cached.
     if not any([key in MARKS_OF_ANY_VALUE and attributes.get(key) in (None, "") for key in shape.places]):
         if len(shape.decided) >= _MOST_DECIDED:
             shape.decided.clear()
@@ -431,9 +431,9 @@ def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallSh
 
 
 def kind_in_name(span: Span) -> Mapping[str, str]:
-    """Return the kind in a span's name as an attribute, if no attribute has it.
+    """Return the kind in a span's name as an attribute, if no attribute has it; otherwise an empty mapping.
 
-    ADK 1 leaves a span without attributes if the tool raised; the name is all there is.
+    ADK 1 leaves a span without attributes if the tool raised, so that only the name shows the kind.
     """
     name = span.name
     if name.startswith(_TELLING) and not name.endswith(MERGED):
@@ -446,18 +446,17 @@ def kind_in_name(span: Span) -> Mapping[str, str]:
 
 
 def is_named_like_call(span: Span) -> bool:
-    """Whether a span that lost its attributes has a name that instrumentations give to calls alone."""
+    """Whether a span without attributes has a name that instrumentations give only to calls."""
     if span.attributes.keys():
         return False
     return span.name in _NAMES_OF_CALLS or span.name.startswith(SPAN_NAMES) or span.name.endswith(".tool")
 
 
 def has_lost_mark(span: Span) -> bool:
-    """Whether a span looks like a call that lost a part of what marks it, or its type.
+    """Whether a span looks like a call with some of its marks, or its type, missing.
 
-    Langfuse and MLflow write a type on every span of theirs; MLflow's server writes none on many spans of others, and
-    what it copies says nothing that the span did not say before. A tool that UiPath traced has its output under
-    `content`.
+    Langfuse and MLflow write a type on each of their spans. MLflow's server writes none on many spans of other tracers,
+    and only copies what those already have. A tool traced by UiPath has its output under `content`.
     """
     attributes, keys = span.attributes, span.attributes.keys()
     if any([key in keys and has_value(attributes.get(key), value) for key, value in _HALVES]):
@@ -479,14 +478,14 @@ def _is_copied(span: Span) -> bool:
 
 
 def is_clean(name: str) -> bool:
-    """Whether a model knows a tool of this name by no other, whichever framework runs it."""
+    """Whether a tool with this name has the same name for the model, in any framework."""
     return _CLEAN.fullmatch(name) is not None
 
 
 def name_for_models(name: str, attributes: Mapping[str, Any]) -> str:
-    """Return the name by which a model knows the tool of a call; empty if the span lost it.
+    """Return the name by which a model knows the tool of a call; empty if the span does not have it.
 
-    A tool of CrewAI is called `Search The Web` by its author, in spans, and `search_the_web` where a model asks for it.
+    A tool of CrewAI may be `Search The Web` in spans, as its author named it, and `search_the_web` for the model.
     """
     if is_clean(name):
         return name
@@ -498,7 +497,7 @@ def name_for_models(name: str, attributes: Mapping[str, Any]) -> str:
 
 
 def may_tell_kind(name: str) -> bool:
-    """Whether the name of a span may have its kind, where no attribute has it."""
+    """Whether the name of a span may contain its kind, for spans without an attribute for it."""
     return name.startswith(_TELLING) or name.rpartition(".")[2] in _ENTITIES
 
 

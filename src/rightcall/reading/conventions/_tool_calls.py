@@ -1,7 +1,7 @@
 """The table of conventions for tool calls in spans: which attributes mark a call, and where its fields are.
 
 A new convention is a new row. Rows are tried from the top, so rows with more marks come first. A row with `call=False`
-says that a span with these marks is not a call, whatever the rows below it say.
+means that a span with these marks is not a call, even if a row below matches.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Convention(msgspec.Struct, frozen=True):
 
     name: str
     marks: Marks
-    """Attributes that must be there, with their values; None for any value."""
+    """Attributes that must be present, with their values; None for any value that is not empty."""
     call: bool = True
     tool: tuple[str, ...] = ()
     """Attributes with the tool's name, best first; without any, the span's name has it."""
@@ -59,21 +59,21 @@ class Convention(msgspec.Struct, frozen=True):
     """The event and its attribute with the arguments, if they are not in attributes of the span."""
     output_event: tuple[str, str] | None = None
     failure: Marks = ()
-    """Attributes that say the call failed, whatever its status."""
+    """Attributes, with their values, which show that the call failed, whatever the status of the span."""
     message: tuple[str, ...] = ()
     """Attributes with the message of the error."""
     unwrap_args: tuple[Envelope, ...] = ()
     unwrap_output: tuple[Envelope, ...] = ()
     unwrap_said: tuple[Envelope, ...] = ()
-    """Wrappings of outputs in messages."""
+    """Envelopes of outputs in messages."""
     encoded: bool = False
     """Whether outputs are always JSON, so that `21.5` is a number and `"21.5"` a text."""
     keeps_quotes: bool = False
-    """Whether a text output is taken as it is, even in quotes."""
+    """Whether an output in text is used unchanged, even in quotes."""
     setting: str = ""
     """The setting that makes producers record arguments and outputs; shown in a warning if they are missing."""
     decision: str = ""
-    """The attribute with what a person decided, if the span is of the question whether the call may be made."""
+    """The attribute with a person's decision, if the span records the question whether the call may be made."""
     dialect: str = ""
     """A name shared by conventions that one instrumentation may mix; by default the convention's own name."""
 
@@ -83,7 +83,7 @@ SPAN_NAMES = ("execute_tool ", "tools/call ", "Tool: ", "anthropic.custom_tool_u
 
 # OpenTelemetry GenAI semantic conventions, "Execute tool span": the span is named `execute_tool {tool}`.
 EXECUTE = ("gen_ai.operation.name", "execute_tool")
-"""The attribute that says that a span is a call, with its value."""
+"""The attribute that marks a span as a call, with its value."""
 MERGED = "(merged)"
 """The tool's name in the span that ADK writes for the merged responses of parallel calls."""
 
@@ -149,9 +149,9 @@ OPENINFERENCE = Convention(
 _OPENINFERENCE = OPENINFERENCE.marks[0]
 
 _HAYSTACK_ASKED = "haystack.agent.hook.human_in_the_loop.strategy"
-"""How the attributes of a span begin in which Haystack 3 asks a person about a call."""
+"""Prefix of attributes of the span in which Haystack 3 asks a person about a call."""
 _HAYSTACK_CALL = "haystack.tool.call.id"
-"""The id of the call, which only these spans have: those of tools have none."""
+"""The id of the call, which only the spans of questions have; Haystack's spans of tools have none."""
 
 OPENLLMETRY = Convention(
     "openllmetry",
@@ -188,7 +188,7 @@ PLAIN = Convention(
     unwrap_output=(uipath_output, foreign_output),
     keeps_quotes=True,
 )
-"""UiPath's rule, the simplest: any span with a tool's name."""
+"""The simplest convention, UiPath's: any span with a tool's name is a call."""
 
 CONVENTIONS = (
     Convention("synthesized", marks=(("tool.synthesized", "true"),), call=False),
@@ -225,7 +225,7 @@ CONVENTIONS = (
         unwrap_output=(llamaindex_output,),
         setting="TRACELOOP_TRACE_CONTENT=true",
     ),
-    # UiPath's decorators mark tools as OpenInference does, but write every output as JSON, in UiPath's wrapping.
+    # UiPath's decorators mark tools as OpenInference does, but write every output as JSON, in UiPath's envelope.
     msgspec.structs.replace(
         PLAIN, name="uipath", marks=(("span_type", "tool"), ("tool.name", None)), encoded=True, keeps_quotes=False
     ),
@@ -266,7 +266,7 @@ CONVENTIONS = (
         setting="another instrumentation beside AutoGen's own spans, which never carry content",
     ),
     SPRING_AI,
-    # Every action of Genkit is a span. One that is used as a tool marks the span around its own: see `_HALVES`.
+    # Every action of Genkit is a span. If it is used as a tool, the span around it also has a mark: see `_HALVES`.
     *(
         Convention(
             "genkit",
@@ -308,7 +308,7 @@ CONVENTIONS = (
         encoded=True,
         setting="experimental_telemetry with recordInputs and recordOutputs",
     ),
-    # Either attribute says that the span is of a question; the call has a span of its own if it was made.
+    # Any of these attributes marks the span of a question to a person; the call has its own span if it was made.
     *(
         Convention(
             "haystack, asked",
@@ -374,7 +374,7 @@ _BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", ma
 
 
 def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None:
-    """Return the first convention whose marks a span has; it may say that the span is not a call."""
+    """Return the first convention whose marks a span has, also one with `call=False`; None if there is none."""
     rows: list[int] = []
     for key in attributes:
         if key in _ROWS:
@@ -386,12 +386,12 @@ def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None
 
 
 def convention_by_name(span: Span) -> Convention | None:
-    """Return the convention of a span that is a call by its name alone, as in pydantic-ai 0.0."""
+    """Return the convention of a span that only its name shows to be a call, as in pydantic-ai 0.0; otherwise None."""
     return _BY_NAME if span.name == "running tool" and "gen_ai.tool.name" in span.attributes else None
 
 
 def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
-    """Return the dialect in which a call was recorded. Phoenix adds OpenInference's to spans of others."""
+    """Return the dialect in which a call was recorded. Phoenix adds OpenInference's marks to other spans."""
     if convention.dialect == OPENINFERENCE.dialect and has_value(attributes.get(EXECUTE[0]), EXECUTE[1]):
         return GEN_AI.dialect
     return convention.dialect or convention.name
@@ -413,4 +413,4 @@ for _row, _convention in enumerate(CONVENTIONS):
 WRAPPED_IN_MESSAGES: dict[str, tuple[Envelope, ...]] = {
     each.name: each.unwrap_said for each in CONVENTIONS if each.unwrap_said
 }
-"""Wrappings of outputs in messages, by the convention of the call's span."""
+"""Envelopes of outputs in messages, by the convention of the call's span."""
