@@ -1,4 +1,4 @@
-"""Containers of spans: OTLP, Jaeger, Zipkin, MLflow, and objects of the OpenTelemetry SDK."""
+"""Containers of spans: OTLP, exports of servers and platforms, rows of tables, objects of the OpenTelemetry SDK."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -1,7 +1,6 @@
-"""The table of containers, how each is recognised and read, and what servers and tools wrap spans in.
+"""The table of containers, how each is recognised and read, and the envelopes of servers and tools around spans.
 
-A wrapping does not tell whether something is a span: what it may hold is given out, and the table of containers tells
-what of it is known.
+An envelope does not show whether there are spans in it: everything that may be inside is tried against the table.
 """
 
 from __future__ import annotations
@@ -39,16 +38,16 @@ _KEYS = (
     *("data", "spans", "rows", "runs", "observations", "traces", "content", "events", "results"),
     *("result", "hits", "tables", "trace"),
 )
-"""Keys of lists of spans, and of objects around them: Jaeger's `result`, Elasticsearch's `hits`, Azure's `tables`."""
+"""Keys of lists of spans and of envelopes: Jaeger's `result`, Elasticsearch's `hits`, Azure's `tables`."""
 _NO_WRAPPING = frozenset({"messages", "role"})
-"""Keys of conversations and messages: what lies beside messages does not stand for them."""
-_MOST_CELLS = 5_000_000  # columns may claim any length, and rows of them are made before a span is
+"""Keys of conversations and messages, which are not envelopes, even if a list of spans is beside the messages."""
+_MOST_CELLS = 5_000_000  # columns may have any length, and all rows are made before the first span
 _FEWEST_COLUMNS = 4
-"""An object of fewer lists is not a table of spans: they need two ids, a name and a start."""
+"""An object with fewer lists is not a table of spans, which needs two ids, a name and a start."""
 _OBJECTS = ("", "{", "[")
 _LINE = ("@message", "message")
 _ABOUT_LINE = frozenset({"@message", "@ptr", "ingestionTime", "logStreamName"})
-"""Keys of lines in CloudWatch, which keeps a span of AgentCore as the text of one."""
+"""Keys of log lines in CloudWatch, which stores a span of AgentCore as the text of a line."""
 
 
 class Container(msgspec.Struct, frozen=True):
@@ -58,17 +57,17 @@ class Container(msgspec.Struct, frozen=True):
     recognises: Callable[[Any], bool]
     items: Callable[[Any], Iterable[Item]]
     what: str
-    """What is read, for people."""
+    """What is read, as the reference documentation says it."""
     told_by: str
-    """The marks, for people."""
+    """The keys that mark the container, as the reference documentation lists them."""
 
 
 def _alone(make: Callable[[Any], Item]) -> Callable[[Any], Iterable[Item]]:
     return lambda document: (make(document),)
 
 
-# Tried from the top. MLflow comes first because its traces hold spans of OTLP and of the SDK, Langfuse before Zipkin
-# because its observations have the keys of Zipkin's spans.
+# Tried from the top. MLflow comes first because its traces contain spans of OTLP and of the SDK; Langfuse comes before
+# Zipkin because its observations have the keys of Zipkin's spans.
 CONTAINERS = (
     Container(
         "mlflow",
@@ -159,8 +158,8 @@ INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 
 
 _DEEPEST = 3
-"""How many wrappings there may be around spans."""
-_MOST_LOOKED_AT = 1_000  # items of a list; if none of them is a span, it is not a list of spans
+"""How many envelopes there may be around spans."""
+_MOST_LOOKED_AT = 1_000  # items of a list; if none of the first ones is a span, it is not a list of spans
 
 
 def items_of(document: Any, input_format: str | None = None) -> Iterator[Item]:
@@ -188,15 +187,15 @@ def is_table_header(names: list[str]) -> bool:
 
 
 def row_items(row: dict[str, Any], input_format: str | None = None) -> Iterator[Item]:
-    """Yield the spans of a row of a table, in which objects may be JSON text; a row that is no span as it is."""
+    """Yield the spans of a row of a table, whose objects may be JSON text; another row as an `OtherDocument`."""
     known, opened = _container(row, input_format), with_objects(row)
-    # Readers of these two know how each database prints a cell; other containers hold the values themselves.
+    # The readers of these two containers decode cells themselves; the others expect decoded values.
     is_raw = known is not None and known.name in ("dataframe", "rows")
     yield from items_of(opened if not is_raw and format_of(opened, input_format) else row, input_format)
 
 
 def format_of(document: Any, input_format: str | None = None) -> str:
-    """Return the name of the container that a document is; empty if it is none."""
+    """Return the name of the container of a document, or of what is in its envelope; empty if there is none."""
     found = _container(document, input_format)
     held = _wrapped(document, input_format) if found is None else document
     for item in held if isinstance(held, list) else [held]:
@@ -216,7 +215,7 @@ def _container(document: Any, input_format: str | None) -> Container | None:
 
 
 def _wrapped(document: Any, input_format: str | None, depth: int = 0) -> Any:
-    """Return what a document wraps, if it is of a container, or a list in which something is; otherwise None."""
+    """Return the content of an envelope if it is of a known container, or a list with such an item; otherwise None."""
     for held in held_in(document) if input_format != MESSAGES else ():
         items = held[:_MOST_LOOKED_AT] if isinstance(held, list) else [held]
         if any([_container(item, input_format) for item in items]):
@@ -224,7 +223,7 @@ def _wrapped(document: Any, input_format: str | None, depth: int = 0) -> Any:
         inner = _wrapped(held, input_format, depth + 1) if depth < _DEEPEST else None
         if inner is not None:
             return inner
-    # Of several documents in a list, which are alike, the first tells whether they wrap something.
+    # The documents of a list are alike: the first one shows whether they are envelopes.
     if not isinstance(document, list) or not document or depth >= _DEEPEST:
         return None
     if _wrapped(document[0], input_format, depth + 1) is None:
@@ -234,7 +233,7 @@ def _wrapped(document: Any, input_format: str | None, depth: int = 0) -> Any:
 
 
 def held_in(document: Any) -> Iterator[Any]:
-    """Yield what a document may hold: the rows of a table, the items of a list, a wrapped list or object."""
+    """Yield everything that may be inside a document: the rows of a table, unwrapped items, lists and objects."""
     if isinstance(document, list):
         yield from _held_in_list(document)
     if not isinstance(document, Mapping) or not _NO_WRAPPING.isdisjoint(document):
@@ -258,7 +257,7 @@ def _held_in_list(items: list[Any]) -> Iterator[list[Any]]:
 
 
 def held_by(item: Any) -> Any:
-    """Return the document that an item stands for: a hit of Elasticsearch, a line of CloudWatch; else the item."""
+    """Return the document inside a hit of Elasticsearch or a log line of CloudWatch; any other item unchanged."""
     if isinstance(item, list) and item and all([_is_field(each) for each in item]):
         item = {each["field"]: each.get("value") for each in item}  # a result of CloudWatch's Logs Insights
     if not isinstance(item, Mapping):
@@ -276,7 +275,7 @@ def held_by(item: Any) -> Any:
 
 
 def with_objects(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of a table with the objects and lists that its cells hold as JSON text; an empty cell holds null."""
+    """Return a row of a table with objects and lists in JSON text decoded, and null for empty cells."""
     return {key: _object_in_cell(cell) for key, cell in row.items()}
 
 
@@ -290,7 +289,7 @@ def _object_in_cell(cell: Any) -> Any:
 
 
 def is_by_columns(document: Any) -> bool:
-    """Whether an object has a list, or an object, of as many values for each of its keys: a table, not a row."""
+    """Whether an object is a table by columns: each key has a list, or an object, with the same number of values."""
     if not isinstance(document, Mapping) or len(document) < _FEWEST_COLUMNS:
         return False
     first = next(iter(document.values()))
@@ -301,7 +300,7 @@ def is_by_columns(document: Any) -> bool:
 
 
 def rows_of(document: Any) -> Iterator[list[Any]]:
-    """Yield the rows of a table, in each way in which it may be one: with its header apart, or column by column."""
+    """Yield the rows of a document in each way in which it may be a table: with a separate header, or by columns."""
     if not isinstance(document, Mapping):
         return
     names = _names(document)
@@ -330,7 +329,7 @@ def _names(document: Mapping[str, Any]) -> list[str]:
 
 
 def _columns(document: Mapping[str, Any], names: list[str]) -> dict[str, list[Any]]:
-    """Return the columns of a table whose values lie beside its header: Logfire, ClickHouse."""
+    """Return the columns of a table with a separate header and values by column: Logfire, ClickHouse."""
     columns, data = document.get("columns"), document.get("data")
     held: Any = None
     if isinstance(columns, list) and all([isinstance(each, Mapping) for each in columns]):

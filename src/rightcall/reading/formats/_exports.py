@@ -30,7 +30,7 @@ def is_sdk_span(document: Any) -> bool:
 
 
 def sdk_span(document: Mapping[str, Any]) -> Span:
-    """Return the span of such a document."""
+    """Return the span in JSON of the OpenTelemetry SDK or of Phoenix's REST API."""
     context = document["context"]
     code, description = _status(document)
     events = document.get("events")
@@ -59,9 +59,9 @@ def sdk_span(document: Mapping[str, Any]) -> Span:
 def live_span(span: Any) -> Span:
     """Return a span object of the SDK, or anything with the same attributes, as a `Span`."""
     context, parent, status, scope = span.context, span.parent, span.status, span.instrumentation_scope
-    # The copy is a plain dict. Lookups in the SDK's own wrapper were measured at twenty times the cost.
+    # The copy is a plain dict. Lookups in the SDK's own mapping took twenty times as long when measured.
     held = span.attributes
-    # Most spans have no events, and the property `events` copies a list, so the private one is looked at first.
+    # Most spans have no events, and the property `events` copies a list, so the private list is checked first.
     events: Any = getattr(span, "_events", True)
     return Span(
         span.name if span.name.__class__ is str else _plain(span.name),
@@ -90,7 +90,7 @@ def _plain_attributes(held: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value to a JSON type; a value that JSON has no type for stays as it is."""
+    """Convert a value to a JSON type; a value without a JSON type is returned unchanged."""
     return tuple([_plain(item) for item in value]) if isinstance(value, tuple) else admit(value, foreign=True)
 
 
@@ -137,7 +137,7 @@ def is_agents_span(document: Any) -> bool:
 def agents_spans(document: Mapping[str, Any]) -> Iterator[Span]:
     """Yield the span of an object exported by the OpenAI Agents SDK; a trace object has none.
 
-    Its data become attributes named `openai_agents.…`.
+    The fields of its `span_data` become attributes named `openai_agents.…`.
     """
     data = document.get("span_data")
     if document["object"] == "trace" or not isinstance(data, Mapping):
@@ -215,9 +215,9 @@ _JAEGER_SPAN = frozenset({"traceID", "spanID", "operationName"})
 
 
 def is_jaeger(document: Any) -> bool:
-    """Whether a document is Jaeger's, as its UI and its API export it: one trace or a list of them; or one span of it.
+    """Whether a document is an export of Jaeger's UI or API, with one trace or several, or a single span of Jaeger.
 
-    Elasticsearch keeps Jaeger's spans one by one.
+    Elasticsearch stores Jaeger's spans one by one.
     """
     if not isinstance(document, Mapping):
         return False
@@ -297,7 +297,7 @@ def is_zipkin_span(document: Any) -> bool:
 
 
 def zipkin_span(document: Mapping[str, Any]) -> Span:
-    """Return a Zipkin span. Its tags are all text, the scope and the status among them."""
+    """Return a Zipkin span. Scope and status are among its tags, and all tags are text."""
     tags = document.get("tags")
     tags = dict(tags) if isinstance(tags, Mapping) else {}
     start = nanoseconds(document.get("timestamp"), _MICROSECOND)
@@ -354,12 +354,12 @@ def mlflow_spans(document: Mapping[str, Any]) -> Iterator[Span]:
                 read = otlp_span(span, "")
                 yield _decoded(read) if is_encoded else read
             elif isinstance(span, Mapping):
-                # One that lost its ids is a call all the same.
+                # A span without ids may still be a call.
                 yield _decoded(sdk_span({**span, "context": object_in(span.get("context"))}))
 
 
 def _traces(document: Mapping[str, Any]) -> Iterator[tuple[list[Any], bool]]:
-    """Yield the spans of each trace, and whether each attribute of theirs is encoded as JSON.
+    """Yield the spans of each trace, and whether all their attributes are encoded as JSON.
 
     `traces/get` has one trace, `traces/batchGet` several; a row of `search_traces` has one as text.
     """
@@ -381,7 +381,7 @@ def _traces(document: Mapping[str, Any]) -> Iterator[tuple[list[Any], bool]]:
 
 
 def _decoded(span: Span) -> Span:
-    """Undo the JSON encoding that `to_json` applies to each attribute, so that conventions find what was recorded."""
+    """Undo the JSON encoding that `to_json` applies to each attribute, so that conventions find the recorded values."""
     attributes = {key: _value(key, held) for key, held in plain_attributes(span.attributes).items()}
     return msgspec.structs.replace(span, attributes=attributes)
 
@@ -394,6 +394,6 @@ def _value(key: str, held: Any) -> Any:
     except InputError:
         return held
     if key.startswith(_OWN):
-        # An `mlflow.…` attribute that another tracer sent was JSON text already, and is now encoded twice.
+        # An `mlflow.…` attribute from another tracer was JSON text already, and is now encoded twice.
         return value if isinstance(value, str) and value[:1] in ('"', "{", "[") else held
     return value

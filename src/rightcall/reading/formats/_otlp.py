@@ -1,8 +1,8 @@
 """OTLP as JSON and as protobuf: spans and log records, as exporters and the collector write them.
 
-The usual spelling has a fast path: model spans repeat whole conversations, and most of a file is never looked at, so
-attribute values stay undecoded until they are used. Everything else is left to the tolerant reader: camelCase and
-snake_case, ids in hexadecimal or base64, enums as numbers or names, broken parts left out.
+The usual spelling has a fast path: spans of models repeat whole conversations, and most of a file is never needed, so
+attribute values stay undecoded until they are used. All other spellings are left to the tolerant reader: camelCase and
+snake_case, ids in hexadecimal or base64, enums as numbers or names. It skips broken parts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LENGTH_BYTES = 4
 
 
 def is_otlp(document: Any) -> bool:
-    """Whether a document is OTLP, bare or wrapped as servers do."""
+    """Whether a document is OTLP, bare or in the envelope of a server."""
     if not isinstance(document, Mapping):
         return False
     if any(isinstance(document.get(key), list) for key in (*_SPAN_LISTS, *_LOG_LISTS)):
@@ -55,7 +55,7 @@ def is_otlp(document: Any) -> bool:
 
 
 def _is_record(document: Mapping[str, Any]) -> bool:
-    """Whether a document is one log record, as CloudWatch keeps them of agents on AgentCore."""
+    """Whether a document is one log record, as CloudWatch stores those of agents on AgentCore."""
     times = {"timeUnixNano", "observedTimeUnixNano", "time_unix_nano", "observed_time_unix_nano"}
     return isinstance(document.get("body"), Mapping) and "attributes" in document and not times.isdisjoint(document)
 
@@ -145,7 +145,7 @@ def _log(record: Mapping[str, Any]) -> LogRecord:
 
 
 def _body(held: Any) -> Any:
-    """Return the body of a record: an `AnyValue`, or the plain object that CloudWatch makes of it."""
+    """Return the body of a record: an `AnyValue`, or the plain object into which CloudWatch converts it."""
     if isinstance(held, Mapping) and not {"input", "output"}.isdisjoint(held):
         return held
     return plain_value(held)
@@ -235,7 +235,7 @@ class _ResourceSpans(msgspec.Struct, Generic[_AnySpan], rename="camel"):
 class _Request(msgspec.Struct, Generic[_AnySpan], rename="camel"):
     resource_spans: list[_ResourceSpans[_AnySpan]]
     resource_logs: None = None
-    """A document with logs beside its spans is not decoded this way."""
+    """Must be absent: a document that also has logs is left to the tolerant reader."""
 
     def spans(self) -> list[tuple[_AnySpan, str]]:
         return [
@@ -260,7 +260,7 @@ _any_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 class OtlpRequest(msgspec.Struct, gc=False):
-    """The spans of an OTLP/JSON request, each with the name of its scope, and what is known about their shapes."""
+    """The spans of an OTLP/JSON request, each with the name of its scope and with its `Shape`."""
 
     line: bytes
     held: list[tuple[OtlpSpan, str]]
@@ -274,13 +274,13 @@ class OtlpRequest(msgspec.Struct, gc=False):
         ]
 
     def traces(self) -> list[str]:
-        """Return the trace of each span."""
+        """Return the trace id of each span."""
         return [span.trace_id.lower() for span, _ in self.held]
 
 
 def decode_request(line: bytes) -> OtlpRequest | None:
     """Return an OTLP/JSON request with undecoded attributes; None if the spelling is not the usual one."""
-    # RecursionError is msgspec's answer to nesting beyond Python's limit; the tolerant reader reports it.
+    # msgspec raises RecursionError for nesting beyond Python's limit; the tolerant reader reports that.
     try:
         held = _request_decoder.decode(line).spans()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -317,7 +317,7 @@ def finished(span: OtlpSpan, scope: str, attributes: Any) -> Span:
     status = span.status
     return Span(
         span.name,
-        # One string for all spans of a trace, rather than one for each.
+        # Interned, so that all spans of a trace share one string.
         intern(span.trace_id.lower()),
         span.span_id.lower() if span.span_id else None,
         span.parent(),
@@ -351,14 +351,14 @@ def _raw_events(raw: msgspec.Raw) -> list[Event]:
 
 
 def looks_like_protobuf(head: bytes) -> bool:
-    """Whether bytes can be OTLP requests: one, whose only field is number 1, or several of the file exporter."""
-    # 0x0A is a newline, too: after it JSON has white space or an opening character, a request the length of its field.
+    """Whether bytes can be OTLP protobuf: one request, whose only field is number 1, or a file of the collector."""
+    # 0x0A is also a newline. In JSON, white space or an opening character follows it; in a request, a length.
     is_request = head[:1] == b"\x0a" and not head[1:2].isspace() and head[1:2] not in (b"{", b"[", b'"')
     return is_request or _is_framed(head)
 
 
 def _is_framed(head: bytes) -> bool:
-    # The collector's file exporter writes the length of each request before it, as four bytes, highest first
+    # The collector's file exporter writes the length of each request before it, in four bytes, big-endian
     # (opentelemetry-collector-contrib, exporter/fileexporter, `format: proto`).
     return len(head) > _LENGTH_BYTES and head[0] < 4 and head[_LENGTH_BYTES] == _REQUEST_TAG
 

@@ -1,11 +1,11 @@
-"""Spans in the exports of platforms: Langfuse, LangSmith, and a table of those that keep kind and values beside a span.
+"""Spans in the exports of platforms: Langfuse, LangSmith, and a table of platforms with spans in their own columns.
 
-The table has Braintrust, Datadog, Application Insights and Opik. Where a platform has kinds of its own, a span becomes
-what LangSmith's exporter would write of it, so that calls and messages are read by one convention.
+The table has Braintrust, Datadog, Application Insights and Opik. If a platform has kinds of its own, a span gets the
+attributes that LangSmith's exporter would write, so that calls and messages are read by one convention.
 
-In Langfuse, an observation of OpenTelemetry keeps the attributes of its span in `metadata.attributes`, without those
-that the input and output were taken from. So a span is put together again, and read by the convention that wrote it;
-what no convention knows is read by Langfuse's own, from `type`, `input` and `output`.
+In Langfuse, an observation made from OpenTelemetry has the attributes of its span in `metadata.attributes`, without
+those that the input and output were taken from. So the span is put together again, and read by the convention that
+wrote it. If no convention matches, Langfuse's own is used, with `type`, `input` and `output`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _OBSERVATION_TYPES = frozenset(
 )
 """Types of observations (API reference, `ObservationType`)."""
 _OF_OTHERS = frozenset({"parent_span_id", "error_info", "last_updated_at"})
-"""Keys of spans of Opik, which has some of these types."""
+"""Keys of Opik's spans, which have some of the same types and must not pass for observations."""
 _OTEL = frozenset({"attributes", "resourceAttributes", "scope"})
-"""Keys of `metadata` with what OpenTelemetry recorded."""
+"""Keys of `metadata` with data from OpenTelemetry."""
 _OWN = "langfuse.observation."
 _TOKENS = {
     "gen_ai.usage.input_tokens": ("input", "promptTokens", "prompt_tokens"),
@@ -42,14 +42,14 @@ _NAMES = frozenset({"inputs", "outputs", "child_runs"})
 _SENT = frozenset({"run_type", "dotted_order", "trace_id"})
 _THREADS = ("session_id", "thread_id", "conversation_id")
 """Keys of `extra.metadata` that name the thread of a run (guide, "Threads")."""
-# A dotted order has for each run, from the root down, when it started and its id: 20230914T223155647Z1b64098b-….
+# A dotted order has the start time and the id of each run, from the root down: 20230914T223155647Z1b64098b-….
 _PLACE = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d+)Z(.+)\Z", re.S)
 _MOST_RUNS = 1_000_000
 _MOST_PLACES = 10_000
 
 
 class Platform(msgspec.Struct, frozen=True):
-    """The keys of one platform; those of inner objects with dots, alternatives with bars."""
+    """The keys of one platform. Dots lead into inner objects; bars separate alternatives."""
 
     name: str
     marks: tuple[str, ...]
@@ -60,16 +60,16 @@ class Platform(msgspec.Struct, frozen=True):
     title: str
     start: str
     kind: str = ""
-    """Where `tool`, `llm` or another kind is; empty if the attributes say it."""
+    """Where the kind is, such as `tool` or `llm`; empty if the attributes have it."""
     unit: int = 1
-    """What a number of a time counts, in nanoseconds."""
+    """The unit of times that are numbers, in nanoseconds."""
     end: str = ""
     length: str = ""
     input: str = ""
     output: str = ""
     error: str = ""
     status: str = ""
-    """Where `error` says that the span failed, with a message or without one."""
+    """Where the status is, which is `error` if the span failed."""
     attributes: str = ""
     """Where attributes of OpenTelemetry are."""
 
@@ -122,7 +122,7 @@ PLATFORMS = (
         error="meta.error.message|meta.error.type",
         status="status",
     ),
-    # Azure Monitor, tables `dependencies` and `AppDependencies`: attributes in a column of their own.
+    # Azure Monitor, tables `dependencies` and `AppDependencies`: one column has all attributes.
     Platform(
         "Application Insights",
         ("operation_Id", "customDimensions"),
@@ -171,7 +171,7 @@ def is_platform_span(document: Any) -> bool:
 
 
 def platform_span(document: Mapping[str, Any]) -> Span:
-    """Return the span of such a document."""
+    """Return the span in a document of one of these platforms."""
     platform = _platform(document) or PLATFORMS[0]
     name, start = _first(document, platform.title), _first(document, platform.start)
     began = nanoseconds(start, platform.unit)
@@ -233,7 +233,7 @@ def _first(document: Mapping[str, Any], paths: str) -> Any:
 
 
 def _inside(document: Any, path: str) -> Any:
-    """Return what is at a path; a key may itself have dots (`span.kind`)."""
+    """Return the value at a path; a key may itself have dots (`span.kind`). None if there is none."""
     while isinstance(document, Mapping):
         if path in document:
             return document[path]
@@ -268,7 +268,7 @@ def langfuse_spans(document: Mapping[str, Any]) -> Iterator[Span]:
     roots = [each for each in observations if _observation_parent(each) is None]
     for observation in observations:
         if len(roots) == 1 and observation is roots[0]:
-            # The question and the answer of a run may be known to the trace alone.
+            # The question and the answer of a run may be recorded only in the trace.
             given = {key: trace.get(key) for key in ("input", "output") if observation.get(key) is None}
             observation = {**observation, **given}
         yield _observation_span(observation, trace)
@@ -357,7 +357,7 @@ def _observation_attributes(
 
 
 def _about(trace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a trace says about its run: its metadata, and how it was scored."""
+    """Return the metadata and the scores of a trace, as attributes."""
     found: dict[str, Any] = {}
     for key, value in object_in(trace.get("metadata")).items():
         if key not in _OTEL and isinstance(value, (str, int, float)):
@@ -391,19 +391,19 @@ def _in_event(held: Any, key: str) -> Mapping[str, Any] | None:
 
 
 def _tool_of(metadata: Mapping[str, Any]) -> str | None:
-    """Return the tool that the metadata of a span name."""
+    """Return the name of the tool in the metadata of a span; None if there is none."""
     held = _either(metadata, "tool_name", "toolName", "tool.name")
     return held if isinstance(held, str) else None
 
 
 def _is_tool_message(held: Any) -> bool:
-    """Whether an output is a ToolMessage of LangChain: its callback handler marked tools as spans until 2025."""
+    """Whether an output is a ToolMessage of LangChain, whose callback handler recorded tools as spans until 2025."""
     value = outcome(held)
     return isinstance(value, Mapping) and value.get("type") == "tool" and "tool_call_id" in value
 
 
 def _counted(observation: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what Langfuse counted in a generation: tokens, and the calls that the model asked for."""
+    """Return the tokens and the requested calls that Langfuse extracted from a generation, as attributes."""
     found: dict[str, Any] = {}
     usage = object_in(_either(observation, "usageDetails", "usage_details") or observation.get("usage"))
     for key, names in _TOKENS.items():
@@ -425,7 +425,7 @@ def _either(document: Mapping[str, Any], *names: str) -> Any:
 
 
 def is_langsmith_run(document: Any) -> bool:
-    """Whether a document is a run of LangSmith, or what its SDKs send: runs that began, and how they went on."""
+    """Whether a document is a run of LangSmith, or a batch that its SDKs send: new runs, and updates of runs."""
     if not isinstance(document, Mapping):
         return False
     if any(True for _ in _sent(document)):
@@ -451,7 +451,7 @@ def langsmith_spans(document: Mapping[str, Any]) -> Iterator[Span]:
 
 
 def _sent(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the runs in the body of `runs/batch`, those that began first."""
+    """Yield the runs in the body of `runs/batch`: new ones (`post`) first, then updates (`patch`)."""
     for key in ("post", "patch"):
         held = document.get(key)
         for run in held if isinstance(held, list) else ():
@@ -460,7 +460,7 @@ def _sent(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _merged(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the runs in such a body, each once: what was said of it later fills in what was not known."""
+    """Return the runs in the body of `runs/batch`, each once, with its updates merged in."""
     found: dict[str, dict[str, Any]] = {}
     for run in _sent(document):
         known = found.setdefault(run["id"], {})
@@ -496,12 +496,12 @@ def _run_attributes(run: Mapping[str, Any], kind: str) -> dict[str, Any]:
     if kind == "tool" and isinstance(run.get("name"), str):
         found["gen_ai.tool.name"] = run["name"]
     for key, attribute in (("inputs", "gen_ai.prompt"), ("outputs", "gen_ai.completion")):
-        # A tool may have no arguments; a model that was given nothing was not recorded.
+        # A tool may have empty arguments; for a model, empty inputs mean that they were not recorded.
         if run.get(key) or (kind == "tool" and run.get(key) is not None):
             found[attribute] = run[key]
     outputs = object_in(run.get("outputs"))
     if kind == "chain" and outputs.keys() == {"output"} and outputs["output"] is not None:
-        # The SDKs write what a traced function returns so, unless it is an object.
+        # The SDKs wrap the return value of a traced function like this, unless it is an object.
         found["gen_ai.completion"] = outputs["output"]
     for key, attribute in (("prompt_tokens", "input"), ("completion_tokens", "output")):
         if isinstance(run.get(key), int):

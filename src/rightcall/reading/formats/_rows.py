@@ -1,4 +1,4 @@
-"""Rows of spans as JSON or CSV, one object a span: names of columns, and cells in every form that databases print."""
+"""Spans as rows of a table, in JSON or CSV: names of columns, and cells in all forms that databases print."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rightcall.values.decoding import decode_json, decode_text
 
 from ._otlp import otlp_span
 
-_MOST_COLUMNS = 2_000  # a hostile object may have millions of keys, and each would be folded and kept
+_MOST_COLUMNS = 2_000  # a hostile object may have millions of keys, and each would be folded and cached
 _LONGEST_TOLD = 1_000
 _KIND = "openinference.span.kind"
 _NEEDED = frozenset({"trace_id", "span_id"})
@@ -75,7 +75,7 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
 `trace_id` is also `TraceId`, `traceId` and `trace.id`, and `status_code` the field `code` of a struct `status`. A time
 may have its unit as a suffix: `start_time_unix_nano`, `duration_ms`."""
 OPENED = frozenset({"context", "status", "scope", "instrumentationscope", "events"})
-"""Columns whose fields are columns as well, by their letters."""
+"""Folded names of columns with structs, whose fields count as columns, too."""
 Path = tuple[str, ...]
 _FLAT_NAMES = frozenset({"input.value", "input.mime_type", "output.value", "output.mime_type", "error.type"})
 _TIMES = {
@@ -119,12 +119,12 @@ def is_row(document: Any) -> bool:
     columns = _columns_of(document) if isinstance(document, Mapping) else None
     if columns is None:
         return False
-    # Lists or objects where both ids should be are columns of a table that is not written row by row.
+    # If both ids are lists or objects, the document is a table written column by column.
     return not all([isinstance(_cell(document, columns.paths[field]), (list, dict)) for field in _NEEDED])
 
 
 def has_rows(document: Any) -> bool:
-    """Whether a document is a row, or holds rows below a key: Honeycomb's events, a trace of Google Cloud Trace."""
+    """Whether a document is a row, or has rows below a key: an event of Honeycomb, a trace of Google Cloud Trace."""
     return is_row(document) or (isinstance(document, Mapping) and any([is_row(row) for row in _rows_below(document)]))
 
 
@@ -138,7 +138,7 @@ def _rows_below(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     if isinstance(data, Mapping) and "time" in document:
         return [{"timestamp": document["time"], **data}]  # Honeycomb
     if isinstance(spans, list) and isinstance(document.get("traceId"), str) and "projectId" in document:
-        # Cloud Trace, version 1 of its API: the spans have no id of their trace, and labels for attributes.
+        # Cloud Trace, version 1 of its API: spans have no trace id, and `labels` instead of attributes.
         trace = {"trace_id": document["traceId"]}
         return [_labelled({**trace, **span}) for span in spans if isinstance(span, Mapping)]
     return []
@@ -226,7 +226,7 @@ def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Colum
     found = attributes_or_trouble(held.get("attributes"), DEFAULT_LIMITS)
     told = {key: row[key] for key in TOLD if row.get(key) not in (None, "") and key not in found}
     used = {path[0] for path in columns.paths.values()} | columns.attributes.keys()
-    # What else a row says about its span may be asked for by its name: `--join key=ticket`.
+    # Other columns are kept as metadata, because users may refer to them: `--join key=ticket`.
     told |= {f"metadata.{key}": held for key, held in row.items() if key not in used and _is_told(key, held)}
     if told:
         found = {**{key: found.get(key) for key in found}, **told}
@@ -243,7 +243,7 @@ def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Colum
 _TIMED = ("start", "end", "duration")
 _ATTRIBUTE_COLUMNS = re.compile(r"(?:span_?)?attributes\.(?=.)", re.IGNORECASE)
 _FLAT_ATTRIBUTES = re.compile(r"(?:gen_ai|openinference|traceloop|llm|tool|ai|mcp|session|metadata|rightcall)\.(?=.)")
-"""Attributes that have columns of their own names (Honeycomb)."""
+"""Attributes that are columns under their own names (Honeycomb)."""
 _NO_WORDS = re.compile(r"[^a-z0-9]+")
 
 
@@ -253,7 +253,7 @@ def folded(name: str) -> str:
 
 
 def fields_of(held: Mapping[str, Path]) -> tuple[dict[str, Path], dict[str, int | None]]:
-    """Return the column of each field of a span, and the unit of times in nanoseconds; None if no name says it.
+    """Return the column of each field of a span, and the unit of its times in nanoseconds; None if no suffix has it.
 
     `held` has the columns by their folded names.
     """
@@ -305,7 +305,7 @@ def attributes_in(cell: Any, limits: Limits) -> Attributes:
 
 
 def attributes_or_trouble(cell: Any, limits: Limits) -> Attributes:
-    """Return the attributes in a cell; one that cannot be read becomes the attribute `UNREADABLE`."""
+    """Return the attributes in a cell; if it cannot be read, only the attribute `UNREADABLE`, with the reason."""
     try:
         return attributes_in(cell, limits)
     except InputError as problem:
@@ -313,7 +313,7 @@ def attributes_or_trouble(cell: Any, limits: Limits) -> Attributes:
 
 
 def marked(attributes: Attributes, trouble: str) -> dict[str, Any]:
-    """Return attributes with a note on what could not be read."""
+    """Return attributes with `UNREADABLE` added: a note on what could not be read."""
     return {**{key: attributes.get(key) for key in attributes}, UNREADABLE: trouble}
 
 
@@ -337,8 +337,8 @@ def opened(attributes: dict[str, Any]) -> dict[str, Any]:
 def moment(value: Any, unit: int | None, is_duration: bool = False) -> int | None:
     """Return a time or duration in nanoseconds.
 
-    Numbers are in the unit in the column's name. Without one, a duration is in nanoseconds, and the size of a time
-    shows its unit.
+    Numbers are in the unit from the column's name. Without one, a duration is in nanoseconds, and the unit of a time
+    follows from its size.
     """
     if unit is None and not is_duration:
         return nanoseconds(value, _unit_of(value))
@@ -359,7 +359,7 @@ def span_of_cells(
     scope: Any,
     events: Any,
 ) -> Span:
-    """Build one span, by way of the tolerant OTLP reader, which knows every spelling of ids and statuses."""
+    """Build one span with the tolerant OTLP reader, which knows all spellings of ids and statuses."""
     troubles: list[str] = []
     if isinstance(status, str) and status[:1] == "{":
         status = _read(decode_json, status, troubles, limits)
