@@ -1,4 +1,4 @@
-"""Rows of tables as spans: columns by the names that exporters give them, and the traces of one conversation."""
+"""Read rows of Arrow tables as spans: columns by the names that exporters use, and the traces of one conversation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LOOKED_FOR_COLUMNS = (
     "looked for columns of spans (trace_id, span_id, name, start_time; TraceId, context.trace_id and so on) and of "
     "MLflow's traces (trace or spans)"
 )
-"""The columns of a table of spans, for the message about another table."""
+"""The columns of a table of spans, for the error about a table without them."""
 _IDS = ("string", "large_string", "binary", "large_binary", "fixed_size_binary", "dictionary", "int", "uint", "null")
 _RIGHT_IDS = "they should be text (hexadecimal digits or base64) or bytes"
 # Parquet specification, VariantEncoding: a group of two binary fields, which readers without VARIANT see as a struct.
@@ -55,16 +55,16 @@ _VARIANT = frozenset({"metadata", "value"})
 
 
 def table_items(table: Any, name: str, limits: Limits) -> Iterator[Iterable[Item]]:
-    """Yield the spans of each batch of a file of Parquet; the rows, where they are conversations or of a platform.
+    """Yield the items of each batch of a Parquet file: spans, or rows of conversations or of a platform.
 
     Raises:
-        InputError: the table is of neither, or a column has a type that cannot be read.
+        InputError: the table has none of these, or a column has a type that cannot be read.
     """
     schema = table.schema_arrow
     is_other = not CONVERSATION_COLUMNS.isdisjoint(schema.names) or is_table_header(schema.names)
     if is_other and span_columns(schema) is None:
         for batch in table.iter_batches():
-            # Arrow gives every object the keys of all others, so null and absent are the same there.
+            # Arrow gives every object the keys of all others, so null means absent.
             rows = [decode_json(msgspec.json.encode(row, enc_hook=str), limits) for row in batch.to_pylist()]
             yield [item for row in rows for item in row_items(without_nulls(row))]
         return
@@ -76,8 +76,8 @@ def table_items(table: Any, name: str, limits: Limits) -> Iterator[Iterable[Item
 def table_spans(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = DEFAULT_LIMITS) -> list[Span]:
     """Return the spans of a batch, in its order.
 
-    A cell that cannot be read is lost alone, and the attribute `rightcall.unreadable` of the span says so. A row that
-    should hold a whole trace and does not becomes a span without a name.
+    If a cell cannot be read, the rest of the span is kept, and its attribute `rightcall.unreadable` has the reason. A
+    row that should be a whole trace, but cannot be read as one, becomes a span without a name.
     """
     if columns.holds_traces:
         return [span for spans in spans_by_row(batch, columns, limits) for span in spans]
@@ -140,11 +140,11 @@ def _spans_of_trace(cell: Any, limits: Limits) -> list[Span]:
 
 
 _MENTIONED = "conversation|session|thread_id"
-"""A pattern that every key of a conversation or session matches."""
+"""A pattern that matches every key of a conversation or session."""
 
 
 def group_columns(columns: SpanColumns, grouping: Grouping) -> list[str]:
-    """Return the columns needed to group traces; none if each trace is a run."""
+    """Return the columns needed to group traces; none if each trace is a run of its own."""
     keys = keys_of(grouping)
     if not keys:
         return []
@@ -200,7 +200,7 @@ def table_outline(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits = 
 
 
 def _traces(batch: pa.RecordBatch, columns: SpanColumns) -> list[str]:
-    # Rows of one trace repeat its id: with a dictionary each distinct id is converted once.
+    # Rows of one trace repeat its id. With dictionary encoding, each distinct id is converted once.
     encoded = column_at(batch, columns.paths["trace_id"]).dictionary_encode()
     names = [span_id(trace) or "" for trace in values(encoded.dictionary)]
     return ["" if place is None else names[place] for place in encoded.indices.to_pylist()]
@@ -227,8 +227,8 @@ def _in_map(traces: Any, attributes: Any, keys: frozenset[str]) -> set[tuple[str
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    # A dataset has few distinct pairs and millions of entries: flattened and grouped by Arrow, no entry becomes a
-    # Python object.
+    # A dataset has few distinct pairs and millions of entries. Arrow flattens and groups them, so that no entry
+    # becomes a Python object.
     listed = attributes.cast(pa.list_(pa.struct([("key", pa.string()), ("value", attributes.type.item_type)])))
     rows, entries = pc.list_parent_indices(listed), pc.list_flatten(listed)
     wanted = pc.is_in(pc.struct_field(entries, "key"), pa.array(sorted(keys)))
@@ -284,7 +284,7 @@ def column_at(batch: pa.RecordBatch, path: Path) -> Any:
 
 
 def values(column: Any) -> list[Any]:
-    """Return the values of a column. Text that is not UTF-8 gets replacement characters; a nested value is replaced."""
+    """Return the values of a column. Text that is not UTF-8 gets replacement characters; a nested value, a note."""
     try:
         return column.to_pylist()  # type: ignore[no-any-return]
     except (ValueError, OverflowError):  # Parquet does not check its texts for being UTF-8
@@ -297,7 +297,7 @@ def cells(batch: pa.RecordBatch, path: Path) -> list[Any]:
 
 
 def present(column: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the values that are not null, each with its row: most attribute columns are nearly empty."""
+    """Yield the values that are not null, each with its row. Most columns of attributes are nearly empty."""
     import pyarrow.compute as pc
 
     rows = pc.indices_nonzero(column.is_valid()).to_pylist()
@@ -317,7 +317,7 @@ def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
         return rows
     if not pa.types.is_map(column.type) or pa.types.is_nested(column.type.item_type):
         return cells(batch, path)
-    # Measured: converting keys and values as two columns costs a tenth of `to_pylist` of the map.
+    # Converting keys and values as two columns took a tenth of the time of `to_pylist` when measured.
     ends = column.offsets.to_pylist() or [0]
     first = ends[0]
     keys, texts = [values(part.slice(first, ends[-1] - first)) for part in (column.keys, column.items)]
@@ -332,8 +332,8 @@ def entries(batch: pa.RecordBatch, path: Path) -> list[Any]:
 def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int | None]:
     """Return a column of times or durations in nanoseconds.
 
-    Numbers are in the unit in the column's name. Without one, a duration is in nanoseconds, and the size of a time
-    shows its unit.
+    Numbers are in the unit from the column's name. Without one, a duration is in nanoseconds, and the unit of a time
+    follows from its size.
     """
     import pyarrow as pa
 
@@ -342,7 +342,7 @@ def times(batch: pa.RecordBatch, columns: SpanColumns, field: str) -> list[int |
         unit = _UNITS[column.type.unit]
         column = column.cast(pa.int64())
     held = values(column)
-    if pa.types.is_decimal(column.type):  # as which Spark writes unsigned numbers of 64 bits
+    if pa.types.is_decimal(column.type):  # Spark writes unsigned 64-bit integers as decimals
         held = [None if value is None else int(value) for value in held]
     return [moment(value, unit, field == "duration") for value in held]
 
@@ -362,7 +362,7 @@ def _plain(column: Any) -> Any:
     kind = column.type
     if not _has_times(kind):
         return column
-    # Not `safe`: a time beyond the year 2262 overflows nanoseconds, and one odd cell must not lose the whole batch.
+    # Not `safe`: a time after the year 2262 overflows nanoseconds, and one odd cell must not lose the whole batch.
     return column.cast(_retyped(kind, pa.timestamp("ns")), safe=False).cast(_retyped(kind, pa.int64()))
 
 
@@ -375,7 +375,7 @@ def _has_times(kind: Any) -> bool:
 
 
 def _retyped(kind: Any, time: Any) -> Any:
-    """Return a type with another type instead of times."""
+    """Return a type in which every type of times is replaced by another one."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind):
@@ -390,7 +390,7 @@ def _retyped(kind: Any, time: Any) -> Any:
 
 
 def table_attributes(batch: pa.RecordBatch, columns: SpanColumns, limits: Limits) -> list[Attributes]:
-    """Return the attributes of each span of a batch whose rows are spans, from the columns the batch has."""
+    """Return the attributes of each span of a batch whose rows are spans, from the columns in the batch."""
     path = columns.paths.get("attributes")
     if path is None:
         found: list[Attributes] = [{} for _ in range(batch.num_rows)]
@@ -424,7 +424,7 @@ class SpanColumns(msgspec.Struct, frozen=True):
     paths: dict[str, Path]
     """The column of each field, or the path into a struct column."""
     units: dict[str, int | None]
-    """Nanoseconds per unit of each time; None if the column does not say."""
+    """The unit of each time in nanoseconds; None if the column's name does not show it."""
     attributes: dict[str, str]
     """The columns that hold one attribute each, and its name."""
 
@@ -442,10 +442,10 @@ class SpanColumns(msgspec.Struct, frozen=True):
 def span_columns(schema: pa.Schema, kept: Collection[str] = ()) -> SpanColumns | None:
     """Return which columns hold the fields of a span; None if this is not a table of spans.
 
-    Columns that tell the case, the repeat or the score of a run are attributes, and so are those in `kept`.
+    Columns with the case, the repeat or the score of a run become attributes, and so do those in `kept`.
 
     A row is a span if there are columns for trace id, span id, name and start. It is a whole trace if there is a column
-    of traces or of their spans, as in MLflow's tables. A table with a column `calls` holds trajectories.
+    of traces or of their spans, as in MLflow's tables. A table with a column `calls` is one of trajectories.
     """
     names = list(schema.names)
     if "calls" in names:
@@ -465,7 +465,7 @@ def span_columns(schema: pa.Schema, kept: Collection[str] = ()) -> SpanColumns |
 
 
 def known_columns(schema: pa.Schema, name: str, kept: Collection[str] = ()) -> SpanColumns:
-    """Return which columns hold the fields of a span, and those in `kept`.
+    """Return which columns hold the fields of a span; columns in `kept` become attributes.
 
     Raises:
         InputError: this is not a table of spans, or a column has a type that cannot be read.
@@ -491,7 +491,7 @@ def known_columns(schema: pa.Schema, name: str, kept: Collection[str] = ()) -> S
 
 
 def _spelled(schema: pa.Schema) -> Iterator[tuple[str, Path]]:
-    """Yield each column, and each field of known structs, by its letters and digits; the first of two alike."""
+    """Yield each column, and each field of known structs, by its folded name; the first one if names are equal."""
     found: dict[str, Path] = {}
     for field in schema:
         name = folded(field.name)

@@ -1,1 +1,1 @@
-"""Files, streams and tables of spans: open them, bound them, and collect their runs."""
+"""Files and streams of spans and messages: open them, within limits, and collect their runs."""

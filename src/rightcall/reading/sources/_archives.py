@@ -24,14 +24,14 @@ _SAMPLES = "samples/"
 _MARKS = frozenset({"header.json", "_journal/start.json"})
 _NOTHING = msgspec.Raw(b"null")
 _ATTACHED = b"attachment://"
+# By default, csv refuses cells beyond 128 KiB, and a cell with a model's messages is often longer.
 _LONGEST_CELL = 1 << 27
-# csv refuses cells beyond 128 KiB by default, and a cell with a model's messages is often longer.
 _SEPARATORS = (",", "\t", ";")
-"""The second is ClickHouse's, the third that of spreadsheets where the comma is the decimal point."""
+"""ClickHouse uses tabs; spreadsheets use semicolons where the comma is the decimal point."""
 
 
 class _Sample(msgspec.Struct):
-    """The members of a sample that are read. Its events, which repeat the messages many times, stay undecoded."""
+    """The members of a sample that are read. They stay undecoded until needed: events repeat messages many times."""
 
     id: Any
     epoch: Any
@@ -47,7 +47,7 @@ _decode = msgspec.json.Decoder(_Sample).decode
 
 
 def samples_in(stream: IO[bytes], name: str, limits: Limits, warnings: Warnings) -> Iterator[Any]:
-    """Yield the samples of an archive, one at a time. One that cannot be read is left out, with a warning.
+    """Yield the samples of an archive, one at a time. A sample that cannot be read is left out, with a warning.
 
     Raises:
         InputError: the archive is damaged, is not a log of Inspect, or is larger than the limits allow.
@@ -100,8 +100,8 @@ def is_table(head: bytes) -> bool:
 
 
 def csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
-    """Yield the spans, or the rows, of a table. Raises `InputError` if it cannot be cut into cells."""
-    usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is put back below
+    """Yield the spans, or the rows, of a table. Raises `InputError` if it cannot be split into cells."""
+    usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is restored below
     try:
         text = io.StringIO(data.decode("utf-8-sig", "replace"), newline="")
         rows = list(csv.DictReader(text, delimiter=_separator(data) or ","))
@@ -114,7 +114,7 @@ def csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
 
 
 def _separator(head: bytes) -> str:
-    """Return what separates the cells of a table, if its first line has names of columns; otherwise an empty text."""
+    """Return the separator of a table's cells, if the first line has known columns; otherwise an empty text."""
     if head.lstrip()[:1] in (b"{", b"["):
         return ""
     line = head.removeprefix(codecs.BOM_UTF8).split(b"\n", 1)[0].decode("utf-8", "replace")

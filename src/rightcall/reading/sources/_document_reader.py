@@ -1,4 +1,4 @@
-"""Open a source, and decode its bytes into spans, log records and messages, one document or line at a time."""
+"""Open a source and decode its bytes into spans, log records and messages, one document or line at a time."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from rightcall.values.decoding import decode_json, decode_json_sequence
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZIP = b"PK\x03\x04"
-_CHUNK = 1 << 20
 # One MiB: about a thousand system calls per GB.
-# 32 MiB, two blocks of a large file: below that there is nothing to gain from reading it twice.
+_CHUNK = 1 << 20
+# 32 MiB, two blocks of a large file: below that, there is nothing to gain from the second pass over it.
 _LARGE = 1 << 25
 _SERVERS = ("http://", "https://")
 
@@ -38,13 +38,13 @@ def check_size(name: str, size: int, max_size: int | None) -> None:
 
 
 def is_large(source: Any) -> bool:
-    """Return whether a source is a file that is better read block by block, if it is made of lines of OTLP."""
+    """Whether a source is a file so large that it is read block by block, if it consists of lines of OTLP."""
     if not isinstance(source, (str, os.PathLike)):
         return False
     try:
         return os.path.isfile(source) and os.path.getsize(source) >= _LARGE
     except OSError:
-        return False  # it is gone: opening it says so
+        return False  # the file is gone: opening it reports that
 
 
 def check_not_server(source: str) -> None:
@@ -116,13 +116,13 @@ def _zstd(stream: IO[bytes], name: str) -> Any:
         import zstandard
     except ImportError:
         raise missing_package(f"{name} is compressed with zstd, and reading it needs zstandard", "zstd") from None
-    # 128 MiB is the window of `zstd --long`, the most that its own command line accepts without being asked (RFC 8878,
-    # section 3.1.1.1.2, lets a decoder refuse more): a small file cannot claim gigabytes of memory.
+    # 128 MiB is the window of `zstd --long`, the largest that the command `zstd` accepts without an option (RFC 8878,
+    # section 3.1.1.1.2, lets a decoder refuse more). So a small file cannot claim gigabytes of memory.
     return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(stream, read_across_frames=True)
 
 
 class _Raw(io.RawIOBase):
-    """Anything with a `read` method as a raw stream, held to a size."""
+    """A raw stream over anything with a `read` method, limited to a size."""
 
     def __init__(self, inner: Any, name: str = "", max_size: int | None = None) -> None:
         self._inner, self._name, self._max_size, self._seen = inner, name, max_size, 0
@@ -147,7 +147,7 @@ class _Raw(io.RawIOBase):
         except (OSError, EOFError, ValueError, zlib.error) as problem:
             raise InputError(f"{self._name}: cannot be read: {problem}") from None
         except Exception as problem:
-            # zstandard's own error derives from Exception alone, and is not imported where it is not used.
+            # zstandard's error derives directly from Exception, and zstandard is imported only for zstd data.
             if type(problem).__name__ == "ZstdError":
                 raise InputError(f"{self._name}: damaged zstd data: {problem}") from None
             raise
@@ -188,24 +188,24 @@ LOOKED_FOR = (
     "looked for OTLP (JSON, protobuf), OpenTelemetry SDK spans, Zipkin, Jaeger, Tempo, Phoenix, MLflow, Langfuse, "
     "LangSmith, OpenAI Agents, rows of spans, logs of messages, and transcripts of agents and benchmarks"
 )
-"""The known formats, for the message about a source in none of them."""
+"""The known formats, for the error about a source in none of them."""
 
 SourceItem = Item | OtlpRequest
-"""What a document is made of; a request of OTLP is passed on whole."""
+"""What a document consists of; an OTLP request is passed on as a whole."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
 
 
 class Budget(msgspec.Struct):
-    """Bytes of spans held in memory, and the most that should be."""
+    """The bytes of spans in memory, and the most that there should be."""
 
     most: int
     held: int = 0
 
     @property
     def is_spent(self) -> bool:
-        """Whether more spans should be put aside rather than held."""
+        """Whether further spans should be written to files instead of kept in memory."""
         return self.held > self.most
 
 
@@ -229,7 +229,7 @@ class DocumentReader:
         if head.startswith(b"PAR1"):
             self._note("Parquet")
             return self._parquet_batches(self._rest(stream))
-        # What only some formats need is imported for those: most traces are JSON.
+        # Modules for other formats are imported on demand: most traces are JSON.
         if head.startswith(_ZIP):
             from ._archives import samples_in
 
@@ -280,7 +280,7 @@ class DocumentReader:
             first = self._line(stream, number)
         if not first:
             raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
-        # The first line decides: it is a document, and lines are read one by one, or the start of a longer document.
+        # If the first line is a document, lines are read one by one; otherwise it begins a document of several lines.
         try:
             begun = self._document_items(first)
         except InputError:
@@ -305,8 +305,8 @@ class DocumentReader:
             return []
 
     def _document_items(self, text: bytes) -> list[SourceItem]:
-        # msgspec does not check the values it skips for being UTF-8, and a line that is not UTF-8 is refused whole.
-        # Most lines are ASCII, and that is faster to see than to decode them.
+        # msgspec does not check that values it skips are UTF-8, but a line that is not UTF-8 has to be refused. Most
+        # lines are ASCII, and checking that is faster than decoding them.
         if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp") and (text.isascii() or _is_utf8(text)):
             packed = split_request(text) if self._budget.is_spent else None
             request = None if self._budget.is_spent else decode_request(text)
@@ -322,12 +322,12 @@ class DocumentReader:
         return list(self._warned(formats.items_of(document, self._input_format)))
 
     def _note(self, name: str) -> None:
-        """Note what a document is, if that is asked for."""
+        """Note the format of a document, if the caller asked for it."""
         if name and self._warnings.recognised is not None:
             self._warnings.recognised.formats.setdefault(name)
 
     def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[SourceItem]]:
-        """Yield the items of one document over several lines, of several such, or of the lines after a broken one."""
+        """Yield the items of one or several documents over several lines, or of the lines after a broken first one."""
         rest = self._rest(stream, already=len(first))
         try:
             yield self._document_items(first + rest)

@@ -1,4 +1,4 @@
-"""Read a large file of OTLP lines block by block, holding no more of it than the open runs need."""
+"""Read a large file of OTLP lines block by block, with no more of it in memory than the unfinished runs need."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ._document_reader import DocumentReader, SourceItem, is_large, is_otlp_line
 from ._run_collector import RunCollector
 
 _CHUNK = 1 << 19
-# 16 MiB: large enough that most traces end in the block they begin in, small enough that a worker holds one block.
+# 16 MiB: large enough that most traces end in the block in which they begin, small enough for the memory of a worker.
 _BLOCK = 1 << 24
 _SMALLEST_BLOCK = 1 << 22
-# 32 samples of 128 KiB: 4 MiB of a file of any size. A key that they miss costs memory, not results.
+# 32 samples of 128 KiB: 4 MiB of a file of any size. Missing a key costs memory, and does not change results.
 _SAMPLES = 32
 _SAMPLE = 1 << 17
 _TRACE_MARK = b'"trace'
@@ -37,7 +37,7 @@ _VALUE = lazy_pattern(rb'\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*"([^"\\]*
 class FileBlock(msgspec.Struct, frozen=True):
     """Consecutive lines of a file.
 
-    Names are ids of traces, conversations and sessions. A conversation whose key the survey did not look for is in no
+    Names are ids of traces, conversations and sessions. A conversation whose key was not in the samples is in no
     block's `whole`, as if it continued in other blocks.
     """
 
@@ -86,7 +86,7 @@ def _block(piece: Piece, line: int, number: int, first: dict[str, int], last: di
 def pieces_of(stream: IO[bytes], start: int, end: int, marks: Iterable[bytes], longest_line: int) -> list[Piece]:
     """Return the pieces of a part of a file.
 
-    Where a piece begins depends on the file alone, so the number of parts makes no difference.
+    Where a piece begins depends only on the file, so the number of parts makes no difference.
 
     Raises:
         LimitError: a line is too long.
@@ -110,7 +110,7 @@ def pieces_of(stream: IO[bytes], start: int, end: int, marks: Iterable[bytes], l
 
 
 def parts_of(stream: IO[bytes], count: int) -> list[tuple[int, int]]:
-    """Split a file into parts of whole pieces: where each begins and ends."""
+    """Split a file into parts of whole pieces, and return where each begins and ends."""
     size = stream.seek(0, os.SEEK_END)
     most = -(-size // _BLOCK)
     starts = [_first_line(stream, most * number // count * _BLOCK) for number in range(count)]
@@ -118,7 +118,7 @@ def parts_of(stream: IO[bytes], count: int) -> list[tuple[int, int]]:
 
 
 def _first_line(stream: IO[bytes], place: int) -> int:
-    """The offset of the first line that begins at or after an offset."""
+    """Return the offset of the first line that begins at or after an offset."""
     if place:
         stream.seek(place - 1)
         stream.readline()
@@ -127,7 +127,7 @@ def _first_line(stream: IO[bytes], place: int) -> int:
 
 
 def marks_of(stream: IO[bytes], keys: Iterable[str]) -> tuple[bytes, ...]:
-    """Return the keys that occur in samples of a file, as they are written; searching for all of them is slow."""
+    """Return the keys that occur in samples of a file, in quotes. Searching the file for all keys would be slow."""
     size = stream.seek(0, os.SEEK_END)
     samples = []
     for number in range(_SAMPLES):
@@ -138,7 +138,7 @@ def marks_of(stream: IO[bytes], keys: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _with_whole_end(pieces: list[Piece]) -> list[Piece]:
-    # The warning about a truncated last line goes to the runs of its block, so the block must have some.
+    # The warning about a truncated last line goes to the runs of its block, so the last block must not be tiny.
     if len(pieces) > 1 and pieces[-1].end - pieces[-1].start < _SMALLEST_BLOCK:
         last = pieces.pop()
         pieces[-1].end = last.end
@@ -164,14 +164,14 @@ def _mentioned(chunk: bytes, marks: Iterable[bytes]) -> set[str]:
 
 
 def _texts(chunk: bytes, mark: bytes, pattern: re.Pattern[bytes]) -> set[bytes]:
-    """Return what a pattern matches right after each mark."""
-    # `bytes.find` for the mark and `match` after it: three times as fast as `pattern.finditer` with the mark in front.
+    """Return the first group of a pattern wherever it matches right after a mark."""
+    # `bytes.find` for the mark, then `match`, is three times as fast as `finditer` with the mark in the pattern.
     found: set[bytes] = set()
     length, last = len(mark), b""
     at = chunk.find(mark)
     while at >= 0:
         at += length
-        # The spans of a trace are neighbours: most often it is the same text again.
+        # The spans of a trace are usually neighbours, so the same text often follows again.
         if not last or not chunk.startswith(last, at):
             match = pattern.match(chunk, at)
             if match is not None:
@@ -188,18 +188,18 @@ class LeftLine(msgspec.Struct, frozen=True):
     size: int
     number: int
     traces: frozenset[str] | None = None
-    """Those traces; None for all traces of the line."""
+    """The traces that continue elsewhere; None for all traces of the line."""
 
 
 class WaitingRun(msgspec.Struct, frozen=True):
-    """A run within a block that shows no agent at work. It counts if other runs have the same roots."""
+    """A run within a block without an agent. It counts if a run with an agent has the same roots."""
 
     roots: frozenset[tuple[str, str]]
     lines: list[LeftLine]
 
 
 class LargeFile(msgspec.Struct, frozen=True):
-    """A file of OTLP lines, one request per line, and how to read it.
+    """A file of OTLP lines, one request a line, and how to read it.
 
     Each block can be read by itself, in any order and in any process. Runs that continue in other blocks are left to
     `SplitRuns`, which takes the blocks in order.
@@ -230,9 +230,9 @@ def large_file(
     parts: int = 1,
     each: Callable[..., Iterable[list[Piece]]] = map,
 ) -> LargeFile | None:
-    """Return the file at a path, if it is large, not compressed, and made of lines of OTLP.
+    """Return the file at a path, if it is large, not compressed, and consists of lines of OTLP; otherwise None.
 
-    The first pass is done in `parts` parts; `each` maps a function to them, as `map` does, or the `map` of a pool.
+    The first pass is done in `parts` parts; `each` maps a function over them: `map`, or that of a process pool.
 
     Raises:
         InputError: the file cannot be read.
@@ -267,9 +267,9 @@ class BlockReader:
         self.left: list[LeftLine] = []
         """The lines with parts of other runs; filled by `trajectories`."""
         self.waiting: list[WaitingRun] = []
-        """The runs that count only if others have the same roots; filled by `trajectories`."""
+        """The runs that count only if runs with an agent have the same roots; filled by `trajectories`."""
         self.begun: set[tuple[str, str]] = set()
-        """The roots of the runs within the block that show an agent at work."""
+        """The roots of the runs within the block that have an agent; filled by `trajectories`."""
         self._file, self._block = file, block
 
     def trajectories(self) -> Iterator[Trajectory]:
@@ -278,7 +278,7 @@ class BlockReader:
         if not block.whole:
             self.left = [LeftLine(start, len(line), number) for start, number, line in self._lines()]
             return iter(())
-        # A block is held whole, so this budget is never spent.
+        # A block is in memory as a whole, so this budget is never spent.
         collector = RunCollector(file.grouping, file.kept, file.limits, held_bytes=block.end)
         lines = self._collect(collector)
         collector.warn_of_loose(file.path, self.warnings)
@@ -290,7 +290,7 @@ class BlockReader:
         return collector.trajectories_of(runs, self.warnings)
 
     def _collect(self, collector: RunCollector) -> list[LeftLine]:
-        """Collect all lines; return which traces are in each."""
+        """Collect all lines, and return the traces of each."""
         documents = DocumentReader(self._file.path, self._file.limits, self.warnings, collector.budget)
         lines = []
         for start, number, line in self._lines():
@@ -324,7 +324,7 @@ class SplitRuns:
     def after(
         self, block: FileBlock, left: list[LeftLine], waiting: list[WaitingRun], begun: set[tuple[str, str]]
     ) -> Iterator[Trajectory]:
-        """Add the lines a block left, and yield the trajectories of the runs that end in it."""
+        """Add the lines that a block left over, and yield the trajectories of the runs that end in it."""
         self._take(left)
         self._waiting += waiting
         self._collector.run_filter.begun |= begun
@@ -334,7 +334,7 @@ class SplitRuns:
         return self._collector.trajectories_of(ended, self._warnings)
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """Yield the trajectories of the runs open after the last block, and of waiting runs that count after all."""
+        """Yield the trajectories of the runs unfinished after the last block, and of waiting runs that count."""
         for waiting in self._waiting:
             if self._collector.run_filter.count(waiting.roots):
                 self._take(waiting.lines)
@@ -358,7 +358,7 @@ def _traces_in(item: SourceItem) -> list[str]:
 
 
 def _of_traces(item: SourceItem, traces: frozenset[str] | None) -> Iterable[SourceItem]:
-    """Return what an item has of some traces; all of it for None."""
+    """Return the part of an item that belongs to some traces; all of it for None."""
     if isinstance(item, OtlpRequest):
         whole = traces is None or traces.issuperset(item.traces())
         return [item] if whole else [span for span in item.spans() if traces is None or span.trace_id in traces]

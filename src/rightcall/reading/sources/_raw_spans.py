@@ -1,4 +1,4 @@
-"""Spans as they were recorded, to be stored rather than judged."""
+"""Convert spans to and from `RawSpan`, in which they are stored as they were recorded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SERVICE = "service.name"
 
 
 def raw_span(span: Any) -> RawSpan:
-    """Return a span object of the SDK as it was recorded.
+    """Return a span object of the OpenTelemetry SDK as it was recorded.
 
     Raises:
         InputError: it has no id.
@@ -52,7 +52,7 @@ def raw_span(span: Any) -> RawSpan:
 
 
 def raw_spans(document: bytes, limits: Limits = DEFAULT_LIMITS) -> Iterator[RawSpan]:
-    """Yield the spans in what an agent sent or wrote, as they were recorded. Broken lines and parts are skipped.
+    """Yield the spans in the bytes that an agent sent or wrote, as they were recorded. Broken lines are skipped.
 
     Raises:
         InputError: the bytes cannot be unpacked, or exceed the limits.
@@ -100,12 +100,12 @@ def _unraw(span: RawSpan) -> Span:
 
 
 def _decoded(data: bytes, limits: Limits) -> Iterator[Any]:
-    """Yield the document, or the documents in its lines."""
+    """Yield the only document, or the document in each line."""
     try:
         yield decode_json(data, limits)
         return
     except InputError:
-        # One document first: it may be written over several lines.
+        # One document is tried first, because it may extend over several lines.
         lines = data.splitlines()
     for line in lines:
         try:

@@ -1,4 +1,4 @@
-"""Collect the spans of a source into runs, in files where memory is short, and read one run at a time."""
+"""Collect the spans of a source into runs, in temporary files beyond a memory budget, and read one run at a time."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ _OWN_LOGS = (
     "write a log of your own as messages, such as "
     '[{"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}]'
 )
+# A part is read into memory whole: 64 parts bring a file of some GB down to tens of MB, and stay well below the usual
+# limit of 256 open files (macOS).
 _PARTS = 64
-# A part is read into memory whole, so 64 parts bring a file of some GB down to tens of MB, and stay well below the
-# usual limit of 256 open files (macOS).
-# Two lengths before each span: reading one back needs no search for its end.
+# The two lengths before each span, so that reading it back needs no search for its end.
 _SIZES = struct.Struct(">II")
 
 
 class RunCollector:
-    """Collects the items of a source into runs. Spans beyond the budget wait in temporary files."""
+    """Collects the items of a source into runs. Spans beyond the memory budget are kept in temporary files."""
 
     def __init__(self, grouping: Grouping, kept: Kept, limits: Limits, held_bytes: int = _HELD_BYTES) -> None:
-        # A run that is a whole file has to be held whole.
+        # If the file is one run, it has to be in memory as a whole.
         self.budget = Budget(_NO_LIMIT if grouping == "file" else held_bytes)
         self._grouping = grouping
         self._traces = Traces(grouping)
@@ -69,11 +69,11 @@ class RunCollector:
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
         self._beside = ""
-        """A description of messages in a source of spans."""
+        """A description of messages in a source of spans; empty if there are none."""
 
     @cached_property
     def _spill(self) -> Spill:
-        return Spill()  # few sources need one
+        return Spill()  # made on demand: few sources need it
 
     def add(self, items: Iterable[Item | OtlpRequest]) -> None:
         """Add the items of a document."""
@@ -100,14 +100,14 @@ class RunCollector:
             self._loose.append(item.document)
 
     def trajectories(self, name: str, warnings: Warnings) -> Iterator[Trajectory]:
-        """Yield the trajectories of the runs, each built when it is asked for.
+        """Yield the trajectories of the runs, each built on demand.
 
         Raises:
             InputError: nothing in the source is a span or a message.
         """
         only = None if self._logs or self._loose or self.budget.is_spent else self._traces.only_run
         if only is not None:
-            # Most sources are one simple run, which has no other to be compared or united with.
+            # A shortcut: most sources are one simple run, so there is nothing to compare or join it with.
             yield from self.trajectories_of([only], warnings)
             return
         has_spans = self._traces.has_spans
@@ -139,29 +139,29 @@ class RunCollector:
         return spans, self._logs_of(self._logs), []
 
     def part_with(self, names: Container[str]) -> list[Run]:
-        """Remove and return the runs that consist of these traces and conversations only.
+        """Remove and return the runs that have no other traces and conversations than these.
 
-        There are none once spans have been written to files.
+        Return none once spans have been written to temporary files.
         """
         if self.budget.is_spent:
             return []
         before = self._traces.count()
         runs = self._traces.part_with(names)
-        # Bytes are not counted per run; the share of the spans that stay is close enough.
+        # Bytes are not counted for each run; the share of the remaining spans is close enough.
         self.budget.held = self.budget.held * self._traces.count() // max(before, 1)
         return runs
 
     def names(self) -> set[str]:
-        """The traces and conversations of the runs held."""
+        """Return the ids of the traces and conversations in memory."""
         return self._traces.names()
 
     def counted(self, runs: list[Run]) -> list[Run]:
-        """Return the runs that count by their content alone. The others wait for what else the source holds."""
+        """Return the runs that count by their own content. The others wait until the rest of the source was read."""
         runs = without_creations(runs)
         return self.run_filter.counted(runs) if self._grouping == "auto" else runs
 
     def trajectories_of(self, runs: list[Run], warnings: Warnings, alone: bool = False) -> Iterator[Trajectory]:
-        """Yield the trajectories of runs, each built when asked for. A run that is `alone` gets all log records."""
+        """Yield the trajectories of runs, each built on demand. A run that is `alone` gets all log records."""
         runs.reverse()
         while runs:
             held = runs.pop()
@@ -178,7 +178,7 @@ class RunCollector:
             yield _built(run, warnings)
 
     def remaining_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
-        """Yield the trajectories of the runs still held or in files, and of those that waited and count."""
+        """Yield the trajectories of the runs still in memory or in files, and of waiting runs that count."""
         if self.budget.is_spent:
             yield from self._spilled_trajectories(warnings)
         else:
@@ -238,7 +238,7 @@ class RunCollector:
             raise InputError(f"{name}: no conversation in it")
         if left_out:
             warnings.add("documents", f"{name}: {left_out:,} documents that hold no messages were left out")
-        # What a transcript holds that is not a message was not understood; its format is known.
+        # Only logs of no known format are checked: an item of a transcript that is not a message is RC304 later on.
         for log in [log for log in logs if not log.format]:
             checked_messages(log.messages or [message for held in log.snapshots for message in held], name)
         return logs
@@ -252,10 +252,10 @@ def _built(run: RunBuilder, warnings: Warnings) -> Trajectory:
 
 
 def checked_messages(messages: list[Any], name: str) -> list[Any]:
-    """Return the messages, if they are of a known format.
+    """Return the messages after checking that at least one is of a known format.
 
     Raises:
-        InputError: they are not, or one of them is an object that cannot be read.
+        InputError: none is, or one of them is an object that cannot be read.
     """
     for position, message in enumerate(messages):
         if message is not None and not isinstance(message, (dict, list, str, int, float)):
@@ -267,18 +267,18 @@ def checked_messages(messages: list[Any], name: str) -> list[Any]:
 
 
 Beginnings = frozenset[tuple[str, str]]
-"""The names and scopes of the roots of runs that show an agent or a model at work."""
+"""The names and scopes of the roots of runs with an agent or a model."""
 
 _LAST = 1 << 80  # after every time in nanoseconds, for spans without a start
 _MOST_TROUBLES = 10
 
 
 class UnorderedSpans:
-    """All spans of some runs, in any order.
+    """All spans of some runs, given in any order.
 
-    Spans are ordered by start, then outer before inner, then by id. A run is a trace, or the traces of one conversation
-    or session. Unlike in a file, traces that consist of calls only are not united: rows of one table have nothing to
-    do with each other.
+    They are sorted by start, then outer before inner, then by id. A run is a trace, or the traces of one conversation
+    or session. Unlike in a file, traces that consist of calls only are not joined into one run: rows of one table may
+    have nothing to do with each other.
     """
 
     def __init__(
@@ -293,7 +293,7 @@ class UnorderedSpans:
         self._runs = without_creations(self._traces.runs())
 
     def _taken(self, span: Span) -> ReadSpan:
-        """Read a span at once: the call it records takes less memory than its attributes."""
+        """Read a span immediately, because its call takes less memory than its attributes."""
         if UNREADABLE in span.attributes:
             self._troubles.setdefault(span.trace_id, set()).add(str(span.attributes.get(UNREADABLE)))
         if groups_of(span):
@@ -301,16 +301,16 @@ class UnorderedSpans:
         return read_span(span, self._limits, self._kept.attributes)
 
     def begun(self) -> Beginnings:
-        """The roots of the runs that show an agent or a model at work."""
+        """Return the roots of the runs with an agent or a model."""
         run_filter = RunFilter()
         run_filter.counted(self._runs)
         return frozenset(run_filter.begun)
 
     def trajectories(self, begun: Beginnings = frozenset()) -> Iterator[Trajectory]:
-        """Yield the trajectories of the runs in order of their start, each built when it is asked for.
+        """Yield the trajectories of the runs by start time, each built on demand.
 
-        With the grouping `auto`, traces that show no agent at work are left out, unless they have the same roots as a
-        run that does: one of these, or one whose roots are in `begun`.
+        With the grouping `auto`, traces without an agent are left out, unless they have the same roots as a run with
+        one: among these runs, or among those whose roots are in `begun`.
         """
         runs = self._counted(begun)
         runs.reverse()
@@ -348,7 +348,7 @@ def check_grouping(grouping: str) -> None:
 
 
 def _in_order(spans: list[ReadSpan]) -> list[ReadSpan]:
-    """Sort spans in an order that depends on nothing but the spans."""
+    """Sort spans in an order that depends only on the spans, not on the order of rows."""
     spans.sort(key=_place)
     ordered: list[ReadSpan] = []
     for _, group in groupby(spans, _place):
@@ -363,7 +363,7 @@ def _place(span: ReadSpan) -> tuple[Any, ...]:
 
 
 def _content(span: ReadSpan) -> str:
-    """All that a span says, its call included. Spans equal in this are interchangeable."""
+    """Return all that a span records, including its call, as text. Spans with equal texts are interchangeable."""
     events = [(event.name, event.time_ns, _items(event.attributes)) for event in span.events]
     own = (span.parent_id, span.name, span.scope, span.failed, span.description, span.attribute_count, span.call)
     return repr((own, _items(span.attributes), events))
@@ -374,11 +374,11 @@ def _items(attributes: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 class Spill:
-    """Undecoded spans in temporary files, those of one trace in one file. Closing it removes the files."""
+    """Undecoded spans in temporary files, with all spans of a trace in one file. Closing it removes the files."""
 
     def __init__(self) -> None:
         self._closing = ExitStack()
-        # `read` returns an iterator, and a caller may drop it half way: then nothing else closes the files.
+        # `read` returns an iterator, which a caller may drop half way: then nothing else would close the files.
         weakref.finalize(self, self._closing.close)
         self._parts: dict[int, IO[bytes]] = {}
 
@@ -397,7 +397,7 @@ class Spill:
         stream.write(span.raw)
 
     def spans(self) -> Iterator[tuple[int, Iterable[Span]]]:
-        """Yield the spans in the files, one part after the other. Read each part before asking for the next."""
+        """Yield each part and its spans. Read all spans of a part before asking for the next one."""
         for part in range(_PARTS):
             stream = self._parts.pop(part, None)
             yield part, _spans_in(stream) if stream else ()
@@ -410,9 +410,9 @@ class Spill:
 
 
 def part_of_trace(trace_id: str) -> int:
-    """The number of the file that holds a trace."""
-    # Hashes of strings differ between processes, which is fine: the files never outlive this one, and a hostile trace
-    # cannot be made to fill a single part.
+    """Return the number of the file for a trace."""
+    # Hashes of strings differ between processes. That is fine, because the files do not outlive this one, and it keeps
+    # hostile traces from filling a single part.
     return hash(trace_id) % _PARTS
 
 

@@ -1,4 +1,4 @@
-"""Values as producers record them, decoded, and the record of a call that is put together from them."""
+"""Decode values as producers record them: arguments, outputs, ids, times; and the record of a call made from them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ NOTHING: Any = msgspec.UNSET
 """The value of a field that was not recorded."""
 
 PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
-"""What Google ADK writes in place of a missing value."""
+"""Texts that Google ADK writes instead of a missing value."""
 
 _DEEPEST = 32
-_LAYERS = 3  # texts of JSON inside JSON: some stacks of instrumentations encode arguments twice
+_LAYERS = 3  # JSON text inside JSON text: with several instrumentations, arguments may be encoded twice
 SCRUBBED = "[Scrubbed due to "
-"""How the text begins with which Logfire replaces values it takes for secrets."""
+"""The beginning of the text with which Logfire replaces values that may be secrets."""
 
 _MODEST = 1_000_000
 _decode = msgspec.json.Decoder().decode
 
 
 _INVALID = "INVALID_JSON"
-"""The only key of the object that Pydantic AI puts in the place of arguments that it could not parse."""
+"""The only key of the object that Pydantic AI records instead of arguments that it could not parse."""
 
 
 class UnparsableError(ValueError):
@@ -40,10 +40,10 @@ class UnparsableError(ValueError):
 
 
 def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """Decode recorded arguments: to an object, usually.
+    """Decode recorded arguments, usually to an object.
 
     Raises:
-        UnparsableError: the text is neither JSON nor a Python literal, or a framework says that it is not.
+        UnparsableError: the text is neither JSON nor a Python literal, or Pydantic AI has marked it so.
     """
     layer = 0
     while value.__class__ is str and layer < _LAYERS:
@@ -76,7 +76,7 @@ def outcome(value: Any, limits: Limits = DEFAULT_LIMITS, encoded: bool = False, 
                 return _decode(value) if small else _slow_value_or_text(value, limits)
             except (msgspec.DecodeError, UnicodeError):
                 return _slow_value_or_text(value, limits)
-        # `21.5` may be text that the tool returned; only a producer that encodes everything means the number.
+        # `21.5` may be a text that the tool returned; it is a number only if the producer encodes every value.
         if keeps_quotes or (first != '"' and not encoded):
             return value
         inner = _json_or_text(value, limits)
@@ -101,7 +101,7 @@ def _decoded_slowly(text: str, limits: Limits) -> Any:
 
 
 def _is_modest(text: str, limits: Limits) -> bool:
-    """Whether a text is too short to be too deep or too large, so that msgspec can decode it without further checks."""
+    """Whether a text is certainly within the limits, so that msgspec can decode it without further checks."""
     # Each level takes an opening and a closing character, so callers skip this for texts of up to twice the depth.
     return len(text) <= _MODEST and text.count("{") + text.count("[") <= limits.depth
 
@@ -122,7 +122,7 @@ def _json_or_text(text: str, limits: Limits) -> Any:
 
 
 def same_but_nulls(first: Any, second: Any) -> bool:
-    """Whether two values are equal, ignoring members that are null: Phoenix drops those."""
+    """Whether two values are equal, ignoring members that are null, which Phoenix drops."""
     return bool(first == second) or bool(_without_nulls(first, 0) == _without_nulls(second, 0))
 
 
@@ -145,8 +145,8 @@ _BASE64_LENGTHS = (12, 24)
 def span_id(value: Any) -> str | None:
     """Return an id as lower-case hexadecimal digits, or unchanged if it is not hexadecimal; None if absent or all zero.
 
-    OTLP/JSON writes hexadecimal digits (OTLP specification, "JSON Protobuf Encoding"), plain protobuf JSON base64, SDKs
-    `0x` and digits, and some exports have other names (`span_…`).
+    OTLP/JSON has hexadecimal digits (OTLP specification, "JSON Protobuf Encoding"), plain protobuf JSON has base64,
+    SDKs write `0x` and digits, and some exports have ids of another kind (`span_…`).
     """
     if value.__class__ is str and len(value) in _HEX_LENGTHS and value.isalnum():
         return value.lower() if value.strip("0") else None
@@ -158,7 +158,7 @@ def span_id(value: Any) -> str | None:
         return value.hex() if any(value) else None
     if not isinstance(value, str) or not value:
         return None
-    # The base64 of 8 or 16 bytes is padded, and may begin with any two characters: `0x` as well.
+    # The base64 of 8 or 16 bytes is padded, and may begin with any two characters, even `0x`.
     if len(value) in _BASE64_LENGTHS and value.endswith("="):
         text = _from_base64(value)
     else:
@@ -242,47 +242,47 @@ class CallRecord(msgspec.Struct, eq=False):
     agent: str | None = None
     parent: CallRecord | None = None
     under: str | None = None
-    """The nearest enclosing span of a call, an agent or a model."""
+    """The id of the nearest span of a call, an agent or a model around this one."""
     within: str | None = None
-    """The same, or where there is none the outermost enclosing span, which may be missing from the file."""
+    """The same; if there is none, the id of the outermost span around it, which may be missing from the file."""
     is_parent_known: bool = True
     """Whether it is known which call made this one, or that none did."""
     is_begun: bool = True
-    """Whether it is known when the call began: not if a span around its own may be one of the same call."""
+    """Whether it is known when the call started. It is not if a span around its own may be a call, too."""
     is_placed: bool = True
-    """Whether the trace shows which span is inside which."""
+    """Whether it is known which span is inside which in the trace of the call."""
     group: str | None = None
     turn: int | None = None
     order: int = -1
-    """Its position among the requests of the model; -1 if no message shows it."""
+    """Its position among the requests of the model; -1 if unknown."""
     asked_ns: int | None = None
-    """When the model was asked for the message with the call. It orders calls that only messages show."""
+    """When the model was asked for the message with the call. It orders calls that are only in messages."""
     answered_ns: int | None = None
     """When the model returned that message."""
     is_told_later: bool = False
-    """Whether a later prompt shows the request first, and not the answer that made it."""
+    """Whether a later prompt is the first to have the request, not the answer that made it."""
     joined: bool = False
     """Whether a span was found for the request."""
     unread: str = ""
-    """A description of the span or message, if the call was not understood because its tool has no name."""
+    """A description of the span or message, if it may be a call but was not understood; otherwise empty."""
     is_doubtful: bool = False
-    """Whether another span may be the same call or a second one, and nothing recorded decides it."""
+    """Whether another span may be the same call or a second one, and what would decide it was not recorded."""
     withheld: str = ""
-    """Why the call was requested and not carried out."""
+    """Why the call was requested but not made; empty if it was made."""
     is_asked: bool = False
-    """Whether a person was asked about the call, or may have been, and answered."""
+    """Whether a person was, or may have been, asked about the call, and answered."""
     of_user: bool = False
     """Whether a simulated user made the call, not the agent."""
     format: str = ""
     """The format of the message that asks for the call."""
     step: int | None = 0
-    """The step of the message that asks for the call: those of one were asked for at once. None if unknown."""
+    """The step of the message that asks for the call; calls of one step were requested at once. None if unknown."""
     caller: str | None = None
-    """The id of the call whose code asks for the call."""
+    """The id of the call whose code made this one."""
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing shows what came of the call."""
+        """Whether the call has neither an output, nor an error, nor a reason why it was not made."""
         return self.output is NOTHING and not self.failed and not self.withheld
 
     def fill(self, other: CallRecord) -> None:
@@ -300,7 +300,7 @@ class CallRecord(msgspec.Struct, eq=False):
         self.failed = self.failed or other.failed
         self.group = self.group or other.group
         self.turn = other.turn if self.turn is None else self.turn
-        # All layers are kept: a third span of one of them is another call.
+        # The layers of both are kept, so that a further span of one of them counts as another call.
         self.layers = (*self.layers, *other.layers)
         self.is_doubtful = self.is_doubtful or other.is_doubtful
 
@@ -308,23 +308,23 @@ class CallRecord(msgspec.Struct, eq=False):
 def have_different_ids(first: CallRecord, second: CallRecord) -> bool:
     """Whether the ids of two records with one name show that they are two calls.
 
-    Where a model gives no ids, instrumentations make them up from the tool's name and a number, such as `search_0`.
-    Compared with an id of another kind, such an id says nothing.
+    If a model gives no ids, instrumentations make them up from the tool's name and a number, such as `search_0`. Such
+    an id cannot be compared with one of another kind.
     """
     if not first.call_id or not second.call_id or first.call_id == second.call_id:
         return False
-    # An id of the model and one made up for the same call differ; two of one kind that differ are two calls.
+    # One call may have an id of the model and another made up; but two different ids of one kind are two calls.
     return has_made_up_id(first) == has_made_up_id(second)
 
 
 def has_made_up_id(record: CallRecord) -> bool:
-    """Whether the id of a call is the tool's name and a number."""
+    """Whether the id of a call is made up: the tool's name and a number."""
     call_id, name = record.call_id or "", record.name
     return bool(name) and call_id.startswith(name) and _PLACE.fullmatch(call_id, len(name)) is not None
 
 
 def object_in(held: Any) -> Mapping[str, Any]:
-    """Return an object, also one in JSON text, as exports of trace servers have it; empty if this is neither."""
+    """Return an object, decoded if it is JSON text as in exports of trace servers; empty if it is not an object."""
     if isinstance(held, str) and held[:1] == "{":
         try:
             held = decode_json(held)
@@ -334,12 +334,12 @@ def object_in(held: Any) -> Mapping[str, Any]:
 
 
 _OF_MESSAGES = frozenset({"message", "role", "content", "parts", "tool_calls", "tool_call_id"})
-"""Keys of messages; an object has one of them if it is a message."""
+"""Keys of messages; every message has at least one of them."""
 _CHOICE = "gen_ai.choice"
 
 
 def event_body(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the body of an event, decoded where an attribute holds it, or the message in it, as JSON text."""
+    """Return the body of an event; if an attribute has it, or the message in it, as JSON text, it is decoded."""
     found = dict(body)
     # Attributes of span events are flat. Azure's SDKs write the whole body into one of them.
     for key in ("gen_ai.event.content", "message"):

@@ -1,6 +1,6 @@
 """Spans and log records, independent of their container, and the attributes of spans, decoded on demand.
 
-The names under which sources say which case a run is of, which repeat it is, and how it was scored there.
+At the end are the names by which sources record the case, the repeat and the score of a run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rightcall.errors import InputError
 from rightcall.values.decoding import decode_json
 
 UNREADABLE = "rightcall.unreadable"
-"""The attribute that says which part of a span could not be read."""
+"""The attribute with a description of what could not be read of a span."""
 MESSAGES = "messages"
 """The name of the one format that is not a container of spans: a log of messages."""
 
@@ -30,9 +30,9 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """One span: its place in the trace, when it ran, and what it says about itself.
+    """One span of a trace.
 
-    `events` are `Event`s, or an iterable that decodes them when they are asked for.
+    `events` are `Event`s, or an iterable that decodes them when they are used.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     description: str = ""
     """The message of its status."""
     scope: str = ""
-    """The instrumentation that made it; empty if the container does not say."""
+    """The name of the instrumentation that recorded it; empty if unknown."""
     events: Iterable[Event] = ()
 
 
@@ -55,7 +55,7 @@ _AnySpan = TypeVar("_AnySpan", bound=Span)
 
 
 def topmost(spans: Iterable[_AnySpan]) -> list[_AnySpan]:
-    """Return the spans whose parent is not among them: it may be in another service, and in no file that is read."""
+    """Return the spans whose parent is not among them. Their parent may belong to another service."""
     held = list(spans)
     ids = {span.span_id for span in held}
     return [span for span in held if span.parent_id is None or span.parent_id not in ids]
@@ -73,20 +73,20 @@ class LogRecord(msgspec.Struct):
 
 
 class OtherDocument(msgspec.Struct, frozen=True):
-    """A document that is not a span: a message, or a list of messages."""
+    """A document that is not a span, such as a message or a list of messages."""
 
     document: Any
 
 
 class PackedSpan(msgspec.Struct, gc=False):
-    """A span of OTLP, not decoded yet."""
+    """A span of OTLP that is not decoded yet."""
 
     trace_id: str
     scope: str
     raw: bytes
 
     def may_be_grouped(self) -> bool:
-        """Whether the span may name a conversation or session: every such key contains one of these words."""
+        """Whether the span may have the id of a conversation or session: their keys all contain one of these words."""
         return b"conversation" in self.raw or b"session" in self.raw or b"thread_id" in self.raw
 
 
@@ -95,7 +95,7 @@ Item = Span | PackedSpan | LogRecord | OtherDocument
 
 
 class LazyEvents:
-    """Events of a span, decoded on first use: most are never looked at."""
+    """Events of a span, decoded when they are iterated over: most are never used."""
 
     __slots__ = ("_decode", "_held")
 
@@ -121,10 +121,10 @@ class Attribute(msgspec.Struct, gc=False):
 
 
 class RawAttributes(msgspec.Struct, gc=False, eq=False):
-    """Attributes whose values stay undecoded JSON until they are used: the part of a mapping that we need.
+    """A mapping of attributes whose values stay undecoded JSON until they are used.
 
-    Model spans repeat whole conversations; not decoding those is most of the speed of reading a file. The position of a
-    key comes from the span's shape, which many spans share.
+    Spans of models repeat whole conversations; not decoding those is most of the speed of reading a file. The position
+    of a key comes from the span's shape, which many spans share.
     """
 
     shape: Any
@@ -136,8 +136,7 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
         place = self.places.get(key)
         if place is None:
             return default
-        # Most values are strings or counts, and this decoder skips everything else. What it skipped is decoded the
-        # tolerant way.
+        # Most values are strings or counts. This decoder reads only those, and leaves others to the tolerant one.
         raw = self.held[place].value
         try:
             held = _decode_plain(raw)
@@ -156,7 +155,7 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
         return tuple([bytes(held[places[key]].value) for key in keys])
 
     def keys(self) -> KeysView[str]:
-        """The names of the attributes."""
+        """Return the names of the attributes."""
         return self.places.keys()
 
     def __getitem__(self, key: str) -> Any:
@@ -173,9 +172,9 @@ class RawAttributes(msgspec.Struct, gc=False, eq=False):
 
 
 def undecoded(text: str) -> tuple[Attribute, ...] | None:
-    """Return the attributes of a JSON object of plain values as OTLP would write them; None if it is not an object.
+    """Return the attributes of a JSON object with plain values in OTLP's form; None if it is not an object.
 
-    Every value is wrapped as a string value without being looked at. Decoding it later gives its real type.
+    Every value is wrapped as a string value without being decoded. Decoding it later gives its real type.
     """
     try:
         held = _decode_object(text)
@@ -198,9 +197,9 @@ def plain_value(value: Any, depth: int = 0) -> Any:
 
 
 def restored(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Undo what Phoenix does to attributes it stores.
+    """Undo the changes that Phoenix makes to attributes when it stores them.
 
-    It flattens the JSON in some of them to dotted keys, and sets the kind of spans that recorded none to UNKNOWN.
+    It flattens the JSON in some of them to dotted keys, and sets the kind of spans without one to UNKNOWN.
     """
     if attributes.get(_KIND) == "UNKNOWN":
         del attributes[_KIND]
@@ -253,7 +252,7 @@ def _number(held: Any, depth: int) -> Any:
 
 
 def _bytes(held: Any, depth: int) -> Any:
-    # No convention has attributes of bytes; text is what a report can show.
+    # No convention has attributes of type bytes. They are decoded to text, which reports can show.
     try:
         return base64.b64decode(held).decode()
     except (binascii.Error, ValueError, TypeError):
@@ -265,7 +264,7 @@ def _same(held: Any, depth: int) -> Any:
 
 
 _KINDS = {
-    # opentelemetry/proto/common/v1/common.proto, `AnyValue`, in the spelling of JSON and in that of Python.
+    # opentelemetry/proto/common/v1/common.proto, `AnyValue`, in camelCase (JSON) and snake_case (Python).
     "stringValue": _same,
     "string_value": _same,
     "boolValue": _same,
@@ -304,7 +303,7 @@ def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
     """Build the object or list that dotted keys describe: `0.message.role` is in `message` of the first item."""
     root: dict[str, Any] = {}
     for key, value in entries:
-        # 64 steps: a key of a million dots must not become a million objects, one in the other.
+        # At most 64 steps: a key with a million dots must not become a million nested objects.
         steps = key.split(".", 64)
         place = root
         for step in steps[:-1]:
@@ -317,7 +316,7 @@ def unnested(entries: Iterable[tuple[str, Any]]) -> Any:
 
 
 def by_number(digits: str) -> tuple[int, str]:
-    """A sort key for decimal numbers of any length, without converting them: int() refuses more than 4,300 digits."""
+    """Return a sort key for decimal numbers of any length. int() is not used: it refuses more than 4,300 digits."""
     plain = digits.lstrip("0")
     return len(plain), plain
 
@@ -339,6 +338,6 @@ CASES = ("case_id", "task_id", "eval_id", "instance_id")
 REPEATS = ("repeat", "trial", "epoch")
 """Other names for the number of a repeat, which is `repeat` in the metadata."""
 SCORES = ("reward", "score", "scores", "success")
-"""What sources call their own verdict. Each is kept under its name."""
+"""Names of a source's own verdict. Each is kept in the metadata under its name."""
 TOLD = (CASE, *CASES, REPEAT, *REPEATS, *SCORES)
-"""All of these names."""
+"""All names for the case, the repeat and the score of a run."""
