@@ -326,6 +326,7 @@ def _observation_span(observation: Mapping[str, Any], trace: Mapping[str, Any]) 
 def _observation_attributes(
     observation: Mapping[str, Any], metadata: Mapping[str, Any], trace: Mapping[str, Any]
 ) -> dict[str, Any]:
+    """Return the attributes of an observation, as the convention of its span has them, or else as Langfuse's."""
     found = {key: value for key, value in object_in(metadata.get("attributes")).items() if value is not None}
     given, returned = observation.get("input"), observation.get("output")
     convention = convention_by_attributes(found)

@@ -223,6 +223,7 @@ def _end(held: Mapping[str, Any], columns: _Columns, start: int | None) -> int |
 
 
 def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Columns) -> Attributes:
+    """Return the attributes of a row: in their cell, in columns of their own, and other columns as metadata."""
     found = attributes_or_trouble(held.get("attributes"), DEFAULT_LIMITS)
     told = {key: row[key] for key in TOLD if row.get(key) not in (None, "") and key not in found}
     used = {path[0] for path in columns.paths.values()} | columns.attributes.keys()

@@ -111,6 +111,7 @@ def _is_typed(event: dict[str, Any], kind: str, key: str) -> bool:
 
 
 def _of_line(line: Any, known: set[str], asked: set[str]) -> list[Any]:
+    """Return the messages in a line of a Codex session."""
     kind = word(line.get("type")) if isinstance(line, dict) else ""
     if kind in _ABOUT_CODEX:
         return []
@@ -126,6 +127,7 @@ def _of_line(line: Any, known: set[str], asked: set[str]) -> list[Any]:
 
 
 def _of_item(item: dict[str, Any], asked: set[str]) -> list[Any]:
+    """Return the messages in an item of a Codex session."""
     kind, call_id = word(item.get("type")), item.get("call_id")
     if kind in _NO_CALLS_IN_CODEX:
         return []
@@ -239,13 +241,14 @@ def event_logs(events: list[Any]) -> list[Log]:
 
 
 def _of_thread_item(item: dict[str, Any]) -> list[Any]:
+    """Return the messages in an item of `codex exec --json`."""
     kind = word(item.get("type", item.get("item_type")))  # it was named `item_type` until September 2025
     if kind in ("agent_message", "assistant_message"):
         return [said("assistant", item.get("text"))]
     if kind in _SILENT:
         return []
     if not kind:
-        return [{"tool_calls": [item]}]  # a query or a text beside other keys would pass for a message
+        return [{"tool_calls": [item]}]  # otherwise one with a query or a text would pass for a message
     name, args, output = _parts_of(kind, item)
     if name is None:
         return [item]
@@ -348,6 +351,7 @@ def _take(left: Counter[str], name: str) -> bool:
 
 
 def _of_copilot(kind: str, data: dict[str, Any], event: dict[str, Any]) -> list[Any]:
+    """Return the messages in an event of GitHub Copilot CLI."""
     if kind == "user.message":
         return [said("user", data.get("content"))]
     call_id = data.get("toolCallId")
@@ -405,6 +409,7 @@ def _chat(messages: list[Any], about: dict[str, Any]) -> Log:
 
 
 def _of_message(message: Any) -> list[Any]:
+    """Return a message of Gemini CLI, followed by its calls and their results."""
     kind = word(plain(message).get("type"))
     if kind in ("info", "error", "warning"):
         return []
@@ -429,6 +434,7 @@ def _without_calls(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_call(call: dict[str, Any]) -> list[Any]:
+    """Return a call of Gemini CLI and its result, or the note that it was cancelled."""
     call_id, status = call.get("id"), word(call.get("status")).lower()
     made = called(call_id, call.get("name"), call.get("args"))
     if status == "cancelled":
@@ -520,6 +526,7 @@ def _messages(events: list[Any]) -> list[Any]:
 
 
 def _of_openhands(event: Any, ids: Mapping[str, str]) -> Iterator[Any]:
+    """Yield the messages in an event of OpenHands; `ids` has the ids of calls by the ids of their actions."""
     if not isinstance(event, dict):
         yield event
     elif isinstance(event.get("kind"), str):
@@ -533,6 +540,7 @@ def _of_openhands(event: Any, ids: Mapping[str, str]) -> Iterator[Any]:
 
 
 def _of_action(event: dict[str, Any], action: str) -> Iterator[Any]:
+    """Yield the call or the text in an action of OpenHands, if it is the agent's."""
     args, source = plain(event.get("args")), event.get("source")
     asked = event.get("tool_call_metadata")
     if action in _NO_CALLS_IN_OPENHANDS and (source != "agent" or not isinstance(asked, dict)):
@@ -576,6 +584,7 @@ def _of_observation(event: dict[str, Any], kind: str, ids: Mapping[str, str]) ->
 
 
 def _of_sdk(event: dict[str, Any], kind: str) -> Iterator[Any]:
+    """Yield the message in an event of the OpenHands SDK."""
     call_id, asked = event.get("tool_call_id"), plain(event.get("tool_call"))
     if kind == "MessageEvent" and isinstance(event.get("llm_message"), dict):
         yield event["llm_message"]

@@ -155,6 +155,7 @@ def sharegpt_logs(document: dict[str, Any]) -> list[Log]:
 
 
 def _turn_messages(turns: list[tuple[str, Any, Any]]) -> list[Any]:
+    """Return messages for turns of role, value and original, with made-up ids that pair results with calls in order."""
     messages: list[Any] = []
     waiting: list[str] = []
     for number, (role, value, turn) in enumerate(turns):

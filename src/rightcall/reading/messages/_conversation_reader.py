@@ -117,6 +117,7 @@ class ConversationReader:
         self._ending = self._last[:MOST_WAITING]
 
     def _take(self, exchange: Exchange, turn: int | None) -> None:
+        """Add the calls of one message to the requests, and its results to theirs."""
         context = self._context
         if exchange.parent_id is not None:
             context = self._requests.with_id(exchange.parent_id) or context
@@ -150,7 +151,7 @@ class ConversationReader:
         use = self._uses.get(call.call_id or "")
         known = self._requests.with_id(call.call_id, call.name, use - 1) if use else None
         outputs = [result.output for result in exchange.results if result.call_id == call.call_id]
-        if known is None and exchange.message.get("type") == _SUMMARY:  # the event before it may have lost the id
+        if known is None and exchange.message.get("type") == _SUMMARY:  # the event before it may lack the id
             made = [record for record in self._requests.known if record.name == call.name and not record.call_id]
             known = next((record for record in made if record.output in outputs), None)
         return known is not None and bool(outputs) and known.args == call.args
@@ -161,6 +162,7 @@ class ConversationReader:
             ungroup(records if not all(map(is_answered, records)) else ())
 
     def _call(self, call: CallRecord, context: Any, turn: int | None) -> CallRecord:
+        """Return the request of a call: the known one that it repeats, with gaps filled, or a new one."""
         requests = self._requests
         context = requests.with_id(call.caller) or context if call.caller else context
         key = (id(context) if context is not None else None, turn, call.name, requests.written(call))
@@ -178,7 +180,7 @@ class ConversationReader:
             known.asked_ns = self._start_ns if self.prompted or self.answering else None
             known.answered_ns, known.is_told_later = self._end_ns, self.prompted
             if not self.answering and len(self._met) < self._count and id(self._context) in requests.torn:
-                known.order = -1  # an earlier conversation may have had it, and lost it
+                known.order = -1  # it may be missing in an earlier conversation, and be older
             self._new.append(known)
         else:
             self._met.add(id(known))
@@ -223,6 +225,7 @@ class ConversationReader:
         return None
 
     def _same(self, call: CallRecord, key: Key, position: int, use: int) -> CallRecord | None:
+        """Return the known request that a call repeats: by id, or by position among equal requests; else None."""
         requests = self._requests
         if call.call_id:
             known = requests.with_id(call.call_id, call.name, use, self.thread)
@@ -256,6 +259,7 @@ class ConversationReader:
         return None not in (self._start_ns, known.answered_ns) and (self._start_ns or 0) >= (known.answered_ns or 0)
 
     def _result(self, result: CallRecord) -> None:
+        """Assign a result to its request, by id or by order. If neither is certain, keep it for later."""
         request = self._with_id_of(result)
         if result.format == APPROVED:
             self._approve(request)
@@ -323,6 +327,7 @@ class ConversationReader:
                 self._free_id(record, call_id)
 
     def _answer(self, request: CallRecord, result: CallRecord) -> None:
+        """Fill a request from its result. A later result replaces it only after an approval, or to add a failure."""
         if result.call_id and request.call_id and request.call_id.startswith(ITEM):
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)

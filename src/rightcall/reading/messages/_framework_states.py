@@ -168,6 +168,7 @@ def returned_in(held: Any, encoded: bool = False) -> Any:
 
 
 def _returned_in_value(value: Any, depth: int) -> Any:
+    """Return the answer in a framework's output: in its messages, inside its wrappers, or the value itself."""
     if isinstance(value, list):
         return _in_messages(value, answer_in)
     if not isinstance(value, dict) or depth > _DEPTH:
@@ -194,6 +195,7 @@ def _returned_in_value(value: Any, depth: int) -> Any:
 
 
 def _given_in_object(value: dict[str, Any], depth: int) -> Any:
+    """Return the question in a framework's input: in its messages, inside its wrappers, or the object itself."""
     if isinstance(value.get("task"), str) and _TASKS & value.keys():
         return value["task"]
     messages = _messages_of(value)
@@ -223,7 +225,7 @@ def _only_text(value: dict[str, Any]) -> Any:
     """Return the only value of an object if it is a text: the question, whatever the parameter is called."""
     held = list(value.values())
     if value.keys() == {"role"}:
-        return NOTHING  # a message that lost its content
+        return NOTHING  # a message without its content
     return held[0] if len(held) == 1 and isinstance(held[0], str) else value
 
 
@@ -304,7 +306,7 @@ def _is_written(value: Any, depth: int = 0) -> bool:
 
 
 _OF_EVENTS = frozenset({"author", "invocation_id", "actions"})
-"""Keys that every event of ADK has; one of them may be lost."""
+"""Keys that every event of ADK has; an incomplete event may lack one of them."""
 
 
 def _is_event(value: Mapping[str, Any]) -> bool:

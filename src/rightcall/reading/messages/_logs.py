@@ -55,6 +55,7 @@ def _is_read(log: Log) -> bool:
 
 
 def _logs_of(documents: list[Any]) -> tuple[list[Log], int]:
+    """Return the logs of documents, transcripts first, and the number of items that are in none."""
     found, others = transcript_logs(documents)
     if not found:
         return _plain_logs(documents)
@@ -153,6 +154,7 @@ def _beside_it(held: Mapping[str, Any], key: str, conversation: Any, is_only: bo
 
 
 def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
+    """Return the logs of documents that are not transcripts, and the number of documents that are in none."""
     if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
         documents = documents[0]
     if len(documents) == 1:

@@ -158,7 +158,7 @@ class Exchange:
 
     @property
     def is_mute(self) -> bool:
-        """Whether the message is the model's and has neither content nor a sign of calls or of none."""
+        """Whether the message is the model's and empty, and nothing in it shows whether it asked for calls."""
         if self.calls or self.results or self.unread or not self.is_blank:
             return False
         return (self.writer == "model" or author_of(self.message) is not None) and is_open(self.message)
@@ -175,7 +175,7 @@ class Exchange:
 
     @property
     def is_of_agent(self) -> bool:
-        """Whether the message shows the agent at work: text of its model, a call, or a result, understood or not."""
+        """Whether the message shows work of the agent: text of its model, a call, or a result, understood or not."""
         if self.calls or self.results or self.writer:
             return bool(self.calls or self.results) or self.writer == "model"
         return is_of_tool(self.role, self.message)
@@ -341,6 +341,7 @@ def _sums_up(message: Mapping[str, Any]) -> bool:
 
 
 def _read_parts(exchange: Exchange, found: FoundParts) -> None:
+    """Read the parts found in a message into the calls and results of its exchange."""
     calls: list[tuple[CallRecord, FoundPart]] = []
     for place in found.parts:
         record = read_part(place.document, place.part)
@@ -487,7 +488,7 @@ def is_open(message: Mapping[str, Any]) -> bool:
         return True  # Pydantic AI always writes a list of parts
     if stopped_to_call(held):
         return True
-    actions = message.get("actions")  # an event of ADK may be about its effects alone
+    actions = message.get("actions")  # an event of ADK may report only its effects
     has_effects = isinstance(actions, Mapping) and any(actions.values())
     return not has_effects and _SETTLED.isdisjoint(held) and _SETTLED.isdisjoint(message)
 

@@ -38,7 +38,7 @@ def lost_type(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> An
 
 
 def bare_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
-    """Drop a typed output in the part of a call, where Vercel writes none: it is of a result that lost its mark."""
+    """Drop a typed output in the part of a call, where Vercel writes none: the part is a result without its mark."""
     return NOTHING if _is_typed(value) and (value["type"] is None or value["type"] in _OUTPUT_TYPES) else value
 
 

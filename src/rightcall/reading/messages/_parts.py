@@ -152,6 +152,7 @@ def unwrapped(message: Any) -> Any:
 
 
 def _held_message(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the message inside one wrapper; None if this is not a wrapper."""
     data, inner, content = message.get("data"), message.get("message"), message.get("content")
     if isinstance(data, dict) and "content" in data:
         return {"type": message.get("type"), **data}
@@ -193,6 +194,7 @@ def _text_in(held: Any) -> str:
 
 
 def _text_of_part(part: Any) -> str:
+    """Return the text of a part; empty for parts of other types, such as thoughts, calls and images."""
     if isinstance(part, str):
         return part
     if not isinstance(part, Mapping):

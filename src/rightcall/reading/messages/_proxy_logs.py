@@ -71,6 +71,7 @@ def is_proxy_row(document: Any) -> bool:
 
 
 def _bodies(document: Any) -> tuple[dict[str, Any], Any] | None:
+    """Return the request and the response in a document; None if it does not have both."""
     held = plain(document)
     for to_request, to_response in _PAIRS:
         request, response = _at(held, to_request), _at(held, to_response)
@@ -181,6 +182,7 @@ def _is_told(event: Any, talks: list[_Talk]) -> bool:
 
 
 def _rows(documents: list[Any]) -> tuple[list[_Row], list[Any]]:
+    """Return the rows with a request and a response, each once, and the other documents."""
     rows: list[_Row] = []
     others: list[Any] = []
     known: set[str] = set()

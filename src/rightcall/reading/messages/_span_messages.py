@@ -263,6 +263,7 @@ class SpanMessages:
     def _add_event(
         self, found: Conversation, name: str, body: Mapping[str, Any], attributes: Mapping[str, Any]
     ) -> None:
+        """Add the messages of a span event or a log record, or a note if one of another name may contain a call."""
         if name == _DETAILS:
             found.add("input", self._said(attributes.get("gen_ai.input.messages")))
             found.add("output", self._said(attributes.get("gen_ai.output.messages")))
@@ -471,7 +472,7 @@ def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
 
 
 def _numbered_attributes(beginning: str, keys: tuple[str, ...]) -> MessageAttributes:
-    """Group attributes that hold a leaf each by the number of the message; those without a number are left out."""
+    """Group attributes that hold a leaf each by the number of the message; if some have one, others are left out."""
     messages: dict[str, list[tuple[str, str]]] = {}
     for key in keys:
         number, _, name = key[len(beginning) :].partition(".")

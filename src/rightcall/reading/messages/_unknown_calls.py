@@ -473,6 +473,7 @@ def find_parts(message: Mapping[str, Any]) -> FoundParts:
 
 
 def _find_parts(document: Mapping[str, Any], found: FoundParts, depth: int, listed: bool, among: int) -> None:
+    """Add the calls and results in an object to `found`, looking under known keys down to a limited depth."""
     if "lc" in document:
         document = constructed(document)
     may_have_list = "tool_responses" in document or "message_type" in document

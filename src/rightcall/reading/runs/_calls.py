@@ -23,8 +23,8 @@ def without_duplicates(records: list[CallRecord], tree: Tree) -> list[CallRecord
     """Merge records of one call by several instrumentations; `records` are in order of start.
 
     Two spans are one call if names, arguments and ids agree and they are of different instrumentations: one directly
-    inside the other, or both at the same time. Spans of one instrumentation are not merged, except those of an MCP
-    client and its server: they are retries, recursion, or the same call in parallel.
+    inside the other, or both at the same time. Spans of one instrumentation are retries, recursion, or the same call
+    in parallel, and are not merged; only an MCP client and its server may share an instrumentation.
     """
     return _beside(_nested(records, tree), tree) if may_be_seen_twice(records) else records
 
@@ -35,6 +35,7 @@ def may_be_seen_twice(records: list[CallRecord]) -> bool:
 
 
 def _nested(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
+    """Merge records with the record directly around them, if that is of the same call."""
     kept = []
     for record in records:
         outer = tree.directly_enclosing(record.span) if record.span else None
@@ -46,6 +47,7 @@ def _nested(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
 
 
 def _beside(records: list[CallRecord], tree: Tree) -> list[CallRecord]:
+    """Merge records of the same call that overlap in time."""
     kept: list[CallRecord] = []
     by_name: dict[str, list[CallRecord]] = {}
     open_by_name: dict[str, list[CallRecord]] = {}
@@ -104,6 +106,7 @@ def _shares_layer(first: CallRecord, second: CallRecord) -> bool:
 
 
 def _agree(first: CallRecord, second: CallRecord) -> bool:
+    """Whether two records have the same name, and ids and arguments that do not contradict each other."""
     if first.name != second.name:
         return False
     if first.call_id and second.call_id and first.call_id != second.call_id:
@@ -123,8 +126,8 @@ def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
 def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
     """Fill the gaps of `records` from the requests of models, and return the requests that have no span.
 
-    Spans and requests are paired by id, then by name and arguments, those with the same output first, then by name
-    alone; always in order.
+    Spans and requests are paired by id, then by name and arguments, those with the same output first, then by name if
+    the arguments of one are missing; always in order.
     """
     # A call that was withheld and made later has one request, which is paired with the call that was made.
     open_records = sorted(_join_by_id(records, requests), key=lambda record: bool(record.withheld))
@@ -138,6 +141,7 @@ def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
 
 
 def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
+    """Join records with the requests that have their ids, and return the other records."""
     left = []
     counts = Counter([record.call_id for record in records])
     for record in records:
@@ -175,6 +179,7 @@ Key = Callable[[CallRecord, Requests | None], Hashable]
 def _pair(
     records: list[CallRecord], requests: list[CallRecord], known: Requests, key: Key
 ) -> tuple[list[CallRecord], list[CallRecord]]:
+    """Join records with compatible requests of the same key, in order, and return the others of both."""
     if not records or not requests:
         return records, requests
     waiting: dict[Hashable, list[CallRecord]] = {}
@@ -220,6 +225,7 @@ def _name_only(record: CallRecord, requests: Requests | None) -> Hashable:
 
 
 def _compatible(record: CallRecord, request: CallRecord) -> bool:
+    """Whether ids, turns and arguments allow a request to be that of a record; missing ones contradict nothing."""
     if have_different_ids(record, request):
         return False
     if not _may_be_of_one_turn(record, request):
@@ -236,6 +242,7 @@ def _may_be_of_one_turn(record: CallRecord, request: CallRecord) -> bool:
 
 
 def _take(record: CallRecord, request: CallRecord) -> None:
+    """Fill a record from its request, and mark the request as joined."""
     if request.withheld and record.is_open:  # OpenAI Agents starts the span of a tool before it asks for approval
         record.withheld = request.withheld
     if record.output is NOTHING and request.output is not NOTHING:

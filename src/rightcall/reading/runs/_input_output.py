@@ -218,6 +218,7 @@ class _Speakers:
 
 
 def _question(speakers: _Speakers, span: ReadSpan) -> Any:
+    """Return the question in a span's input, or at the end of its prompt; `NOTHING` if there is none."""
     if speakers.roles.get(id(span)) != "model":
         found = next(_values(span, _INPUT, given_in), NOTHING)
         if found is not NOTHING:
@@ -229,10 +230,12 @@ def _question(speakers: _Speakers, span: ReadSpan) -> Any:
 
 
 def _last_word(speakers: _Speakers, span: ReadSpan) -> Any:
+    """Return the last text of the user in a span's prompt, even if other messages follow it."""
     return question_in(speakers.messages(span, "input")) or NOTHING
 
 
 def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
+    """Return the answer in a span's output, or in its messages; `NOTHING` if there is none."""
     made = speakers.messages(span, "output")
     said = answer_in(made or speakers.messages(span, "input"))
     if speakers.roles.get(id(span)) != "model":
@@ -267,6 +270,7 @@ def _texts_of_model(span: ReadSpan, find: Callable[[Any, bool], Any]) -> Iterato
 
 
 def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:
+    """Yield what `find` returns for each of some attributes of a span, in the order of `keys`."""
     attributes, names = span.attributes, span.attributes.keys()
     for key, kind in keys.items():
         held = attributes.get(key) if key in names else None

@@ -27,7 +27,7 @@ class ReadSpan(Span, frozen=True, gc=False):
     attribute_count: int = 0
     """How many attributes were recorded."""
     is_unmarked: bool = False
-    """Whether the attribute that says what it is was lost, so that it may be an agent's span."""
+    """Whether the attribute with its kind is missing, so that it may be an agent's span."""
 
 
 def once_each(spans: list[ReadSpan]) -> list[ReadSpan]:
@@ -294,6 +294,7 @@ class Tree:
         return None if found is record else found
 
     def _nearest(self, above: str | None, start: str | None) -> CallRecord | None:
+        """Return the nearest call at or above a span, other than that of `start`; cached for all spans on the way."""
         known, path = self._found, list[str]()
         own = self._calls.get(start) if start else None
         found: CallRecord | None = None
@@ -352,6 +353,7 @@ class _Tops(msgspec.Struct):
 
 
 def _tops_of(spans: Mapping[str, Span], calls: Iterable[CallRecord]) -> dict[str, _Tops]:
+    """Return the topmost spans of each trace."""
     by_trace: dict[str, list[Span]] = {}
     for span in spans.values():
         if span.parent_id not in spans:
@@ -370,6 +372,7 @@ def _tops_of(spans: Mapping[str, Span], calls: Iterable[CallRecord]) -> dict[str
 
 
 def _only_holder(span: Span, records: list[CallRecord]) -> CallRecord | None:
+    """Return the call that started before a span and ended after it; None unless there is exactly one."""
     start, end = span.start_ns, span.end_ns
     if start is None or end is None:
         return None
@@ -387,6 +390,7 @@ def _only_holder(span: Span, records: list[CallRecord]) -> CallRecord | None:
 
 
 def _is_whole(trace: Sequence[Span]) -> bool:
+    """Whether it is known which span is inside which in one trace; see `Tree.is_whole`."""
     ids = {span.span_id for span in trace}
     tops = [span for span in trace if span.parent_id not in ids or span.parent_id is None]
     if None in ids or len({span.parent_id for span in tops}) > 1:

@@ -369,7 +369,8 @@ def _extent(spans: Sequence[ReadSpan]) -> int | None:
     """Return the time from the first start to the last end; None if a span has no times, or they go backwards.
 
     Tool calls alone do not show how long their agent took, and neither do the spans of MCP servers. Servers and queues
-    around the agent take longer than the agent, so they count only if there is no span of an agent or a model.
+    around the agent take longer than the agent, so they count only if no agent, model, or other span with an input or
+    output was recorded.
     """
     if all([span.kind.__class__ is CallShape for span in spans]):
         return None

@@ -183,7 +183,7 @@ class Turns(msgspec.Struct, frozen=True):
     begins: tuple[int, ...] = ()
     """When each turn but the first began."""
     traces: Mapping[str, tuple[int, ...]] = {}
-    """For each trace with an agent or model at work: when that began, and when each further turn in it did."""
+    """For each trace with an agent or model, when the first of these started, and when each further turn began."""
     is_known: bool = True
     """Whether all turns were found. If the user may have written in between, calls get no turn."""
     given: Mapping[int, int] | None = None
