@@ -374,7 +374,7 @@ _BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", ma
 
 
 def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None:
-    """Return the first convention whose marks a span has, also one with `call=False`; None if there is none."""
+    """Return the first convention whose marks a span has, even one with `call=False`; None if there is none."""
     rows: list[int] = []
     for key in attributes:
         if key in _ROWS:

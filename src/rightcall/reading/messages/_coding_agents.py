@@ -540,7 +540,7 @@ def _of_openhands(event: Any, ids: Mapping[str, str]) -> Iterator[Any]:
 
 
 def _of_action(event: dict[str, Any], action: str) -> Iterator[Any]:
-    """Yield the call or the text in an action of OpenHands, if it is the agent's."""
+    """Yield the call of the agent, or the text of the agent or the user, in an action of OpenHands."""
     args, source = plain(event.get("args")), event.get("source")
     asked = event.get("tool_call_metadata")
     if action in _NO_CALLS_IN_OPENHANDS and (source != "agent" or not isinstance(asked, dict)):

@@ -298,7 +298,7 @@ def _only_in_events(events: list[Any], messages: list[Any], depth: int) -> str:
 
 
 def _message(message: Any) -> Any:
-    """Return a message in which blocks of tools run by the model's server are calls and results, and errors objects."""
+    """Return a message with blocks of tools that the model's server ran as calls and results, and errors as objects."""
     if not isinstance(message, dict):
         return message
     if isinstance(message.get("tool_error"), str):  # the name of `error` until 2024

@@ -236,7 +236,7 @@ def _chosen(response: dict[str, Any], choices: list[Any]) -> list[Any]:
 
 
 def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
-    """Return an exchange for each message, in order, also for messages without calls and results.
+    """Return an exchange for each message, in order, including messages without calls and results.
 
     The exchange is empty for a line that a log repeats with the same `uuid` (Claude Code), for examples that the model
     was given, and for fragments of messages.
@@ -375,7 +375,7 @@ def has_messages(messages: list[Any]) -> bool:
 
 
 def _once(calls: list[tuple[CallRecord, FoundPart]]) -> list[CallRecord]:
-    """Return the calls of one message, each once, also if the message repeats them in another place.
+    """Return the calls of one message, each once, even if the message repeats them in another place.
 
     If calls of one list share an id, it is removed: it identifies none of them.
     """

@@ -48,7 +48,7 @@ class Requests:
         self.gaps: set[int] = set()
         """The contexts, by `id()`, in which a model's answer is missing, so that results are not paired by order."""
         self.torn: set[int] = set()
-        """The contexts, by `id()`, with a history that lacks a message: a request new in a later one may be older."""
+        """The contexts, by `id()`, with an incomplete history: a request seen first in a later one may be older."""
         self.refused: set[int] = set()
         """The requests, by `id()`, that were refused, not only held back for approval."""
         self._threads = PromptHistory()

@@ -73,7 +73,7 @@ class Conversations:
         _forget_order(requests, [talk.said for talk in talks if talk.said.of_model])
 
     def _held(self, turns: Turns) -> list[_Talk]:
-        """Return the conversations of all spans that are not calls, also empty ones, and those of log records."""
+        """Return the conversations of all spans that are not calls, including empty ones, and those of log records."""
         spans = [span for span in self._spans if span.kind.__class__ is not CallShape]
         found = [_Talk(self._carried_by(span), span, turns.of(span)) for span in spans]
         by_id = {span.span_id: span for span in self._spans if span.span_id} if self._by_logs() else {}

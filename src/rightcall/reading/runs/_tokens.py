@@ -285,7 +285,7 @@ def _instrumentation(span: ReadSpan) -> str:
 
 
 def _by_response(spans: list[ReadSpan]) -> Iterator[tuple[list[ReadSpan], bool]]:
-    """Yield the spans of each response, and whether its id is known. An id repeated by one instrumentation is none."""
+    """Yield the spans of each response, and whether its id is known; an id that one instrumentation repeats is not."""
     ids = {id(span): _response_id(span) for span in spans}
     seen = Counter([(_instrumentation(span), ids[id(span)]) for span in spans])
     shared = {held for (_, held), count in seen.items() if count > 1}
