@@ -168,9 +168,5 @@ def _is_summary(message: Mapping[str, Any]) -> bool:
     return any([isinstance(each, dict) and each.get("type") == _SUMMARY for each in held])
 
 
-_ABOUT = frozenset({"result", "system", "init", "summary"})
-"""Lines about a session (Claude Code): its end, its settings, its title."""
-
-
 def _speaks(exchange: Exchange) -> bool:
     return bool(exchange.writer or exchange.calls or exchange.results)
