@@ -175,6 +175,18 @@ def test_a_message_that_prompts_repeat_is_read_once() -> None:
     assert messages.in_span(span, None).input[0] is messages.in_span(span, None).input[0]
 
 
+def test_decoded_messages_that_a_long_prompt_repeats_are_read_once() -> None:
+    messages = SpanMessages()
+    first = messages._exchanges_in([*LONG, *LONG, USER])
+    again = messages._exchanges_in(json.loads(json.dumps([*LONG, *LONG, USER, ASKS])))
+    other = messages._exchanges_in(json.loads(json.dumps([*LONG, *LONG, MODEL, ASKS])))
+
+    assert all(one is two for one, two in zip(first, again, strict=False))
+    assert [call.name for call in again[-1].calls] == ["look"]
+    assert other[0] is not first[0]
+    assert [each.writer for each in other[-2:]] == ["model", "model"]
+
+
 def test_attributes_that_hold_messages_are_found_by_their_names() -> None:
     names = ["gen_ai.input.messages", "gen_ai.completion", "llm.input_messages.0.message.role", "http.route"]
     found = _find_attributes(names)

@@ -21,6 +21,7 @@ from ._unknown_calls import hidden_in_event, sign_of
 
 _WRAPPINGS = ("messages", "contents")
 _pieces_in = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_FEWEST = 12  # decoded messages that are read again in less time than it takes to compare them
 _SHORT = 4_000  # characters of a prompt that is split faster than it is compared with the one before
 _BEGINNING = 100  # characters by which a prompt is recognised that another one continues
 _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -133,6 +134,8 @@ class SpanMessages:
         """Exchanges by the bytes of their messages."""
         self._lists: dict[str, tuple[str, list[bytes]]] = {}
         """By their first characters the lists split last, without the closing bracket, and their items."""
+        self._last: tuple[list[Any], list[Exchange]] = [], []
+        """The list of decoded messages that was read last, and its exchanges."""
 
     def in_span(self, span: Span, role: Role | None) -> Conversation:
         """Return the messages in a span's attributes and events; an empty conversation if there are none."""
@@ -182,7 +185,7 @@ class SpanMessages:
         if holder.messages and attributes.__class__ is RawAttributes:
             return [self._from_leaves(names, keys, attributes) for names, keys in holder.messages]
         start = len(holder.beginning)
-        return _exchanges_in(unnested((key[start:], attributes.get(key)) for key in holder.keys))
+        return self._exchanges_in(unnested((key[start:], attributes.get(key)) for key in holder.keys))
 
     def _from_leaves(self, names: tuple[str, ...], keys: tuple[str, ...], attributes: RawAttributes) -> Exchange:
         """Return the exchange of a message spread over attributes, given the paths of its leaves and their keys."""
@@ -203,15 +206,27 @@ class SpanMessages:
     def _said(self, held: Any) -> list[Exchange]:
         """Return the exchanges of messages given as values or as JSON text; none if the text is not JSON."""
         if not isinstance(held, str):
-            return _exchanges_in(held)
+            return self._exchanges_in(held)
         pieces = self._messages_in(held)
         if pieces is not None:
             known = self._known
             return [known.get(piece) or self._from_piece(piece) for piece in pieces if piece.startswith(b"{")]
         try:
-            return _exchanges_in(decode_json(held))
+            return self._exchanges_in(decode_json(held))
         except InputError:
             return []
+
+    def _exchanges_in(self, document: Any) -> list[Exchange]:
+        """Return the exchanges of decoded messages; none if they are neither a list nor an object."""
+        if not isinstance(document, (list, dict)):
+            return []
+        messages = messages_of(document)
+        known, said = self._last
+        shared = len(known) if messages[: len(known)] == known else 0
+        found = [*said[:shared], *[_read(message) for message in messages[shared:] if isinstance(message, dict)]]
+        if len(messages) >= _FEWEST:
+            self._last = messages, found
+        return found if len(found) > 1 else _unless_others(found)
 
     def _messages_in(self, text: str) -> list[bytes] | None:
         """Return the undecoded messages in a JSON text; None if the text has to be decoded to find them."""
@@ -275,11 +290,11 @@ class SpanMessages:
                 message.setdefault("role", _WRITERS[name])
             if name == _RESULT and "content" not in message and "id" in message:
                 message["tool_call_id"] = message["id"]  # without captured content, a result has only its id
-            found.add(side, _exchanges_in([message]))
+            found.add(side, self._exchanges_in([message]))
             return
         told = _messages_of_record(body)
         for held_side, messages in told.items():
-            found.add(held_side, _exchanges_in(messages))
+            found.add(held_side, self._exchanges_in(messages))
         if not told and (sign := hidden_in_event(body, attributes)):
             found.input.append(unread(sign))
 
@@ -296,14 +311,6 @@ def told_by_task(attributes: Mapping[str, Any], role: object) -> Any:
 
 def _is_task(held: str | dict[str, Any]) -> bool:
     return all([(f'"{key}"' if isinstance(held, str) else key) in held for key in _OF_TASKS])
-
-
-def _exchanges_in(document: Any) -> list[Exchange]:
-    """Return the exchanges of decoded messages; none if they are neither a list nor an object."""
-    if not isinstance(document, (list, dict)):
-        return []
-    found = [_read(message) for message in messages_of(document) if isinstance(message, dict)]
-    return found if len(found) > 1 else _unless_others(found)
 
 
 def _unless_others(said: list[Exchange]) -> list[Exchange]:
