@@ -1,4 +1,4 @@
-"""Worker processes: how many, how they start, a pool that survives the death of one, and functions sent to engines."""
+"""Worker processes: their number and start method, a pool that survives their death, and functions for engines."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ import msgspec
 from rightcall.version import __version__
 
 _ATTEMPTS = 3
-"""How many workers may die of the same task."""
+"""How many workers may die during the same task."""
 _PATIENCE = 0.2
-"""Seconds that a worker without work has to end by itself."""
+"""Seconds that an idle worker has to end by itself."""
 
 Do = Callable[[Any, Callable[[Any], None]], Any]
-"""Does a task and returns its value. What it passes to its second argument is heard before the task is done."""
+"""Does a task and returns its value. Its second argument sends news of the task while it is under way."""
 
 
 def start_method() -> str:
-    """Return how processes are started.
+    """Return how to start processes: `fork` where that is safe, else `spawn`.
 
-    A forked process has everything loaded: spawning one takes as long as scoring 20 MB. But a lock that another thread
-    holds at that moment is never released in the new process (https://bugs.python.org/issue6721), and elsewhere than
-    on Linux the system libraries have threads of their own.
+    A forked process inherits all imports, and spawning one takes as long as scoring 20 MB. But if another thread holds
+    a lock at that moment, the lock is never released in the new process (https://bugs.python.org/issue6721), and
+    outside Linux system libraries have threads of their own.
     """
     return "fork" if sys.platform == "linux" and threading.active_count() == 1 else "spawn"
 
 
 def default_workers() -> int:
-    """Return how many processes this machine has a core for."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class Heard(msgspec.Struct, frozen=True):
-    """News of a task."""
+    """News of a task: a message of its worker, its result, or the death of its worker."""
 
     number: int
-    """What `Pool.submit` returned for it."""
+    """The number that `Pool.submit` returned."""
     value: Any = None
     is_done: bool = False
     is_lost: bool = False
-    """Whether a worker died of it. If it is not done, another worker begins it again."""
+    """Whether its worker died. Unless `is_done`, another worker starts it again."""
     attempts: int = 0
-    """How many workers have died of it."""
+    """How many workers have died during the task."""
     death: str = ""
     """How the last of them died, such as `by SIGKILL`."""
 
 
 class Pool:
-    """Processes that do one task each at a time; a context manager, which ends them.
+    """Processes that each do one task at a time; a context manager that ends them.
 
-    They are started when there is work for them, and end when the process that started them does.
+    They are started when there are tasks for them, and end when the process that started them ends.
 
     Args:
         workers: How many processes at most.
@@ -74,7 +74,7 @@ class Pool:
         self._most, self._begin, self._given = workers, begin, given
         self._context = get_context(method or start_method())
         self._life = self._context.Pipe(duplex=False)
-        """Nothing is ever sent here: it is closed when this process ends, and then the workers end."""
+        """A pipe that nothing is sent through: when this process ends, its end is closed, and then the workers end."""
         self._waiting: deque[_Task] = deque()
         self._workers: list[_Worker] = []
         self._count = 0
@@ -93,17 +93,17 @@ class Pool:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a task is not done yet."""
+        """Whether any task is not done yet."""
         return bool(self._waiting) or any([worker.task for worker in self._workers])
 
     def submit(self, task: Any) -> int:
-        """Have a task done after those before it, and return its number."""
+        """Add a task to the queue, and return its number."""
         self._count += 1
         self._waiting.append(_Task(self._count, task))
         return self._count
 
     def hear(self, patience: float | None = None) -> list[Heard]:
-        """Hand out tasks, and return what arrives first, within a number of seconds.
+        """Give tasks to idle workers, then wait for news up to `patience` seconds, and return it.
 
         Raises:
             Exception: what a task raised.
@@ -112,7 +112,7 @@ class Pool:
         ready = wait([worker.connection for worker in self._workers], patience)
         news = []
         for worker in [worker for worker in self._workers if worker.connection in ready]:
-            if worker.task is None:  # it has nothing to say, so it has died
+            if worker.task is None:  # an idle worker sends nothing: its connection is ready because it has died
                 self._bury(worker)
             else:
                 news.append(self._heard(worker, worker.task))
@@ -138,7 +138,7 @@ class Pool:
         return Heard(task.number, value, is_done=kind == "done")
 
     def _lose(self, worker: _Worker, task: _Task) -> Heard:
-        """Give the task of a worker that died to another, unless that was done too often."""
+        """Queue the task of a dead worker again, unless too many workers have died during it."""
         self._bury(worker)
         task.attempts += 1
         is_done = task.attempts >= _ATTEMPTS
@@ -159,11 +159,11 @@ class _Task(msgspec.Struct):
 
 
 class _Worker:
-    """A process, and the task that it has in hand."""
+    """A process, and the task that it works on."""
 
     def __init__(self, context: Any, life: tuple[Any, Any], begin: Callable[..., Do], given: tuple[Any, ...]) -> None:
         self.connection, its_end = context.Pipe()
-        # A process that is forked has our end of the pipe as well, and would keep it open after our death.
+        # A forked process inherits our end of the pipe, and would keep it open after our death.
         ours = life[1] if context.get_start_method() == "fork" else None
         self.process = context.Process(target=_work, args=(its_end, life[0], ours, begin, given), daemon=True)
         self.process.start()
@@ -171,16 +171,16 @@ class _Worker:
         self.task: _Task | None = None
 
     def give(self, task: _Task | None) -> None:
-        """Have it do a task; with none, it ends."""
+        """Send it a task; None makes it end."""
         self.task = task
         try:
-            # In a tuple, so that a task that is None is not the sign to end.
+            # In a tuple, to distinguish a task that is None from the request to end.
             self.connection.send(None if task is None else (task.what,))
         except OSError:
-            return  # it died just now, which is heard where its news are
+            return  # it has just died, which `hear` will notice
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """End it at once."""
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -198,12 +198,12 @@ def _death(code: int | None) -> str:
 def _work(
     connection: Connection[Any, Any], life: Connection[Any, Any], ours: Any, begin: Callable[..., Do], given: Any
 ) -> None:
-    """Do tasks until there are no more, or the process that started this one has died."""
-    # A terminal sends SIGINT to the whole group; the process that was asked for the work decides what it means.
+    """Do tasks until there are no more, or until the process that started this one ends."""
+    # A terminal sends SIGINT to the whole process group; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Not the handler of the command, which a fork inherits: it would note the signal and go on.
+    # A fork inherits the handler of the command, which would only note the signal and go on.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    sys.stdout = sys.stderr  # custom evaluators may print, and standard output is the result of the command
+    sys.stdout = sys.stderr  # custom evaluators may print, and standard output is for the result of the command
     if ours is not None:
         ours.close()
     threading.Thread(target=_end_with, args=(life,), daemon=True).start()
@@ -212,25 +212,26 @@ def _work(
         while (task := connection.recv()) is not None:
             connection.send(("done", do(task[0], lambda news: connection.send(("news", news)))))
     except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the process that started this one does not listen any more
+        return  # the process that started this one no longer listens
     except MemoryError:
-        raise  # it dies, and its task is given to another
-    except Exception as problem:  # noqa: BLE001 - whatever it is, it is raised where the task came from
+        raise  # this process dies, and its task is given to another
+    except Exception as problem:  # noqa: BLE001 - sent to the process that submitted the task, and raised there
         problem.add_note(f"in a worker process:\n{traceback.format_exc()}")
         connection.send(("raised", problem))
 
 
 def _end_with(life: Connection[Any, Any]) -> None:
-    """End this process at once, whatever it does, when the process that started it has ended."""
-    life.poll(None)  # it becomes readable when the last copy of the other end is closed, also by SIGKILL
+    """End this process as soon as the process that started it has ended."""
+    life.poll(None)  # it becomes readable when the other end is closed for good, also by SIGKILL
     os._exit(1)
 
 
 def sendable(home: str, name: str, *fixed: Any) -> Callable[[Any], Any]:
-    """A function of one argument that calls `name` of the module `home` with it and, behind it, with what is fixed.
+    """Return a function of one argument that calls the function `name` of the module `home` with it and `fixed`.
 
-    Engines send a function within a function by value, and others by their names alone: where there is no Rightcall,
-    or another version of it, something has to be there to say so. For the same reason what is fixed has to be plain.
+    Spark and Ray pickle a nested function by value, but a function of a module by its name, which fails obscurely where
+    Rightcall is not installed. Sent by value, this one can say so, and also notice another version. For the same reason
+    `fixed` has to be plain data.
     """
     version = __version__
 

@@ -1,4 +1,4 @@
-"""Scores by a cluster of Ray: one task for each part of the input, and one file of scores from each."""
+"""Scoring on a Ray cluster: one task and one file of scores for each fragment of the input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _RETRIES = 3
 _AHEAD = 2
-"""Tasks that wait for each processor of the cluster."""
+"""How many tasks are submitted at a time for each CPU of the cluster."""
 _PATIENCE = 0.2
 
 
@@ -40,22 +40,22 @@ def score(
 ) -> Summary:
     """Score tables and files into the folder `out`, and return the summary of all of it.
 
-    What is there already, by whatever engine it was scored, is not scored again. All nodes have to see the input and
-    the folder under the same addresses. The session of Ray that there is, or a cluster that is running, is used; where
-    there is none, one is started on this machine, and ended.
+    What any engine has already scored there is not scored again. All nodes have to reach the input and the folder by
+    the same addresses. An existing Ray session or a running cluster is used; without one, Ray is started on this
+    machine and stopped afterwards.
 
     Args:
         sources: Paths, patterns, folders, Delta tables, addresses in object stores.
         plan: What the rows are checked against.
         out: A folder, or an address in an object store.
         reading: How files are read.
-        workers: How many tasks may run at once; as many as the cluster has processors by default.
+        workers: How many tasks may run at once; by default, as many as the cluster has CPUs.
 
     Raises:
         InputError: the input cannot be found or read.
         MissingExtraError: Ray is not installed.
-        RightcallError: a part of the input could not be scored, or Rightcall is missing on a node.
-        StoreError: the folder cannot be written, or holds scores of something else.
+        RightcallError: a fragment of the input could not be scored, or Rightcall is not installed on a node.
+        StoreError: the folder cannot be written, or has scores of other input.
     """
     problems: list[object] = []
     with Job(sources, plan, out, reading) as job:
@@ -76,14 +76,15 @@ def score_job(
     complain: Callable[[object], None],
     stop: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Score what waits in a job, and say how many parts could not be scored.
+    """Score the waiting fragments of a job, and return how many could not be scored.
 
-    `tell` hears of each part that is done, `complain` of each that cannot be; `stop` is asked several times a second.
+    `tell` is called for each fragment that is done, `complain` with a message for each that could not be scored, and
+    `stop` several times a second.
 
     Raises:
-        KeyboardInterrupt: it was asked to stop.
+        KeyboardInterrupt: `stop` returned true.
         MissingExtraError: Ray is not installed.
-        RightcallError: Rightcall is missing on a node.
+        RightcallError: Rightcall is not installed on a node.
         StoreError: the scores cannot be written.
     """
     if not job.waiting:
@@ -99,14 +100,14 @@ def score_job(
 def score_dataset(dataset: Dataset, plan: Plan) -> Dataset:
     """The scores of a dataset of trajectories: a row each, with the columns of `SCORES` and no others.
 
-    Needs what `ray.data` needs, pandas among it. Nothing is computed before the result is asked for.
+    Needs the dependencies of `ray.data`, such as pandas. Nothing is computed before the result is asked for.
     """
     function = sendable(__name__, "score_table", msgspec.msgpack.encode(plan))
     return dataset.map_batches(function, batch_format="pyarrow", zero_copy_batch=True)
 
 
 def score_table(table: Any, encoded: bytes) -> Any:
-    """The scores of a table of trajectories, by a plan that was encoded."""
+    """Score a table of trajectories with an encoded plan."""
     import pyarrow as pa
 
     plan = _decoded(encoded)
@@ -114,16 +115,16 @@ def score_table(table: Any, encoded: bytes) -> Any:
 
 
 class FragmentOutcome(msgspec.Struct, frozen=True):
-    """What a task says of its part: how many rows there were, or why it could not be scored."""
+    """What a task returns: the number of rows, or why the fragment could not be scored."""
 
     rows: int = 0
     problem: str = ""
     is_fatal: bool = False
-    """Whether no other part could be scored either: there is no room for scores."""
+    """Whether the scores cannot be written, so that no other fragment could be scored either."""
 
 
 def score_sent(fragment: bytes, plan: bytes, out: str, folder: str) -> bytes:
-    """Score a fragment, as a task: all that goes in and comes out is encoded. Paths are meant from `folder`."""
+    """Score a fragment as a task; arguments and result are encoded. Paths are relative to `folder`."""
     with suppress(OSError):
         os.chdir(folder)
     try:
@@ -135,12 +136,12 @@ def score_sent(fragment: bytes, plan: bytes, out: str, folder: str) -> bytes:
 
 @lru_cache(maxsize=4)
 def _decoded(plan: bytes) -> Plan:
-    """A plan that a process compiles once for all of its tasks."""
+    """Decode a plan, once for all tasks of this process."""
     return msgspec.msgpack.decode(plan, type=Plan)
 
 
 class _Tasks:
-    """The tasks of a job, some of them under way."""
+    """The tasks of a job, of which a limited number is submitted at a time."""
 
     def __init__(self, job: Job, most: int) -> None:
         import ray
@@ -196,7 +197,7 @@ def _outcome_of(reference: Any, fragment: Fragment) -> FragmentOutcome:
 
 @contextmanager
 def _cluster(workers: int | None) -> Iterator[int]:
-    """A session of Ray, and how many processors it has; one that was there before stays."""
+    """Use the Ray session of this process, or start one and stop it afterwards. Yields the number of its CPUs."""
     ray = _ray()
     if ray.is_initialized():
         yield _processors(ray)
@@ -225,11 +226,11 @@ def _start(ray: Any, workers: int | None) -> None:
     except ConnectionError as problem:
         if "RAY_ADDRESS" in os.environ:
             raise RightcallError(f"the cluster that RAY_ADDRESS names cannot be reached: {problem}") from None
-    # A cluster for this one command has nothing to report to anybody.
+    # Do not send usage statistics from a cluster that was started for this command only.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
-    except Exception as problem:  # noqa: BLE001 - Ray raises just that where a node is not there after 30 s
+    except Exception as problem:  # noqa: BLE001 - Ray raises a plain Exception if a node does not start within 30 s
         raise RightcallError(f"Ray does not start: {' '.join(str(problem).split())}") from None
 
 
@@ -239,7 +240,7 @@ def _processors(ray: Any) -> int:
 
 @contextmanager
 def _same_signals() -> Iterator[None]:
-    """Leave signals to those who handled them before: Ray takes SIGTERM."""
+    """Restore the handler of SIGTERM, which `ray.init` replaces."""
     is_main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     yield

@@ -1,4 +1,4 @@
-"""What recorded traces are checked against: made once by a command, and passed on whole."""
+"""What recorded traces are checked against. A command makes one request and passes it on."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from rightcall.errors import InputError
 from rightcall.running.project import TrustedProject
 
 _MOST_ASKED = 1_000
-"""How many cases are asked what they look at: that compiles them, and of more than these a command may judge a few."""
+"""How many cases `is_about_calls` looks at: that compiles them, and of more cases a command may judge only a few."""
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """Which cases of an eval set are meant, how traces are joined to them, and which code is trusted."""
+    """Which cases of an eval set are chosen, how traces are joined to them, and which code is trusted."""
 
     case_globs: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     evaluators: tuple[str, ...] = ()
     """Only these evaluators, by key, type id or `judges`; all by default."""
     skipped: tuple[str, ...] = ()
-    """None of these."""
+    """Not these evaluators."""
     case_ids: frozenset[str] | None = None
-    """Only these of the cases chosen by the two above; all of them by default."""
+    """Only these of the cases that `case_globs` and `tags` choose; all of them by default."""
     join: Join = "auto"
     compare_with: str | None = None
-    """The key of the metadata that has the verdict of the source, to compare with ours."""
+    """The metadata key with the source's verdict, to compare with ours."""
     trust: bool = False
-    """Whether custom evaluators may be imported from outside of `home`."""
+    """Whether custom evaluators may be imported from outside `home`."""
     home: TrustedProject | None = None
     """Where they may be imported from; the project of the eval set by default."""
 
     def of(self, cases: Sequence[Case]) -> list[Case]:
-        """Return the chosen cases. Raises `InputError` if a glob or tag matches none."""
+        """Return the chosen cases, with the chosen evaluators. Raises `InputError` if a glob or tag matches none."""
         if self.case_globs or self.tags:
             cases = select_cases(cases, self.case_globs, self.tags)
         if cases and (self.evaluators or self.skipped):
@@ -55,25 +55,25 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request asks for, loaded: cases, or one expectation for all traces."""
+    """What a request has loaded: cases, or one expectation for all traces."""
 
     cases: tuple[Case, ...] = ()
     """The cases chosen from the eval set."""
     overall: tuple[OverallCheck, ...] = ()
-    """What the eval set asks of all cases together."""
+    """What the eval set expects of all cases together."""
     for_all: Case | None = None
-    """The one case that every trace belongs to."""
+    """The expectation for all traces, as a case without an id."""
     every: Case | None = None
     """What the eval set expects of every trace, as a case for those that belong to no other."""
 
     @property
     def rules(self) -> tuple[Case, ...]:
-        """Everything that is expected of a single trace."""
+        """All cases that a trace may be judged by."""
         return (*self.cases, *[case for case in (self.for_all, self.every) if case is not None])
 
     @property
     def is_about_calls(self) -> bool:
-        """Whether every verdict and finding follows from calls alone, whatever runs were given, returned and took."""
+        """Whether every verdict and finding depends on calls alone, not on input, output or duration of the run."""
         rules = self.rules
         if self.overall or len(rules) > _MOST_ASKED or any([case.when is not None for case in rules]):
             return False
@@ -81,9 +81,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Request(Choice, frozen=True, kw_only=True, dict=True):
-    """An eval set, or one expectation for all traces. It means the same in every process.
+    """An eval set, or one expectation for all traces.
 
-    It is pickled as its fields alone; a process that is forked has what was loaded before.
+    Only its fields are pickled: a spawned process loads the eval set again, and a forked one inherits it.
     """
 
     evalset: str | None = None
@@ -92,7 +92,7 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def loaded(self) -> tuple[EvalSet, CodeFinder]:
-        """The eval set with its custom evaluators, and what found them. It is loaded once and then kept.
+        """The eval set with its custom evaluators, and the finder that imported them. Loaded once.
 
         Raises:
             DocumentError: the eval set is wrong.
@@ -105,7 +105,7 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def expected(self) -> Expected:
-        """What is asked for.
+        """The cases, or the one expectation, that traces are judged by. Loaded once.
 
         Raises:
             DocumentError: the eval set or the expectation is wrong.
@@ -121,12 +121,12 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """The keys of the metadata of a trace that are looked at."""
+        """The metadata keys of a trace that verdicts or comparisons depend on."""
         keys = [key for case in self.expected.cases if case.when is not None for key in case.when.keys]
         return (*dict.fromkeys(keys), *(() if self.compare_with is None else (self.compare_with,)))
 
     def only(self, case_ids: frozenset[str]) -> Request:
-        """Return the request for these of its cases. What is loaded is not loaded again."""
+        """Return the request for only these of its cases. The eval set is not loaded again."""
         made = msgspec.structs.replace(self, case_ids=case_ids)
         made.__dict__["loaded"] = self.loaded
         return made

@@ -1,4 +1,4 @@
-"""Scores by Spark: a session, the tables, lines and spans it reads, and the folder of scores that it writes."""
+"""Scoring on Spark: start a session, read tables, JSON lines and spans, and write a folder of scores."""
 
 from __future__ import annotations
 
@@ -65,20 +65,21 @@ _OLDEST = 4
 _TRACE = "Traceback (most recent call last)"
 _RAISED = re.compile(r"(?:\w+\.)*\w*(?:Error|Exception): ")
 PLACE = "rightcall_place"
+"""The column with the file and row number of a row that has no id."""
 FILE = "rightcall_file"
-"""A column that says of rows without an id where they stand."""
+"""The column with the path of a row's file, for `--join file=`."""
 _TABLES, _LINES = (".parquet", ".parq"), (".jsonl", ".ndjson", ".json")
 _PACKED = (".gz", ".zst", ".zstd", ".bz2", ".snappy", ".lz4")
 _OURS = "part-"
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 _RUN = "rightcall_run"
-"""A column that has the same value for all spans of a run. Several runs may have the same."""
+"""The column with one value for all spans of a run. Several runs may share a value."""
 _SPANS = 20_000
-"""About how many spans are made into trajectories at a time, if they belong to more than one run."""
+"""About how many spans are made into trajectories at a time; a longer run is not split."""
 
 
 def ddl_of(schema: pa.Schema) -> str:
-    """A schema in Spark's words, such as `id string, score double`."""
+    """Return a schema in Spark's DDL, such as `id string, score double`."""
     return ", ".join([f"`{field.name}` {_word(field.type)}" for field in schema])
 
 
@@ -92,10 +93,10 @@ def _word(kind: pa.DataType) -> str:
 
 
 def map_in_arrow(df: DataFrame, function: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> DataFrame:
-    """What `df.mapInArrow(function, schema)` gives, also where there is no pandas.
+    """Return `df.mapInArrow(function, schema)`, also where pandas is not installed.
 
     pyspark refuses to map in Arrow without pandas, though neither it nor its workers use pandas for that (up to 4.3).
-    Without pandas there is no Spark Connect either, so that the DataFrame is one of this process's JVM.
+    Spark Connect needs pandas, too, so without it the DataFrame belongs to this process's JVM and has `_jdf`.
     """
     if find_spec("pandas") is not None:
         return df.mapInArrow(function, schema)
@@ -114,18 +115,18 @@ Batches = Iterator[Any]
 
 
 PATHS = "rightcall_paths"
-"""A column beside those of scores: in the last row of a partition, the counts of the paths of all its rows."""
+"""An extra column of scores: the last row of a partition has the path counts of all its rows, the others null."""
 
 
 def score(df: DataFrame, plan: Plan) -> DataFrame:
     """The scores of a DataFrame of trajectories: a row each, with the columns of `SCORES` and no others.
 
-    Nothing is computed before the result is asked for. The order of rows within a partition stays, the number of
-    partitions does too, and the scores do not depend on it. A row that cannot be read is an error of that row. Columns
-    that are not columns of `TRAJECTORIES` are not read at all; join the scores to them by `id`.
+    Nothing is computed before the result is asked for. Partitions, and the order of rows in them, stay as they are;
+    the scores do not depend on them. A row that cannot be read has the verdict `error`. Columns that are not in
+    `TRAJECTORIES` are not read at all; join the scores to them by `id`.
 
     Wherever Spark runs Python, the same version of Rightcall has to be installed, and code that the plan names has to
-    lie in the same folder; a task that finds something else says so, and fails.
+    be in the same folder; otherwise the task fails with a message that says what differs.
 
     Raises:
         InputError: the DataFrame has no column of calls, or one of another type than it should have.
@@ -134,19 +135,19 @@ def score(df: DataFrame, plan: Plan) -> DataFrame:
 
 
 def scored_with(df: DataFrame, plan: Plan, *, paths: bool) -> DataFrame:
-    """The scores of a DataFrame of trajectories, with the counts of `paths` if asked for. Raises as `score` does."""
+    """Score a DataFrame of trajectories; with `paths`, add the column `PATHS`. Raises as `score` does."""
     check_calls(df)
     function = sendable(__name__, "score_batches", msgspec.msgpack.encode(plan), paths)
     return map_in_arrow(df.select(*scored_columns(df, plan)), function, columns_of(paths=paths))
 
 
 def columns_of(*, paths: bool) -> str:
-    """The columns of scores in Spark's words, with that of paths or without."""
+    """Return the columns of scores in Spark's DDL, with or without the column `PATHS`."""
     return ddl_of(SCORES) + (f", `{PATHS}` binary" if paths else "")
 
 
 def scored_columns(df: DataFrame, plan: Plan) -> list[str]:
-    """Those of a DataFrame's columns that are columns of `TRAJECTORIES`, or tell the case of a row."""
+    """Return the columns that scoring reads: those of `TRAJECTORIES`, and those that identify the case of a row."""
     key = plan.rule.name if plan.rule.kind == "key" else ""
     known = {*TRAJECTORIES.names, *TOLD_COLUMNS, key, plan.compare_with or ""}
     return [f"`{name}`" if "." in name else name for name in df.columns if name in known]
@@ -166,12 +167,12 @@ def check_calls(df: DataFrame) -> None:
 
 
 def score_batches(batches: Batches, encoded: bytes, paths: bool = False) -> Batches:
-    """The scores of the batches of one partition, by a plan that was encoded; it is compiled once for all of them.
+    """Score the batches of one partition with an encoded plan, which is compiled once for all of them.
 
-    With `paths` there is one more column, see `PATHS`.
+    With `paths`, add the column `PATHS`.
 
     Raises:
-        RightcallError: the plan names what is not there.
+        RightcallError: the plan names code or a file that does not exist here.
     """
     plan = msgspec.msgpack.decode(encoded, type=Plan)
     if not paths:
@@ -191,10 +192,10 @@ def score_batches(batches: Batches, encoded: bytes, paths: bool = False) -> Batc
 
 
 def with_paths(scores: Batches, counting: ColumnPaths) -> Batches:
-    """The scores of one partition, the last of which comes with what was counted meanwhile."""
+    """Add the column `PATHS` to the scores of one partition: the counts go into its last row."""
     held = None
     for batch in scores:
-        # Spark hands over empty batches, too; the counts go into the last row of the last batch that has one.
+        # Spark also passes empty batches, and the counts need a row: so they go into the last batch that has any.
         if not batch.num_rows:
             continue
         if held is not None:
@@ -207,10 +208,10 @@ def with_paths(scores: Batches, counting: ColumnPaths) -> Batches:
 
 @contextmanager
 def spark_session() -> Iterator[SparkSession]:
-    """The session that is active, which stays; or a new one by the settings of Spark, which is stopped.
+    """Yield the active session and leave it running; without one, start a session and stop it afterwards.
 
-    `SPARK_REMOTE` names a server of Spark Connect, and `SPARK_CONF_DIR` a folder with `spark-defaults.conf`. Without
-    either of them Spark is run on this machine, by all of its processors.
+    A new session follows Spark's own settings: `SPARK_REMOTE` names a Spark Connect server, `SPARK_CONF_DIR` a folder
+    with `spark-defaults.conf`. Without either, Spark runs on this machine, on all of its cores.
 
     Raises:
         MissingExtraError: pyspark or Java is missing.
@@ -219,7 +220,7 @@ def spark_session() -> Iterator[SparkSession]:
     _check_packages()
     from pyspark.sql import SparkSession
 
-    # A notebook has a session, and stopping it would end what else runs there.
+    # A notebook has a session already, and stopping it would end whatever else runs there.
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
@@ -267,12 +268,12 @@ def _started() -> SparkSession:
         context = session.sparkContext
         context.setLogLevel("ERROR")
         if str(context.master).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
-            context.pythonExec = sys.executable  # where Rightcall is; by default it is any python3
+            context.pythonExec = sys.executable  # which has Rightcall; the default is any `python3`
     return session
 
 
 def reason(problem: BaseException) -> str:
-    """What Spark has to say, or the Python that it ran, on one line and without the stacks around it."""
+    """Return the error message of Spark, or of the Python code it ran, on one line and without stack traces."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
     above = list(takewhile(lambda line: not line.startswith("at "), lines))
     raised = [line for line in above if _RAISED.match(line)] if any([_TRACE in line for line in above]) else []
@@ -282,7 +283,7 @@ def reason(problem: BaseException) -> str:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Turn what Spark says while it works into one line. Raises `RightcallError`."""
+    """Raise an error of Spark as a `RightcallError` with a one-line message."""
     try:
         yield
     except _problems() as problem:
@@ -294,7 +295,7 @@ def _problems() -> tuple[type[Exception], ...]:
 
     try:
         from py4j.protocol import Py4JError
-    except ImportError:  # a client of Spark Connect alone has no Java to talk to
+    except ImportError:  # the Spark Connect client (pyspark-client) comes without py4j
         return (PySparkException,)
     return (PySparkException, Py4JError)
 
@@ -308,14 +309,14 @@ def score_tables(
     *,
     counts: PathCounts | None = None,
 ) -> str:
-    """Score tables of trajectories or spans, or files of JSON lines, and write the scores to a folder, all by Spark.
+    """Score tables of trajectories or spans, or files of JSON lines, with Spark, and write the scores to a folder.
 
-    All tables of spans are one, because the spans of a run may be in any of them. Scores that this wrote to the folder
-    before are replaced. Gives back where the folder is: an address that does not say so means a place that Spark knows.
-    The paths of all rows are added to `counts`, if there are any.
+    All tables of spans are read as one, because the spans of a run may be in any of them. Scores that an earlier call
+    wrote to the folder are replaced. Returns the folder as Spark resolves it: an address without a scheme is on Spark's
+    default file system. The path counts of all rows are added to `counts`, if given.
 
     Raises:
-        InputError: a source is not there, or nothing that Spark can read.
+        InputError: a source does not exist, or Spark cannot read it.
         RightcallError: Spark fails.
         StoreError: the folder holds something else than scores written by Spark.
     """
@@ -347,7 +348,7 @@ def _write(scores: DataFrame, out: str, counts: PathCounts | None) -> None:
         return
     from pyspark import StorageLevel
 
-    # Two actions ask for the same rows; kept on disk, they are scored once.
+    # Writing and counting are two Spark actions, and each would score all rows again.
     kept = scores.persist(StorageLevel.DISK_ONLY)
     try:
         kept.drop(PATHS).write.mode("overwrite").parquet(out)
@@ -358,10 +359,10 @@ def _write(scores: DataFrame, out: str, counts: PathCounts | None) -> None:
 
 
 def check_folder(spark: SparkSession, out: str) -> None:
-    """See to it that a folder may be written again: it is not there, is empty, or has scores written by Spark.
+    """Check that a folder may be overwritten: it does not exist, is empty, or has scores written by Spark.
 
     Raises:
-        StoreError: it has something else.
+        StoreError: the folder has other files.
     """
     files = _files(spark, out)
     foreign = [file for file in files if not os.path.basename(file).startswith(_OURS)]
@@ -374,7 +375,7 @@ def check_folder(spark: SparkSession, out: str) -> None:
 
 
 def _files(spark: SparkSession, address: str, most: int = 1_000_000) -> list[str]:
-    """The files in a folder and those below it, or the one that is named; none where there is none."""
+    """List the files in a folder at any depth, or the one file that is named; empty if nothing is there."""
     from pyspark.errors import AnalysisException
 
     with telling():
@@ -388,7 +389,7 @@ def _files(spark: SparkSession, address: str, most: int = 1_000_000) -> list[str
 
 
 def _by_kind(spark: SparkSession, sources: Sequence[str]) -> dict[tuple[str, str], list[str]]:
-    """Sources that are read at once, by kind: files together, and each folder alone, as its columns are its own."""
+    """Group sources by kind: all files of a kind together, and each folder alone, because its columns may differ."""
     kinds: dict[tuple[str, str], list[str]] = {}
     for source in sources:
         kind = _kind_of(source)
@@ -398,7 +399,7 @@ def _by_kind(spark: SparkSession, sources: Sequence[str]) -> dict[tuple[str, str
 
 
 def _kind_of(file: str) -> str:
-    """What a file, or a pattern, is by its name; nothing where that does not say."""
+    """Return the kind of a file or pattern by its name; empty if the name does not say."""
     name = file.lower()
     for suffix in _PACKED:
         name = name.removesuffix(suffix)
@@ -428,7 +429,7 @@ def _read_tables(spark: SparkSession, kind: str, paths: Sequence[str]) -> list[D
 
 @contextmanager
 def _texts_in_folders(spark: SparkSession) -> Iterator[None]:
-    """Have `case_id=007` in the name of a folder read as the text that it is."""
+    """Make Spark read `case_id=007` in the name of a folder as text, not as a number."""
     before = spark.conf.get(_INFERENCE)
     spark.conf.set(_INFERENCE, "false")
     try:
@@ -451,7 +452,7 @@ def _read_delta(spark: SparkSession, path: str) -> DataFrame:
 
 
 def _scored(df: DataFrame, plan: Plan, home: str, paths: bool, *, has_places: bool) -> DataFrame:
-    """The scores of a table, in which rows without an id are known by the place where they stand."""
+    """Score a table; rows without an id are named by their file and row number."""
     from pyspark.sql import functions
 
     check_calls(df)
@@ -469,13 +470,13 @@ def _scored(df: DataFrame, plan: Plan, home: str, paths: bool, *, has_places: bo
 
 
 def score_placed(batches: Iterator[Any], encoded: bytes, home: str, paths: bool) -> Iterator[Any]:
-    """The scores of batches of one partition, of which rows without an id may say where they stand."""
+    """Score the batches of one partition, in which rows without an id may have a `PLACE`."""
     rule = msgspec.msgpack.decode(encoded, type=Plan).rule
     yield from score_batches((_by_file(_named(batch, home), rule) for batch in batches), encoded, paths)
 
 
 def _by_file(batch: Any, rule: JoinRule) -> Any:
-    """A batch with what the names of its files say, in place of what its rows say."""
+    """Replace the case and repeat of each row by those in the name of its file, if there is a column `FILE`."""
     if FILE not in batch.schema.names:
         return batch
     files, batch = batch.column(FILE), batch.drop_columns([FILE])
@@ -499,18 +500,18 @@ def _named(batch: Any, home: str) -> Any:
 
 
 def _name(place: str, home: str) -> str:
-    """A place as it is called without Spark: no `file:`, no escapes, and from the folder that is at home."""
+    """Return a `PLACE` as other engines write it: without `file:` and percent-encoding, and relative to `home`."""
     file, _, row = unquote(place).rpartition("#")
     return f"{_plain(file).removeprefix(home)}#{row}"
 
 
 def _plain(address: str) -> str:
-    """A file of this machine as a path."""
+    """Turn a `file:` address into a path."""
     return "/" + address.removeprefix("file:").lstrip("/") if address.startswith("file:") else address
 
 
 def _home(paths: Sequence[str]) -> str:
-    """The folder that paths are meant from, where they do not say it."""
+    """Return the current folder if all paths are relative, else an empty text."""
     is_relative = not any([os.path.isabs(path) or ":" in path for path in paths])
     return f"{os.getcwd().rstrip('/')}/" if is_relative else ""
 
@@ -525,7 +526,7 @@ def _score_lines(spark: SparkSession, files: Sequence[str], plan: Plan, paths: b
 
 
 def score_line_batches(batches: Iterator[Any], encoded: bytes, paths: bool) -> Iterator[Any]:
-    """The scores of batches of lines of one partition."""
+    """Score the batches of JSON lines of one partition."""
     plan = msgspec.msgpack.decode(encoded, type=Plan)
     counting = ColumnPaths(PathCounts()) if paths else None
     scores = (score_lines(batch.column("line").to_pylist(), plan, counting) for batch in batches)
@@ -535,20 +536,20 @@ def score_line_batches(batches: Iterator[Any], encoded: bytes, paths: bool) -> I
 def trajectories(df: DataFrame, *, grouping: Grouping = "auto", case_attribute: str = CASE_ATTRIBUTE) -> DataFrame:
     """The trajectories of a DataFrame of spans: a row for each run, with the columns of `TRAJECTORIES`.
 
-    The spans of a run may be in any partition and in any order; they are brought together, and no run is cut. Which
-    traces are one run, which traces are left out, and what is made of each is as for tables of spans elsewhere.
+    The spans of a run may be in any partition and in any order; they are repartitioned, so that no run is split. Runs
+    are formed, left out and read as in tables of spans elsewhere.
 
-    With the grouping `trace` nothing is computed before the result is asked for. With others the conversations or
-    sessions are read first, and with `auto` all spans are, to learn how runs of agents begin.
+    With the grouping `trace` nothing is computed before the result is asked for. With the others the ids of
+    conversations or sessions are read first; with `auto`, so are all spans, to find the root spans of agent runs.
 
     Args:
-        df: A span a row, or a trace of MLflow a row, as the names of its columns say.
-        grouping: What makes a run: `trace`, `conversation` or `session`; by default traces of one conversation or
-            session are one run, and traces with nothing of an agent in them are left out beside others.
+        df: One span per row or, for MLflow, one trace per row; the names of its columns decide which.
+        grouping: What makes a run: `trace`, `conversation` or `session`. By default traces of one conversation or
+            session are one run, and if some traces are of agents, those that are not are left out.
         case_attribute: The attribute of spans that names the case.
 
     Raises:
-        ConfigurationError: the grouping is `file`, which a DataFrame knows nothing of.
+        ConfigurationError: the grouping is `file`, and a DataFrame has no files.
         InputError: the DataFrame has no columns of spans.
         UnknownNameError: the grouping is unknown.
     """
@@ -557,7 +558,7 @@ def trajectories(df: DataFrame, *, grouping: Grouping = "auto", case_attribute: 
     spans = df.select(*[_quoted(name) for name in columns.needed], _key(df, columns).alias(_RUN))
     encoded = msgspec.msgpack.encode(columns)
     if needed := group_columns(columns, grouping):
-        # Which trace a row belongs to is told together with how that trace begins.
+        # `table_outline`, from which `read_groups` takes the trace of each row, also reads the root spans.
         needed += [columns.paths[field][0] for field in ("parent_id", "name", "scope") if field in columns.paths]
         spans = _united(spans, list(dict.fromkeys(needed)), sendable(__name__, "read_groups", encoded, grouping))
     spans = spans.repartition(_RUN).sortWithinPartitions(_RUN)
@@ -571,7 +572,7 @@ def _quoted(name: str) -> str:
 
 
 def _key(df: DataFrame, columns: SpanColumns) -> Column:
-    """What is the same for all spans of a trace, however its id is spelt in this table."""
+    """Return a key that is the same for all spans of a trace: its id in lower case, or as hex if it is binary."""
     from pyspark.sql import functions
     from pyspark.sql.types import BinaryType
 
@@ -585,11 +586,12 @@ def _key(df: DataFrame, columns: SpanColumns) -> Column:
 
 
 def _united(spans: DataFrame, needed: list[str], reader: Callable[[Any], Any]) -> DataFrame:
-    """The same spans, with one value for all traces that a conversation or session unites."""
+    """Give all traces that conversations or sessions connect, also indirectly, the same value of `_RUN`."""
     from pyspark.sql import functions
 
     held = spans.select(*[_quoted(name) for name in needed], _RUN)
     groups = map_in_arrow(held, reader, f"{_RUN} string, unit string").distinct().persist()
+    # Connected components: every trace takes the smallest key among its neighbours until nothing changes.
     tops = groups.select(_RUN, functions.col(_RUN).alias("top")).distinct()
     while True:
         least = groups.join(tops, _RUN).groupBy("unit").agg(functions.min("top").alias("top"))
@@ -604,13 +606,13 @@ def _united(spans: DataFrame, needed: list[str], reader: Callable[[Any], Any]) -
 
 
 def _begun(spans: DataFrame, columns: bytes) -> list[tuple[str, str]]:
-    """How those of all runs begin in which an agent or a model was at work."""
+    """Return name and scope of the root spans of all runs that have a span of an agent or a model."""
     found = map_in_arrow(spans, sendable(__name__, "read_beginnings", columns), "name string, scope string")
     return sorted([(row.name, row.scope) for row in found.distinct().collect()])
 
 
 def read_groups(batches: Iterator[Any], encoded: bytes, grouping: Grouping) -> Iterator[Any]:
-    """Which traces are in which conversation or session."""
+    """Yield pairs of a trace and a conversation or session that it belongs to."""
     columns = msgspec.msgpack.decode(encoded, type=SpanColumns)
     for batch in batches:
         keys: dict[str, set[str]] = {}
@@ -623,7 +625,7 @@ def read_groups(batches: Iterator[Any], encoded: bytes, grouping: Grouping) -> I
 
 
 def read_beginnings(batches: Iterator[Any], encoded: bytes) -> Iterator[Any]:
-    """How the runs of a partition begin in which an agent or a model was at work."""
+    """Yield name and scope of the root spans of those runs of a partition that have a span of an agent or a model."""
     begun: set[tuple[str, str]] = set()
     for runs in _whole_runs(batches):
         begun |= _scattered(runs, encoded, "auto", CASE_ATTRIBUTE).begun()
@@ -635,7 +637,7 @@ def read_beginnings(batches: Iterator[Any], encoded: bytes) -> Iterator[Any]:
 def read_runs(
     batches: Iterator[Any], encoded: bytes, grouping: Grouping, case_attribute: str, begun: list[tuple[str, str]]
 ) -> Iterator[Any]:
-    """The trajectories of a partition in which the spans of each run lie together."""
+    """Yield the trajectories of a partition that is sorted by run."""
     beginnings: Beginnings = frozenset([(name, scope) for name, scope in begun])
     for runs in _whole_runs(batches):
         made = _scattered(runs, encoded, grouping, case_attribute).trajectories(beginnings)
@@ -649,7 +651,7 @@ def _scattered(batches: Iterable[Any], encoded: bytes, grouping: Grouping, case_
 
 
 def _whole_runs(batches: Iterator[Any]) -> Iterator[list[Any]]:
-    """Batches that are sorted by run, some at a time, so that no run is in two of them."""
+    """Collect batches that are sorted by run into lists of about `_SPANS` rows, so that no run is in two lists."""
     held: list[Any] = []
     count = 0
     for batch in batches:

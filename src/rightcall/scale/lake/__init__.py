@@ -1,4 +1,4 @@
-"""Scores tables and files of trajectories, however many: part by part, each into a file of its own."""
+"""Scores tables and files of any size: fragment by fragment, each into its own file of scores."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -1,6 +1,6 @@
-"""From files to fragments, cut where their content allows, and the rows of a fragment in batches of bounded size.
+"""Split files into fragments, and read the rows of a fragment in batches of bounded size.
 
-All tables of spans of a command are one table, because the spans of a run may be in any of them.
+All tables of spans of a command are read as one, because the spans of a run may be in any of them.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from ._files import Source, find_files, is_local, place, reason, telling
 from ._fragments import KEY, Fragment, Kind, ParquetSpans, bucket_count, plan_digest, span_buckets
 
 ROWS = 16_384
-"""Rows in a batch: more need more memory, and are not scored any faster."""
+"""Rows in a batch: larger batches need more memory, and are not scored any faster."""
 _TRAJECTORIES = 1_024
-"""The same for trajectories that readers make, and that are objects first."""
+"""Rows in a batch made from `Trajectory` objects, which need more memory."""
 _LONGEST = DEFAULT_LIMITS.text_bytes
 _CHUNK = 1 << 20
 _NAMES = ("id", "trace_id", "case_id")
@@ -51,7 +51,7 @@ _MOST = 1 << 63
 _VALUES = ("args", "output", "input", "metadata")
 _PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
 _ROWS = pa.schema([field.with_nullable(True) for field in TRAJECTORIES])
-"""As `TRAJECTORIES`, but a line that cannot be read is a row without calls."""
+"""`TRAJECTORIES` with all columns nullable: a line that cannot be read is a row without calls."""
 _PARQUET = b"PAR1"
 _HEAD = 1 << 20
 _AT_ONCE = 16
@@ -59,28 +59,28 @@ _PACKED_NAMES = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """A batch of rows, and what is wrong with those of them that could not be read, by their number in it."""
+    """A batch of rows, and the problems of those that could not be read, by their index in the batch."""
 
     batch: pa.RecordBatch
     problems: Mapping[int, str] = {}
 
 
 def batches(fragment: Fragment, fields: Collection[str] | None = None) -> Iterator[Rows]:
-    """The rows of a fragment, each batch with those columns that there are of `TRAJECTORIES`.
+    """Yield the rows of a fragment, with those columns of `TRAJECTORIES` that it has.
 
-    Of calls in a table no more than these `fields` are read, if they are given.
+    If `fields` are given, only these fields of calls are read from a table.
 
-    Rows that have no id get one that says where they are: `FILE#ROW`, or `FILE@BYTE` in lines.
+    Rows without an id get one that says where they are: `FILE#ROW`, or `FILE@BYTE` for JSON lines.
 
     Raises:
-        InputError: the file is not there any more, or is damaged.
+        InputError: the file no longer exists, or is damaged.
     """
     found = _READERS[fragment.kind](fragment) if fragment.kind in _READERS else _table_batches(fragment, fields)
     return (Rows(_by_file(rows.batch, fragment), rows.problems) for rows in found) if fragment.named else found
 
 
 def _by_file(batch: pa.RecordBatch, fragment: Fragment) -> pa.RecordBatch:
-    """A batch with what the name of its file says, in place of what its rows say."""
+    """Replace columns of a batch by the values in the name of its file (`--join file=`)."""
     for name, value in fragment.named:
         column = pa.repeat(pa.scalar(value, TRAJECTORIES.field(name).type), batch.num_rows)
         batch = with_column(batch, name, column)
@@ -104,7 +104,7 @@ def _table_batches(fragment: Fragment, fields: Collection[str] | None) -> Iterat
 
 
 def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None, joining: Collection[str]) -> list[str]:
-    """The columns to read, with those that tell the case of a row; of calls as structs, the parts that are wanted."""
+    """Return the columns to read: those of trajectories, those to join by and, of calls, the wanted fields."""
     known = {*TRAJECTORIES.names, *joining} - {"calls"}
     columns = [name for name in table.schema_arrow.names if name in known]
     held = getattr(table.schema_arrow.field("calls").type, "value_type", None)
@@ -117,39 +117,39 @@ def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None, joining:
 
 @contextmanager
 def open_table(address: str) -> Iterator[parquet.ParquetFile]:
-    """A Parquet file. Raises `InputError` for one that is none, or is damaged."""
+    """Open a Parquet file. Raises `InputError` if it is not one, or is damaged."""
     where = place(address)
     try:
         with where.system.open_input_file(where.path) as file:
-            # In an object store each column's bytes are had in few large requests; here they are read as needed.
+            # `pre_buffer` merges the reads of an object store into few large requests; a local file needs none.
             yield parquet.ParquetFile(file, pre_buffer=not where.is_local)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:  # of names that are not UTF-8
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as problem:  # the last for names that are not UTF-8
         damaged = "" if isinstance(problem, OSError) else "damaged Parquet data: "
         raise InputError(f"{address}: {damaged}{reason(problem)}") from None
 
 
 def table_schema(address: str) -> pa.Schema:
-    """The columns of a Parquet file. Raises `InputError`."""
+    """Return the schema of a Parquet file. Raises `InputError`."""
     with open_table(address) as table:
         return table.schema_arrow
 
 
 def table_batches(address: str) -> Iterator[pa.RecordBatch]:
-    """All rows of a Parquet file, in batches. Raises `InputError`."""
+    """Yield all rows of a Parquet file, in batches. Raises `InputError`."""
     with open_table(address) as table:
         yield from table.iter_batches(ROWS, use_threads=False)
 
 
 @contextmanager
 def open_bytes(address: str) -> Iterator[IO[bytes]]:
-    """A file, to be read from its beginning on. Raises `InputError`."""
+    """Open a file for reading. Raises `InputError`."""
     where = place(address)
     with telling(address), where.system.open_input_file(where.path) as file:
         yield file
 
 
 def _line_batches(fragment: Fragment) -> Iterator[Rows]:
-    """The lines that begin in the range of a fragment."""
+    """Yield the lines that begin in the byte range of a fragment."""
     with open_bytes(fragment.path) as stream:
         plain = unpacked(stream, fragment.path, fragment.reading.max_size)
         lines = _lines(plain, fragment.begin, fragment.end)
@@ -166,7 +166,7 @@ def _named_row(line: bytes, name: str) -> tuple[dict[str, Any], str]:
 
 def _trace_batches(fragment: Fragment) -> Iterator[Rows]:
     where, reading = place(fragment.path), fragment.reading
-    if where.is_local:  # by its path, because a large file is read block by block then
+    if where.is_local:  # by its path, because only then is a large file read block by block
         yield from _trajectory_batches(reading.read(where.path), fragment)
         return
     with open_bytes(fragment.path) as stream:
@@ -185,7 +185,7 @@ def _trajectory_batches(trajectories: Iterable[Trajectory], fragment: Fragment) 
 
 
 def _completed(batch: pa.RecordBatch, fragment: Fragment) -> pa.RecordBatch:
-    """A batch with the columns that the names of folders hold."""
+    """Add the columns that are in the names of folders, unless the batch has them."""
     for name, value in fragment.constants:
         if name not in batch.schema.names:
             batch = batch.append_column(name, pa.repeat(pa.scalar(value, pa.string()), batch.num_rows))
@@ -193,7 +193,7 @@ def _completed(batch: pa.RecordBatch, fragment: Fragment) -> pa.RecordBatch:
 
 
 def _named(batch: pa.RecordBatch, beginning: str, first: int) -> pa.RecordBatch:
-    """A batch in which every row has an id; those that had none are known by their number, counted from 1."""
+    """Give every row an id; rows that have none are named by their number, counted from 1."""
     ids = [batch.column(name) for name in ("id", "trace_id") if name in batch.schema.names]
     if any([not column.null_count for column in ids]):
         return batch
@@ -220,7 +220,7 @@ _READERS: dict[Kind, Callable[[Fragment], Iterator[Rows]]] = {
 
 
 def unpacked(stream: Any, name: str = "", max_size: int | None = None) -> IO[bytes]:
-    """The bytes of a stream at its beginning, unpacked if they are gzip or zstd, and then no more than `max_size`."""
+    """Decompress a stream if it is gzip or zstd, up to `max_size` bytes. It has to be at its beginning."""
     buffered = io.BufferedReader(stream, _CHUNK)
     head = buffered.peek(4)[:4]
     for magic, codec in _PACKED:
@@ -230,7 +230,7 @@ def unpacked(stream: Any, name: str = "", max_size: int | None = None) -> IO[byt
 
 
 def rows_of(lines: Iterable[bytes]) -> Rows:
-    """Lines as rows, of which those have no id that say none. Empty lines are none."""
+    """Convert JSON lines to rows. Lines without an id get none, and empty lines are skipped."""
     return _rows([line_row(line) for line in lines if line.strip()])
 
 
@@ -240,7 +240,7 @@ def _rows(read: Sequence[tuple[dict[str, Any], str]]) -> Rows:
 
 
 def line_row(line: bytes) -> tuple[dict[str, Any], str]:
-    """A line as a row of `TRAJECTORIES`; and what is wrong with it, if then the row has nothing but its ids."""
+    """Convert a JSON line to a row of `TRAJECTORIES`; if that fails, return a row of its ids and the problem."""
     named: dict[str, Any] = {}
     try:
         if len(line) > _LONGEST:
@@ -255,7 +255,7 @@ def line_row(line: bytes) -> tuple[dict[str, Any], str]:
 
 
 def _with_own_keys(document: dict[str, Any]) -> dict[str, Any]:
-    """A line with the keys of its own in its metadata, where they can be asked for by name."""
+    """Copy keys that are not columns into the metadata and, if they name the case or repeat, into that column."""
     others = {key: held for key, held in document.items() if key not in _KNOWN_KEYS and isinstance(held, _PLAIN)}
     if not others:
         return document
@@ -281,10 +281,10 @@ def _calls(calls: Any) -> list[dict[str, Any]] | None:
 
 
 def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """The lines that begin in a range, each with where; of one that is too long, more than the limit allows."""
+    """Yield the lines that begin in a range, each with its position. A line over the limit is cut one byte above it."""
     if begin:
-        # A line belongs to the range in which it begins. One byte earlier, because a line that begins exactly at
-        # `begin` would else be taken for the end of the line before.
+        # A line belongs to the range in which it begins, so the line that `begin` is in the middle of is skipped. From
+        # one byte earlier: otherwise a line that begins exactly at `begin` would be skipped, too.
         stream.seek(begin - 1)
         place = begin - 1 + len(stream.readline())
     else:
@@ -294,7 +294,7 @@ def _lines(stream: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, bytes
         if not line:
             return
         length = len(line)
-        # The rest of a line that is too long is passed over in pieces: it may be larger than memory.
+        # The rest of a line that is too long is skipped in pieces: it may be larger than memory.
         while len(line) > _LONGEST and not line.endswith(b"\n"):
             rest = stream.readline(_CHUNK)
             length += len(rest)
@@ -317,7 +317,7 @@ def _call(call: Any, number: int) -> dict[str, Any]:
 
 
 def _fields(document: Mapping[str, Any], known: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
-    """The fields of an object that there are columns for, as these hold them."""
+    """Convert the fields of an object that are columns to the types of the columns."""
     return {name: known[name](value) for name, value in document.items() if name in known and value is not None}
 
 
@@ -326,12 +326,12 @@ def _json(value: Any) -> str | None:
 
 
 def _with_text(call: Any) -> Any:
-    """A withheld call whose arguments are text, as the column has them."""
+    """Convert the arguments of a withheld call to JSON text, as the column has them."""
     return {**call, "args": _json(call["args"])} if isinstance(call, Mapping) and call.get("args") is not None else call
 
 
 def _converter(field: Any) -> Callable[[Any], Any]:
-    """What makes of a value of JSON what a column holds, or raises `InputError`."""
+    """Return a function that converts a JSON value to the type of a column, or raises `InputError`."""
     if field.name in _VALUES:
         return _json
     kind = _KINDS.get(str(field.type))
@@ -363,12 +363,12 @@ class Cut(msgspec.Struct, frozen=True, kw_only=True):
     """How large fragments are."""
 
     rows: int = 131_072
-    """Row groups are put together as long as they have no more rows than this."""
+    """Row groups are combined up to this number of rows."""
     most_rows: int = 524_288
-    """A row group with more rows is cut. To score a later part, the parts before it have to be decoded, which takes a
-    tenth of the time that scoring them would."""
+    """A row group with more rows is split. Reading a later part decodes the parts before it as well, which takes a
+    tenth of the time of scoring them."""
     size: int = 1 << 25
-    """How many bytes of a file of lines are one fragment."""
+    """A file of JSON lines is split into fragments of at most this number of bytes."""
 
 
 def find_fragments(
@@ -380,19 +380,19 @@ def find_fragments(
     out: str | None = None,
     complain: Callable[[InputError], None] | None = None,
 ) -> list[Fragment]:
-    """The parts of the input, in order. They depend on the input alone, and not on who will score them.
+    """Split the input into fragments, in order. They depend on the input alone, not on the engine or its workers.
 
     Args:
         sources: Paths, patterns, folders, Delta tables, addresses in object stores.
-        plan: What the rows are to be checked against, if they are to be scored.
+        plan: What the rows are to be checked against; None if they are not scored.
         reading: How files are read.
         cut: How large fragments are.
-        out: The folder of scores; what is in it is not input.
-        complain: Hears of files that cannot be read; where there is none, the first of them is raised.
+        out: The folder of scores; its files are not input.
+        complain: Called for each file that cannot be read; by default the first of them is raised.
 
     Raises:
-        InputError: nothing is there, or no file at all can be read.
-        MissingExtraError: a package is missing that is needed to read it.
+        InputError: there are no files, or none of them can be read.
+        MissingExtraError: a package that is needed to read them is not installed.
     """
     fragments: list[Fragment] = []
     tables: list[Source] = []
@@ -418,7 +418,7 @@ def find_fragments(
 def _looked_at(
     files: Sequence[Source], look: Callable[[Source], list[Fragment] | None]
 ) -> list[list[Fragment] | InputError | None]:
-    """What a look at each file gives, or what is wrong with it. Of far away ones, several are looked at at a time."""
+    """Call `look` for each file, and return its value or its error; for remote files, several at a time."""
 
     def looked_at(file: Source) -> list[Fragment] | InputError | None:
         try:
@@ -433,13 +433,13 @@ def _looked_at(
 
 
 def _cut(file: Source, reading: Reading, cut: Cut) -> list[Fragment] | None:
-    """The fragments of a file; none of a table of spans, because runs lie all over those."""
+    """Split a file into fragments; return None for a table of spans: those of a run may be in any row of any table."""
     made = partial(
         Fragment, path=file.address, stamp=file.stamp, constants=file.constants, reading=reading, size=file.size
     )
     with open_bytes(file.address) as stream:
         head = stream.read(len(_PARQUET))
-    if not head.startswith(_PACKED_NAMES):  # what is packed is measured while it is unpacked
+    if not head.startswith(_PACKED_NAMES):  # the size of compressed data is checked while it is decompressed
         check_size(file.address, file.size, reading.max_size)
     if head == _PARQUET:
         return _cut_table(file, made, cut)
@@ -453,7 +453,7 @@ def _cut_table(file: Source, made: Callable[..., Fragment], cut: Cut) -> list[Fr
         if is_span_table(table.schema_arrow):
             return None
         if KEY in (table.schema_arrow.metadata or {}):
-            return []  # scores of an earlier command, which lie among the traces
+            return []  # the scores of an earlier command, in the same folder as the traces
         _check_columns(table.schema_arrow, file.address)
         groups = [table.metadata.row_group(number) for number in range(table.num_row_groups)]
         sizes = [(group.num_rows, group.total_byte_size) for group in groups]
@@ -461,7 +461,7 @@ def _cut_table(file: Source, made: Callable[..., Fragment], cut: Cut) -> list[Fr
 
 
 def _cut_groups(sizes: Sequence[tuple[int, int]], made: Callable[..., Fragment], cut: Cut) -> Iterator[Fragment]:
-    """The fragments of row groups, given the rows and bytes of each."""
+    """Split or combine row groups into fragments, given the rows and bytes of each."""
     first = 0
     for begin, end in _united([rows for rows, _ in sizes], cut.rows):
         rows, size = sum(rows for rows, _ in sizes[begin:end]), sum(size for _, size in sizes[begin:end])
@@ -490,7 +490,7 @@ def _check_columns(schema: pa.Schema, address: str) -> None:
 
 
 def _united(rows: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """Row groups that are scored together: the first of each, and the one after its last."""
+    """Yield ranges of row groups to score together: up to `most` rows, but at least one group."""
     begin = count = end = 0
     for end, number in enumerate(rows, start=1):
         if count and count + number > most:
@@ -525,12 +525,12 @@ def _cut_lines(file: Source, made: Callable[..., Fragment], cut: Cut, *, is_pack
 
 
 def any_remote(fragments: Iterable[Fragment], out: str) -> bool:
-    """Whether any of this is in an object store."""
+    """Whether the output or any fragment is in an object store."""
     return not is_local(out) or any([not is_local(fragment.path) for fragment in fragments])
 
 
 def cut_spans(tables: Sequence[Source], reading: Reading) -> Iterator[Fragment]:
-    """The buckets that the spans of tables are to be sorted into. How many there are depends on the tables alone.
+    """Yield a fragment for each bucket that spans are to be sorted into. Their number depends on the tables alone.
 
     Raises:
         InputError: a table cannot be read.
@@ -554,10 +554,10 @@ def cut_spans(tables: Sequence[Source], reading: Reading) -> Iterator[Fragment]:
 
 
 def sort_spans(fragments: Sequence[Fragment], folder: str) -> list[Fragment]:
-    """The same fragments; those of spans with their buckets, which are files in a folder now.
+    """Sort spans into buckets, which are files in the folder, and return the fragments with their buckets.
 
     Raises:
-        ConfigurationError: runs cannot be distinguished in the way that is asked for.
+        ConfigurationError: the spans of tables cannot be grouped in the way that is asked for.
         InputError: a table cannot be read, or the folder cannot be written.
     """
     first = next((fragment for fragment in fragments if fragment.kind == "spans"), None)

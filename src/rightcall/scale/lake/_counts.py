@@ -1,4 +1,4 @@
-"""The summary of any number of scores and paths, counted part by part in memory that does not grow with them."""
+"""Summaries of scores and paths, counted part by part in memory that does not grow with the number of rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ._fragments import PATHS, Fragment, Output
 
 BARS = 10
 A_RULE = 10
-"""How many rows are remembered of each evaluator, code and tool."""
+"""How many example rows are kept for each evaluator, code and tool."""
 _MOST_RULES = 1_000
 _GROUPS_TOLD = 10
 _MOST_GROUPS = 100_000
@@ -39,7 +39,7 @@ _UNMET = 10
 _DIFFERING = 50
 _RULE = ["evaluator", "code", "tool"]
 _NO_CASE = "it belongs to no case"
-"""What the kernel says of a row of no case."""
+"""The error of a row that belongs to no case, as the kernel writes it."""
 
 Rule = tuple[str, str, str]
 """An evaluator, a code and a tool."""
@@ -47,7 +47,7 @@ Complain = Callable[[InputError], None]
 
 
 class RuleCount(msgspec.Struct, frozen=True):
-    """How many rows broke one rule by one tool."""
+    """How many rows have a finding with one code about one tool."""
 
     code: str
     tool: str
@@ -55,13 +55,13 @@ class RuleCount(msgspec.Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """What they have in common: `search: called out of order`."""
+        """Describe the finding: `search: called out of order`."""
         words = group_words(self.code, self.tool)
         return f"{self.tool}: {words}" if self.tool else words
 
 
 class ExampleRow(msgspec.Struct, frozen=True):
-    """A row, and what is to be said of it."""
+    """A row, and its error or first finding."""
 
     id: str
     why: str
@@ -75,23 +75,23 @@ class Slow(msgspec.Struct, frozen=True):
 
 
 class LabelCounts(msgspec.Struct, frozen=True):
-    """Verdicts beside what the source calls success: how many rows of each kind."""
+    """How many rows have which verdict here and in the source."""
 
     both_passed: int = 0
     source_passed: int = 0
-    """Rows that only the source calls a success."""
+    """Rows that passed in the source and failed here."""
     verdict_passed: int = 0
-    """Rows that only passed here."""
+    """Rows that passed here and failed in the source."""
     both_failed: int = 0
     not_said: int = 0
-    """Rows of a case of which the source says nothing."""
+    """Rows for which the source has no verdict."""
     not_measured: int = 0
     differing: tuple[str, ...] = ()
-    """Some of the rows on which they differ."""
+    """Some of the rows with different verdicts."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """The summary of scores. Rows of no case, or of one in quarantine, are counted apart, in `rows` alone."""
+    """The summary of scores. Rows of no case or of a quarantined case count in `rows`, but not in `totals`."""
 
     rows: int
     totals: Totals
@@ -101,9 +101,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """Rows of cases in quarantine."""
     mean_score: float | None = None
     scores: tuple[int, ...] = (0,) * BARS
-    """How many scores are below 0.1, from there to 0.2, and so on; the last has 1.0 too."""
+    """A histogram: how many scores are below 0.1, from 0.1 to 0.2, and so on; the last includes 1.0."""
     groups: tuple[RuleCount, ...] = ()
-    """Failures by rule and tool, the largest first."""
+    """Failures by code and tool, the most frequent first."""
     more_groups: int = 0
     """How many other groups there are."""
     evaluators: dict[str, EvaluatorTotals] = {}
@@ -111,33 +111,33 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[ExampleRow, ...] = ()
     not_measured: tuple[ExampleRow, ...] = ()
     unmet: tuple[str, ...] = ()
-    """Cases of the eval set that no row belongs to: the first of them."""
+    """The first of the cases that no row belongs to."""
     unmet_cases: int = 0
-    """How many these are."""
+    """How many cases no row belongs to."""
     failed_parts: int = 0
     """Parts and files of the input that could not be scored."""
     compared: LabelCounts | None = None
-    """The verdicts beside those of the source, if they were compared."""
+    """The comparison with the verdicts of the source, if there are any."""
 
     @property
     def pass_rate(self) -> float | None:
-        """The share of measured rows that passed; none where nothing was measured."""
+        """The share of measured rows that passed; None if nothing was measured."""
         return self.totals.rate
 
     @property
     def exit_code(self) -> int:
-        """1 where a row failed; 2 where something could not be measured, or there was nothing; 0 where all passed."""
+        """1 if a row failed; 2 if something could not be measured or there were no rows; 0 if all passed."""
         return self.totals.exit_code or (2 if self.unmet_cases or self.failed_parts else 0)
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the summary as a JSON object."""
         fields = msgspec.to_builtins(self)
         groups = [{**msgspec.to_builtins(group), "words": group.words} for group in self.groups]
         return {"schema": 1, **fields, "pass_rate": self.pass_rate, "groups": groups}
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a row of scores is: its file, and its number there, from 0."""
+    """Where a row of scores is: its file, and its index there."""
 
     file: str
     row: int
@@ -163,17 +163,17 @@ class Counting:
         self._differing: list[str] = []
         self._exemplars = exemplars
         self.exemplars: dict[Rule, list[Place]] = {}
-        """Rows of each rule that was broken, up to a limit."""
+        """Example rows of each evaluator, code and tool, up to a limit."""
 
     def add(self, batch: pa.RecordBatch, file: str = "", first: int = 0) -> None:
-        """Count a batch, whose first row has this number in its file."""
+        """Count a batch whose first row has the index `first` in its file."""
         self._rows += batch.num_rows
         places: Sequence[int] = range(first, first + batch.num_rows)
         if self._quarantined:
             batch, kept = self._without_quarantined(batch)
             places = [places[row] for row in kept]
         verdicts, cases = batch.column("verdict"), batch.column("case_id")
-        # Where there is one expectation for all rows, none of them names a case, and all belong to it.
+        # By the error, not by a missing case id: with one expectation for all rows, no row has a case id.
         strange = pc.fill_null(pc.equal(batch.column("error"), _NO_CASE), False)
         self._no_case += strange.true_count
         self._verdicts.update(dict(_counts(verdicts.filter(pc.invert(strange)))))
@@ -189,7 +189,7 @@ class Counting:
                 examples += _examples(batch.filter(chosen).slice(0, _EXAMPLES - len(examples)))
 
     def _without_quarantined(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
-        """Return the rows that count, and their numbers: those of cases in quarantine are in no figure."""
+        """Return the rows of cases that are not quarantined, and their indices in the batch."""
         cases = batch.column("case_id")
         self._cases.update(cases.unique().drop_null().to_pylist())
         counted = pc.invert(pc.is_in(cases, value_set=pa.array(sorted(self._quarantined), cases.type)))
@@ -226,7 +226,7 @@ class Counting:
         )
 
     def merge(self, other: Counting) -> None:
-        """Count what another has counted, as if its rows came after those that were counted here."""
+        """Add the counts of another, as if its rows came after those counted here."""
         self._rows += other._rows
         self._no_case += other._no_case
         self._apart += other._apart
@@ -251,7 +251,7 @@ class Counting:
                 self.exemplars.setdefault(rule, []).extend(places[:missing])
 
     def summary(self, cases: Iterable[str] = (), *, failed_parts: int = 0) -> Summary:
-        """Return the summary of what was counted. `cases` are those that rows should belong to."""
+        """Return the summary of what was counted. `cases` are all cases that should have rows."""
         unmet = [case for case in cases if case not in self._cases]
         largest = sorted(self._groups.items(), key=lambda item: (-item[1], item[0]))
         counts = self._verdicts
@@ -275,7 +275,7 @@ class Counting:
         )
 
     def rows_of(self, code: str, tool: str) -> int:
-        """How many rows broke a rule by a tool."""
+        """Return how many rows have a finding with this code about this tool."""
         return self._groups[code, tool]
 
     def _count_scores(self, scores: pa.Array) -> None:
@@ -317,7 +317,7 @@ class Counting:
             self._other_groups += 1
 
     def _choose(self, flat: pa.Table, file: str, places: Sequence[int]) -> None:
-        """Keep the places of the first rows of each rule that has not enough of them yet."""
+        """Keep the places of the first rows of each rule that has fewer examples than wanted."""
         rules = flat.group_by(_RULE, use_threads=False).aggregate([("row", "min")])
         for found in sorted(rules.to_pylist(), key=lambda rule: int(rule["row_min"])):
             rule = found["evaluator"], found["code"], found["tool"]
@@ -329,7 +329,7 @@ class Counting:
             self.exemplars.setdefault(rule, []).extend([Place(file, places[row]) for row in rows[:missing]])
 
     def _missing(self, rule: Rule) -> int:
-        """How many rows of a rule are still worth remembering."""
+        """Return how many more example rows of a rule are wanted."""
         if rule not in self.exemplars and len(self.exemplars) >= _MOST_RULES:
             return 0
         return self._exemplars - len(self.exemplars.get(rule, ()))
@@ -339,9 +339,9 @@ class Counting:
         if seconds.null_count == len(seconds):
             return
         if len(self._slowest) == _SLOWEST:
-            # Those that took as long as the last one, too: of these the ids decide, not which batch came first.
+            # Including rows as slow as the last one: among these the id decides, not the order of batches.
             batch = batch.filter(pc.greater_equal(seconds, self._slowest[-1].seconds))
-        # Arrow would put a missing id behind all others, and a missing id is shown as an empty one.
+        # Arrow would sort a missing id last, but it is shown as an empty one, which sorts first.
         ids = pc.fill_null(batch.column("id"), "")
         rows = pa.table({"id": ids, "seconds": batch.column("seconds")})
         found = rows.sort_by([("seconds", "descending"), ("id", "ascending")]).slice(0, _SLOWEST)
@@ -384,17 +384,17 @@ def count_paths(
     by: str | None = None,
     complain: Complain | None = None,
 ) -> int:
-    """Count the paths of all rows, and return how many rows could not be read.
+    """Add the paths of all rows to `counts`, and return how many rows could not be read.
 
     Args:
         sources: Paths, patterns, folders, Delta tables, addresses in object stores.
-        counts: What they are added to.
+        counts: The counts to add to.
         reading: How files are read.
         by: The key of metadata that says whether a run was a success, such as `reward`.
-        complain: Hears of files that cannot be read; where there is none, the first of them is raised.
+        complain: Called for each file that cannot be read; by default the first of them is raised.
 
     Raises:
-        InputError: nothing is there, or no file at all can be read.
+        InputError: there are no files, or none of them can be read.
     """
     counting = ColumnPaths(counts)
     for rows in _rows(sources, reading, complain, None if counts.with_args else FIELDS):
@@ -409,10 +409,10 @@ def lake_trajectories(
     *,
     complain: Complain | None = None,
 ) -> Iterator[Trajectory]:
-    """Yield the trajectories in tables and files. A row that cannot be read is one whose calls were not recorded.
+    """Yield the trajectories in tables and files. A row that cannot be read becomes one without recorded calls.
 
     Raises:
-        InputError: nothing is there, or no file at all can be read.
+        InputError: there are no files, or none of them can be read.
     """
     for rows in _rows(sources, reading, complain, None):
         for row in plain_rows(rows.batch):
@@ -423,13 +423,13 @@ def lake_trajectories(
 
 
 def write_part(output: Output, fragment: Fragment, counts: PathCounts) -> None:
-    """Put the counts of one part beside its scores. Raises `StoreError`."""
+    """Write the path counts of a fragment beside its scores. Raises `StoreError`."""
     held = {"fingerprint": fragment.fingerprint, "counts": counts.to_plain()}
     output.put(fragment.paths_file, zlib.compress(dump_json(held).encode("utf-8", "surrogatepass"), 6))
 
 
 def read_part(output: Output, fragment: Fragment) -> PathCounts:
-    """Return the counts of one part. Raises `StoreError` where they are damaged, or another command's."""
+    """Read the path counts of a fragment. Raises `StoreError` if they are damaged or of another command."""
     where = output.place.below(fragment.paths_file).address
     try:
         held = load_json(zlib.decompress(output.held(fragment.paths_file)).decode("utf-8", "surrogatepass"))
@@ -441,7 +441,7 @@ def read_part(output: Output, fragment: Fragment) -> PathCounts:
 
 
 def packed_paths(counts: PathCounts) -> bytes:
-    """Return counts as bytes that an engine can carry."""
+    """Return path counts as compressed JSON, for a column of bytes."""
     return zlib.compress(dump_json(counts.to_plain()).encode("utf-8", "surrogatepass"), 6)
 
 
@@ -451,7 +451,7 @@ def unpacked_paths(packed: bytes) -> PathCounts:
 
 
 def write_paths(out: str, counts: PathCounts, *, redacts: bool = True) -> None:
-    """Put the paths of all rows beside the scores, as `rightcall paths --format json` has them, and the counts.
+    """Write the paths of all rows beside the scores, in the format of `rightcall paths --format json`, with the counts.
 
     Raises:
         StoreError: the file cannot be written.
@@ -461,7 +461,7 @@ def write_paths(out: str, counts: PathCounts, *, redacts: bool = True) -> None:
 
 
 def read_paths(out: str) -> PathCounts:
-    """Return the paths that were counted while a folder was scored. Raises `StoreError`."""
+    """Read the path counts that `write_paths` wrote to a folder of scores. Raises `StoreError`."""
     where = os.path.join(out, PATHS)
     try:
         return PathCounts.from_plain(load_json(Output(out).held(PATHS).decode())["counts"])
@@ -486,7 +486,7 @@ def _rows(
 
 
 def _verdicts(batch: pa.RecordBatch, key: str) -> list[Verdict | None]:
-    """What the metadata of each row says of its success."""
+    """Return the verdict in the metadata of each row, under this key; None for a row without one."""
     if "metadata" not in batch.schema.names:
         return [None] * batch.num_rows
     found: list[Verdict | None] = []

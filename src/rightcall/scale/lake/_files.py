@@ -1,4 +1,4 @@
-"""Files by what people write: paths, patterns, folders, tables, and addresses in object stores."""
+"""Find files by path, pattern, folder, Delta table, or address in an object store."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KNOWN = ("id", "trace_id", "case_id")
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file that was found: its address, its size, and a stamp that is another one when its content changes."""
+    """A file that was found: its address, its size, and a stamp that changes with its content."""
 
     address: str
     size: int
@@ -34,13 +34,13 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """An address, and where that is."""
+    """An address, and the file system and path that it stands for."""
 
     address: str
     system: Any
     """A file system of Arrow."""
     path: str
-    """The path as that file system has it."""
+    """The path in that file system."""
 
     @property
     def is_local(self) -> bool:
@@ -48,7 +48,7 @@ class Place(msgspec.Struct, frozen=True):
         return is_local(self.address)
 
     def below(self, name: str) -> Place:
-        """What has this name, or path, below a folder."""
+        """Return the place with this name, or relative path, in this folder."""
         return place(joined(self.address, name))
 
 
@@ -59,17 +59,17 @@ def is_local(address: str) -> bool:
 
 
 def joined(address: str, name: str) -> str:
-    """The address of what has this name below a folder. What follows a `?` stays at the end."""
+    """Append a name to the address of a folder, before its query (`?…`)."""
     folder, query = _parted(address)
     return f"{folder.rstrip('/') or '/' * folder.startswith('/')}/{name}{query}".removeprefix("./")
 
 
 def place(address: str) -> Place:
-    """Where an address is.
+    """Return the place of an address.
 
     Raises:
-        InputError: the store it names cannot be reached.
-        MissingExtraError: a package is missing that knows the store.
+        InputError: the object store cannot be reached.
+        MissingExtraError: the package for this object store is not installed.
     """
     found = _SCHEME.match(address)
     if found is None:
@@ -83,13 +83,13 @@ def place(address: str) -> Place:
 
 
 def found_file(info: fs.FileInfo, where: Place) -> File:
-    """A file, given what its file system says of it."""
+    """Make a `File` of the information of its file system."""
     return File(where.address, info.size or 0, f"{info.size}-{info.mtime_ns}")
 
 
 @contextmanager
 def telling(address: str) -> Iterator[None]:
-    """Turn what a store or the system says of an address into one line that names it. Raises `InputError`."""
+    """Raise an error of Arrow or the system as an `InputError` with one line that names the address."""
     try:
         yield
     except (OSError, pa.ArrowException) as problem:
@@ -97,28 +97,28 @@ def telling(address: str) -> Iterator[None]:
 
 
 def reason(problem: BaseException) -> str:
-    """What a store or the system said, on one line."""
-    # Arrow's text has its own detail behind the system's ("[errno 2] …. Detail: …"), on several lines.
+    """Return the message of an error of Arrow or the system, on one line."""
+    # Arrow appends details of its own to the system's message ("[errno 2] …. Detail: …"), on several lines.
     number = getattr(problem, "errno", None)
     text = os.strerror(number) if isinstance(number, int) else str(problem)
     return " ".join(text.split())[:500] or type(problem).__name__
 
 
 class Source(File, frozen=True):
-    """A file, and the columns that are in no file, but in the names of folders."""
+    """A file, and the columns that are in the names of its folders or in the log of its Delta table."""
 
     constants: tuple[tuple[str, str | None], ...] = ()
 
 
 def find_files(sources: Sequence[str], out: str | None = None) -> list[Source]:
-    """The files that are meant by paths, patterns, folders and addresses: each once, in the order given, then by name.
+    """Return the files of paths, patterns, folders and addresses: each once, in the order given, then by name.
 
-    Of a folder all files are meant but those whose names, or whose folders' names, begin with `_` or `.`, and those in
-    the folder `out`. Of a folder that is a Delta table, the files that it consists of now.
+    A folder stands for all files in it, at any depth, except those in `out` and those whose name, or folder's name,
+    begins with `_` or `.`. A Delta table stands for the files of its current version.
 
     Raises:
-        InputError: there is nothing of this name, or no file in it.
-        MissingExtraError: a package is missing that knows the store, or the table.
+        InputError: a source does not exist, or has no files.
+        MissingExtraError: the package for this object store, or for Delta tables, is not installed.
     """
     found: dict[str, Source] = {}
     for source in sources:
@@ -166,13 +166,13 @@ def _in_folder(folder: Place) -> Iterator[Source]:
 
 
 def _source(file: File) -> Source:
-    """A file, with what the names of its folders say: `case_id=refund/part-0.parquet`."""
+    """Add the columns in the names of a file's folders, such as `case_id=refund/part-0.parquet`."""
     values = [(name, None if value == _NOTHING else unquote(value)) for name, value in _HIVE.findall(file.address)]
     return Source(file.address, file.size, file.stamp, tuple(values))
 
 
 def _matching(where: Place) -> Iterable[str]:
-    """The addresses of what a pattern matches, by name."""
+    """Return the addresses that match a pattern, sorted by name."""
     if where.address == where.path:
         return sorted(path for path in glob(where.path, recursive=True) if not os.path.basename(path).startswith("_"))
     parts = where.path.split("/")
@@ -186,7 +186,7 @@ def _matching(where: Place) -> Iterable[str]:
 
 
 def _regex(pattern: str) -> str:
-    """A pattern of paths as a regular expression: `**/` is any number of folders, and nothing else crosses a `/`."""
+    """Convert a glob pattern to a regular expression: `**` crosses folders, `*` and `?` do not."""
     made = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[!?[^\]]+\])", pattern)
     return "".join(
@@ -202,10 +202,10 @@ def _is_below(address: str, folder: str) -> bool:
 
 
 def delta_files(folder: Place) -> Iterator[tuple[File, tuple[tuple[str, str | None], ...]]]:
-    """The files of a table, by name, each with the values of columns that are not in it but in the table's log.
+    """Yield the files of a Delta table by name, each with its partition columns, which only the log has.
 
     Raises:
-        InputError: the table cannot be read, or not by its files alone.
+        InputError: the table cannot be read, or its files alone are not enough (see `_check`).
         MissingExtraError: `deltalake` is not installed.
     """
     table = _table(folder)
@@ -213,7 +213,7 @@ def delta_files(folder: Place) -> Iterator[tuple[File, tuple[tuple[str, str | No
     names = [name for name in table.metadata().partition_columns if name in _KNOWN]
     for action in sorted(pa.table(table.get_add_actions(flatten=True)).to_pylist(), key=lambda one: str(one["path"])):
         path = unquote(action["path"])
-        where = place(path) if "://" in path else folder.below(path)  # that of a clone may lie in another table
+        where = place(path) if "://" in path else folder.below(path)  # files of a shallow clone are in another table
         with telling(where.address):
             [info] = where.system.get_file_info([where.path])
         if info.type != fs.FileType.File:
@@ -234,7 +234,7 @@ def _table(folder: Place) -> Any:
 
 
 def _check(table: Any, address: str) -> None:
-    """Refuse a table whose files alone say something else than the table."""
+    """Raise `InputError` for a table whose files alone give other columns or rows than the table."""
     features = set(table.protocol().reader_features or ())
     mapping = table.metadata().configuration.get("delta.columnMapping.mode", "none")
     if mapping != "none":
@@ -250,7 +250,7 @@ def _check(table: Any, address: str) -> None:
 
 
 def _has_deleted_rows(table: Any) -> bool:
-    """Whether rows of a table are marked as deleted. Where that is not known, they may be."""
+    """Whether rows of a table are marked as deleted; true if that cannot be found out."""
     import deltalake
 
     if not hasattr(table, "deletion_vectors"):
@@ -263,9 +263,9 @@ def _has_deleted_rows(table: Any) -> bool:
 
 @lru_cache(maxsize=64)
 def _system(scheme: str, store: str, query: str) -> tuple[Any, str]:
-    """A file system, and what paths in it begin with.
+    """Return the file system of a store, and the prefix of paths in it.
 
-    Arrow parses the address as a URI, in which a space or an umlaut is a mistake, so it is shown the store alone.
+    Arrow gets the store without a path: it parses an address as a URI, in which a space or an umlaut is an error.
     """
     # The variables of the AWS SDKs (https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html), which
     # Arrow's own client does not read in all of its versions.
@@ -283,7 +283,7 @@ def _system(scheme: str, store: str, query: str) -> tuple[Any, str]:
 
 
 def _foreign(scheme: str, store: str, problem: Exception) -> Any:
-    """A file system that Arrow does not know, through fsspec."""
+    """Return a file system that Arrow does not know, through fsspec."""
     try:
         import fsspec
     except ImportError:
@@ -300,6 +300,6 @@ def _foreign(scheme: str, store: str, problem: Exception) -> Any:
 
 
 def _parted(address: str) -> tuple[str, str]:
-    """An address without what follows its `?`, and that. A `?` in a pattern or a path on this machine is none."""
+    """Split an address into the part before its query and the query. A `?` in a local path or a pattern starts none."""
     found = None if is_local(address) else _QUERY.search(address)
     return (address[: found.start()], address[found.start() :]) if found else (address, "")

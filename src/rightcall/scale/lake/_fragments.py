@@ -1,4 +1,4 @@
-"""Parts of the input, each scored by one task into one file; scattered spans are put into files of whole runs first."""
+"""Fragments of the input, each scored by one task into one file; spans are first sorted into files of whole runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = 1
-"""The version of the files of scores. One of another version is scored again."""
+"""The version of the format of files of scores. A file of another version is scored again."""
 
 Kind = Literal["rows", "lines", "traces", "spans"]
 """Row groups of a table of trajectories, a range of bytes of a file of trajectories as JSON lines, a whole file of
@@ -56,68 +56,68 @@ traces in any format, or a bucket of tables of spans."""
 _LONGEST_STEM = 60
 _DIGEST = 12
 NAME = re.compile(rf".+-\d{{9,}}-[0-9a-f]{{{_DIGEST}}}\.parquet", re.ASCII)
-"""What the names of files of scores look like."""
+"""The pattern of names of files of scores."""
 KEY = b"rightcall.scores"
-"""Where the schema of a file of scores holds its fingerprint."""
+"""The key of a file's schema metadata that has the fingerprint."""
 SUMMARY = "_summary.json"
 PATHS = "_paths.json"
 _LOCK = "_lock"
 _ROOM = "_spans"
 _GROUP = 65_536
-"""Rows in a row group. It is fixed, so that the same rows make the same bytes whatever batches they came in."""
+"""Rows in a row group. It is fixed, so that the same rows give the same bytes, however they were batched."""
 _ATTEMPTS, _PAUSE = 40, 0.05
-"""Two seconds in all: longer than the workers of a killed command take to end."""
+"""Attempts to lock a folder, and seconds between them: in all, longer than workers outlive a killed command."""
 _PART = re.compile(
     rf"\.(?:{NAME.pattern}|{re.escape(SUMMARY)}|{re.escape(PATHS)}|_{NAME.pattern}\.paths)\.\d+\.part", re.ASCII
 )
 # EFBIG, ENOSPC and, on Linux, EDQUOT: what a user can do something about.
 _FULL = (27, 28, 122)
 RUN = "rightcall.run"
-"""The column that says which run a row belongs to."""
+"""The column with the run of a row."""
 
 _HELD_BYTES = 32 << 20
 _SMALLEST_PIECE = 128 << 10
-"""Bytes that each bucket gets at a time, on average: a file is opened and closed for each piece."""
+"""Bytes that are written to each bucket at a time, on average: each write opens and closes a file."""
 _ROWS = 4_096
 
 
 class Fragment(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the input. With the plan, it is all that a worker has to know."""
+    """A part of the input. A worker needs nothing else, apart from the plan."""
 
     kind: Kind
     path: str
-    """The address of the file; of a bucket, of the first table of spans."""
+    """The address of the file; for a bucket, that of the first table of spans."""
     stamp: str
-    """What changes when the file changes: its size, and when that was."""
+    """The size and modification time of the file; for a bucket, a digest of those of all its tables."""
     begin: int = 0
     """The first row group, byte or bucket."""
     end: int = 0
-    """The one after the last; of buckets, how many there are."""
+    """The row group or byte after the last; for a bucket, how many buckets there are."""
     skipped: int = 0
     """Rows at the beginning of the row group that belong to another fragment."""
     rows: int | None = None
-    """How many rows there are; none where that is not known before they are read."""
+    """How many rows there are; None if that is unknown before they are read."""
     first_row: int = 0
-    """The number of its first row in the file, for rows that have no id."""
+    """The index of its first row in the file, to name rows that have no id."""
     size: int = 0
-    """About how many bytes are read, to tell how much is left."""
+    """About how many bytes are read, to show progress."""
     constants: tuple[tuple[str, str | None], ...] = ()
-    """Columns that are in no file, but in the names of folders, and have one value in all rows."""
+    """Columns that are not in the file but in the names of its folders, with one value for all rows."""
     named: tuple[tuple[str, str | int | None], ...] = ()
-    """Columns that the name of the file has, in place of those of its rows."""
+    """Columns that are taken from the name of the file, and override those of its rows (`--join file=`)."""
     reading: Reading = Reading()
     tables: tuple[str, ...] = ()
-    """Of a bucket, the addresses of all tables of spans."""
+    """For a bucket, the addresses of all tables of spans."""
     bucket: SpanBucket | None = None
-    """The bucket itself, where its spans have been sorted into it."""
+    """The bucket itself, once spans have been sorted into it."""
     plan: str = ""
-    """The digest of the plan that it is to be scored by."""
+    """The digest of the plan to score it with."""
     counts_paths: bool = False
-    """Whether the paths of its rows are counted too. That changes nothing in the scores."""
+    """Whether the paths of its rows are counted, too. That does not change the scores."""
 
     @property
     def part(self) -> str:
-        """Which part of its file it is, in words; empty where it is all of it."""
+        """Describe which part of its file it is; empty if it is the whole file."""
         if self.kind == "rows":
             rows = "" if self.rows is None else f", rows {self.first_row + 1:,} to {self.first_row + self.rows:,}"
             groups = f"{self.begin + 1}" if self.end == self.begin + 1 else f"{self.begin + 1} to {self.end}"
@@ -131,7 +131,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def file(self) -> str:
-        """The name of its file of scores: the same in every run, and another one for every other part and path."""
+        """The name of its file of scores: the same in every run, and different for every part and path."""
         stem = re.sub(r"[^A-Za-z0-9.-]+", "_", re.split(r"[/\\]", self.path)[-1].partition(".")[0]).strip("._-")
         place = dump_json([self.kind, self.path, self.begin, self.end, self.skipped])
         first = self.first_row if self.kind == "rows" else self.begin
@@ -139,19 +139,19 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def paths_file(self) -> str:
-        """The name of the file with the counts of its paths. Readers of Parquet pass over what begins with `_`."""
+        """The name of the file with its path counts. Parquet readers ignore files that begin with `_`."""
         return f"_{self.file}.paths"
 
     @property
     def fingerprint(self) -> str:
-        """What changes when its scores may: the plan, the file, which part of it, and how it is read."""
+        """A digest of all that its scores depend on: the plan, the file, the part of it, and how it is read."""
         what = [self.kind, self.path, self.stamp, self.begin, self.end, self.skipped, self.rows, self.first_row]
         how = [dict(self.constants), dict(self.named), msgspec.to_builtins(self.reading)]
         return sha256(dump_json([FORMAT, __version__, self.plan, what, how]).encode()).hexdigest()
 
 
 def plan_digest(plan: Plan) -> str:
-    """What changes when a plan does, or code that it names; not the place of its file."""
+    """Return a digest of a plan and the code that it names. Where the plan's file is does not matter."""
     chosen = [plan.case_globs, plan.tags, None if plan.case_ids is None else sorted(plan.case_ids), plan.join]
     digest = sha256(plan.text + dump_json([plan.is_eval_set, *chosen]).encode())
     for file in plan.code_files:
@@ -164,27 +164,27 @@ def _digest(text: str) -> str:
 
 
 class Output:
-    """A folder of files of scores, on this machine or in an object store."""
+    """A folder of scores, on this machine or in an object store."""
 
     def __init__(self, address: str) -> None:
         self.place: Place = place(address)
 
     def make(self) -> None:
-        """Make the folder, if it is not there. Raises `StoreError`."""
+        """Create the folder if it does not exist. Raises `StoreError`."""
         with self._telling():
             self.place.system.create_dir(self.place.path, recursive=True)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other commands out of a folder on this machine. An object store knows no locks.
+        """Lock the folder against other commands, if it is on this machine. Object stores have no locks.
 
         Raises:
-            StoreError: another command is at work there.
+            StoreError: another command has locked it.
         """
         if not self.place.is_local:
             yield
             return
-        import fcntl  # Windows has none, and no command there gets this far
+        import fcntl  # not on Windows, where no command gets this far
 
         with self._telling():
             descriptor = os.open(os.path.join(self.place.path, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -194,7 +194,7 @@ class Output:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     break
                 except OSError:
-                    # The workers of a command that was killed hold it for the moment they need to find that out.
+                    # The workers of a killed command keep the lock until they notice that it is gone.
                     sleep(_PAUSE if attempt < _ATTEMPTS - 1 else 0)
             else:
                 raise StoreError(f"{self.place.address}: another command is writing scores to this folder")
@@ -203,13 +203,13 @@ class Output:
             os.close(descriptor)
 
     def names(self) -> list[str]:
-        """Return the names of all files in it. Raises `StoreError`."""
+        """Return the names of all files in the folder. Raises `StoreError`."""
         with self._telling():
             found = self.place.system.get_file_info(fs.FileSelector(self.place.path, allow_not_found=True))
         return sorted([info.base_name for info in found if info.type == fs.FileType.File])
 
     def fingerprint(self, name: str) -> tuple[str, int] | None:
-        """The fingerprint of a file of scores and its number of rows; none where it is something else."""
+        """Return the fingerprint of a file of scores and its number of rows; None for any other file."""
         where = self.place.below(name)
         try:
             with where.system.open_input_file(where.path) as file:
@@ -220,11 +220,11 @@ class Output:
         return None if held is None else (held.decode(errors="replace"), metadata.num_rows)
 
     def mine(self, names: Iterable[str]) -> list[str]:
-        """Those of some names that files of scores have."""
+        """Return those names that are names of files of scores."""
         return [name for name in names if NAME.fullmatch(name)]
 
     def write(self, name: str, fingerprint: str, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write a file of scores, and say how many rows there are. The same rows make the same bytes.
+        """Write a file of scores, and return its number of rows. The same rows give the same bytes.
 
         Raises:
             StoreError: it cannot be written.
@@ -232,15 +232,15 @@ class Output:
         schema = SCORES.with_metadata({KEY: fingerprint.encode()})
         if self.place.is_local:
             return self._write_here(name, schema, batches)
-        # An object appears when its upload is complete, and never in part: written in memory first, it needs no rename,
-        # which object stores have not got (https://arrow.apache.org/docs/python/filesystems.html).
+        # An object appears when its upload is complete, never in part. So it needs no temporary name and no rename,
+        # which object stores do not have (https://arrow.apache.org/docs/python/filesystems.html).
         sink = pa.BufferOutputStream()
         rows = _write_table(sink, schema, batches)
         self.put(name, sink.getvalue())
         return rows
 
     def put(self, name: str, data: Any) -> None:
-        """Put a file there, all of it or nothing. Raises `StoreError`."""
+        """Write a file atomically. Raises `StoreError`."""
         where = self.place.below(name)
         with self._telling():
             if self.place.is_local:
@@ -257,20 +257,20 @@ class Output:
                 stream.write(data)
 
     def held(self, name: str) -> bytes:
-        """Return what a file there holds. Raises `StoreError`."""
+        """Return the content of a file. Raises `StoreError`."""
         where = self.place.below(name)
         with self._telling(), where.system.open_input_stream(where.path) as stream:
             held: bytes = stream.read()
         return held
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there. Raises `StoreError`."""
+        """Remove a file if it exists. Raises `StoreError`."""
         where = self.place.below(name)
         with self._telling(), suppress(FileNotFoundError):
             where.system.delete_file(where.path)
 
     def clean(self) -> None:
-        """Remove what killed processes left unfinished. Raises `StoreError`."""
+        """Remove temporary files of commands that were killed. Raises `StoreError`."""
         for name in self.names() if self.place.is_local else ():
             if _PART.fullmatch(name):
                 self.remove(name)
@@ -279,9 +279,10 @@ class Output:
 
     @contextmanager
     def room(self) -> Iterator[str]:
-        """A folder on this machine for what is needed in between, for its owner alone; it goes when it is done with.
+        """Yield a temporary folder on this machine, readable by its owner alone, and remove it afterwards.
 
-        It lies with the scores, where the next command finds what a killed one left; for an object store, elsewhere.
+        It is inside the folder of scores, where `clean` finds it if the command is killed; if the scores go to an
+        object store, it is the system's temporary folder.
         """
         if not self.place.is_local:
             with TemporaryDirectory() as folder:
@@ -308,7 +309,7 @@ class Output:
                 os.remove(part)
 
     def _part(self, name: str) -> str:
-        """A name that no reader of Parquet takes for a part of the scores, and no other process uses."""
+        """Return a temporary path that Parquet readers ignore and no other process uses."""
         return os.path.join(self.place.path, f".{name}.{os.getpid()}.part")
 
     @contextmanager
@@ -323,7 +324,7 @@ class Output:
 
 
 def _write_table(sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write batches in groups of a fixed number of rows, so that the bytes do not depend on how they came."""
+    """Write row groups of a fixed size, so that the bytes do not depend on the size of the batches."""
     total, waiting, count = 0, [], 0
     with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
         for batch in batches:
@@ -340,10 +341,10 @@ def _write_table(sink: Any, schema: pa.Schema, batches: Iterable[pa.RecordBatch]
 
 
 class Spilling:
-    """Rows on their way to the files of their buckets; those of one run are in one file.
+    """Sorts rows into the files of buckets; all rows of a run go to the same file.
 
-    A file holds one stream of Arrow after the other, each with a schema of its own: files are opened to be added to
-    and closed again, so that there may be many, and tables need not be alike.
+    A file is a sequence of Arrow streams, each with its own schema, because tables may have different columns. Files
+    are opened, appended to and closed again, because there may be more than a process may have open.
     """
 
     def __init__(self, folder: str, count: int) -> None:
@@ -355,7 +356,7 @@ class Spilling:
             _write(path, b"", "wb")
 
     def add(self, batch: pa.RecordBatch, runs: list[str]) -> None:
-        """Take in rows, each with the name of its run.
+        """Add rows, each with the name of its run.
 
         Raises:
             InputError: a file cannot be written.
@@ -368,7 +369,7 @@ class Spilling:
             self._write()
 
     def finish(self) -> list[str]:
-        """The files, with everything in them."""
+        """Write what is still in memory, and return the files."""
         self._write()
         return self._paths
 
@@ -383,7 +384,7 @@ class Spilling:
         import pyarrow as pa
 
         count = len(self._paths)
-        # Not `hash`, which is another one in every process (PYTHONHASHSEED): the same run is in the same bucket always.
+        # Not `hash`, which differs in every process (PYTHONHASHSEED): a run must always go to the same bucket.
         numbers = [crc32(run.encode("utf-8", "replace")) % count for run in table.column(RUN).to_pylist()]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         table = table.combine_chunks().take(pa.array(order, pa.int64()))
@@ -395,7 +396,7 @@ class Spilling:
 
 
 def spilled(path: str, runs: Collection[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows in a file, or those of these runs.
+    """Yield the rows in the file of a bucket, or only those of these runs.
 
     Raises:
         InputError: the file cannot be read.
@@ -417,7 +418,7 @@ def _stream(table: pa.Table) -> Any:
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
-    # The cheapest codec there is, because each piece is read once and removed; a build of Arrow may come without it.
+    # LZ4 is the cheapest codec, and each piece is read once or twice; some builds of Arrow do not have it.
     packing = "lz4" if pa.Codec.is_available("lz4") else None
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=packing)) as writer:
         writer.write_table(table)
@@ -437,18 +438,18 @@ class SpanTable(Protocol):
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
 
     @property
     def schema(self) -> pa.Schema:
         """All of its columns."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Its rows, with these of its columns."""
+        """Yield its rows, with these columns only."""
 
 
 class ParquetSpans:
-    """A Parquet file of spans, here or in a file system of Arrow."""
+    """A Parquet file of spans, on this machine or in a file system of Arrow."""
 
     def __init__(self, path: str, filesystem: Any = None) -> None:
         self.name = path
@@ -457,13 +458,13 @@ class ParquetSpans:
             self.schema: pa.Schema = file.schema_arrow
             groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
             self.size = sum(group.total_byte_size for group in groups)
-            """How many bytes it has unpacked."""
+            """Its uncompressed size in bytes."""
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Its rows, with these of its columns.
+        """Yield its rows, with these columns only.
 
         Raises:
-            InputError: the file is damaged, has got other columns, or is gone.
+            InputError: the file is damaged, its columns have changed, or it no longer exists.
         """
         import pyarrow
 
@@ -488,21 +489,21 @@ class ParquetSpans:
 
 
 class United:
-    """Traces of one conversation or session. The smallest id among them stands for all, in whatever order they came."""
+    """A union-find of traces that share a conversation or session. The smallest trace id represents all of them."""
 
     def __init__(self) -> None:
         self._first: dict[str, str] = {}
         self._above: dict[str, str] = {}
 
     def add(self, groups: Iterable[tuple[str, str]]) -> None:
-        """Take in traces, each with the id of a conversation or session."""
+        """Add traces, each with the id of a conversation or session."""
         for trace, group in groups:
             first = self._first.setdefault(group, trace)
             if first != trace:
                 self._unite(self.top(first), self.top(trace))
 
     def top(self, trace: str) -> str:
-        """The trace that stands for all that a trace is united with."""
+        """Return the trace that represents this one and all that are united with it."""
         above = self._above
         while (higher := above.get(trace)) is not None:
             highest = above.get(higher)
@@ -521,7 +522,7 @@ _MOST_BUCKETS = 1_024
 
 
 class SpanBucket(msgspec.Struct, frozen=True):
-    """All spans of some runs, in a file of its own. It can be sent to another process of the same machine."""
+    """All spans of some runs, in one file. It can be sent to another process of the same machine."""
 
     number: int
     path: str
@@ -529,10 +530,10 @@ class SpanBucket(msgspec.Struct, frozen=True):
     metadata_attributes: tuple[str, ...]
     limits: Limits
     begun: Beginnings = frozenset()
-    """How runs of agents begin, in all buckets: a run that made no call counts if it begins like one of them."""
+    """The root spans of agent runs, over all buckets: a run without calls counts if its root span is one of them."""
 
     def trajectories(self) -> Iterator[Trajectory]:
-        """The trajectories of the runs in it, in the order in which they began.
+        """Yield the trajectories of its runs, in order of their start.
 
         Raises:
             InputError: its file cannot be read.
@@ -540,7 +541,7 @@ class SpanBucket(msgspec.Struct, frozen=True):
         return self._scattered(spilled(self.path)).trajectories(self.begun)
 
     def begun_as(self, wanted: Beginnings) -> Beginnings:
-        """In which of these ways those of its runs begin that have an agent or a model at work."""
+        """Return those of the wanted root spans with which a run of an agent or a model begins here."""
         runs: set[str] = set()
         for batch in spilled(self.path):
             names = batch.column(RUN).to_pylist()
@@ -558,7 +559,7 @@ class SpanBucket(msgspec.Struct, frozen=True):
 
 
 def bucket_count(size: int) -> int:
-    """How many buckets suit a number of bytes of spans, unpacked; it depends on nothing else."""
+    """Return the number of buckets for spans of this uncompressed size in bytes."""
     return max(1, min(-(-size // _BUCKET_BYTES), _MOST_BUCKETS))
 
 
@@ -571,15 +572,15 @@ def span_buckets(
     metadata_attributes: tuple[str, ...] = (CASE_ATTRIBUTE,),
     limits: Limits = DEFAULT_LIMITS,
 ) -> list[SpanBucket]:
-    """The spans of tables, sorted into as many buckets, each of them a file in the folder.
+    """Sort the spans of tables into `count` buckets, each a file in the folder.
 
-    What lies in a bucket depends on the spans and on the count alone; the trajectories of all buckets together do not
-    even depend on the count. The tables are read twice: first for what says which traces belong together, where any
-    may, and then whole. Not more than a few batches of rows are held at a time.
+    The content of a bucket depends on the spans and the count alone, and the trajectories of all buckets together do
+    not depend on the count either. The tables are read twice, unless every trace is a run: first the columns that say
+    which traces belong together, then all. Only some batches of rows are in memory at a time.
 
     Raises:
-        ConfigurationError: the grouping is `file`, which tables do not have, or there are no buckets.
-        InputError: a table is none of spans, or cannot be read; or the folder cannot be written.
+        ConfigurationError: the grouping is `file`, which tables do not have, or the count is less than 1.
+        InputError: a table has no spans or cannot be read, or the folder cannot be written.
         UnknownNameError: the grouping is unknown.
     """
     check_grouping(grouping)
@@ -611,10 +612,10 @@ def _united(tables: Sequence[SpanTable], grouping: Grouping, limits: Limits) -> 
 
 
 def _begun(buckets: list[SpanBucket], roots: Beginnings) -> Beginnings:
-    """In which of these ways runs begin that have an agent or a model at work.
+    """Return those of the given root spans with which a run of an agent or a model begins.
 
-    One such run is enough, so most often the first bucket tells all, and the others are looked at only for what no run
-    of an agent was found to begin with.
+    One such run is enough for each, so the first bucket usually answers for all. Further buckets are read only for
+    root spans that are still undecided.
     """
     begun: Beginnings = frozenset()
     for bucket in buckets:

@@ -1,4 +1,4 @@
-"""The work of a command: which fragments are scored already, and worker processes that score the others."""
+"""One scoring command: find which fragments are scored already, and score the others in worker processes."""
 
 from __future__ import annotations
 
@@ -41,14 +41,15 @@ from ._fragments import KEY, PATHS, SUMMARY, Fragment, Output
 
 _ASKED_AT_ONCE = 16
 _PATIENCE = 0.2
-"""Seconds between two questions whether to stop."""
+"""Seconds between two calls of `stop`."""
 
 
 def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[int], None] | None = None) -> int:
-    """Score a fragment into one file of the folder `out`, and say how many rows there are.
+    """Score a fragment into one file of the folder `out`, and return the number of rows.
 
-    The file has the name `fragment.file` and the same bytes whichever process scores it. It is there when it is whole
-    and not before, so it may be scored twice, or by two at a time. `tell` hears of rows as they are scored.
+    The file has the name `fragment.file`, and the same bytes whichever process scores it. It appears only when it is
+    complete, so two processes may score the same fragment, even at once. `tell` is called with the number of rows of
+    each batch that is scored.
 
     Raises:
         InputError: the fragment cannot be read.
@@ -61,14 +62,14 @@ def score_fragment(fragment: Fragment, plan: Plan, out: str, *, tell: Callable[[
 
     def scored() -> Iterator[pa.RecordBatch]:
         yield from _scored(fragment, plan, tell, counting)
-        # Before the scores are there: a fragment whose scores are there has its paths.
+        # Before the scores appear: a fragment that has scores has its path counts, too.
         write_part(output, fragment, counting.finish())
 
     return output.write(fragment.file, fragment.fingerprint, scored())
 
 
 def score_lines(lines: Iterable[bytes], plan: Plan, counting: ColumnPaths | None = None) -> pa.RecordBatch:
-    """The scores of trajectories as JSON lines; one that cannot be read is an error of that row."""
+    """Score trajectories given as JSON lines; a line that cannot be read gets the verdict `error`."""
     rows = joined(rows_of(lines), plan)
     scores = _explained(score_batch(rows.batch, plan), rows)
     if counting is not None:
@@ -77,7 +78,7 @@ def score_lines(lines: Iterable[bytes], plan: Plan, counting: ColumnPaths | None
 
 
 def joined(rows: Rows, plan: Plan) -> Rows:
-    """Return rows that name their cases: one that fits several is there once for each."""
+    """Join rows to their cases: a row that fits several cases is repeated for each."""
     batch, made_of = joined_rows(rows.batch, plan)
     if made_of is None or not rows.problems:
         return Rows(batch, rows.problems)
@@ -101,7 +102,7 @@ def _scored(
 
 
 def _explained(scores: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
-    """Scores that say of rows that could not be read why not: they are errors, whatever case they would belong to."""
+    """Set the verdict of rows that could not be read to `error`, with the reason, whatever case they belong to."""
     if not rows.problems:
         return scores
     for name, replaced in (("verdict", dict.fromkeys(rows.problems, "error")), ("error", rows.problems)):
@@ -138,7 +139,7 @@ def count_fragment(fragment: Fragment, output: Output, plan: Plan) -> Counting:
 
 
 def count_file(output: Output, name: str, counting: Counting, fingerprint: str | None = None) -> None:
-    """Count the scores in one file, which has to have this fingerprint, if one is given. Raises `StoreError`."""
+    """Count the scores in a file. Raises `StoreError`, also if a fingerprint is given and the file has another."""
     where = output.place.below(name)
     try:
         with where.system.open_input_file(where.path) as file:
@@ -157,18 +158,18 @@ def count_file(output: Output, name: str, counting: Counting, fingerprint: str |
 
 
 def write_summary(out: str, summary: Summary) -> None:
-    """Put a summary beside the scores; it is there when all of them are. Raises `StoreError`."""
+    """Write the summary beside the scores, after all of them. Raises `StoreError`."""
     Output(out).put(SUMMARY, (dump_json(summary.to_plain(), indent=2) + "\n").encode())
 
 
 class Job:
-    """The fragments of an input and their files of scores in one folder; a context manager, which holds the folder.
+    """The fragments of an input and their files of scores in one folder; a context manager that locks the folder.
 
-    What is scored already by the same plan from the same input is not scored again.
+    What the same plan has already scored from the same input is not scored again.
 
     Raises:
         InputError: the input cannot be found or read.
-        StoreError: the folder cannot be made, belongs to another command, or holds scores of something else.
+        StoreError: the folder cannot be created, is locked by another command, or has scores of other input.
     """
 
     def __init__(
@@ -188,12 +189,12 @@ class Job:
         found = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
         self.fragments: list[Fragment] = [_by_file(replace(each, counts_paths=paths), plan) for each in found]
         self.done: dict[str, int] = {}
-        """Files that are there already, and how many rows each has."""
+        """Files of scores that exist already, and how many rows each has."""
         self.counted: dict[str, Counting] = {}
-        """The counts of files of scores that were counted while they were scored."""
+        """The counts of files of scores that the workers of this command wrote."""
         self._sorted: dict[str, Fragment] = {}
         self.waiting: list[Fragment] = []
-        """What is still to be scored."""
+        """The fragments that are still to be scored."""
 
     def __enter__(self) -> Job:
         self._output.make()
@@ -204,7 +205,7 @@ class Job:
             self._output.remove(PATHS)
             self._output.clean()
             self.waiting = self.ready(self.waiting)
-        except BaseException:  # `__exit__` is not called then, and another command waits for the folder
+        except BaseException:  # then `__exit__` is not called, and the folder would stay locked
             self._held.close()
             raise
         return self
@@ -213,10 +214,10 @@ class Job:
         self._held.close()
 
     def ready(self, fragments: Sequence[Fragment]) -> list[Fragment]:
-        """The same fragments, and what they are read from: spans have to be sorted into buckets first.
+        """Return the fragments with their buckets: on the first call, sort all spans into buckets.
 
         Raises:
-            InputError: the spans cannot be read, or not be sorted.
+            InputError: the spans cannot be read or sorted.
         """
         if all([fragment.bucket is not None or fragment.kind != "spans" for fragment in fragments]):
             return list(fragments)
@@ -250,12 +251,12 @@ class Job:
             return list(asking.map(self._output.fingerprint, names))
 
     def count(self) -> Counting:
-        """Count all scores, of this command and of those before it, in the order of the fragments.
+        """Count all scores, of this command and of earlier ones, in the order of the fragments.
 
-        What was counted while it was scored is not counted again: see `counted`.
+        Files in `counted` are not read again.
 
         Raises:
-            StoreError: a file of scores cannot be read, or is another command's.
+            StoreError: a file of scores cannot be read, or another command wrote it.
         """
         there = set(self._output.names())
         scored = [fragment for fragment in self.fragments if fragment.file in there]
@@ -267,7 +268,7 @@ class Job:
         return total
 
     def paths(self) -> PathCounts:
-        """Return the paths of all rows that were scored. Raises `StoreError`."""
+        """Return the path counts of all rows that were scored. Raises `StoreError`."""
         there = set(self._output.names())
         scored = [fragment for fragment in self.fragments if fragment.file in there and fragment.counts_paths]
         total = PathCounts()
@@ -276,7 +277,7 @@ class Job:
         return total
 
     def _check_unchanged(self, fragments: Sequence[Fragment]) -> None:
-        """Where there are no locks, see to it that the files are still those that were written."""
+        """Check that no other command has replaced files: an object store has no locks."""
         found = self._fingerprints([fragment.file for fragment in fragments])
         for fragment, held in zip(fragments, found, strict=True):
             if held is None or held[0] != fragment.fingerprint:
@@ -284,7 +285,7 @@ class Job:
 
 
 def _by_file(fragment: Fragment, plan: Plan) -> Fragment:
-    """Return a fragment with what the name of its file says, if rows are joined by that."""
+    """Add the case and repeat in the name of a fragment's file, if rows are joined by them (`--join file=`)."""
     if not plan.rule.reads_file or not plan.is_eval_set:
         return fragment
     if fragment.kind == "spans":
@@ -295,16 +296,16 @@ def _by_file(fragment: Fragment, plan: Plan) -> Fragment:
 
 
 MOST = 1_000
-"""How many are kept in all."""
+"""How many results `exemplars` yields at most."""
 
 
 def exemplars(job: Job, counting: Counting, most: int = MOST) -> Iterator[CaseResult]:
-    """The results of some rows of each rule that was broken: of each rule one at least, as far as there is room.
+    """Judge example rows of each evaluator, code and tool again: at least one of each, up to `most` in all.
 
-    Results are named as `score` names them: by their case, or by their row where there is one expectation for all.
+    Results are named as `score` names them: by their case, or by their row if there is one expectation for all.
 
     Raises:
-        InputError: the input is not what it was any more.
+        InputError: the input has changed.
     """
     chosen = _chosen(counting, most)
     times: Counter[str] = Counter()
@@ -316,7 +317,7 @@ def exemplars(job: Job, counting: Counting, most: int = MOST) -> Iterator[CaseRe
 
 
 def _chosen(counting: Counting, most: int) -> dict[str, set[int]]:
-    """The rows to keep, by file: first one of each rule, the rules that were broken most before the others."""
+    """Choose rows by file: first one of each rule, beginning with the rules that most rows broke, then a second …"""
     rules = sorted(counting.exemplars, key=lambda rule: (-counting.rows_of(*rule[1:]), rule))
     chosen: dict[str, set[int]] = {}
     count = 0
@@ -330,13 +331,13 @@ def _chosen(counting: Counting, most: int) -> dict[str, set[int]]:
 
 
 def _rows(fragment: Fragment, wanted: list[int], plan: Plan) -> Iterator[tuple[str, Trajectory]]:
-    """Those rows of a fragment that are wanted, each by its name. No more is read than has to be."""
+    """Yield the wanted rows of a fragment with their names, and stop reading after the last."""
     first = 0
     for held in batches(fragment) if wanted else ():
         rows = joined(held, plan)
         while wanted and wanted[0] < first + rows.batch.num_rows:
             [row] = plain_rows(rows.batch.slice(wanted.pop(0) - first, 1))
-            # What cannot be read of it was not looked at when it failed.
+            # Leniently: a field that cannot be read had no part in the verdict, or the row would be an error.
             yield str(row.get("id") or row.get("trace_id") or ""), trajectory_of(row, leniently=True)
         if not wanted:
             return
@@ -363,26 +364,26 @@ def _named(result: CaseResult, row: str, times: Counter[str]) -> CaseResult:
 
 
 class FragmentOutcome(msgspec.Struct, frozen=True):
-    """What a worker says of a fragment that is done."""
+    """What a worker returns for a fragment."""
 
     problem: str = ""
     """Why it could not be scored."""
     counting: Counting | None = None
     """The totals of its scores."""
     is_fatal: bool = False
-    """Whether no other fragment could be scored either: there is no room for scores."""
+    """Whether the scores cannot be written, so that no other fragment could be scored either."""
 
 
 class Scorers:
-    """Scores what waits in a job, by a number of processes.
+    """Scores the waiting fragments of a job in worker processes.
 
     Args:
         job: The job, entered.
         workers: How many processes.
-        tell: Hears how a fragment comes on: how many of its rows were scored now, and whether it is done. A negative
-            number takes back what a worker that died had reported.
-        complain: Hears of each fragment that could not be scored.
-        stop: Whether to stop; asked several times a second.
+        tell: Called with a fragment, how many more of its rows were scored, and whether it is done. A negative number
+            takes back what a worker reported that has died.
+        complain: Called with a message for each fragment that could not be scored.
+        stop: Returns whether to stop; called several times a second.
     """
 
     def __init__(
@@ -404,11 +405,11 @@ class Scorers:
         """Score everything.
 
         Raises:
-            KeyboardInterrupt: it was asked to stop.
+            KeyboardInterrupt: `stop` returned true.
             StoreError: the scores cannot be written.
         """
         job = self._job
-        # Clients of object stores have threads, and so does the reader of Delta tables; threads do not survive a fork.
+        # Clients of object stores and the reader of Delta tables start threads, which a forked process lacks.
         has_threads = any_remote(job.fragments, job.out) or "deltalake" in sys.modules
         method = "spawn" if has_threads else start_method()
         with Pool(self._workers, _begin, (job.plan, job.out), method) as pool:
@@ -461,7 +462,7 @@ def _done(fragment: Fragment, plan: Plan, out: str, tell: Callable[[int], None])
         return FragmentOutcome(problem=str(problem))
     except (BrokenPipeError, ConnectionResetError, MemoryError):
         raise
-    except Exception as problem:  # noqa: BLE001 - whatever else goes wrong is ours, and costs this fragment only
+    except Exception as problem:  # noqa: BLE001 - any other error is a defect of ours, and fails only this fragment
         last = traceback.extract_tb(problem.__traceback__)[-1]
         message = (
             f"{fragment}: a defect in Rightcall: {type(problem).__name__}: {problem} ({last.filename}:{last.lineno})"

@@ -1,4 +1,4 @@
-"""Scores files in worker processes: each a file at a time, or a block of a large one."""
+"""Scores files in worker processes, one file or one block of a large file at a time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rightcall.values.trajectory import Trajectory
 from ._scorer import Evidence, Scored, Scorer, Unmatched, read_source
 
 _AHEAD = 2
-"""How many tasks wait for each worker, so that no worker waits for a task."""
+"""How many tasks are submitted ahead for each worker, so that none is idle."""
 
 
 class Work(msgspec.Struct, frozen=True):
-    """A file, or a block of a large one."""
+    """A task: score a file, or a block of a large one."""
 
     path: str
     large: LargeFile | None = None
@@ -30,14 +30,14 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """A part of a large file to look over: a function and its argument."""
+    """A task: call a function that looks for the blocks of a large file, on a part of it."""
 
     function: Callable[[Any], Any]
     part: Any
 
 
 class Done(msgspec.Struct, frozen=True):
-    """Work that is done: the results in order, and the lines of a block with parts of other runs."""
+    """What a worker returns for `Work`: the results in order and, for a block, lines of runs that go beyond it."""
 
     scored: list[Scored | Unmatched]
     left: list[LeftLine] = []
@@ -48,7 +48,7 @@ class Done(msgspec.Struct, frozen=True):
 
 
 class FilePool:
-    """Processes that score files; a context manager, which ends them."""
+    """Processes that score files; a context manager that ends them."""
 
     def __init__(self, request: Request, reading: Reading, workers: int, evidence: Evidence) -> None:
         self._reading, self._workers = reading, workers
@@ -64,7 +64,7 @@ class FilePool:
         self._scorer.close()
 
     def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
-        """The results of files in the order of the files, each with its file; an error for one that cannot be read.
+        """Yield the results in the order of the files, each with its file; an `InputError` for one that is unreadable.
 
         Raises:
             RightcallError: workers died.
@@ -84,7 +84,7 @@ class FilePool:
             if large is None:
                 yield Work(path)
                 continue
-            # The blocks are many, and each process needs to know its own.
+            # There are many blocks, and a worker needs only its own: the list is not sent with each of them.
             alone, last = msgspec.structs.replace(large, blocks=()), large.blocks[-1]
             for block in large.blocks:
                 yield Work(path, alone, block, is_last=block is last)
@@ -93,7 +93,7 @@ class FilePool:
         try:
             return self._reading.large_file(path, self._workers, self._map)
         except InputError:
-            return None  # reading the file says what is wrong with it
+            return None  # the worker that reads the file reports what is wrong with it
 
     def _map(self, function: Callable[[Any], Any], parts: Iterable[Any]) -> Iterator[Any]:
         numbers = [self._pool.submit(Survey(function, part)) for part in parts]
@@ -126,12 +126,12 @@ class FilePool:
 
 
 def _begin(request: Request, reading: Reading, evidence: Evidence) -> Do:
-    """Make a worker of this process."""
+    """Set up this process as a worker, and return the function that does its tasks."""
     return _Worker(request, reading, evidence).do
 
 
 class _Worker:
-    """What a worker process keeps between one task and the next."""
+    """The state that a worker process keeps between tasks."""
 
     def __init__(self, request: Request, reading: Reading, evidence: Evidence) -> None:
         self._reading, self._evidence = reading, evidence
@@ -153,7 +153,7 @@ class _Worker:
         return [each.packed(self._evidence) if isinstance(each, Scored) else Unmatched(each.seen) for _, each in found]
 
     def _read(self, path: str, problems: list[InputError]) -> Iterator[Trajectory]:
-        """The trajectories of a file as far as it can be read, and why not further."""
+        """Yield the trajectories of a file as far as it can be read; append the error that ends it to `problems`."""
         try:
             yield from read_source(path, self._reading, is_named=self._is_named)
         except InputError as problem:

@@ -1,4 +1,4 @@
-"""Files of traces in, results of cases out; a file that cannot be read costs that file."""
+"""Reads files of traces and judges them. A file that cannot be read is reported, and the others are judged."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
 
 _AHEAD = 64
-"""How many trajectories are judged at once where evaluators wait for a model."""
+"""How many trajectories are judged at once if evaluators wait for a model."""
 
 Evidence: TypeAlias = Literal["", "bad", "all"]
-"""Which results another process sends whole: none, those that did not pass, or all."""
+"""Which results a worker process sends with their evidence: none, those that did not pass, or all."""
 
 _WORTH_A_POOL = 1 << 25
-"""Fewer bytes than this are read before other processes have begun."""
+"""Input of fewer bytes is scored in this process, in less time than it takes to start others."""
 _HELD = 256
-"""How many trajectories that name no case are held in memory, to be joined by their order. More are read again."""
+"""How many trajectories without a case are kept in memory, to be joined by order. With more, all are read again."""
 _PARQUET = b"PAR1"
 _HEAD = 1 << 20
 
@@ -53,21 +53,21 @@ class Scored(msgspec.Struct, frozen=True):
     """The result of a trajectory."""
 
     result: CaseResult
-    """Whole, unless the result comes from another process: then without its trajectory and evaluations."""
+    """The result; from a worker process, without its trajectory and evaluations."""
     trace_id: str | None = None
     evidence: str | None = None
-    """What the result lacks, as JSON, if it comes from another process and was asked for."""
+    """Trajectory and evaluations, as JSON, if the result comes from a worker process and they were asked for."""
     measures: tuple[Measure, ...] = ()
-    """What each evaluator says of it."""
+    """The measure of each evaluator."""
     seen: Seen = Seen()
-    """What all cases together need of it."""
+    """What the checks of all cases together need of the trajectory."""
     recorded_repeat: int | None = None
-    """The number of the repeat that the trace says it is."""
+    """The number of the repeat, if the trace records it."""
     label: bool | None = None
-    """Whether the source calls the run a success, if that is asked for and it says so."""
+    """The source's verdict on the run, if it is to be compared and the trace has it."""
 
     def packed(self, evidence: Evidence) -> Scored:
-        """Return it as it goes to another process: there may be millions, so `all`, the `bad` or none go whole."""
+        """Return it without trajectory and evaluations, to be sent between processes; if wanted, with them as JSON."""
         from rightcall.reporting.reports import json_evidence
 
         is_wanted = evidence == "all" or (evidence == "bad" and not self.result.passed)
@@ -75,7 +75,7 @@ class Scored(msgspec.Struct, frozen=True):
         return replace(self, result=light, evidence=json_evidence(self.result) if is_wanted else None)
 
     def whole(self) -> CaseResult:
-        """Return the result with everything that it is made of."""
+        """Return the result with its trajectory and evaluations."""
         return self.result if self.evidence is None else CaseResult.from_json(self.document())
 
     def document(self) -> str:
@@ -90,11 +90,11 @@ class Unmatched(msgspec.Struct, frozen=True):
 
     seen: Seen = Seen()
     trajectory: Trajectory | None = None
-    """The trajectory itself, if it does not come from another process."""
+    """The trajectory; None if it comes from a worker process."""
 
 
 class Scorer:
-    """Checks trajectories against the cases they name, or against one expectation. It has to be closed.
+    """Judges trajectories by the cases they belong to, or by one expectation for all. It has to be closed.
 
     Raises:
         DocumentError: the eval set or the expectation is wrong.
@@ -107,7 +107,7 @@ class Scorer:
         self._compare_with = request.compare_with
         self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every)
         self.all_cases = AllCases(expected.rules, expected.overall)
-        """All cases together, as far as they are added to it."""
+        """The checks of all cases together, which callers add results to."""
 
     @cached_property
     def _judging(self) -> JudgingExecutor:
@@ -116,17 +116,17 @@ class Scorer:
         return JudgingExecutor()
 
     def close(self) -> None:
-        """Stop what waits for models."""
+        """Stop evaluators that wait for models."""
         if "_judging" in self.__dict__:
             self._judging.close()
 
     def scored(
         self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match] | None = None
     ) -> Iterator[tuple[str, Scored | Unmatched]]:
-        """The results of trajectories in order, each with the name it came with: that of its file.
+        """Yield the results of named trajectories in order, each with its name.
 
-        A trajectory belongs to the cases that it names or, if they are given, to the next one `in_order`. Those whose
-        evaluators wait are judged side by side.
+        A trajectory belongs to the cases that it is joined to or, if `in_order` is given, to the next of these. Cases
+        with evaluators that wait for a model are judged concurrently.
         """
         # A deque of what was submitted keeps the order of the files, whichever evaluator finishes first.
         waiting: deque[tuple[str, Match | None, Trajectory, Future[CaseResult] | None]] = deque()
@@ -140,7 +140,7 @@ class Scorer:
                 while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
                     yield self._outcome(*waiting.popleft())
         except InputError as caught:
-            problem = caught  # raised after the results of what was read before it
+            problem = caught  # raised after the results of what was read before
         while waiting:
             yield self._outcome(*waiting.popleft())
         if problem is not None:
@@ -149,7 +149,7 @@ class Scorer:
     def _matched(
         self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match] | None
     ) -> Iterator[tuple[str, Match | None, Trajectory]]:
-        """Yield each trajectory with each of its cases; once without one if it has none."""
+        """Yield each trajectory once for each of its cases; once with None if it has none."""
         for name, given in trajectories:
             trajectory = self._joining.named_by_file(given, name)
             if in_order is not None:
@@ -181,9 +181,9 @@ def doubt_text(doubt: str) -> str:
 
 
 class Scoring:
-    """Recorded traces checked against what is expected of them.
+    """Scores recorded traces.
 
-    The results, and their order, are the same whatever the number of workers is.
+    The results and their order do not depend on the number of workers.
     """
 
     def __init__(
@@ -200,14 +200,14 @@ class Scoring:
         """How many trajectories belonged to no case."""
         self._scorer = Scorer(request, sources.reading)
         self.all_cases = self._scorer.all_cases
-        """All cases together, as far as they are scored."""
+        """The checks of all cases together, with the results so far."""
 
     def results(self) -> Generator[Scored, None, None]:
-        """The results, as they come; last those of cases that no trajectory belongs to.
+        """Yield the results as they are scored; at the end, those of cases that no trajectory belongs to.
 
         Raises:
-            InputError: no file at all can be read, or the eval set cannot be.
-            RightcallError: what is asked cannot be done.
+            InputError: none of the files, or not the eval set, can be read.
+            RightcallError: the request cannot be met.
         """
         expected = self._request.expected
         results = self._named() if expected.for_all is not None else self._of_cases(expected.cases)
@@ -217,7 +217,7 @@ class Scoring:
                 yield scored
 
     def _named(self) -> Generator[Scored, None, None]:
-        """Results whose case is the trajectory itself: known by its trace, or by its place in the file."""
+        """Yield results of one expectation for all, named by the trace id or by the number of the trace in its file."""
         for file, scored in self._scored():
             if isinstance(scored, Scored):
                 name = self._sources.name_of(file)
@@ -234,7 +234,7 @@ class Scoring:
         if join != "order":
             yield from self._repeated(self._scored())
         if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases) == len(named)):
-            # One after the other: those that are held, or read once more where not all of them are.
+            # By order: from memory if all trajectories were kept there, else from the files once more.
             held = [("", trajectory) for trajectory in self._held]
             found = held if held and len(held) == self.unmatched else self._sources.trajectories()
             self.unmatched = 0
@@ -246,7 +246,7 @@ class Scoring:
                 yield Scored(result, seen=self.all_cases.see(case, result, None, counts=not case.is_quarantined))
 
     def _repeated(self, found: Iterable[tuple[str, Scored | Unmatched]]) -> Iterator[Scored]:
-        """The results, each with the number of its case's results before it; what belongs to no case is counted."""
+        """Number the results of each case, and count trajectories that belong to no case."""
         for _, scored in found:
             if isinstance(scored, Scored):
                 self._times[scored.result.case_id] += 1
@@ -255,18 +255,18 @@ class Scoring:
             self.unmatched += 1
             self.all_cases.add(scored.seen)
             if self._times or self._request.join != "auto":
-                # One trajectory that names its case shows that the order is not what joins them.
+                # If any trajectory names its case, none is joined by order.
                 self._held.clear()
             elif scored.trajectory is not None and len(self._held) < _HELD:
                 self._held.append(scored.trajectory)
 
     def _numbered(self, scored: Scored) -> Scored:
-        """Return a result with the number of its repeat: the one that the trace says, or the next that is free."""
+        """Set the number of the repeat: the one that the trace records, if it is free, else the next free one."""
         used = self._numbers.setdefault(scored.result.case_id, set())
         recorded = scored.recorded_repeat
         is_recorded = recorded is not None and recorded not in used
         repeat = recorded if recorded is not None and is_recorded else len(used)
-        # A repeat without a number is shown as one more than its place, which must not be another one's number.
+        # A repeat without a recorded number is shown as its index plus one, which must not be a recorded number.
         while not is_recorded and (repeat in used or (scored.result.case_id, repeat + 1) in self._recorded):
             repeat += 1
         used.add(repeat)
@@ -282,7 +282,7 @@ class Scoring:
     def _scored_by_workers(self) -> Iterator[tuple[str, Scored | Unmatched]]:
         from rightcall.scale.processes import default_workers
 
-        from ._pool import FilePool  # multiprocessing takes as long to import as a small file to score
+        from ._pool import FilePool  # importing multiprocessing takes as long as scoring a small file
 
         workers = self._workers or default_workers()
         with FilePool(self._request, self._sources.reading, workers, self._evidence) as pool:
@@ -294,7 +294,7 @@ class Scoring:
 
 
 class Observing:
-    """Recorded traces, sorted by the cases they belong to, as `Scoring` would judge them."""
+    """Groups recorded traces by the cases that `Scoring` would judge them by."""
 
     def __init__(self, request: Request, sources: Sources) -> None:
         self._request, self._sources = request, sources
@@ -302,10 +302,10 @@ class Observing:
         """How many trajectories belong to no case."""
 
     def by_case(self, cases: Sequence[Case]) -> dict[str, list[Trajectory]]:
-        """The trajectories of each of these cases, by its id.
+        """Return the trajectories of each of these cases, by case id.
 
         Raises:
-            InputError: no file at all can be read.
+            InputError: none of the files can be read.
         """
         join = self._request.join
         joining = CaseFinder(cases, join, self._sources.reading.case_attribute)
@@ -329,15 +329,15 @@ class Observing:
 
 
 class Sources:
-    """Files, read one after the other or, with `together`, as one.
+    """Files, read one after the other or, with `together`, as one source.
 
     Args:
         reading: How they are read.
         files: Their paths.
         together: Whether they are one source, such as spans in one file and logs in another.
-        complain: Hears of files that cannot be read.
+        complain: Called with the error of each file that cannot be read.
         names: What users call a file, where that is not its path.
-        is_named: Whether a row of a table is known by its id where it has no trace id.
+        is_named: Whether the id of a row in a table is used as its trace id, if it has none.
     """
 
     def __init__(
@@ -355,22 +355,21 @@ class Sources:
         self._all: Sequence[str | list[str]] = [list(files)] if together else files
         self._complaints: set[str] = set()
         self.files = () if together else files
-        """The files that can be read apart."""
+        """The files that can be read independently; none if they are read together."""
         self.unreadable = 0
-        """How many could not be read."""
+        """How many files could not be read."""
 
     @property
     def size_apart(self) -> int:
-        """The bytes of the files that can be read apart."""
-        # Files that are read as one cannot be shared out among processes, so they do not count.
+        """The total size of `files`: what can be distributed to worker processes."""
         size = 0
         for path in self.files:
-            with suppress(OSError):  # reading the file says what is wrong with it
+            with suppress(OSError):  # reading the file reports what is wrong with it
                 size += os.path.getsize(path)
         return size
 
     def trajectories(self) -> Iterator[tuple[str, Trajectory]]:
-        """All trajectories in the order of the files, each with a name for where it comes from.
+        """Yield all trajectories in the order of the files, each with the name of its file.
 
         Raises:
             InputError: no file at all can be read.
@@ -385,7 +384,7 @@ class Sources:
                 self.cannot_read(problem)
 
     def cannot_read(self, problem: InputError) -> None:
-        """Report a file that cannot be read, once; raise the problem if no file can be."""
+        """Count and report a file that cannot be read, each problem once; raise it if no file can be read."""
         problem = self._renamed(problem)
         self.unreadable += 1
         if self.unreadable == len(self._all):
@@ -395,7 +394,7 @@ class Sources:
             self._complain(problem)
 
     def name_of(self, path: str) -> str:
-        """What users call a file."""
+        """Return the name of a file in messages and results."""
         return self._names.get(path, path)
 
     def _renamed(self, problem: InputError) -> InputError:
@@ -408,8 +407,8 @@ class Sources:
 def read_source(source: str | list[str], reading: Reading, *, is_named: bool) -> Iterator[Trajectory]:
     """Return the trajectories in a file, or in files that are read as one.
 
-    A table of trajectories or of spans is read as such; if it `is_named`, the id of a row that has no trace id is used
-    for that.
+    Tables of trajectories or spans are recognised. With `is_named`, the id of a row is used as its trace id, if it has
+    none.
 
     Raises:
         InputError: a file, or a row in it, cannot be read.
@@ -426,15 +425,15 @@ def read_source(source: str | list[str], reading: Reading, *, is_named: bool) ->
 
 
 def _table(path: str, reading: Reading, is_named: bool) -> Iterator[Trajectory] | None:
-    """The trajectories in a Parquet file or in JSON lines, if the file is a table of trajectories or spans."""
+    """Return the trajectories in a table of trajectories or spans (Parquet or JSON lines); None for any other file."""
     try:
         with open(path, "rb") as file:
-            # The first line is enough: a table of trajectories shows there, and a trace may have gigabytes.
+            # The first line shows whether this is a table of trajectories, and the rest may be gigabytes of a trace.
             head = file.read(len(_PARQUET))
             line = head + file.readline(_HEAD)
             size = os.fstat(file.fileno()).st_size
     except (OSError, ValueError):
-        return None  # reading the file says what is wrong with it
+        return None  # reading the file reports what is wrong with it
     if head == _PARQUET:
         check_size(path, size, reading.max_size)
         return _parquet(path, reading, is_named)
@@ -455,7 +454,7 @@ def _parquet(path: str, reading: Reading, is_named: bool) -> Iterator[Trajectory
     if "calls" in schema.names:
         rows = (row for batch in table_batches(path) for row in plain_rows(batch))
         return _trajectories(path, rows, is_named)
-    if is_span_table(schema) and "context.span_id" not in schema.names:  # `read` knows those of Phoenix by itself
+    if is_span_table(schema) and "context.span_id" not in schema.names:  # `reading.read` handles those of Phoenix
         return span_trajectories(
             table_batches(path), grouping=reading.grouping, metadata_attributes=reading.metadata_attributes
         )
