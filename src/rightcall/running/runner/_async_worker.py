@@ -17,7 +17,7 @@ from ._process_state import ProcessState, case_output, new_case_output, separate
 from ._worker import converse, run_async
 
 _PATIENCE = 0.3
-"""Seconds in which an event loop that is not blocked runs a callback. Longer than a slow callback on a busy machine."""
+"""Seconds after which an event loop counts as blocked. Longer than a slow callback takes on a busy machine."""
 
 _TASKS_LEFT = "tasks of the agent went on after it had answered; what they called after that was not recorded"
 
@@ -26,17 +26,17 @@ _KNOWN = (
     ("AsyncClient.aclose", "genai"),
     ("_stdio_transport_connect_task", "fastmcp"),
 )
-"""Tasks of frameworks that outlive every answer: name, and part of the path of their file."""
+"""Tasks that frameworks leave running after every answer: name, and part of the path of their file."""
 _OF_MCP = ("mcp.client.", "mcp.shared.")
-"""How the names begin of tasks that carry the messages of an open MCP session."""
+"""Prefixes of the names of tasks that transport the messages of an open MCP session."""
 
 _number: ContextVar[int | None] = ContextVar("rightcall_number", default=None)
 _numbers: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
-"""The job that each task works for, also tasks that the agent has made."""
+"""The number of the job that each task belongs to, including tasks that the agent created."""
 
 
 class AsyncWorker:
-    """Runs each job as a task. Its other methods may be called from any thread."""
+    """Runs each job as a task. All methods except `work` may be called from any thread."""
 
     is_concurrent = True
 
@@ -56,7 +56,7 @@ class AsyncWorker:
         self._loop.call_soon_threadsafe(self._start, number, job, page)
 
     def cancel(self, number: int) -> None:
-        """Cancel a job, if it still runs. If the loop does not react, report which job blocks it."""
+        """Cancel a job, if it is still running. If the event loop does not react, report the job that blocks it."""
         heard = threading.Event()
         self._loop.call_soon_threadsafe(self._cancel, number, heard)
         threading.Thread(target=self._report_blocked, args=(heard,), daemon=True).start()
@@ -105,7 +105,7 @@ class AsyncWorker:
 
 
 def _with_task_warning(done: Done) -> Done:
-    """Return the result of a job, with a warning if its tasks go on: what they call from now on is not captured."""
+    """Add a warning if tasks of the job are still running: what they call from now on is not captured."""
     mine = [task for task, number in list(_numbers.items()) if number == done.number]
     left = [task for task in mine if not task.done() and not task.cancelling() and task is not asyncio.current_task()]
     left = [task for task in left if not _is_housekeeping(task)]
@@ -116,7 +116,7 @@ def _with_task_warning(done: Done) -> Done:
 
 
 def _is_housekeeping(task: asyncio.Task[Any]) -> bool:
-    """Whether a task is one that a framework leaves running on purpose, and that calls no tools."""
+    """Whether a framework leaves this task running on purpose, and it calls no tools."""
     if task.get_name().startswith(_OF_MCP):
         return True
     code = getattr(task.get_coro(), "cr_code", None)

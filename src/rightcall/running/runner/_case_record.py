@@ -1,9 +1,9 @@
-"""What goes between parent and worker: plans, jobs, events, and the record of a case, in memory that outlives a worker.
+"""Plans, jobs, results and events of a run, and shared memory for the spans of a case, which outlives its worker.
 
-Messages are JSON, each after its length. A verdict is not among them.
+Messages between parent and worker are JSON, each preceded by its length. No verdict is sent: workers do not judge.
 
-The parent makes the memory, maps nothing, and reads a page of it only if its job is killed or dies. So a worker tells
-of each span when it begins and when it ends, and neither side spends a system call on it.
+The worker writes each span to the shared memory when it begins and when it ends, without a system call. The parent
+creates the memory but does not map it, and reads the page of a job only if its worker dies or is killed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MessageT = TypeVar("MessageT")
 MAX_MESSAGE = DEFAULT_LIMITS.text_bytes
 _LENGTH_BYTES = 4
 CUT_OFF = 187
-"""The exit code of a worker whose channel to the parent is closed."""
+"""The exit code of a worker that can no longer use its channel to the parent."""
 CUT_OFF_REASON = "the agent closed descriptors that its process needs"
 _OTHER_PROCESSES = "the agent started Python processes of its own: calls of tools inside them were not seen"
 DEFAULT_TIMEOUT = 300.0
@@ -45,11 +45,11 @@ DEFAULT_MEMORY = 2 << 30
 SYNC_CONCURRENCY = 1
 ASYNC_CONCURRENCY = 16
 PAGE_BYTES = 4 << 20
-"""Bytes of spans that are told of one run of a case while it runs; the rest is in its result only."""
+"""Bytes of spans that are written of one run of a case while it runs; further spans are in its result only."""
 _MOST_LINES = PAGE_BYTES // 64
-"""Lines of a page that are read. One with a span is longer than 64 bytes; an agent may write millions of others."""
+"""Lines of a page that are read. A span takes more than 64 bytes, but an agent could write millions of short lines."""
 _END = b"\0"
-"""What follows the last line of a page. JSON has no such character."""
+"""Marks the end of a page. It does not occur in JSON."""
 
 Item = TypeVar("Item")
 
@@ -88,7 +88,7 @@ class Done(msgspec.Struct, frozen=True, kw_only=True, tag="done", tag_field="is"
     recorded: tuple[Any, ...] = ()
     spans: KeptSpans | None = None
     altered: str | None = None
-    """What the agent changed in the process that cannot be undone."""
+    """What the agent changed in its process and cannot be restored, if anything."""
 
 
 Reply: TypeAlias = Ready | Failed | Stuck | Done
@@ -101,8 +101,8 @@ def parse_reply(message: bytes) -> Reply:
     """Decode and validate a message from a worker.
 
     Raises:
-        InputError: it is not something that a worker may send. The agent runs in the same process, and may write
-            anything into the channel.
+        InputError: it is not a valid message. The agent runs in the same process, and could write anything into the
+            channel.
     """
     reply: Reply = load_as(_REPLIES, message)
     if isinstance(reply, Done) and (reply.error is None) == bool(reply.cause):
@@ -143,14 +143,14 @@ def frame(message: Any) -> bytes:
 
 
 class FrameReader(Generic[MessageT]):
-    """Puts messages together from pieces of any size."""
+    """Assembles messages from pieces of any size."""
 
     def __init__(self, decode: Callable[[bytes], MessageT]) -> None:
         self._decode = decode
         self._held = bytearray()
 
     def add(self, data: bytes) -> Iterator[MessageT]:
-        """Yield the messages that are complete with this piece.
+        """Add a piece, and yield the messages that it completes.
 
         Raises:
             InputError: the bytes are not a message.
@@ -178,7 +178,7 @@ class CaseTrajectory:
         self._latest = Trajectory()
         self._has_others = False
         self.is_result_partial = False
-        """Whether the last turn made calls that its result does not show, in a run before the one it is of."""
+        """Whether the agent made calls in the last turn that its result does not show, such as in an earlier run."""
 
     def add(
         self,
@@ -190,12 +190,12 @@ class CaseTrajectory:
     ) -> Trajectory:
         """Add a turn, and return its own trajectory.
 
-        Calls that frameworks dispatched are in the `log`. They count where neither spans nor messages have them: an
-        agent that returns a text, or raises, leaves no other record, and a result shows only the run that it is of,
-        not those before it, nor those of agents that a tool asked.
+        The `log` has the calls that frameworks dispatched. It is used if neither spans nor messages show them all: an
+        agent that returns a text or raises leaves no other record, and a result shows only one run of the framework,
+        not earlier runs of the same turn or those of agents called by a tool.
 
-        If the agent `has_others`, Python processes that it started meanwhile, tools may have been called there. Then
-        no calls seen here does not mean that none were made.
+        `has_others` means that the agent started Python processes, in which tools may have been called. Then seeing no
+        calls here does not mean that none were made.
 
         Raises:
             InputError: what the agent sent cannot be read; the turn is not added.
@@ -229,9 +229,10 @@ class CaseTrajectory:
 
 
 def _lacking(log: Sequence[DispatchedCall], path: Trajectory) -> list[DispatchedCall]:
-    """Return the calls of a log that a trajectory does not show: of a tool that it shows less often, or put off.
+    """Return the calls of tools that the log has more often than the trajectory, and all deferred calls of the log.
 
-    A call without arguments is not shown enough: the spans of an MCP client have none.
+    A call in the trajectory whose arguments were not recorded does not count: the log has them. Spans of MCP clients
+    are such calls.
     """
     if not log:
         return []
@@ -243,7 +244,7 @@ def _lacking(log: Sequence[DispatchedCall], path: Trajectory) -> list[Dispatched
 class CaseSpans:
     """The spans of one run of a case; of two with the same id, the one with more attributes.
 
-    They are kept for people to look at. A span that cannot be read is left out, and never costs a result.
+    They are kept for people to look at. A span that cannot be read is left out, and does not fail the case.
     """
 
     def __init__(self) -> None:
@@ -262,7 +263,7 @@ class CaseSpans:
             self._add_document(document)
 
     def kept(self, path: Trajectory) -> KeptSpans:
-        """Return as many spans as there is room for, those of calls first."""
+        """Return as many spans as fit, those of calls first."""
         kept = KeptSpans.of(self._spans.values(), {call.span_id for call in path.calls})
         return KeptSpans(kept.text, kept.left_out + self._left_out)
 
@@ -286,11 +287,11 @@ class RunStarted(msgspec.Struct, frozen=True):
     processes: int
     concurrency: int
     inventory: ToolInventory | None = None
-    """The tools of the agent, if they were asked for; None for a program or an endpoint."""
+    """The tools of the agent, if requested; None for a command or an endpoint."""
 
 
 class CaseStarted(msgspec.Struct, frozen=True):
-    """A case was given to a process. If that dies, the case may be given to another one later."""
+    """A case was given to a process. If that process dies, the case may be given to another one later."""
 
     case_id: str
     repeat: int
@@ -320,11 +321,11 @@ class WorkerReplaced(msgspec.Struct, frozen=True):
 
 
 class Quiet(msgspec.Struct, frozen=True):
-    """Nothing happened for a moment, so the listener has time for other work."""
+    """Nothing happened for a moment: the consumer of events may do other work."""
 
 
 class RunFinished(msgspec.Struct, frozen=True):
-    """Nothing is left to do, or the run was stopped."""
+    """All cases have ended, or the run was stopped."""
 
     stopped: bool = False
 
@@ -333,7 +334,7 @@ Event: TypeAlias = RunStarted | CaseStarted | CaseFinished | WorkerReplaced | Qu
 
 
 class CaseJob(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one case: what the agent is given, and nothing of what is expected of it."""
+    """One run of one case: what the agent is given, without what is expected of it."""
 
     case_id: str
     repeat: int = 0
@@ -344,7 +345,7 @@ class CaseJob(msgspec.Struct, frozen=True, kw_only=True):
     session: Any = None
     mocks: Mapping[str, Any] = {}
     recording: Sequence[Any] | None = None
-    """What the tools answer, as recorded; `None` if nothing is replayed."""
+    """The recording to replay; `None` if nothing is replayed."""
 
     @classmethod
     def of(cls, case: Case, repeat: int = 0, recording: Sequence[Any] | None = None) -> CaseJob:
@@ -371,47 +372,47 @@ class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaptureOptions(msgspec.Struct, frozen=True):
-    """What a worker sends of each case, besides its trajectory."""
+    """What a worker sends of each case in addition to its trajectory."""
 
     tool_answers: bool = False
     """What the tools answered."""
     model_answers: bool = False
     """What the models answered."""
     live: tuple[str, ...] = ()
-    """What is not replayed although there is a recording: `tools`, `model`."""
+    """What runs for real although there is a recording: `tools`, `model`."""
     spans: bool = False
     """The spans, as they were recorded."""
     is_strict: bool = False
-    """Whether a case is an error if the agent opened a file with what is expected of it."""
+    """Whether opening a file with expectations makes the case an error."""
     are_all_seen: bool = False
-    """Whether every call of the agent's tools is noticed; the worker finds out when it has loaded the agent."""
+    """Whether every call of the agent's tools is observed; the worker sets this after it has loaded the agent."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of a run: processes, concurrency, limits of time and memory, what to record."""
 
     workers: int = 0
-    """How many processes; 0 for one for each core."""
+    """How many processes; 0 means one for each core."""
     concurrency: int = 0
-    """How many cases at once in a process; 0 for 1 with a synchronous agent and 16 with an asynchronous one."""
+    """How many cases at once in a process; 0 means 1 for a synchronous agent and 16 for an asynchronous one."""
     timeout: float = DEFAULT_TIMEOUT
     """Seconds that one run of a case may take."""
     max_memory: int = DEFAULT_MEMORY
-    """Bytes of memory that a process may use, with everything it started."""
+    """Bytes of memory that a process may use, including everything it started."""
     record: bool = False
     """Whether to return what the tools and the models answered."""
     replay: bool = False
-    """Whether jobs have recordings: then no key of a model's provider is needed."""
+    """Whether recordings are replayed: then the agent needs no API key of a model provider."""
     live: Sequence[str] = ()
     """What is neither recorded nor replayed: `tools`, `model`."""
     spans: bool = False
     """Whether to return the spans, as they were recorded."""
     answers: Sequence[str] = ()
-    """Files and folders with what is expected of the agent: a case gets a warning if the agent opens one."""
+    """Files and folders with expectations: a case gets a warning if the agent opens one."""
     strict_agent: bool = False
     """Whether that is an error instead."""
     stood_in: Sequence[str] = ()
-    """Names of tools that mocks or a recording stand in for: the run is refused if the agent has no such tool."""
+    """Names of tools that mocks or a recording replace: the run is refused if the agent has no such tool."""
     environment: Mapping[str, str] = {}
     """Variables for the agent, in addition to those of this process."""
     is_inspected: bool = False
@@ -420,7 +421,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def capture(self) -> CaptureOptions:
-        """What to capture of each case, besides its trajectory."""
+        """What to capture of each case in addition to its trajectory."""
         return CaptureOptions(
             tool_answers=self.record and "tools" not in self.live,
             model_answers=self.record and "model" not in self.live,
@@ -440,19 +441,19 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seen(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One line of a page: a span of a job that has just begun or ended. The later of two with the same id counts."""
+    """One line of a page: a span that has just begun or ended. The last line with a span id counts."""
 
     number: int
     turn: Annotated[int, msgspec.Meta(ge=0)]
     span: Any
-    """`None` for one that cannot be written."""
+    """`None` for a span that cannot be written as JSON."""
 
 
 class Outbox(Generic[Item]):
-    """Hands over items one after the other, from any thread, and never waits for another one.
+    """Passes items to a function one after the other, from any thread, without ever blocking.
 
-    Who finds an item being handed over leaves its own to that thread. It may be this very thread, in the middle of
-    an item, when garbage collection ends a span.
+    A thread that finds another one passing an item leaves its own item to that thread. It must not wait: the other
+    one may be itself, in the middle of an item, if garbage collection ends a span.
     """
 
     def __init__(self, hand_over: Callable[[Item], None]) -> None:
@@ -461,7 +462,7 @@ class Outbox(Generic[Item]):
         self._left: deque[Item] = deque()
 
     def put(self, item: Item) -> None:
-        """Hand over an item, now or after those before it."""
+        """Pass on an item, now or after those before it."""
         self._left.append(item)
         while self._left and self._lock.acquire(blocking=False):
             try:
@@ -472,7 +473,7 @@ class Outbox(Generic[Item]):
 
 
 def map_pages(descriptor: int) -> mmap:
-    """Map the pages that the parent made into this process, and close their descriptor: the agent cannot replace it."""
+    """Map the parent's pages into this process, and close their descriptor, so that the agent cannot replace it."""
     from mmap import mmap  # only a worker maps them
 
     pages = mmap(descriptor, 0)
@@ -481,7 +482,7 @@ def map_pages(descriptor: int) -> mmap:
 
 
 class Page:
-    """The page of one job, as its worker writes it."""
+    """The shared memory of one job, in which its worker writes spans."""
 
     def __init__(self, pages: mmap, size: int, index: int, number: int) -> None:
         self._pages = pages
@@ -492,7 +493,7 @@ class Page:
         self._outbox = Outbox(self._write)
 
     def add(self, turn: int, span: RawSpan) -> None:
-        """Add a span, unless the page is full. A fork of this process adds nothing: it is not the worker."""
+        """Add a span, unless the page is full. In a fork of the worker, do nothing."""
         if os.getpid() == self._process:
             self._outbox.put(b"%b%d,%b]\n" % (self._head, turn, span_text(span) or b"null"))
 
@@ -500,14 +501,14 @@ class Page:
         end = self._place + len(line)
         if end >= self._until:
             return
-        # The first byte comes last: until then, the page ends where it ended, even if the process dies in between.
+        # The first byte, which replaces the end mark, is written last: if the process dies before, the page is valid.
         self._pages[self._place + 1 : end + 1] = line[1:] + _END
         self._pages[self._place] = line[0]
         self._place = end
 
 
 def read_page(descriptor: int, size: int, index: int, number: int) -> list[Seen]:
-    """Return what a worker has told of a job. Lines of an earlier job, and what is not a line at all, tell nothing."""
+    """Return what a worker has written of a job. Lines of an earlier job and invalid lines are skipped."""
     text = os.pread(descriptor, size, index * size).partition(_END)[0]
     found = []
     for line in text.split(b"\n", _MOST_LINES)[:_MOST_LINES]:
@@ -520,10 +521,10 @@ def read_page(descriptor: int, size: int, index: int, number: int) -> list[Seen]
 
 
 class Witness:
-    """Tells of the spans of one run of a case as they begin and end.
+    """Writes the spans of one run of a case to its page as they begin and end.
 
-    A process that dies or is killed sends no result, so this is all that is known of such a case. A span that cannot be
-    read is not told of, and never costs a result.
+    A process that dies or is killed sends no result, so this is all that is known of its case. A span that cannot be
+    read is left out, and does not fail the case.
     """
 
     def __init__(self, page: Page) -> None:
@@ -533,17 +534,17 @@ class Witness:
         self._ended: dict[int, tuple[Any, RawSpan]] = {}
 
     def begin(self, turn: int) -> None:
-        """Note that a turn begins."""
+        """Start a turn: spans from now on belong to it."""
         self._turn = turn
         self._documents = []
         self._ended = {}
 
     def answer(self) -> AgentAnswer:
-        """Return what an external agent has sent in this turn, if it gave no answer that contains it."""
+        """Return what an external agent has sent in this turn so far, for a turn that ends without an answer."""
         return AgentAnswer(documents=tuple(self._documents))
 
     def see(self, span: Any) -> None:
-        """Tell of a span that has begun or ended in this process."""
+        """Write a span that has begun or ended in this process."""
         try:
             seen = raw_span(span)
             if seen.end_ns is not None:
@@ -553,12 +554,12 @@ class Witness:
             return
 
     def ended(self, span: Any) -> RawSpan | None:
-        """Return a span as it was when it ended in this turn: what has ended does not change."""
+        """Return a span as it was read when it ended in this turn, if it did: a span does not change after its end."""
         held, seen = self._ended.get(id(span), (None, None))
         return seen if held is span else None
 
     def see_document(self, document: bytes) -> None:
-        """Tell of the spans that an external agent sent."""
+        """Write the spans of a document that an external agent sent."""
         self._documents.append(document)
         try:
             for span in raw_spans(document):

@@ -1,4 +1,4 @@
-"""An agent's traces in its worker's process: what it altered, printed or opened; and system calls about processes."""
+"""What an agent altered, printed or opened in its worker process; and system calls about processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from ._process_tree import IS_LINUX, PR_SET_DUMPABLE, PR_SET_PDEATHSIG, descendants, end_run, prctl
 
-# That of `signal` looks for each answer in an enumeration, which takes ten times as long.
+# `_signal.getsignal`, because `signal.getsignal` looks up each answer in an enumeration and takes ten times as long.
 
 _SIGNALS = [
     getattr(signal, name)
@@ -36,14 +36,14 @@ _MOST_NEW_THREADS = 16
 _WORKER_BYTES = 1 << 20
 _CASE_BYTES = 64 * 1024
 _watched_files: list[str] = []
-"""The files, and the folders with all files below them, as real paths."""
+"""The files and folders to watch, as real paths."""
 _before: list[str] = []
-"""What was opened while no case was running, such as while the agent was loaded: any case may make use of it."""
+"""What was opened while no case was running, such as while the agent was loaded: any case may use what was read."""
 _running: list[list[str]] = []
-"""What was opened by each case that is running now."""
+"""What each running case has opened."""
 _mine: ContextVar[list[str] | None] = ContextVar("rightcall_opened", default=None)
 PROCESS_TREE = str(Path(__file__).with_name("_process_tree.py"))
-"""The program of keepers and guards."""
+"""The program that keepers and guards run."""
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -61,7 +61,7 @@ class ProcessState:
         self._threads = threading.active_count()
 
     def restore(self) -> str | None:
-        """Restore what can be restored. Return what cannot: then the process has to be replaced."""
+        """Restore what can be restored. Return what cannot be, if anything: then the process has to be replaced."""
         self._restore_directory()
         if _umask() != self._umask:
             os.umask(self._umask)
@@ -109,7 +109,7 @@ class ProcessState:
 
 
 class _Names:
-    """The functions and classes of a module, to compare with those it has later."""
+    """The functions and classes of a module, to notice later whether any was replaced."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module.__name__
@@ -119,7 +119,7 @@ class _Names:
         self._values_in = itemgetter(*self._held)
 
     def are_altered(self) -> bool:
-        """Whether any of them was replaced. Comparing tuples compares identities first, so it takes microseconds."""
+        """Whether any was replaced. Takes microseconds: tuples are compared by identity first."""
         try:
             return bool(self._values_in(self._namespace) != self._values)
         except KeyError:  # one was deleted
@@ -137,9 +137,9 @@ def _watched() -> list[ModuleType]:
 
 
 def processes_started() -> tuple[str, bool]:
-    """Return a mark that changes with every Python process that this one starts, and whether any is alive.
+    """Return a value that changes with every Python process started from here, and whether any of them is alive.
 
-    `multiprocessing` is asked, where process pools come from as well, but only if the agent has loaded it.
+    Both come from `multiprocessing`, which process pools use as well, if the agent has imported it.
     """
     module: Any = sys.modules.get("multiprocessing.process")
     return ("", False) if module is None else (repr(module._process_counter), bool(module._children))
@@ -178,7 +178,7 @@ class OutputTail:
             self._lost += gone
 
     def text(self) -> str:
-        """Return the last part as text, whatever its bytes are; a first line says how much is left out."""
+        """Return the last bytes as text; if bytes are left out, the first line says how many."""
         data = b"".join(self._pieces)
         left_out = self._lost + max(0, len(data) - self._kept)
         text = data[-self._kept :].decode("utf-8", "replace")
@@ -191,11 +191,11 @@ class OutputTail:
 
 
 case_output: ContextVar[OutputTail | None] = ContextVar("rightcall_page", default=None)
-"""Where the case of this context prints; None for the process's own streams."""
+"""The output of the case that runs in this context; None for the process's own streams."""
 
 
 def separate_output() -> None:
-    """From now on, keep what a case prints with that case, although several run in one process."""
+    """From now on, collect what each case prints separately, for several cases in one process."""
     sys.stdout, sys.stderr = _CaseStream(sys.stdout), _CaseStream(sys.stderr)
 
 
@@ -205,7 +205,7 @@ def new_case_output() -> OutputTail:
 
 
 class _CaseStream:
-    """A text stream that writes to the output of the case that prints, or else to the stream it replaces."""
+    """A text stream that writes to the output of the current case, or else to the stream it replaces."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -234,7 +234,7 @@ def watch_files(paths: Sequence[str]) -> None:
 
 @contextmanager
 def note_opened() -> Iterator[list[str]]:
-    """Yield a list of the watched files that a case opens, or that were opened before it; the list grows meanwhile.
+    """Yield a list of the watched files that a case opens, or that were opened before any case; it grows meanwhile.
 
     A thread that the agent started may belong to no case. What it opens counts for every case that is running.
     """
@@ -245,12 +245,12 @@ def note_opened() -> Iterator[list[str]]:
         yield opened
     finally:
         _running[:] = [each for each in _running if each is not opened]
-        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+        with suppress(ValueError):  # closed in another context than it was opened in, where there is nothing to reset
             _mine.reset(token)
 
 
 def describe_opened(opened: Sequence[str]) -> str:
-    """Return a sentence about the files that were opened."""
+    """Return a message about the files that were opened."""
     here = os.getcwd() + os.sep
     names = [path.removeprefix(here) + (os.sep if os.path.isdir(path) else "") for path in opened]
     return f"the agent opened {' and '.join(names)}, where it can read what is expected of it"
@@ -278,10 +278,10 @@ def _note(path: Any) -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Ask the kernel to kill this process when its parent is gone, for any reason.
+    """Ask the kernel to kill this process when its parent ends, for any reason.
 
-    Only Linux can do that. Elsewhere a worker notices the end of the channel, unless the agent never releases the
-    interpreter.
+    Only Linux can do that. Elsewhere a worker notices that its channel is closed, unless the agent never releases the
+    GIL.
     """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent was gone before the call, so no signal will come (prctl(2))
@@ -289,7 +289,7 @@ def die_with_parent(parent: int) -> None:
 
 
 class Guard:
-    """A process that ends the processes of a run if this one is killed."""
+    """A process that ends the processes of a run if this process is killed."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -313,9 +313,9 @@ class Guard:
 
 
 def shared_memory(size: int) -> int:
-    """Return a descriptor of memory for several processes: it is gone with the last of them, and takes what is used.
+    """Return a descriptor of memory that several processes share. It is freed with the last of them.
 
-    To the system it is a file: where files may not be so large (`ulimit -f`), it is smaller.
+    To the system it is a file, so it is smaller if the size of files is limited (`ulimit -f`).
     """
     import resource
 
@@ -332,15 +332,15 @@ def shared_memory(size: int) -> int:
 
 
 def hide_memory() -> None:
-    """Let only the administrator read the memory of this process, which has the expectations in it."""
+    """Let only root read the memory of this process, which contains the expectations."""
     prctl(PR_SET_DUMPABLE, 0)
 
 
 def exceeds_memory(keeper: int, limit: int) -> bool:
     """Whether a worker and everything it started use more memory than this, in bytes.
 
-    Resident size is cheap to read, but counts shared pages once for each process, such as those of a fork and its
-    parent. So proportional size, for which the kernel walks over all mappings, is read only if that is too much.
+    Resident size is cheap to read, but counts pages that processes share, such as a fork and its parent, several
+    times. So if it is too large, proportional size decides, for which the kernel walks over all mappings.
     Measured for four processes: 0.2 ms of CPU for resident sizes, 0.8 ms for proportional ones.
     """
     processes = descendants(keeper) if IS_LINUX else [keeper]
@@ -351,7 +351,7 @@ def exceeds_memory(keeper: int, limit: int) -> bool:
 
 
 def _resident(process: int) -> int:
-    """Return the resident bytes of a process; 0 if the system does not say, or there is no such process."""
+    """Return the resident bytes of a process; 0 if they are unknown, or there is no such process."""
     try:
         with open(f"/proc/{process}/statm", "rb") as counts:
             return int(counts.read().split()[1]) * _PAGE
@@ -369,7 +369,7 @@ def _proportional(process: int, resident: int) -> int:
 
 
 def kill_tree(keeper: int) -> None:
-    """Ask a keeper, which may be stopped, to kill its worker and everything that started."""
+    """Ask a keeper, which may be stopped, to kill its worker and everything that it started."""
     if not IS_LINUX:
         kill_group(keeper)
         return
@@ -379,9 +379,9 @@ def kill_tree(keeper: int) -> None:
 
 
 def kill_group(leader: int) -> None:
-    """Kill a process, and everything it started that stayed in its group."""
+    """Kill a process, and everything it started that is still in its process group."""
     for kill in (os.killpg, os.kill):
         try:
             kill(leader, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
-            continue  # the group may be gone while the process is not, and the other way round
+            continue  # the group may be gone while the process is not, and vice versa

@@ -1,14 +1,14 @@
 """End everything that agents start: a keeper above each worker, and a guard for the whole run.
 
-A program may give itself another session, another group or other variables, and lose its parent. On Linux it is then
-handed to the nearest ancestor that asked for orphans (`PR_SET_CHILD_SUBREAPER`, prctl(2)): here, the keeper. So what
-an agent starts stays below the keeper, and ends with the worker.
+A program may change its session, process group and environment variables, and lose its parent. On Linux an orphan is
+adopted by the nearest ancestor that asked for orphans (`PR_SET_CHILD_SUBREAPER`, prctl(2)): here, the keeper. So all
+that an agent starts stays below the keeper, and ends with the worker.
 
 The guard waits for the runner. If the runner is killed, the guard ends every process with the run's token among its
 environment variables: workers, what agents start, and what those start, in any session and with any parent.
 
 This file is run as a program for both, so only the standard library is imported, and as little of it as possible. A
-keeper splits in two before it imports anything of Rightcall: so it is small, and has no thread when it forks.
+keeper forks before it imports anything of Rightcall: so it is small, and has no threads when it forks.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _AWAITED = (signal.SIGCHLD, signal.SIGTERM)
 _KEEPER_PAUSE = 0.005
 _KEEPER_PATIENCE = 5.0
-"""Seconds that killed processes have to be gone: one in an uninterruptible wait for a disk cannot be killed."""
+"""Seconds to wait for killed processes to end: one in an uninterruptible wait for a disk never may."""
 _GUARD_PAUSE = 0.025
 _GUARD_ROUNDS = 80
 _POLITE_ROUNDS = 40
@@ -49,10 +49,11 @@ def prctl(option: int, value: int) -> None:
 
 
 def keep(channel: Sequence[int]) -> int:
-    """Split this process in two: a keeper, which never returns from here, and below it the worker, which does.
+    """Fork: this process becomes the keeper, which never returns from here; its child, the worker, returns.
 
-    The keeper ends as the worker does, but only when nothing that the worker started is left. If it gets SIGTERM, or
-    its own parent is gone, it ends all of them. `channel` has the descriptors that are for the worker alone.
+    The keeper waits for the worker, kills everything that the worker started, and then ends as the worker did. If it
+    gets SIGTERM, or its own parent ends, it kills the worker, too. `channel` has the descriptors that only the worker
+    needs.
 
     Returns:
         The process id of the keeper, or of the parent if the system has no keepers.
@@ -80,15 +81,15 @@ def _be_keeper(worker: int, parent: int, channel: Sequence[int]) -> NoReturn:
 
 
 def descendants(process: int) -> list[int]:
-    """Return every process below one, as far as they can be found."""
+    """Return all descendants of a process that can be found."""
     found = list(_children(process))
     for each in found:
-        found += _children(each)  # the loop goes on over what it appends
+        found += _children(each)  # the loop also visits what it appends
     return found
 
 
 def _wait(worker: int, *, is_orphan: bool) -> int:
-    """Wait until the worker ends or SIGTERM comes, then end everything below; return the worker's status."""
+    """Wait until the worker ends or SIGTERM arrives, then kill all descendants; return the worker's status."""
     status: int | None = None
     while status is None and not is_orphan and signal.sigwait(_AWAITED) != signal.SIGTERM:
         status, _ = _reap(worker)
@@ -104,7 +105,7 @@ def _wait(worker: int, *, is_orphan: bool) -> int:
 
 
 def _reap(worker: int) -> tuple[int | None, bool]:
-    """Reap what has ended. Return the worker's status, if it is among them, and whether no child is left."""
+    """Reap children that have ended. Return the worker's status, if it has ended, and whether no child is left."""
     status = None
     while True:
         try:
@@ -124,7 +125,7 @@ def _exit_like(status: int) -> NoReturn:
     if os.WIFEXITED(status):
         os._exit(os.WEXITSTATUS(status))
     number = os.WTERMSIG(status)
-    prctl(PR_SET_DUMPABLE, 0)  # the worker has dumped its core already; one is enough
+    prctl(PR_SET_DUMPABLE, 0)  # the worker has already dumped its core, and one dump is enough
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if number not in (signal.SIGKILL, signal.SIGSTOP):
         signal.signal(number, signal.SIG_DFL)
@@ -134,7 +135,7 @@ def _exit_like(status: int) -> NoReturn:
 
 
 def _children(process: int) -> Iterator[int]:
-    """Yield the children of a process, as Linux lists them for each of its threads (proc(5))."""
+    """Yield the children of a process, which Linux lists for each of its threads (proc(5))."""
     try:
         threads = os.listdir(f"/proc/{process}/task")
     except OSError:
@@ -160,7 +161,7 @@ def _parent_of(process: int) -> int:
 
 
 def other_processes() -> list[int]:
-    """Return every process but this one; none if the system has no `/proc`."""
+    """Return the ids of all processes but this one; none if the system has no `/proc`."""
     try:
         found = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
     except OSError:
@@ -192,7 +193,7 @@ def end_run(token: str) -> None:
 
 
 def _variables(process: int) -> list[bytes]:
-    # The environment that the process was started with (proc(5)): changes of `os.environ` do not show in it.
+    # The environment that the process was started with (proc(5)), without later changes by the process.
     try:
         with open(f"/proc/{process}/environ", "rb") as variables:
             return variables.read().split(b"\0")
@@ -201,7 +202,10 @@ def _variables(process: int) -> list[bytes]:
 
 
 def guard(token: str) -> None:
-    """Wait until the runner dismisses the guard or is gone; in the latter case, end what it has left."""
+    """Wait until the runner is gone, which closes this standard input, and end the processes that it has left.
+
+    If the runner ends normally, it kills this process first (`Guard.end`).
+    """
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     if os.read(0, 1) != DISMISSAL:
@@ -217,7 +221,7 @@ def _main(first: str, *others: str) -> None:
     import gc
     from importlib import import_module
 
-    # What modules consist of stays. To look for garbage in it took 5 % of the instructions of these imports.
+    # What imports create is kept: looking for garbage in it took 5 % of the instructions of these imports.
     gc.disable()
     worker = import_module("rightcall.running.runner._worker")
     gc.enable()

@@ -1,4 +1,4 @@
-"""Run jobs in worker processes that may hang, crash or grow: one loop over pipes; or ask a loaded agent one by one."""
+"""Run jobs in worker processes that may hang, crash or leak; or run single jobs on an agent that stays loaded."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from ._case_record import (
 from ._worker_process import GRACE, RunningJob, WorkerPool, WorkerProcess, incomplete, spans_so_far
 
 _TICK = 0.05
-"""Seconds between two checks of clocks and memory, which cost 0.2 ms of CPU for a worker with three children."""
+"""Seconds between two checks of time and memory, which take 0.2 ms of CPU for a worker with three children."""
 _LOAD_SECONDS = 60.0
-"""The least time that an agent has to load: importing a framework takes seconds, on a busy machine tens of them."""
+"""The least time that an agent has to load: importing a framework takes seconds, or tens of them on a busy machine."""
 _MOST_FAILED_STARTS = 3
 _MANY_JOBS = 100
-"""From this many jobs on, all processes are worth their start, however fast the agent turns out to be."""
+"""From this many jobs on, it pays to start all processes at once, however fast the agent turns out to be."""
 _ALONE_SECONDS = 0.25
 _QUICK_SECONDS = 0.05
-"""So long the first process works alone, as long as no job takes longer than this: another process takes 0.12 s of CPU
-to start, and a few quick jobs are done before it is ready."""
+"""The first process works alone for `_ALONE_SECONDS`, unless a job takes longer than `_QUICK_SECONDS`: starting another
+process takes 0.12 s of CPU, and a few quick jobs are done before it is ready."""
 
 
 def run(plan: RunPlan, options: RunOptions, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -63,7 +63,7 @@ def run(plan: RunPlan, options: RunOptions, stop: Callable[[], bool] = lambda: F
 
 
 class _Supervisor:
-    """One run, from the parent's side. Single-threaded: everything happens between two looks at the pipes."""
+    """The parent's side of a run: one thread, and one loop that waits for the workers' pipes."""
 
     def __init__(self, plan: RunPlan, options: RunOptions, stop: Callable[[], bool]) -> None:
         self._options = options
@@ -73,7 +73,7 @@ class _Supervisor:
         self._pending = plan.total
         """How many jobs have not been taken from the plan."""
         self._solo_jobs: deque[tuple[CaseJob, bool]] = deque()
-        """Jobs to run again, one at a time in a worker; and whether that has to be a new one."""
+        """Jobs to run again, each alone in a worker, and whether that worker has to be a new one."""
         self._processes = options.process_count(plan.total)
         self._concurrency = 1
         self._is_async = False
@@ -107,7 +107,7 @@ class _Supervisor:
         return bool(self._pending or self._solo_jobs or any([worker.running for worker in self._pool.workers]))
 
     def _start(self) -> None:
-        """Start the workers that are needed: only one until the agent turns out to take time, unless jobs are many."""
+        """Start the workers that are needed: only one until a job takes time, unless there are many jobs."""
         pool = self._pool
         if not self._is_loaded:
             while len(pool.workers) < (self._processes if self._pending >= _MANY_JOBS else 1):
@@ -122,13 +122,13 @@ class _Supervisor:
             pool.start(is_solo=False)
 
     def _is_quick(self) -> bool:
-        """Whether the first process may have done all jobs before another one is ready."""
+        """Whether the first process may finish all jobs before another one is ready."""
         now = monotonic()
         jobs = [job for worker in self._pool.workers for job in worker.running.values()]
         return now < self._alone_until and all([now - job.started < _QUICK_SECONDS for job in jobs])
 
     def _stop_idle(self) -> None:
-        """Stop workers that have had their job, were altered, or have nothing left to do."""
+        """Stop idle workers that were altered by the agent, or that have nothing left to do."""
         for worker in list(self._pool.workers):
             if worker.running or not worker.is_ready:
                 continue
@@ -140,7 +140,7 @@ class _Supervisor:
                 self._pool.stop([worker])
 
     def _is_superfluous(self, worker: WorkerProcess) -> bool:
-        """Whether there is nothing left for this worker, but something for another one in its place."""
+        """Whether no job is left for this worker, but there are jobs for a worker of the other kind, or a new one."""
         if worker.is_solo:
             return bool(worker.served) and (bool(self._pending) or self._needs_new_worker())
         return bool(self._solo_jobs) and not self._pending
@@ -270,7 +270,7 @@ class _Supervisor:
         self._events.append(CaseFinished(job.case_id, job.repeat, outcome, done.trajectory, done.recorded, done.spans))
 
     def _abort(self, worker: WorkerProcess, number: int, cause: Cause, error: str, done: Done | None = None) -> None:
-        """Finish a job from here. What the agent did until then is kept, as its worker told of it."""
+        """Finish a job with an error. What the agent did until then is kept, as far as its worker reported it."""
         worker.take_output()
         running = worker.running.pop(number)
         seconds = monotonic() - running.started
@@ -294,7 +294,7 @@ class _Supervisor:
         return running.trajectory_so_far(seen), spans_so_far(seen) if self._options.spans else None
 
     def _check_workers(self) -> None:
-        """Find workers that hang, are stopped, are too large or died unnoticed."""
+        """Kill workers that hang, are stopped or use too much memory, and remove those that died unnoticed."""
         now = monotonic()
         for worker in list(self._pool.workers):
             if worker.is_dead():
@@ -318,7 +318,7 @@ class _Supervisor:
                 continue
             limit = f"{self._options.timeout:g} s"
             if not self._is_async:
-                # Python cannot cancel what runs in a thread, so the whole process has to go.
+                # Python cannot cancel what runs in a thread, so the whole process has to be killed.
                 self._kill(worker, "timed_out", f"the agent took longer than {limit}")
             elif running.cancelled is None:
                 running.cancelled = now
@@ -339,7 +339,7 @@ class _Supervisor:
         self._remove_dead(worker)
 
     def _remove_dead(self, worker: WorkerProcess) -> None:
-        """Remove a worker that is dead, and decide which of its jobs are run again. What it sent before counts."""
+        """Remove a dead worker, after handling what it had sent, and decide which of its jobs are run again."""
         if worker.kill_reason is None or worker.kill_reason[0] != "died":
             self._drain(worker)
         died: tuple[Cause, str] = "died", worker.how_it_ended()
@@ -363,13 +363,13 @@ class _Supervisor:
         return cause == "timed_out" and monotonic() - running.started >= self._options.timeout
 
     def _drain(self, worker: WorkerProcess) -> None:
-        """Handle what a dead worker had sent: a result that is in the pipe is a result."""
+        """Handle what a dead worker had sent: a result that is still in the pipe counts."""
         try:
             for reply in worker.messages():
                 if not isinstance(reply, Stuck):
                     self._handle(worker, reply)
         except InputError:
-            return  # cut off in the middle of a message, or garbage: in both cases there is no more to read
+            return  # an incomplete or invalid message: what follows cannot be read either
 
     def _handle_failed_start(self, worker: WorkerProcess, reason: str) -> None:
         self._failed_starts += 1
@@ -380,9 +380,9 @@ class _Supervisor:
 
 
 class KeptAgent:
-    """An agent in a separate process, which is started with the first job and lives until `close`.
+    """An agent in a separate process, which is started with the first job and kept until `close`.
 
-    Each job runs alone, with all that `run` does about agents that hang, crash or alter their process. Between two jobs
+    Each job runs alone, and agents that hang, crash or alter their process are handled as in `run`. Between two jobs
     the process is idle, and is not supervised.
     """
 
@@ -422,6 +422,6 @@ class KeptAgent:
             events.close()
 
     def _jobs(self) -> Iterator[CaseJob]:
-        """Yield the jobs as they are asked for: there is one whenever the supervisor asks for the next."""
+        """Yield the job of the current `run`: there is one whenever the supervisor asks for the next."""
         while self._asked:
             yield self._asked.pop()

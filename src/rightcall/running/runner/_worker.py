@@ -1,6 +1,6 @@
-"""A worker process: load the agent, ask it turn by turn in each job it is given, and report how each ended.
+"""A worker process: load the agent, run each job turn by turn, and send the result.
 
-A conversation is a generator that yields requests and takes answers, so that one piece of code serves plain and
+A conversation is a generator that yields requests and receives answers, so that the same code serves synchronous and
 asynchronous agents.
 """
 
@@ -84,13 +84,13 @@ _LONGEST_MESSAGE = 500
 _SECOND = 1_000_000_000
 
 Conversation: TypeAlias = Generator[AgentRequest, AgentAnswer, Done]
-"""Yields requests, takes answers or has the agent's exception thrown in, and returns how the job ended."""
+"""Yields requests, receives answers or the agent's exception, and returns the result of the job."""
 Failure: TypeAlias = tuple[Cause, str, str | None]
 """Why a case has an error: the cause, the message, the traceback if there is one."""
 
 
 class Channel:
-    """The private channel to the parent: two descriptors that no program started from here inherits."""
+    """The private channel to the parent: two descriptors that programs started from here do not inherit."""
 
     def __init__(self, commands: int, replies: int) -> None:
         for end in (commands, replies):
@@ -103,7 +103,7 @@ class Channel:
         self._received: deque[Any] = deque()
 
     def receive(self) -> Any:
-        """Return the next message of the parent. If the parent is gone, end everything: no one needs the results."""
+        """Return the next message of the parent. If the parent is gone, kill this process and all that it started."""
         while not self._received:
             try:
                 data = os.read(self._commands, _PIECE)
@@ -115,7 +115,7 @@ class Channel:
         return self._received.popleft()
 
     def send(self, reply: Reply) -> None:
-        """Send a message to the parent. A fork of this process sends nothing: it is not the worker.
+        """Send a message to the parent. In a fork of the worker, do nothing.
 
         Raises:
             InputError: it is longer than a message may be.
@@ -133,7 +133,7 @@ class Channel:
             os._exit(CUT_OFF)
 
     def finish(self, done: Done) -> None:
-        """Report how a job ended; without its spans, or also without its trajectory, if it is too large."""
+        """Send the result of a job; if it is too large, without its spans; if still too large, an error instead."""
         try:
             self._send_with_spans_if_possible(done)
         except InputError as problem:
@@ -157,7 +157,7 @@ class Channel:
 
 
 class SyncWorker:
-    """Runs the jobs of a synchronous agent one after the other, in the thread that hands them over."""
+    """Runs the jobs of a synchronous agent one after the other, in the thread that receives them."""
 
     is_concurrent = False
 
@@ -214,15 +214,15 @@ class ThreadedWorker(SyncWorker):
 
 
 def main(above: int, commands: int, replies: int, seen: int) -> None:
-    """Serve the parent at the other end of two descriptors, for as long as the process above is there.
+    """Run the jobs that the parent sends, until it sends no more or the process `above` (the keeper) ends.
 
-    `seen` is the descriptor of the memory for what is seen of jobs.
+    `commands` and `replies` are the descriptors of the channel, `seen` that of the shared memory for spans.
     """
     die_with_parent(above)
     channel, pages = Channel(commands, replies), map_pages(seen)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
-    # Where the system ends this process with its parent, no thread has to watch for that while the agent works.
+    # Linux kills this process with its parent (`die_with_parent`); elsewhere a thread has to watch the channel.
     receive = channel.receive if IS_LINUX else _listened_to(channel)
     _serve(channel, pages, receive)
     _flush()
@@ -230,7 +230,7 @@ def main(above: int, commands: int, replies: int, seen: int) -> None:
 
 
 def _listened_to(channel: Channel) -> Receive:
-    """Receive messages in another thread, and so notice at any time that the parent is gone."""
+    """Receive messages in another thread, which notices at any time that the parent is gone."""
     received: SimpleQueue[Any] = SimpleQueue()
 
     def listen() -> None:
@@ -252,7 +252,7 @@ def _serve(channel: Channel, pages: mmap, receive: Receive) -> None:
     if setup["needs_no_key"]:
         from rightcall.running.mocking import KEY_VARIABLES
 
-        for name in KEY_VARIABLES:  # an SDK without a key refuses to be made, though none will be sent
+        for name in KEY_VARIABLES:  # SDKs refuse to create a client without a key, even if no request will be sent
             os.environ.setdefault(name, "not-needed")
     try:
         agent = load_agent(setup["agent"], Path(setup["project"]), msgspec.convert(setup["options"], AgentOptions))
@@ -276,10 +276,10 @@ def _serve(channel: Channel, pages: mmap, receive: Receive) -> None:
 
 
 def _inventory(agent: Agent, setup: dict[str, Any]) -> ToolInventory | None:
-    """Return the tools of an agent in this process, which the frameworks dispatch through us from now on.
+    """Return the tools of an agent in this process, and patch their frameworks to dispatch calls through us.
 
     Raises:
-        AgentError: mocks or a recording stand in for a tool that the agent does not have, or that is out of reach.
+        AgentError: mocks or a recording replace a tool that the agent does not have, or that they cannot reach.
     """
     if agent.target is None:
         return None
@@ -291,9 +291,10 @@ def _inventory(agent: Agent, setup: dict[str, Any]) -> ToolInventory | None:
 
 
 def _prepare_capture() -> None:
-    """Load the SDK and put the patches in place for good, so that no case has to pay for it.
+    """Load the OpenTelemetry SDK and apply all patches for good, so that no case spends time on that.
 
-    A capture that is never closed keeps the patches in place. It is open in a context of its own, so it sees nothing.
+    A capture that is never closed keeps the patches in place. It is opened in a context of its own, so it captures
+    nothing.
     """
     context = Context()
     context.run(_kept_open.enter_context, capture())
@@ -316,13 +317,13 @@ def _make_worker(agent: Agent, channel: Channel, setup: dict[str, Any], inventor
 def _feed_to_the_end(feed: Callable[[], None]) -> None:
     try:
         feed()
-    except BaseException:  # without its messages, the process would wait for ever
+    except BaseException:  # without messages, the main thread would wait forever
         _end_group()
         raise
 
 
 def _feed(worker: Any, receive: Receive, page_of: Callable[[int, int], Page]) -> None:
-    """Hand messages of the parent over to the worker, until it says that there are no more jobs."""
+    """Pass the parent's messages to the worker, until there are no more jobs."""
     while (message := receive())["do"] != "end":
         number = message["number"]
         if message["do"] == "run":
@@ -341,7 +342,7 @@ def _flush() -> None:
 
 
 def converse(number: int, job: CaseJob, options: CaptureOptions, witness: Witness) -> Conversation:
-    """Run a case from its first turn to its last, or to the first one that fails, and report it to the witness."""
+    """Run the turns of a case until the last, or the first that fails, and report files with expectations it opened."""
     with note_opened() as opened:
         done = yield from _take_turns(number, job, options, witness)
     if not opened or done.trajectory is None:
@@ -369,7 +370,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         with _watched(tools, log, witness) as captured, listen_to_errors(complaints.add):
             try:
                 answer = yield _request(job, number, turn, memory)
-            except BaseException as raised:  # noqa: BLE001 - anything an agent raises costs its case, not the worker
+            except BaseException as raised:  # noqa: BLE001 - what an agent raises fails its case, not the worker
                 failure = "raised", f"the agent raised {_one_line(raised)}", _lines_of(raised)
         seconds = monotonic() - began
         seen = witness.answer() if answer is None else answer
@@ -377,7 +378,7 @@ def _take_turns(number: int, job: CaseJob, options: CaptureOptions, witness: Wit
         try:
             after = processes_started()
             shown = path.add(captured, seen, given, after != before or after[1], log)
-            # The tokens of a result are those of the run that it is of.
+            # A result counts the tokens of its own run only, which are too few if there were others.
             usages.append(None if answer is None or path.is_result_partial else answer.usage)
             outputs.append(None if answer is None else admit(answer.output, where="its output"))
         except RightcallError as problem:
@@ -407,7 +408,7 @@ def _request(job: CaseJob, number: int, turn: int, memory: dict[str, Any]) -> Ag
 
 @contextmanager
 def _watched(tools: _Tools, log: list[DispatchedCall], witness: Witness) -> Iterator[Captured]:
-    """Have mocks answer, and record all that the agent does, for the length of a turn."""
+    """Use mocks, and capture all that the agent does, for one turn."""
     with (
         tools.mocked(),
         logging_calls(log),
@@ -423,9 +424,9 @@ def _done(failure: Failure | None, **known: Any) -> Done:
 
 
 def _with_tokens(path: Trajectory, usages: list[Usage | None]) -> Trajectory:
-    """Take the tokens that the results of a framework count, where spans record none, or fewer.
+    """Use the token counts in a framework's results if spans have none, or fewer.
 
-    Spans may lack a run that continues another one, and results those of agents that a tool asked: the larger counts.
+    Spans may lack a run that resumes another one, and results lack agents called by a tool: the larger count is right.
     """
     known = path.usage or Usage()
     reported = summed_usage(usages)
@@ -447,7 +448,7 @@ def _completed(path: Trajectory, job: CaseJob, outputs: list[Any], seconds: floa
 
 
 def run_sync(agent: Agent, conversation: Conversation) -> Done:
-    """Run a conversation with an agent that is called."""
+    """Run a conversation with a synchronous agent."""
     try:
         request = next(conversation)
         while True:
@@ -463,7 +464,7 @@ def run_sync(agent: Agent, conversation: Conversation) -> Done:
 
 
 async def run_async(agent: Agent, conversation: Conversation) -> Done:
-    """Run a conversation with an agent that is awaited."""
+    """Run a conversation with an asynchronous agent."""
     try:
         request = next(conversation)
         while True:
@@ -480,16 +481,16 @@ async def run_async(agent: Agent, conversation: Conversation) -> Done:
 
 
 def _lines_of(raised: BaseException) -> str | None:
-    """Return the lines of the agent that led to an exception, in its own language: those that a command wrote."""
+    """Return the traceback of an exception; for an agent in another process, the one that it wrote, if any."""
     if isinstance(raised, AgentError):
         return raised.traceback[-_LONGEST_TRACEBACK:] or None
     return traceback_of(raised)[-_LONGEST_TRACEBACK:]
 
 
 def _one_line(raised: BaseException) -> str:
-    """Return an exception in one line, even if its `__str__` fails; of a group of one, the one."""
+    """Return an exception in one line, even if its `__str__` fails. Unwrap an exception group of one."""
     while isinstance(raised, BaseExceptionGroup) and len(raised.exceptions) == 1:
-        raised = raised.exceptions[0]  # task groups wrap what their tasks raise, as around a session of MCP
+        raised = raised.exceptions[0]  # task groups wrap what their tasks raise, such as around an MCP session
     try:
         text = str(raised)
     except Exception:  # noqa: BLE001 - a text that fails must not hide what was raised
@@ -504,7 +505,7 @@ def _one_line(raised: BaseException) -> str:
 
 
 class _Tools:
-    """The tools and models of one run of one case. Mocks answer first, then the recording; then the real ones do."""
+    """What answers tool and model calls in one run of a case: mocks first, then the recording, then the real ones."""
 
     def __init__(self, job: CaseJob, options: CaptureOptions) -> None:
         self._mocks: list[Any] = []
@@ -513,7 +514,7 @@ class _Tools:
         self._tap: Any = None
         is_replayed = job.recording is not None
         if not (job.mocks or is_replayed or options.tool_answers or options.model_answers):
-            return  # most runs need no mocks, and do not even load them
+            return  # most runs need no mocks, and should not import them
         from rightcall.running import mocking
 
         if job.mocks:
@@ -531,7 +532,7 @@ class _Tools:
 
     @contextmanager
     def mocked(self) -> Iterator[None]:
-        """Let mocks answer for tools and models, and record what the real ones return, during the block."""
+        """Let mocks and the recording answer, and record real answers, inside the `with` block."""
         if not self._mocks and self._recorder is None and self._tap is None:
             yield
             return
@@ -547,7 +548,7 @@ class _Tools:
             yield
 
     def failure(self, path: Trajectory) -> Failure | None:
-        """Return the first call that mocks should have answered and did not, even if the agent handled that."""
+        """Return the first call that mocks or the recording did not answer, even if the agent caught the error."""
         unanswered = [str(problem) for problem in getattr(self._tap, "problems", ())]
         if unanswered:
             return "model", unanswered[0], None
@@ -557,14 +558,14 @@ class _Tools:
         return ("mock", problems[0], None) if problems else None
 
     def _unmocked(self, calls: Sequence[ToolCall]) -> list[str]:
-        """Return a message for each call of a tool that ran for real although it is mocked."""
+        """Return a message for each call of a mocked tool that ran for real."""
         outer = {call.parent_id for call in calls} - {None}
         return [_unmocked_message(call.name) for call in calls if _has_run(call) and self._is_passed_over(call, outer)]
 
     def _is_passed_over(self, call: ToolCall, outer: Set[str | None]) -> bool:
-        """Whether a mock answers for the tool of a call, and was never asked."""
+        """Whether there is a mock for the tool of a call that was never asked."""
         if call.span_id in outer and call.name not in self._mocked_names:
-            return False  # it consists of other calls, which are checked themselves
+            return False  # its inner calls are checked instead
         responsible = next((each for each in self._mocks if each.answers_for(call.name)), None)
         return responsible is not None and not responsible.was_asked(call.name)
 
@@ -575,7 +576,7 @@ class _Tools:
 
 
 def _has_run(call: ToolCall) -> bool:
-    """Whether a call was carried out, and not only requested by a model, or refused before it began."""
+    """Whether a call was executed, not only requested by a model or refused before it began."""
     return call.error is None and not call.internal and (call.source == "span" or "output" not in call.unrecorded)
 
 

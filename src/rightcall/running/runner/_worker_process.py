@@ -1,4 +1,4 @@
-"""Worker processes, as their parent sees them: one with the jobs that it runs, and the pool of a run."""
+"""The parent's side of worker processes: one process with its jobs, and the pool of a run."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ from ._process_state import PROCESS_TREE, Guard, OutputTail, exceeds_memory, kil
 from ._process_tree import RUN_VARIABLE
 
 _PATIENCE = 10.0
-"""Seconds that a killed worker has to be gone; it normally needs 10 ms."""
+"""Seconds to wait for the end of a killed worker; it normally takes 10 ms."""
 _PIECE = 1 << 18
 _PIPE_SIZE = 1 << 20
-"""The most that Linux grants to a process without privileges (pipe(7), `/proc/sys/fs/pipe-max-size`)."""
+"""The largest pipe that Linux allows a process without privileges (pipe(7), `/proc/sys/fs/pipe-max-size`)."""
 _MOST_READS = 64
 _INCOMPLETE = "the agent did not finish: this is what was seen of it until then"
 GRACE = 1.0
-"""Seconds that a cancelled case has to end, and a worker that is not needed any more."""
+"""Seconds that a cancelled case, or a worker that is asked to end, has until it is killed."""
 _TICK = 0.05
 
 
 class RunningJob(msgspec.Struct):
-    """A job that a worker was given and has not finished."""
+    """A job that a worker has not finished."""
 
     job: CaseJob
     number: int
     started: float
     page: int = 0
-    """Where the worker tells of its spans."""
+    """The index of the page of shared memory that its spans are written to."""
     cancelled: float | None = None
     """When the worker was asked to cancel it."""
 
     def trajectory_so_far(self, seen: Sequence[Seen]) -> Trajectory:
-        """Return the trajectory as far as the worker told of it. It is shown, and never judged."""
+        """Return the trajectory of the spans that the worker has written. It is shown, and never judged."""
         job, is_conversation = self.job, self.job.is_conversation
         begun = min(len(job.turns), 1 + max([each.turn for each in seen], default=0))
         turns = [_latest(seen, turn if is_conversation else None) for turn in range(begun if is_conversation else 1)]
@@ -72,7 +72,7 @@ class RunningJob(msgspec.Struct):
 
 
 def spans_so_far(seen: Sequence[Seen]) -> KeptSpans:
-    """Return the spans as far as the worker told of them."""
+    """Return the spans that the worker has written."""
     kept = KeptSpans.of(_latest(seen, None))
     return KeptSpans(kept.text, kept.left_out + [each.span for each in seen].count(None))
 
@@ -83,7 +83,7 @@ def incomplete(path: Trajectory) -> Trajectory:
 
 
 def _read(turns: list[list[RawSpan]], is_conversation: bool) -> Trajectory:
-    from rightcall.reading import read_raw_spans  # most runs have no such case, and never load the readers here
+    from rightcall.reading import read_raw_spans  # most runs have no unfinished case, and need no readers here
 
     try:
         return read_raw_spans(turns, is_conversation)
@@ -92,17 +92,17 @@ def _read(turns: list[list[RawSpan]], is_conversation: bool) -> Trajectory:
 
 
 def _latest(seen: Iterable[Seen], turn: int | None) -> list[RawSpan]:
-    """Return the spans of a turn, or of all, in the order they began, each as it was reported last."""
+    """Return the spans of a turn, or of all turns, in the order they began, each as it was written last."""
     found, _ = spans_by_id([each.span for each in seen if turn is None or each.turn == turn])
     return list(found.values())
 
 
 class WorkerProcess:
-    """A process that loads the agent and runs jobs. Nothing here waits for it, but `wait` and `close`."""
+    """A process that loads the agent and runs jobs. No method waits for it, except `wait` and `close`."""
 
     def __init__(self, setup: dict[str, Any], variables: Mapping[str, str], pages: int, *, is_solo: bool) -> None:
         self.is_solo = is_solo
-        """Whether it is for one job at a time, of those that may be to blame for a death."""
+        """Whether it runs one job at a time: jobs that may have caused the death of a worker."""
         self.is_ready = False
         self.started = monotonic()
         self.running: dict[int, RunningJob] = {}
@@ -110,12 +110,12 @@ class WorkerProcess:
         """How many jobs it was given."""
         self.altered: str | None = None
         self.silent_since: float | None = None
-        """When its end of the channel was closed: by its death or, if it lives on, by the agent."""
+        """When its end of the channel was closed: by its death, or by the agent."""
         self.kill_reason: tuple[Cause, str] | None = None
         """Why we killed it, if we did."""
         self.output = OutputTail()
         self.has_said_all = False
-        """Whether the other end of its output is closed. Such a pipe is always readable: waiting for it would spin."""
+        """Whether its end of the output is closed. Such a pipe is always readable, so waiting for it would spin."""
         self._frames = FrameReader(parse_reply)
         self._unsent = bytearray()
         self._seen = shared_memory(pages * PAGE_BYTES)
@@ -144,22 +144,22 @@ class WorkerProcess:
             os.set_blocking(end, False)
         for end in (self.printed, self.replies):
             _widen(end)
-        # A descriptor that becomes readable when the process ends (pidfd_open(2), Linux 5.3); else it is polled.
+        # A descriptor that becomes readable when the process ends (pidfd_open(2), Linux 5.3); elsewhere we poll.
         self.death = os.pidfd_open(self.process.pid) if hasattr(os, "pidfd_open") else None
 
     def send(self, message: Any) -> None:
-        """Queue a message, and send as much as the worker takes now."""
+        """Queue a message, and send as much as fits into the pipe now."""
         self._unsent += frame(message)
         self.flush()
 
     def flush(self) -> None:
-        """Send what is queued, as far as the worker takes it."""
+        """Send as much of the queue as fits into the pipe."""
         try:
             while self._unsent:
                 del self._unsent[: os.write(self.commands, self._unsent[:_PIECE])]
         except BlockingIOError:
             return
-        except OSError:  # the reading end is closed: the worker's death, and its reason, are noticed elsewhere
+        except OSError:  # the other end is closed; the death of the worker and its reason are noticed elsewhere
             self._unsent.clear()
 
     @property
@@ -168,21 +168,21 @@ class WorkerProcess:
         return bool(self._unsent)
 
     def messages(self) -> Iterator[Reply]:
-        """Yield what the worker has sent. Raises `InputError` for what it may not send."""
+        """Yield the messages that the worker has sent. Raises `InputError` for an invalid one."""
         while data := _read_available(self.replies):
             yield from self._frames.add(data)
             if len(data) < _PIECE:
-                return  # that was all there was; what comes later, the end as well, is waited for
+                return  # nothing more to read now; later data, or the end, will be reported by `WorkerPool.wait`
         if data is not None and self.silent_since is None:
             self.silent_since = monotonic()
 
     def free_page(self) -> int:
-        """Return the first page of memory that no running job has."""
+        """Return the index of the first page that no running job uses."""
         taken = {job.page for job in self.running.values()}
         return next(page for page in count() if page not in taken)
 
     def seen(self, running: RunningJob) -> list[Seen]:
-        """Return what it has told of the spans of a job."""
+        """Return the spans that it has written of a job."""
         return read_page(self._seen, self._page_bytes, running.page, running.number)
 
     def take_output(self) -> None:
@@ -199,7 +199,7 @@ class WorkerProcess:
         return exceeds_memory(self.process.pid, limit)
 
     def is_stopped(self) -> bool:
-        """Whether a signal has stopped it, so that it neither runs nor ends."""
+        """Whether it is stopped by a signal (SIGSTOP), and so neither runs nor ends."""
         if not hasattr(os, "waitid"):
             return False
         try:
@@ -213,7 +213,7 @@ class WorkerProcess:
         return self.process.poll() is not None
 
     def ask_to_end(self) -> None:
-        """Let it end by itself. What it leaves behind is killed by `close`."""
+        """Ask it to end by itself. `close` kills what it leaves behind."""
         self.send({"do": "end"})
 
     def kill(self) -> None:
@@ -252,7 +252,7 @@ class WorkerProcess:
 
 
 def _read_available(end: int) -> bytes | None:
-    """Return what there is to read: empty at the end of the stream, `None` if there is nothing yet."""
+    """Return what can be read now: empty at the end of the stream, `None` if there is nothing yet."""
     try:
         return os.read(end, _PIECE)
     except BlockingIOError:
@@ -262,14 +262,14 @@ def _read_available(end: int) -> bytes | None:
 
 
 def _widen(end: int) -> None:
-    """Enlarge a pipe, so that an agent that prints or does a lot rarely waits for us."""
+    """Enlarge a pipe, so that an agent that prints or sends a lot rarely waits for us."""
     import fcntl
 
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         try:
             fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
         except OSError:
-            return  # the user's limit for all pipes is reached; the default of 64 KiB works, too
+            return  # the user's limit for all pipes is reached (pipe(7)); the default of 64 KiB works, too
 
 
 class WorkerPool:
@@ -313,12 +313,12 @@ class WorkerPool:
         return sum([concurrency - len(worker.running) for worker in self.workers if not worker.is_solo])
 
     def wait(self, seconds: float) -> Iterator[tuple[WorkerProcess, int]]:
-        """Wait at most so long; yield the workers with something to do, and the descriptor that is ready."""
+        """Wait for up to some seconds; yield each worker that needs attention with its ready descriptor."""
         for key, _ in self._selector.select(seconds):
             yield key.data, key.fd
 
     def watch_unsent(self, worker: WorkerProcess) -> None:
-        """Have `wait` report when a worker can take more of its queued messages, as long as it has any."""
+        """Make `wait` report when a worker can receive more of its queued messages, as long as it has any."""
         is_watched = worker.commands in self._selector.get_map()
         if worker.has_unsent and not is_watched:
             self._selector.register(worker.commands, selectors.EVENT_WRITE, worker)
@@ -326,7 +326,7 @@ class WorkerPool:
             self._selector.unregister(worker.commands)
 
     def stop_listening(self, worker: WorkerProcess) -> None:
-        """Ignore a channel that is closed: it is always readable, and `wait` would never wait again."""
+        """Ignore a closed channel: it is always readable, so `wait` would return at once forever."""
         if worker.replies in self._selector.get_map():
             self._selector.unregister(worker.replies)
 
@@ -339,7 +339,7 @@ class WorkerPool:
         worker.close()
 
     def stop(self, workers: list[WorkerProcess]) -> None:
-        """Let workers end by themselves, so that the agent can close what it has open, for a moment at most."""
+        """Let workers end by themselves, so that the agent can close what it has open; kill them after `GRACE`."""
         ending = list(workers)
         for worker in ending:
             worker.ask_to_end()
@@ -364,7 +364,7 @@ class WorkerPool:
 
 
 def _pause(ending: list[WorkerProcess], until: float) -> None:
-    """Wait a moment for one of the workers to die, or to print something."""
+    """Wait for up to `_TICK` seconds until one of the workers dies or prints something."""
     alive = [worker for worker in ending if not worker.is_dead()]
     with selectors.DefaultSelector() as selector:
         for worker in alive:
