@@ -1,6 +1,6 @@
-"""A project's files, the configuration, the eval sets, the recordings and those of an agent, and the options it keeps.
+"""A project: its configuration, eval sets, recordings and agent files, and which of its code may be imported.
 
-Only the standard library is imported, because every command and the completion of a shell start here.
+It imports little beyond the standard library, because every command and every shell completion starts here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rightcall.errors import AgentError, DocumentError, InputError, nearest
 OWN_FILE = "rightcall.toml"
 PROJECT_FILE = "pyproject.toml"
 _BOUNDARIES = (OWN_FILE, PROJECT_FILE, ".git")
-"""What makes a folder inside a project another project; `.git` is a file in submodules and worktrees."""
+"""Files and folders that make their folder a project of its own; `.git` is a file in submodules and worktrees."""
 
 _MOST_ENTRIES = 5_000
 _EVAL_SETS = {
@@ -27,10 +27,10 @@ _EVAL_SETS = {
     ".": ("*.evalset.json", "*.test.json"),
     "*": ("*.evalset.json", "*.test.json"),
 }
-"""Patterns of eval sets, by the folder of the project that they are in; `*` is any folder at its top."""
+"""Patterns of eval sets by folder of the project; `*` is any folder at its top level."""
 _SKIPPED = {"node_modules", "site-packages", "venv", "env", "build", "dist", "__pycache__"}
 _BASELINE = b'{"schema":1,"evalset":'
-"""The beginning of a baseline file, without its blanks."""
+"""The beginning of a baseline file, without white space."""
 _BEGINNING = 100
 _COMMAND = "cmd:"
 _EXTERNAL = (_COMMAND, "http://", "https://")
@@ -40,7 +40,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def project_of(path: Path) -> Path | None:
-    """Return the project that a path is in: the nearest folder, from there up, with one of the two files."""
+    """Return the project that contains a path: the nearest folder upwards with `rightcall.toml` or `pyproject.toml`."""
     return _nearest(path, (OWN_FILE, PROJECT_FILE))
 
 
@@ -51,17 +51,17 @@ def _nearest(path: Path, marks: tuple[str, ...]) -> Path | None:
 
 
 class TrustedProject(NamedTuple):
-    """The project from which code that an eval set names may be imported, and its name in messages."""
+    """A project whose code may be imported if an eval set names it, and the name of the project in messages."""
 
     folder: str | None
     name: str
 
     def holds(self, file: Path) -> bool:
-        """Whether a file is inside, with links followed, and in no other project further inside."""
+        """Whether a file is in this project, after following links, and not in another project inside it."""
         return self._has(file) and self._inner(file) is None
 
     def refusal(self, file: Path | None) -> str:
-        """Return why a file is not held, to follow "which" or a name; `None` is a file that is not there."""
+        """Return why `holds` is false, as the end of a sentence ("is not inside …"); `None` for a missing file."""
         inner = self._inner(file) if file is not None and self._has(file) else None
         return f"is not inside {self}" if inner is None else f"is inside another project ({inner}) in {self}"
 
@@ -69,7 +69,7 @@ class TrustedProject(NamedTuple):
         return self.folder is not None and file.resolve().is_relative_to(Path(self.folder).resolve())
 
     def _inner(self, file: Path) -> Path | None:
-        """Return the project in this project that a file is in: a repository unpacked or cloned here, for example."""
+        """Return the project inside this one that contains a file, such as a repository that was cloned here."""
         nearest = _nearest(file, _BOUNDARIES)
         top = Path(self.folder or "").resolve()
         return nearest if nearest is not None and nearest != top and nearest.is_relative_to(top) else None
@@ -79,27 +79,27 @@ class TrustedProject(NamedTuple):
 
 
 def project_of_eval_set(evalset: Path) -> TrustedProject:
-    """Return the project of an eval set: what a program trusts that asks for this file itself."""
+    """Return the project of an eval set, which is trusted if a Python program loads the eval set itself."""
     return _trusted(evalset, "the project of the eval set")
 
 
 def current_project() -> TrustedProject:
-    """Return the project of the current folder: what a command trusts, wherever the eval set comes from.
+    """Return the project of the current folder, which is trusted by commands, wherever the eval set comes from.
 
-    A downloaded eval set can bring a project file along, so its own project is not trusted, wherever it lies.
+    A downloaded eval set may come with a project file, so the project of the eval set is not trusted.
     """
     return _trusted(Path.cwd(), "the project of the current folder")
 
 
 def _trusted(path: Path, name: str) -> TrustedProject:
-    # A repository without a project file, in a folder that has one, is trusted alone when one works inside it.
+    # In a repository without a project file, inside a project, only the repository is trusted.
     return TrustedProject(None if project_of(path) is None else str(_nearest(path, _BOUNDARIES)), name)
 
 
 def eval_sets_in(folder: Path) -> list[str]:
     """Return the eval sets of a project, found by name and folder, as relative paths.
 
-    At most 5,000 directory entries are looked at: a project folder may be a home folder or a file share.
+    At most 5,000 directory entries are read: a project folder may be a home folder or a file share.
     """
     budget = [_MOST_ENTRIES]
     top = list(_entries(folder, budget))
@@ -116,14 +116,14 @@ def eval_sets_in(folder: Path) -> list[str]:
 
 
 def _is_baseline(path: Path) -> bool:
-    """Whether a file is a baseline, which `rightcall baseline` and the pages write beside the eval set."""
+    """Whether a file is a baseline, which is written to the folder of the eval set."""
     if path.suffix != ".json" or not path.is_file():
         return False
     try:
         with path.open("rb") as file:
             return b"".join(file.read(_BEGINNING).split()).startswith(_BASELINE)
     except OSError:
-        return False  # an error is reported when it is opened
+        return False  # the error is reported when the file is loaded
 
 
 def _fits(name: str, patterns: tuple[str, ...]) -> bool:
@@ -131,7 +131,7 @@ def _fits(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _entries(folder: Path, budget: list[int]) -> Iterator[tuple[str, bool]]:
-    """Yield the names in a folder, and whether each is a folder; nothing if the folder cannot be read."""
+    """Yield the name of each entry of a folder, and whether it is a folder; nothing if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -144,9 +144,9 @@ def _entries(folder: Path, budget: list[int]) -> Iterator[tuple[str, bool]]:
 
 
 def recording_path(evalset: str | Path, variant: str | None = None) -> Path:
-    """Return the path of an eval set's recording: beside it, as `<name>.recording.jsonl`.
+    """Return the path of an eval set's recording: `<name>.recording.jsonl` in the same folder.
 
-    A variant has one of its own, because it asks another model, or the same one with another prompt.
+    A variant has its own recording, because it uses another model or prompt.
     """
     return Path(evalset).with_suffix(".recording.jsonl" if variant is None else f".{variant}.recording.jsonl")
 
@@ -154,12 +154,12 @@ def recording_path(evalset: str | Path, variant: str | None = None) -> Path:
 def agent_folder(
     agent: str, evalset: Path, trust: bool, remedy: str = "give --trust", home: TrustedProject | None = None
 ) -> Path:
-    """Return the folder in which to look for the agent that an eval set names: one in the eval set's project.
+    """Return the folder that the agent in an eval set is relative to: the eval set's project, or its folder.
 
-    The agent has to be inside `home`, which is the eval set's project by default.
+    The agent has to be inside `home`, by default the eval set's project.
 
     Raises:
-        AgentError: the agent is outside, and `trust` is not given; `remedy` says how to give it.
+        AgentError: the agent is outside, and not trusted; `remedy` tells the user how to trust it.
     """
     project = project_of(evalset)
     trusted = home or project_of_eval_set(evalset)
@@ -180,12 +180,12 @@ def agent_folder(
 
 
 def recorded_agent_folder(agent: str, trust: bool) -> Path:
-    """Return the folder in which to look for the agent of a run that is resumed: the current one.
+    """Return the folder that the agent of a resumed run is relative to: the current one.
 
     A run folder is data that may come from anyone, so the agent it names has to be inside the current project.
 
     Raises:
-        AgentError: the agent is outside, and `trust` is not given.
+        AgentError: the agent is outside, and not trusted.
     """
     here = Path.cwd()
     this = TrustedProject(_trusted(here, "").folder or str(here), "this project")
@@ -198,10 +198,10 @@ def recorded_agent_folder(agent: str, trust: bool) -> Path:
 
 
 def agent_files(agent: str, folder: Path) -> list[Path]:
-    """Return the files whose content decides what an agent does, so that a change makes earlier results stale.
+    """Return the files that an agent consists of: if one changes, earlier results are stale.
 
-    For a file, all Python files beside it, which it may import; for a folder or a package, all below it; for a
-    command, the files that it names. Empty for an installed package or an endpoint, whose files are not known.
+    For a file, all Python files in its folder, which it may import; for a folder or a package, all Python files below
+    it; for a command, the files among its arguments. Empty for an installed package or an endpoint.
     """
     if agent.startswith(_COMMAND):
         return _files_of_command(agent.removeprefix(_COMMAND), folder)
@@ -223,7 +223,7 @@ def is_external(agent: str) -> bool:
 
 
 def _refusal(agent: str, folder: Path, home: TrustedProject) -> str | None:
-    """Return why the agent that a file names is not run from `folder`, or `None` if `home` holds it."""
+    """Return why an agent, relative to `folder`, is outside `home`; `None` if it is inside."""
     if is_external(agent):
         return home.refusal(None)
     path = _path_part(agent)
@@ -234,7 +234,7 @@ def _refusal(agent: str, folder: Path, home: TrustedProject) -> str | None:
 
 
 def _path_part(agent: str) -> str:
-    """The file, folder or module in an agent's name, without the `:function` after it."""
+    """Return the file, folder or module in an agent's name, without `:function`."""
     path, colon, name = agent.rpartition(":")
     return path if colon and name.replace(".", "_").isidentifier() else agent
 
@@ -266,7 +266,7 @@ class Configuration(NamedTuple):
 
 
 def is_configured(folder: Path) -> bool:
-    """Whether a folder itself has one of the two files, with options in it. An unreadable file counts as none."""
+    """Whether a folder has `rightcall.toml`, or `pyproject.toml` with a table for Rightcall. Unreadable means no."""
     if (folder / OWN_FILE).is_file():
         return True
     try:
@@ -276,13 +276,14 @@ def is_configured(folder: Path) -> bool:
 
 
 def load_configuration(place: Path, known: Callable[[], Iterable[str]] | None = None) -> Configuration:
-    """Return the options of the project that a path is in; they may be written with `-` or `_`.
+    """Return the options of the project that contains a path; they may be written with `-` or `_`.
 
-    `known` returns the options that there are, and is asked only where a file has some. Without it, every option is
+    `known` returns the names of all options, and is called only if the file sets any. Without it, every option is
     accepted.
 
     Raises:
-        InputError: the file cannot be read, or has an unknown option.
+        DocumentError: the file has an unknown option.
+        InputError: the file cannot be read.
     """
     folder = project_of(place)
     if folder is None:
@@ -315,7 +316,7 @@ def bytes_of(text: str) -> int:
 
 def _decoded(path: Path) -> tuple[str, dict[str, Any]]:
     with lazy_patterns_of("tomllib", "string"):
-        import tomllib  # few folders are projects
+        import tomllib  # not needed outside of projects
 
     try:
         if path.stat().st_size > _MOST_BYTES:

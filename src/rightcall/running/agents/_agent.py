@@ -43,12 +43,11 @@ class AgentRequest(msgspec.Struct, frozen=True, kw_only=True):
     traceparent: str = ""
     """The W3C trace context that spans of this request should belong to; empty if there is none."""
     memory: dict[str, Any] = {}
-    """What is kept between the turns of one run of a case: the same object for all of them, in this process only."""
+    """State between the turns of one run of a case: the same object in all turns, and not sent to other processes."""
     run: str = ""
-    """The id of one run of a case: the same for all its turns, another for each repeat.
+    """The id of one run of a case: the same for all its turns, and different for each repeat.
 
-    It separates conversations (an ADK session, a LangGraph thread). If it is empty, every request is a conversation of
-    its own.
+    It separates conversations (an ADK session, a LangGraph thread). If empty, every request is a new conversation.
     """
 
 
@@ -57,21 +56,21 @@ class AgentAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     output: Any = None
     documents: tuple[bytes, ...] = ()
-    """Spans that an external agent recorded: OTLP (JSON or protobuf) or logs of messages.
+    """Spans that an external agent recorded: OTLP (JSON or protobuf) or logs of messages, all of one run.
 
-    They are parts of one run: `read(list(documents), grouping="file")`.
+    To read them: `read(list(documents), grouping="file")`.
     """
     messages: Any = None
-    """A log of the messages of this turn, or of the whole conversation so far; it adds to what spans show."""
+    """A log of the messages of this turn, or of the whole conversation so far, in addition to spans."""
     usage: Usage | None = None
     """The tokens of this turn, if the result of a framework has them."""
 
 
 class Agent(Protocol):
-    """Something that answers requests; close it when there are no more."""
+    """Something that answers requests and has to be closed."""
 
     is_async: bool
-    """Whether `answer` has to be awaited; if not, it blocks."""
+    """Whether `answer` returns an awaitable."""
     target: Any
     """The function or object that is the agent; None for a command or an endpoint."""
 
@@ -84,12 +83,12 @@ class Agent(Protocol):
         ...
 
     def close(self) -> None:
-        """Release the search path, processes and sockets of this agent."""
+        """Release what this agent uses: entries of the search path, processes, sockets."""
         ...
 
 
 class AgentOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options for running an agent; the defaults suit most."""
+    """Options for running an agent."""
 
     timeout: float | None = None
     """Seconds that a command or an endpoint may take for one request; only the runner's own limit if `None`."""
@@ -108,7 +107,7 @@ def listen_to_documents(listener: Listener) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+        with suppress(ValueError):  # closed in another context than it was opened in, where there is nothing to reset
             document_listener.reset(token)
 
 
@@ -119,7 +118,7 @@ def listen_to_errors(listener: Listener) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+        with suppress(ValueError):  # closed in another context than it was opened in, where there is nothing to reset
             errors_listener.reset(token)
 
 
@@ -130,11 +129,10 @@ def request_json(request: AgentRequest) -> bytes:
 
 
 def answer_from(body: bytes, documents: tuple[bytes, ...], max_bytes: int) -> AgentAnswer:
-    """Return the answer in what an agent wrote.
+    """Parse what an agent wrote into an answer.
 
-    JSON is decoded, anything else is text without the white space around it, and nothing is `None`. An object with
-    `output`, and no other keys than `messages` and `spans`, is taken apart: the output, a log of messages, and OTLP as
-    JSON.
+    JSON is decoded, other text is stripped, and an empty text is `None`. An object with `output`, and no other keys
+    than `messages` and `spans`, has the parts of an answer: the output, a log of messages, and spans as OTLP JSON.
     """
     text = body.decode("utf-8", "replace").strip()
     if not text:
@@ -156,9 +154,9 @@ def traceparent_of(request: AgentRequest) -> str:
 
 
 def plain(value: Any, depth: int = DEFAULT_LIMITS.depth) -> Any:
-    """Return a value with models, dataclasses, structs and enums as plain data, also inside lists and objects.
+    """Convert models, dataclasses, structs and enums to plain data, also inside lists and mappings.
 
-    Everything else is kept, and so is what is nested more deeply than values may be.
+    Other values, and what is nested deeper than `depth`, are kept.
     """
     if isinstance(value, enum.Enum):
         return plain(value.value, depth - 1)
@@ -174,7 +172,7 @@ def plain(value: Any, depth: int = DEFAULT_LIMITS.depth) -> Any:
 def _dumped(model: Any, depth: int) -> Any:
     try:
         return model.model_dump(mode="json")
-    except ValueError:  # something in it is not JSON; keeping the answer reports it, with its path
+    except ValueError:  # a value in it is not JSON; that is reported, with its path, when the answer is kept
         return plain(model.model_dump(), depth - 1)
 
 
@@ -192,4 +190,4 @@ def _fields_of(value: Any, depth: int) -> Any:
 
 
 Request, Answer = AgentRequest, AgentAnswer
-"""The earlier names of both."""
+"""Earlier names, kept for compatibility."""

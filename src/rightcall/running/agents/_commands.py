@@ -1,7 +1,8 @@
 """Agents that are commands, one process per request, and the proxy between them and their models.
 
-A command finds the proxy by the variables that SDKs read. Requests that are not answered from a recording are passed on
-to where the variables pointed before; nothing but the request and the body of the response is kept.
+A command finds the proxy by the environment variables that SDKs read. A request that no recording answers is forwarded
+to where the variables pointed before. Of each exchange only the request, and the status, content type and body of the
+response are recorded.
 """
 
 from __future__ import annotations
@@ -44,18 +45,18 @@ from ._agent import AgentAnswer, AgentOptions, AgentRequest, answer_from, errors
 from ._http import MAX_HEAD, TOKEN_HEADER, Headers, HttpError, HttpStream, Receiver, headers_of, receiving
 
 _ERRORS_KEPT = 64 * 1024
-"""Bytes of standard error that are kept: the last ones, because a traceback ends with its reason."""
+"""How many of the last bytes of standard error are kept: a traceback ends with its reason."""
 _GRACE = 1.0
-"""Seconds for outputs to close after the program has ended, and for the program to end after it was killed."""
+"""Seconds to wait for outputs to close after the program has ended, and for its end after it was killed."""
 _OUTPUT, _ERRORS = 1, 2
 _ERROR_LINE = lazy_pattern(
     r"(?:Uncaught |Exception in thread \S+ |Unhandled exception\. )?[A-Za-z_$][\w.$:]*(?:Error|Exception)\b"
     r"|panic: |thread '[^']*' panicked"
 )
 _PATIENCE = 600.0
-"""Seconds that a model may take: the default of OpenAI's and Anthropic's SDKs."""
+"""Seconds that a model may take: the default timeout of OpenAI's and Anthropic's SDKs."""
 _HOP_BY_HOP = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "keep-alive"})
-"""Headers of one connection (RFC 9110, section 7.6.1), and the encoding, because what is kept has to be readable."""
+"""Headers of one connection (RFC 9110, section 7.6.1), and `accept-encoding`: recorded bodies must be readable."""
 _NOT_REACHED = 502
 
 
@@ -97,7 +98,7 @@ class CommandAgent:
 
     @asynccontextmanager
     async def _models(self, environment: Mapping[str, str]) -> AsyncIterator[Mapping[str, str]]:
-        """Yield the variables that lead the program to a recording of its models, if there is one to make or to use."""
+        """Yield environment variables that direct model requests to a proxy, if models are recorded or replayed."""
         tap = model_tap.get()
         if tap is None:
             yield {}
@@ -139,7 +140,7 @@ class CommandAgent:
             talk.write(request)
             await talk.finished
         finally:
-            # What the program has started and left behind is in its group, and ends with it.
+            # What the program has started and left running is in its process group, and is killed with it.
             await talk.end(group)
             self._watchdog.forget(group)
         return _written(talk, transport.get_returncode(), program)
@@ -170,7 +171,7 @@ def _written(talk: CommandProtocol, returncode: int | None, program: str) -> byt
     if talk.too_much:
         raise AgentError(f"{program} wrote more than the {talk.max_bytes:,} bytes that an answer may have", errors)
     if returncode:
-        # What it wrote is not an answer, but may say why: it is kept with what the case printed.
+        # Its output is not an answer, but may say why it failed: print it, so that it is kept with the case.
         print(talk.written[-_ERRORS_KEPT:].decode("utf-8", "replace"), end="")
         reason = _reason(errors)
         raise AgentError(f"{program} {_ending(returncode)}" + (f": {reason}" if reason else ""), errors)
@@ -180,8 +181,9 @@ def _written(talk: CommandProtocol, returncode: int | None, program: str) -> byt
 def _reason(errors: str) -> str:
     """Return the line that most likely says what went wrong.
 
-    That is the last one that begins with the name of an error, as in Python, JavaScript and Java, or with a panic, as
-    in Go and Rust; else the last with "error" in it, else the last. Node prints the properties of an error below it.
+    That is the last line that begins with the name of an error (Python, JavaScript, Java) or with a panic (Go, Rust);
+    else the last with "error" in it, else the last. Not simply the last: Node prints the properties of an error below
+    it.
     """
     lines = [line.rstrip() for line in errors.splitlines() if line.strip()]
     begun = [line for line in lines if _ERROR_LINE.match(line)]
@@ -216,10 +218,10 @@ def _contents(file: Path, max_bytes: int) -> tuple[bytes, ...]:
 
 
 class CommandProtocol(asyncio.SubprocessProtocol):
-    """The input and output of a command's process; `finished` is done when nothing more can come.
+    """The input and output of a command's process; `finished` is done when no more output is expected.
 
-    That is when it has ended and closed its outputs. If a program that it started keeps them open, one more second is
-    waited.
+    That is when the process has ended and its outputs are closed. If a program that it started keeps them open, that is
+    one second after its end.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -238,14 +240,14 @@ class CommandProtocol(asyncio.SubprocessProtocol):
         self._transport = transport
 
     def write(self, text: bytes) -> None:
-        """Write to the process, and close its input. It need not read it."""
+        """Write to the process, and close its input. The process need not read it."""
         pipe = self._transport.get_pipe_transport(0) if self._transport else None
         if isinstance(pipe, asyncio.WriteTransport):
             pipe.write(text)
             pipe.write_eof()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Keep what the process writes: all of its output up to the limit, the last part of its errors."""
+        """Keep what the process writes: its output up to the limit, and the last part of its standard error."""
         if fd == _ERRORS:
             self.errors += data
             del self.errors[:-_ERRORS_KEPT]
@@ -286,13 +288,13 @@ class CommandProtocol(asyncio.SubprocessProtocol):
 
 
 class Watchdog:
-    """A small process that kills the groups it watches if this process dies without doing so."""
+    """A small process that kills the process groups it watches if this process dies before it can do so."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the watchdog, unless it runs."""
+        """Start the watchdog, unless it is running."""
         if self._process is None:
             program = str(Path(__file__).with_name("_watchdog.py"))
             self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -305,12 +307,12 @@ class Watchdog:
             )
 
     def watch(self, group: int) -> None:
-        """From now on, kill this group if this process dies."""
+        """Add a group to kill if this process dies."""
         self.start()
         self._send(f"+{group}\n")
 
     def forget(self, group: int) -> None:
-        """Forget a group that has ended."""
+        """Remove a group that has ended."""
         self._send(f"-{group}\n")
 
     def close(self) -> None:
@@ -336,7 +338,7 @@ def kill_group(group: int) -> None:
 
 
 class ModelProxy:
-    """Answers from a tap, or passes on and lets the tap keep the response."""
+    """Answers requests from a tap; what that does not answer is forwarded, and the tap keeps the response."""
 
     def __init__(self, tap: ModelTap, environment: Mapping[str, str], max_bytes: int) -> None:
         self._tap, self._max_bytes = tap, max_bytes
@@ -345,7 +347,7 @@ class ModelProxy:
         self._connections: set[asyncio.Task[None]] = set()
 
     def variables(self, port: int) -> dict[str, str]:
-        """Return the variables that lead SDKs here."""
+        """Return the environment variables that direct SDKs to this proxy."""
         root = f"http://127.0.0.1:{port}/m/{self._token}"
         return {name: f"{root}/{each.name}" for each in PROVIDERS if each.name in self._upstream for name in each.bases}
 
@@ -357,7 +359,7 @@ class ModelProxy:
         await asyncio.wait([task])
 
     async def close(self) -> None:
-        """End the connections that are left."""
+        """End open connections."""
         for task in (left := list(self._connections)):
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
@@ -365,7 +367,7 @@ class ModelProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         stream = HttpStream(h11.SERVER, reader, writer)
         try:
-            with suppress(OSError):  # the command has gone
+            with suppress(OSError):  # the command has closed the connection
                 await self._respond(stream)
         finally:
             writer.close()
@@ -391,13 +393,13 @@ class ModelProxy:
             async with asyncio.timeout(_PATIENCE):
                 await self._pass_on(stream, asked, _Request(method, self._upstream[provider], path, headers, body))
         except (HttpError, OSError, TimeoutError) as problem:
-            if stream.has_begun:  # the provider broke off, or the command has gone: the answer ends where it is cut
+            if stream.has_begun:  # too late for an error: the response ends where the provider or the command broke off
                 return
             reason = getattr(problem, "strerror", None) or str(problem) or "it took too long"
             await _send(stream, _failure(_NOT_REACHED, f"{provider} cannot be reached: {reason}"))
 
     def _place(self, target: str) -> tuple[str, str]:
-        """Return the provider that a path is for, and the path there. Raises `HttpError`."""
+        """Return the provider that a request is for, and the path of the request there. Raises `HttpError`."""
         _, marker, rest = target.partition("/m/")
         token, _, rest = rest.partition("/")
         provider, _, path = rest.partition("/")
@@ -408,7 +410,7 @@ class ModelProxy:
         return provider, f"/{path}"
 
     async def _pass_on(self, stream: HttpStream, asked: ModelRequest, request: _Request) -> None:
-        """Send a request to its provider; send what comes back on as it comes, and have it kept when it is complete."""
+        """Forward a request to its provider, and the response as it arrives; keep the response when it is complete."""
         async with request.sent() as source:
             head = await source.read_head()
             assert isinstance(head, h11.Response)  # noqa: S101 - a client reads nothing else
@@ -421,7 +423,7 @@ class ModelProxy:
                 if len(content) > self._max_bytes:
                     raise HttpError(413, f"more than {self._max_bytes:,} bytes")
                 await stream.write(piece)
-            # Before the end is sent: the command may ask again, or end, as soon as it has it.
+            # Before the end is sent: as soon as the command gets it, it may send the next request, or end.
             self._tap.keep(asked, ModelAnswer.of(head.status_code, headers.get("content-type", ""), bytes(content)))
             await stream.finish()
 
@@ -457,10 +459,11 @@ class _Request:
 async def proxied_models(
     tap: ModelTap, environment: Mapping[str, str], max_bytes: int
 ) -> AsyncIterator[dict[str, str]]:
-    """Run a proxy for as long as the block lasts; yield the variables that a command needs to find it.
+    """Run a proxy during the block; yield the environment variables that direct a command to it.
 
-    Where a recording answers, keys that are missing are made up: an SDK refuses to be made without one. Where models
-    are asked they are not: an SDK may prefer a made-up one to that of another variable, as Gemini's does.
+    If a recording answers, placeholders are set for missing API keys, because SDKs refuse to create a client without
+    one. If real models answer, they are not: an SDK may prefer a placeholder to the real key in another variable, as
+    Gemini's does.
     """
     proxy = ModelProxy(tap, environment, max_bytes)
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, limit=MAX_HEAD)
@@ -475,7 +478,7 @@ async def proxied_models(
 
 
 def _address(provider: Provider, environment: Mapping[str, str]) -> str:
-    """Return where a provider is: where a variable points, else its usual address."""
+    """Return the address of a provider: the one in an environment variable, else its default."""
     set_to = [environment[name] for name in provider.bases if environment.get(name, "").startswith("http")]
     return set_to[0] if set_to else provider.address
 

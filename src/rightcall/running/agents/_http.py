@@ -1,6 +1,6 @@
 """HTTP/1.1 over asyncio, parsed by h11: agents behind an endpoint, and a private receiver of spans.
 
-A receiver serves one request to an agent, on this machine, behind a secret token.
+A receiver runs during one request to an agent, on the loopback interface, and is protected by a token.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ._agent import (
 )
 
 MAX_HEAD = 64 * 1024
-"""Bytes of the first line and the headers; more are refused. nginx accepts 32 KiB in all, h11 by itself 16 KiB."""
+"""Most bytes of the first line and the headers. nginx accepts 32 KiB in all, h11 by default 16 KiB."""
 _PIECE = 1 << 16
 
 Headers: TypeAlias = dict[str, str]
@@ -41,17 +41,17 @@ TOKEN_HEADER = "x-rightcall-token"  # noqa: S105 - the name of a header
 _KEPT = ("/v1/traces", "/v1/logs")
 _DROPPED = ("/v1/metrics",)
 _PATIENCE = 30.0
-"""Seconds in which a request has to be complete: a sender that stops half-way must not hold a case up."""
+"""Seconds until a request has to be complete: a sender that stops half-way must not block a case."""
 _GRACE = 1.0
-"""Seconds that documents which are on their way have to arrive after the agent has answered."""
+"""Seconds to wait, after the agent has answered, for documents that are being received."""
 _ROUNDS = 10
-"""Rounds of the event loop until a connection that waits in the backlog is accepted and served."""
+"""Iterations of the event loop after which a connection in the backlog has been accepted."""
 ENDPOINT_HEADER = "x-rightcall-otlp-endpoint"
 _SMALL = 1000
 
 
 class HttpError(Exception):
-    """A message that is refused; `status` is what a server responds with."""
+    """A message that is refused; `status` is the status code of the response."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -59,7 +59,7 @@ class HttpError(Exception):
 
 
 class HttpStream:
-    """One message in and one message out over a pair of streams. Everything that comes in is bounded."""
+    """Sends one message and receives one over a pair of streams. The size of what is received is limited."""
 
     def __init__(self, role: Any, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._connection = h11.Connection(role, max_incomplete_event_size=MAX_HEAD)
@@ -67,7 +67,7 @@ class HttpStream:
         self._writer = writer
         self._is_ended = False
         self.head = b""
-        """The bytes of the head as they came, also of one that is refused."""
+        """The bytes of the head as received, even if it is refused."""
 
     async def send(self, head: h11.Request | h11.Response, body: bytes) -> None:
         """Send a whole message."""
@@ -77,7 +77,7 @@ class HttpStream:
 
     @property
     def has_begun(self) -> bool:
-        """Whether a response is on its way already, so that no other one can be sent."""
+        """Whether the head of a response has been sent, so that no other response can be."""
         return self._connection.our_state not in (h11.IDLE, h11.SEND_RESPONSE)
 
     async def begin(self, status: int, headers: Headers) -> None:
@@ -97,7 +97,7 @@ class HttpStream:
         await self._writer.drain()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """Yield the body of a message as it comes.
+        """Yield the body of a message as it arrives.
 
         Raises:
             HttpError: it is malformed or cut off.
@@ -115,7 +115,7 @@ class HttpStream:
         """Read the head of a message; interim responses (1xx) are skipped.
 
         Raises:
-            HttpError: it is malformed, too large, or the connection ends before its end.
+            HttpError: it is malformed, too large, or cut off.
         """
         room = MAX_HEAD
         while True:
@@ -125,8 +125,8 @@ class HttpStream:
             if isinstance(event, h11.InformationalResponse):
                 room = MAX_HEAD
             elif event is h11.NEED_DATA and room:
-                # Not more than the room that is left: h11 checks its own limit only between two pieces, so a head that
-                # is completed by a large piece would pass.
+                # Read no more than the limit leaves: h11 checks its own limit only between two pieces, so it would
+                # accept a head that is completed by a large piece.
                 data = await self._feed(room)
                 self.head += data
                 room -= len(data)
@@ -141,7 +141,7 @@ class HttpStream:
         Raises:
             HttpError: it is larger than allowed, cut off, or compressed in an unknown way.
         """
-        length = int(headers.get("content-length", 0))  # h11 has refused what is not a number
+        length = int(headers.get("content-length", 0))  # h11 has refused anything but a number
         if length > max_bytes:
             raise HttpError(413, f"{length:,} bytes are more than allowed")
         body = bytearray()
@@ -177,10 +177,10 @@ def headers_of(head: h11.Request | h11.Response) -> Headers:
 
 
 def decompressed(body: bytes, encoding: str, max_bytes: int) -> bytes:
-    """Return a body without its gzip or deflate compression, if it has one.
+    """Decompress a body if it is encoded as gzip or deflate.
 
     Raises:
-        HttpError: another encoding, damaged data, or more than allowed once it is decompressed.
+        HttpError: the encoding is another one, the data is damaged, or it is larger than allowed.
     """
     if encoding.lower() in ("", "identity"):
         return body
@@ -188,7 +188,7 @@ def decompressed(body: bytes, encoding: str, max_bytes: int) -> bytes:
         raise HttpError(415, f"the content encoding {encoding[:40]!r} is not known; use gzip")
     inflater = zlib.decompressobj(wbits=47)  # 32 + 15: detect gzip and zlib by the header (zlib's manual, inflateInit2)
     try:
-        # One byte more than allowed, so that a bomb is noticed without inflating it.
+        # At most one byte more than allowed: enough to notice a decompression bomb without inflating it.
         plain = inflater.decompress(body, max_bytes + 1)
     except zlib.error as problem:
         raise HttpError(400, f"damaged gzip data: {problem}") from None
@@ -202,7 +202,7 @@ def decompressed(body: bytes, encoding: str, max_bytes: int) -> bytes:
 class Receiver:
     """Receives OTLP over HTTP, as JSON or protobuf, and keeps the documents as they are.
 
-    A sender needs the token: it is part of `endpoint`, and is accepted as a header as well.
+    A sender needs the token, in the path (it is part of `endpoint`) or in a header.
     """
 
     def __init__(self, token: str, max_bytes: int) -> None:
@@ -215,10 +215,10 @@ class Receiver:
         self._listener = document_listener.get()
 
     async def documents(self) -> tuple[bytes, ...]:
-        """Return what was received, with what is on its way: a sender may end before it gets a response.
+        """Return the documents, after waiting for those being received: a sender may end before it gets a response.
 
         Raises:
-            AgentError: some of it had to be refused, so the rest may be incomplete.
+            AgentError: a document was refused, so the spans may be incomplete.
         """
         for _ in range(_ROUNDS):
             await asyncio.sleep(0)
@@ -236,7 +236,7 @@ class Receiver:
         await asyncio.wait([task])
 
     async def close(self) -> None:
-        """End the connections that are left."""
+        """End open connections."""
         left = list(self._connections)
         for task in left:
             task.cancel()
@@ -246,7 +246,7 @@ class Receiver:
         try:
             stream = HttpStream(h11.SERVER, reader, writer)
             status, kind = await self._status(stream)
-            with suppress(OSError):  # the sender has gone; what it sent has been received
+            with suppress(OSError):  # the sender has closed the connection; what it sent has been received
                 await _respond(stream, status, kind)
                 writer.close()
                 await writer.wait_closed()
@@ -267,7 +267,7 @@ class Receiver:
         try:
             head = await stream.read_head()
         except HttpError as problem:
-            if self.token.encode() in stream.head:  # malformed, but from a sender that knows the token: the agent
+            if self.token.encode() in stream.head:  # malformed, but whoever knows the token is the agent
                 self._refuse(problem)
             raise
         assert isinstance(head, h11.Request)  # noqa: S101 - a server reads nothing else
@@ -284,7 +284,7 @@ class Receiver:
     async def _keep(self, stream: HttpStream, headers: Headers) -> None:
         try:
             document = await stream.read_body(headers, self._room())
-            if len(document) > self._room():  # others have been received meanwhile
+            if len(document) > self._room():  # other documents have been received meanwhile
                 raise HttpError(413, f"more than {self._max_bytes:,} bytes in all")
         except BaseException as problem:
             self._refuse(problem)
@@ -295,7 +295,7 @@ class Receiver:
                 self._listener(document)
 
     def _refuse(self, problem: BaseException) -> None:
-        """Note that spans of the agent were refused: without an error, their calls would seem not to be made."""
+        """Remember that spans were refused: without an error, the calls in them would seem not to have been made."""
         self._refused = self._refused or str(problem) or "they came too slowly"
 
     def _room(self) -> int:
@@ -319,7 +319,7 @@ class Receiver:
 
 @asynccontextmanager
 async def receiving(max_bytes: int) -> AsyncIterator[Receiver]:
-    """Run a receiver on a free port of the loopback interface, for as long as the block lasts."""
+    """Run a receiver on a free port of the loopback interface during the block."""
     receiver = Receiver(secrets.token_hex(16), max_bytes)
     server = await asyncio.start_server(receiver.serve, "127.0.0.1", 0, limit=MAX_HEAD)
     receiver.endpoint = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/r/{receiver.token}"
@@ -340,10 +340,10 @@ async def _respond(stream: HttpStream, status: int, kind: str) -> None:
 
 
 class EndpointAgent:
-    """An endpoint that gets every request on a new connection.
+    """An HTTP endpoint, with a new connection for every request.
 
-    Only the given address is connected to: redirects are errors, and proxies are not used. An endpoint on this machine
-    gets the address to which it may send its spans.
+    Only the given address is contacted: redirects are errors, and proxies are not used. An endpoint on this machine is
+    sent the address and token of a receiver for its spans.
     """
 
     is_async = True
@@ -363,7 +363,8 @@ class EndpointAgent:
         """Post the request; return the response, and the spans that the endpoint sent before it.
 
         Raises:
-            AgentError: it cannot be reached, responds with a status of 300 or more, with too much, or not in time.
+            AgentError: the endpoint cannot be reached, or its response has a status of 300 or more, is too large or
+                too late.
         """
         request = msgspec.structs.replace(request, traceparent=traceparent_of(request))
         try:
@@ -378,7 +379,7 @@ class EndpointAgent:
             raise AgentError(f"{self._address()} cannot be reached: {problem.strerror or problem}") from None
 
     def close(self) -> None:
-        """Do nothing: nothing is held between requests."""
+        """Do nothing: there is no connection between requests."""
 
     def _headers(self, request: AgentRequest, receiver: Receiver) -> dict[str, str]:
         host = f"[{self._host}]" if ":" in self._host else self._host
@@ -435,7 +436,7 @@ class EndpointAgent:
         return body
 
     def _address(self) -> str:
-        """Return the address without its query, which may have a key in it."""
+        """Return the address without its query, which may contain an API key."""
         return self._url._replace(query="", fragment="").geturl()
 
 

@@ -27,7 +27,7 @@ _ATTRIBUTE = re.compile(r"(?P<place>.+):(?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*
 _FOLDER_FILES = ("__init__.py", "agent.py", "main.py")
 _ADK = ("google.adk.agents.", "google.adk.apps.")
 OBVIOUS = ("main", "root_agent", "agent", "graph", "run", "answer")
-"""Common names of agents; the first that exists is taken."""
+"""Common names of agents; the first one that can be run is taken."""
 _OURS = str(Path(__file__).parents[2])
 
 
@@ -42,7 +42,7 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
     - `cmd:program argument…`: a command that reads a request as JSON and writes its answer.
     - `http://…` or `https://…`: an endpoint that is sent the request as JSON.
 
-    A relative path, and a module, are looked for below `project`. Importing a module runs it.
+    Relative paths and modules are looked up in `project`. Importing a module runs it.
 
     Raises:
         AgentError: nothing has this name, it cannot be imported, or it cannot be run.
@@ -127,7 +127,7 @@ def _python_agent(found: Any, name: str, search: SearchPath) -> Agent:
 
 
 def entry_of(module: ModuleType, where: str) -> tuple[str, Any]:
-    """Return the name and the object of a module's one obvious agent.
+    """Return the name and the object of the agent in a module.
 
     That is the first of `main`, `root_agent`, `agent`, `graph`, `run` and `answer` that can be run, else the only
     public function that the module itself defines.
@@ -148,7 +148,7 @@ def entry_of(module: ModuleType, where: str) -> tuple[str, Any]:
 
 
 def named_entry(module: ModuleType, dotted: str, where: str) -> Any:
-    """Return the object of a dotted name in a module; a class on the way is instantiated if it needs no arguments.
+    """Return the object with a dotted name in a module. Classes in the path are instantiated without arguments.
 
     Raises:
         AgentError: there is no such name, it cannot be run, or it is a class that needs arguments.
@@ -167,14 +167,14 @@ def named_entry(module: ModuleType, dotted: str, where: str) -> Any:
 
 
 def is_runnable(value: Any) -> bool:
-    """Whether a value is a function, or an object that can be called, invoked or run, or one of ADK's agents."""
+    """Whether a value can be run: a function, an object with a method to call, or an agent of a known framework."""
     if value is None or isinstance(value, type) or inspect.ismodule(value):
         return False
     return callable(value) or is_adk(value) or is_openai_agent(value) or method_of(value) is not None
 
 
 def is_adk(value: Any) -> bool:
-    """Whether a value is an agent of Google's ADK, known by its class, without importing ADK."""
+    """Whether a value is an agent of Google's ADK, by the module of its class. ADK is not imported."""
     return any([kind.__module__.startswith(_ADK) for kind in type(value).__mro__])
 
 
@@ -208,7 +208,7 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 
 
 class SearchPath:
-    """Folders that are first on `sys.path` while an agent lives, as the folder of a script is."""
+    """Folders that are first on `sys.path` as long as an agent is used, as the folder of a script is."""
 
     def __init__(self) -> None:
         self._added: list[str] = []
@@ -232,12 +232,12 @@ class SearchPath:
 def import_file(file: Path, search: SearchPath, what: str = "the agent") -> ModuleType:
     """Import a file as a module, once.
 
-    Its name is the file's, so that the agent's other modules get this very module when they import it, and
-    `__name__` is never `__main__`. A file in a package (a folder with `__init__.py`) is imported as part of it, so
-    relative imports work. If another module has the name, the file gets a unique one.
+    The module has the name of the file, so that other modules of the agent get the same module when they import it, and
+    `__name__` is never `__main__`. A file in a package (a folder with `__init__.py`) is imported as part of it, so that
+    relative imports work. If another module has the name, the module gets a unique one.
 
     Raises:
-        AgentError: importing it fails; the message has the line, `traceback` has the rest.
+        AgentError: importing it fails; the message has the line, and `traceback` the traceback.
         MissingExtraError: it needs google-adk, which is not installed.
     """
     package_root, dotted = _place(file)
@@ -252,7 +252,7 @@ def import_file(file: Path, search: SearchPath, what: str = "the agent") -> Modu
 
 
 def import_name(name: str, project: Path, search: SearchPath) -> ModuleType:
-    """Import the module with this name, looked for in the project first.
+    """Import the module with this name, from the project if it is there.
 
     Raises:
         AgentError: there is no such module, or importing it fails.
@@ -347,9 +347,9 @@ def traceback_of(problem: BaseException) -> str:
 
 
 def _location_of(problem: BaseException, file: Path) -> str:
-    """Return where an exception comes from: the innermost file and line below the folder of a file, else the file.
+    """Return the file and line of the innermost frame in the folder of a file; without one, the file.
 
-    A syntax error comes from its own line, not from where the file with it was imported.
+    For a syntax error, the line of the error, not of the import.
     """
     places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(problem.__traceback__)]
     if isinstance(problem, SyntaxError) and problem.filename:

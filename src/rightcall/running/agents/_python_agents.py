@@ -1,4 +1,4 @@
-"""Agents that are Python objects, of frameworks too: how a turn is asked, and what the next one remembers."""
+"""Agents that are Python functions or objects of frameworks: how to call them for a turn, and keep their history."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KE
 Given = tuple[tuple[Any, ...], dict[str, Any]]
 """Positional and keyword arguments."""
 _HISTORY = "rightcall.history"
-"""Where the memory of a run keeps what the framework said so far."""
+"""The key of a run's memory for the framework's messages, or the session, of the conversation so far."""
 _FIRST = "_rightcall_first_messages"
-"""Where an agent of Strands keeps the messages that it was made with."""
+"""The attribute added to a Strands agent, for the messages that it was created with."""
 
 
 class FunctionAgent:
-    """A function that blocks; the output of a generator is the last value it yields."""
+    """A synchronous function; the output of a generator is the last value it yields."""
 
     is_async = False
 
@@ -81,7 +81,7 @@ def function_agent(function: Callable[..., Any], name: str, close: Callable[[], 
 
 
 def is_asynchronous(function: Callable[..., Any]) -> bool:
-    """Whether a call returns something to await, as far as that is known without calling it."""
+    """Whether a call returns an awaitable or an asynchronous generator, as far as can be told without calling it."""
     called = function if inspect.isroutine(function) else getattr(type(function), "__call__", function)  # noqa: B004
     inner = getattr(function, "func", function)  # a functools.partial
     candidates = (function, called, inner)
@@ -115,7 +115,7 @@ def _run_to_end(result: Any) -> Any:
 
 
 class ObjectAgent:
-    """An object whose `invoke` or `run` blocks."""
+    """An object with a synchronous method such as `invoke` or `run`."""
 
     is_async = False
 
@@ -128,7 +128,7 @@ class ObjectAgent:
         """Call the object's method with the input, and return its answer.
 
         Raises:
-            AgentError: the case is a conversation, which the object would forget.
+            AgentError: the case is a conversation, and the object would forget its turns.
         """
         result = self._asked(request)
         self._form.remember(request, result)
@@ -147,7 +147,7 @@ class ObjectAgent:
 
 
 class AsyncObjectAgent(ObjectAgent):
-    """An object whose method has to be awaited."""
+    """An object with an asynchronous method."""
 
     is_async = True
 
@@ -164,7 +164,7 @@ def is_openai_agent(value: Any) -> bool:
 
 
 def object_agent(target: Any, close: Callable[[], None]) -> ObjectAgent | None:
-    """Return an object as an agent, by its first method of `ainvoke`, `invoke` and `run`; `None` without any."""
+    """Return an object as an agent, called by the method of `method_of`; `None` if it has none."""
     if is_openai_agent(target):
         return AsyncObjectAgent(target, _BY_RUNNER, close)
     method = method_of(target)
@@ -175,7 +175,7 @@ def object_agent(target: Any, close: Callable[[], None]) -> ObjectAgent | None:
 
 
 def method_of(target: Any) -> str | None:
-    """Return the method by which an object is asked: that of its framework, else the first of the usual ones."""
+    """Return the method to call: the framework's, else `ainvoke`, `invoke` or `run`; None if it has none."""
     names = [name for name in (object_form(target).method, *_METHODS) if name]
     return next((name for name in names if callable(getattr(target, name, None))), None)
 
@@ -208,7 +208,7 @@ class AdkAgent:
         async for event in runner.run_async(user_id=user_id, session_id=session_id, new_message=question):
             events.append(event)
             if event.content is not None and event.is_final_response():
-                output = _text_of(event.content) or None  # one that asks for a confirmation says nothing
+                output = _text_of(event.content) or None  # a request for confirmation is final, too, but has no text
         messages = [plain(question.model_dump(mode="json", exclude_none=True)), *adk_messages(events)]
         return AgentAnswer(output=output, messages=messages, usage=adk_usage(events))
 
@@ -283,14 +283,13 @@ def _text_of(content: Any) -> str:
 class Arguments:
     """The parameters of a function, and how a request fills them.
 
-    - An input object whose keys are the function's parameters is passed by name: every parameter without a default is
-      there, and no key is unknown.
+    - An input object is passed by name if it has every parameter without a default, and no unknown key.
     - Otherwise a function with one required parameter gets the input as it is.
     - A parameter after the first that is called `session` or `context` gets the session, unless the input has that key.
-      Without a `session` in the eval set it gets an object that is empty at first, and the same in all turns.
-    - A function without parameters is called without any, if the input is empty.
+      Without a `session` in the eval set it gets a dict that is empty at first, and the same one in all turns.
+    - A function without required parameters is called without arguments if the input is empty.
 
-    A parameter annotated with a pydantic model, a dataclass, a msgspec struct or an enum gets one made from its value.
+    A value for a parameter annotated with a pydantic model, a dataclass, a msgspec struct or an enum is converted.
     """
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
@@ -390,7 +389,7 @@ def convert(wanted: Any, value: Any) -> Any:
 
 
 def _reason(problem: Exception) -> str:
-    """Return why a value did not fit, on one line; of pydantic's errors the first five, each with its location."""
+    """Return why a value did not fit, on one line; for pydantic, the first five errors with their locations."""
     if callable(errors := getattr(problem, "errors", None)):
         found = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in errors()[:5]]
         return "; ".join(found)
@@ -430,39 +429,39 @@ def _hints(annotated: Any) -> dict[str, Any]:
 
 
 class ObjectForm(NamedTuple):
-    """How the objects of one framework are asked, and remember."""
+    """How to call the agents of one framework, and how to keep their history between turns."""
 
     framework: str
     module: str
-    """The beginning of the name of the module that has the class."""
+    """A prefix of the name of the module that has the class."""
     name: str
     arguments: Callable[[Any, AgentRequest], Given]
     remember: Callable[[AgentRequest, Any], None] = lambda request, result: None
     refusal: Callable[[Any], str | None] = lambda target: None
-    """Why a conversation cannot be had with an object; None if it can."""
+    """Returns why an object cannot take part in a conversation; None if it can."""
     mixing: str = ""
-    """Why not even single questions can be asked: an object that remembers would mix the cases of a run."""
+    """Why the object cannot be used at all: it keeps a history that would mix the cases of a run."""
     method: str = ""
-    """The method to call, if it is not the first of those that every object is asked for."""
+    """The method to call, if it is not the first of `ainvoke`, `invoke` and `run`."""
     is_async: bool = False
 
     def fits(self, target: Any) -> bool:
-        """Whether an object is of this framework."""
+        """Whether an object is an instance of this framework's class."""
         return any(
             [kind.__name__ == self.name and kind.__module__.startswith(self.module) for kind in type(target).__mro__]
         )
 
 
 def object_form(target: Any) -> ObjectForm:
-    """Return how an object is asked: by the table, by the channels of a graph, else with the input alone."""
+    """Return how to call an object: by the table, as a graph if it has channels, else with the input alone."""
     return next((form for form in FORMS if form.fits(target)), _GRAPH if _is_graph(target) else _OTHER)
 
 
 def check_conversation(form: ObjectForm, target: Any, request: AgentRequest) -> None:
-    """Refuse, before its first turn, a conversation that an object would forget, or mix with others.
+    """Refuse a conversation whose turns an object would forget, or mix with those of other cases.
 
     Raises:
-        AgentError: the object has no memory that one run of a case could have for itself.
+        AgentError: the object cannot keep a separate history for each run of a case.
     """
     if form.mixing:
         raise AgentError(form.mixing)
@@ -472,7 +471,7 @@ def check_conversation(form: ObjectForm, target: Any, request: AgentRequest) -> 
 
 
 def run_openai_agent(target: Any, request: AgentRequest) -> Any:
-    """Run an agent of OpenAI Agents, whose runner is a class of its own, with the items of the turns before."""
+    """Run an agent of OpenAI Agents, by the framework's `Runner`, with the items of the previous turns."""
     question = {"role": "user", "content": request.input} if isinstance(request.input, str) else request.input
     new = question if isinstance(question, list) else [question]
     return sys.modules["agents"].Runner.run(target, [*request.memory.get(_HISTORY, ()), *new])
@@ -487,7 +486,7 @@ def _only_input(target: Any, request: AgentRequest) -> Given:
 
 
 def _graph_arguments(graph: Any, request: AgentRequest) -> Given:
-    """A text is the user's message where the state has messages; a `thread_id` finds what a checkpointer kept."""
+    """Pass a text as the user's message if the state has messages; a `thread_id` selects the checkpointer's state."""
     given = request.input
     if isinstance(given, str) and "messages" in graph.channels:
         given = {"messages": [("user", given)]}
@@ -540,7 +539,7 @@ def _smolagents_arguments(agent: Any, request: AgentRequest) -> Given:
 
 
 def _llama_arguments(agent: Any, request: AgentRequest) -> Given:
-    """A context has the state of a run; its memory is left out where a later run goes on from it (LlamaIndex 0.14)."""
+    """Pass a context, and the memory beside it: a run that continues a context does not get its memory (0.14)."""
     if _HISTORY not in request.memory:
         memory = importlib.import_module("llama_index.core.memory").ChatMemoryBuffer.from_defaults()
         request.memory[_HISTORY] = {"ctx": sys.modules["llama_index.core.workflow"].Context(agent), "memory": memory}
@@ -548,7 +547,7 @@ def _llama_arguments(agent: Any, request: AgentRequest) -> Given:
 
 
 def _strands_arguments(agent: Any, request: AgentRequest) -> Given:
-    """An agent of Strands goes on with the messages that it holds: each run of a case has a list of its own."""
+    """Give each run of a case its own list of messages: a Strands agent continues the list that it has."""
     first = agent.__dict__.setdefault(_FIRST, list(agent.messages))
     agent.messages = request.memory.setdefault(_HISTORY, list(first))
     return (request.input,), {}
@@ -564,7 +563,7 @@ def _haystack_arguments(agent: Any, request: AgentRequest) -> Given:
 
 
 def _haystack_remembers(request: AgentRequest, result: Any) -> None:
-    # The agent puts its system prompt before the messages of every turn.
+    # The agent adds its system prompt again in every turn.
     request.memory[_HISTORY] = [one for one in result["messages"] if getattr(one.role, "value", one.role) != "system"]
 
 
@@ -575,7 +574,7 @@ def _agent_framework_arguments(agent: Any, request: AgentRequest) -> Given:
 
 
 def _crew_arguments(crew: Any, request: AgentRequest) -> Given:
-    """An object fills the placeholders of the tasks by their names; a text fills the only one there is."""
+    """Fill the placeholders of the tasks: an object by name, a text if there is only one placeholder."""
     if isinstance(request.input, Mapping):
         return (), {"inputs": dict(request.input)}
     names = sorted(crew.fetch_inputs())

@@ -1,7 +1,7 @@
-"""What frameworks return: the answer, the messages, the calls that wait and the tokens, one small row a framework.
+"""Results of frameworks: a table of how to get the answer, messages, pending calls and tokens from each.
 
-Results are recognised by their class, so that no framework is imported. The messages show the calls, so that an agent
-needs no instrumentation.
+Results are recognised by their class or attributes, so that no framework is imported. Their messages show the calls, so
+that an agent needs no instrumentation.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rightcall.values.trajectory import Usage
 from ._agent import AgentAnswer, plain
 
 _INTERRUPTS = "__interrupt__"
-"""Where the state of a LangGraph graph has what it waits for."""
+"""The key of a LangGraph state with the interrupts that wait for a person."""
 _Reader = Callable[[Any], Any]
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-"""Classes whose values no framework returns as a result."""
+"""Classes of plain values, which are never a framework's result."""
 
 
 def text_of(message: Any) -> Any:
@@ -41,7 +41,7 @@ def _text_of_part(part: Any) -> str:
 
 
 def tokens(usage: Any, given: str, returned: str) -> Usage | None:
-    """Return the tokens of an object or mapping with these two names; None without both."""
+    """Return the tokens in two attributes or keys; None unless both are integers."""
     usage = usage() if inspect.ismethod(usage) else usage
     names = (given, returned)
     found = [usage.get(name) if isinstance(usage, Mapping) else getattr(usage, name, None) for name in names]
@@ -73,15 +73,16 @@ def _id(call_id: Any) -> str:
 
 
 def _since_last_human(messages: Sequence[Any]) -> Sequence[Any]:
-    """Return the messages of the last turn: the state of a graph with a checkpointer has those of all turns."""
+    """Return the messages of the last turn: with a checkpointer, the state has those of all turns."""
     humans = [place for place, message in enumerate(messages) if getattr(message, "type", "") == "human"]
     return messages[humans[-1] :] if humans else messages
 
 
 def pydantic_messages(result: Any) -> Any:
-    """Return the messages of a run from the user's words on.
+    """Return the messages of a run, from the user's prompt on.
 
-    A run that continues with the answers to deferred calls has none of its own: those calls are before it.
+    A run that resumes with the results of deferred calls has no prompt: then the messages since the last prompt of the
+    conversation are returned, which include those calls.
     """
     new = json.loads(result.new_messages_json())
     if not any(map(_has_prompt, new)) and hasattr(result, "all_messages_json"):
@@ -92,7 +93,7 @@ def pydantic_messages(result: Any) -> Any:
 
 
 def _pydantic_deferrals(output: Any) -> list[dict[str, Any]]:
-    """Return notes on the calls that wait, if an output is a `DeferredToolRequests`."""
+    """Return notes on pending calls, if the output is a `DeferredToolRequests`."""
     if type(output).__name__ != "DeferredToolRequests":
         return []
     waiting = [(ASKED_FOR, output.approvals), (ELSEWHERE, output.calls)]
@@ -100,7 +101,7 @@ def _pydantic_deferrals(output: Any) -> list[dict[str, Any]]:
 
 
 def pydantic_usage(result: Any) -> Usage | None:
-    """Return the tokens of the messages of a run, of which the run itself counts those that are new."""
+    """Return the tokens of the same messages as `pydantic_messages`; the run itself counts only its new ones."""
     counted = tokens(getattr(result, "usage", None), "input_tokens", "output_tokens")
     new = json.loads(result.new_messages_json())
     if counted is None or any(map(_has_prompt, new)):
@@ -127,7 +128,7 @@ def openai_items(result: Any) -> list[Any]:
 
 
 def langchain_answer(state: Any) -> Any:
-    """Return the structured answer, if there is one, or the text of the last message; None if the graph waits."""
+    """Return the structured answer, if there is one, or the text of the last message; None if it was interrupted."""
     held = state if isinstance(state, Mapping) else {}
     if held.get(_INTERRUPTS):
         return None
@@ -139,7 +140,7 @@ def _last(state: Any) -> Any:
 
 
 def langchain_messages(state: Any) -> Any:
-    """Return the messages of a state; of a graph that waits for a person, with what it waits for."""
+    """Return the messages of a state; with the interrupts, if the graph waits for a person."""
     messages = plain(list(messages_in(state)))
     interrupts = state.get(_INTERRUPTS) if isinstance(state, Mapping) else None
     return {"messages": messages, _INTERRUPTS: plain(list(interrupts))} if interrupts else messages
@@ -157,16 +158,16 @@ def messages_in(result: Any) -> Any:
 
 
 def adk_output(events: Any) -> Any:
-    """Return the text of the last final response; None if it says nothing."""
+    """Return the text of the last final response; None if it has no text."""
     final = [event for event in events if event.is_final_response() and event.content is not None]
-    # An event that asks for a confirmation is final, too, and says nothing.
+    # A request for confirmation is a final response, too, but has no text.
     return "".join([part.text for part in final[-1].content.parts or () if part.text]) or None if final else None
 
 
 def adk_messages(events: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return events of ADK with what they say, who said it, and which calls the user is to confirm.
+    """Return the content and author of ADK events, and the calls that the user is to confirm.
 
-    Of a stream, the event at its end has all that the partial ones before it have.
+    Partial events of a stream are left out: the event at its end has all of their content.
     """
     whole = [event for event in events if event.content is not None and not getattr(event, "partial", False)]
     return [_adk_message(event) for event in whole]
@@ -181,13 +182,13 @@ def _adk_message(event: Any) -> dict[str, Any]:
 
 
 def adk_usage(events: Iterable[Any]) -> Usage | None:
-    """Return the tokens that events of ADK have."""
+    """Return the tokens of ADK events."""
     found = [getattr(event, "usage_metadata", None) for event in events]
     return _sum_of(tokens(usage, "prompt_token_count", "candidates_token_count") for usage in found)
 
 
 def llama_index_messages(result: Any) -> list[dict[str, Any]]:
-    """Return the calls of the run, of which it is not known which were asked for at once, and what they returned."""
+    """Return the calls of a run, as if requested at once because the result does not say, and their results."""
     calls = [_asked(call.tool_id, call.tool_name, call.tool_kwargs)["tool_calls"][0] for call in result.tool_calls]
     answer = {"role": "assistant", "content": result.response.content}
     made = [{"response": answer, "current_agent_name": result.current_agent_name, "tool_calls": calls}] if calls else []
@@ -200,7 +201,7 @@ def llama_index_messages(result: Any) -> list[dict[str, Any]]:
 
 
 def smolagents_steps(result: Any) -> list[dict[str, Any]]:
-    """Return the steps but the last one, whose call of `final_answer` is the answer and not a tool of the agent."""
+    """Return the steps without those that only call `final_answer`, which is the answer and not a tool of the agent."""
     return [
         {key: held for key, held in step.items() if key != "model_input_messages"}
         for step in result.steps
@@ -243,7 +244,7 @@ def haystack_usage(result: Any) -> Usage | None:
 
 
 def agno_messages(result: Any) -> list[dict[str, Any]] | None:
-    """Return the messages of a run, and notes on the tools that wait for a person or were not confirmed."""
+    """Return the messages of a run, and notes on calls that wait for a person or were rejected."""
     messages = [message.to_dict() for message in result.messages or ()]
     notes = [(tool.tool_call_id, _agno_reason(tool)) for tool in getattr(result, "tools", None) or ()]
     return [*messages, *[refused(call_id, reason) for call_id, reason in notes if reason]] or None
@@ -260,7 +261,7 @@ def _agno_reason(tool: Any) -> str:
 
 
 def strands_usage(result: Any) -> Usage | None:
-    """Return the tokens of the last invocation: an agent adds up those of all its turns."""
+    """Return the tokens of the last invocation: the accumulated usage includes all earlier turns."""
     latest = getattr(result.metrics, "latest_agent_invocation", None)
     return tokens(result.metrics.accumulated_usage if latest is None else latest.usage, "inputTokens", "outputTokens")
 
@@ -272,7 +273,7 @@ def agent_framework_output(response: Any) -> Any:
 
 
 def agent_framework_messages(response: Any) -> list[dict[str, Any]]:
-    """Return the messages of a response, and notes on the calls that wait for one beside them to be approved."""
+    """Return the messages of a response and, if it asks for approval, notes on all calls without a result."""
     messages = [message.to_dict() for message in response.messages]
     if not response.user_input_requests:
         return messages
@@ -283,13 +284,13 @@ def agent_framework_messages(response: Any) -> list[dict[str, Any]]:
 
 
 def dspy_output(prediction: Any) -> Any:
-    """Return the answer of a prediction of DSPy: its only field beside what led to it, or an object of several."""
+    """Return the only field of a DSPy prediction, or all as an object; `trajectory` and `reasoning` do not count."""
     fields = {key: held for key, held in prediction.items() if key not in ("trajectory", "reasoning")}
     return next(iter(fields.values())) if len(fields) == 1 else fields
 
 
 def crew_output(result: Any) -> Any:
-    """Return the answer of a crew: its object, if it has one, or its text."""
+    """Return the answer of a crew: its JSON object, if it has one, or its text."""
     return result.json_dict if getattr(result, "json_dict", None) is not None else result.raw
 
 
@@ -303,9 +304,9 @@ class ResultForm(NamedTuple):
 
     framework: str
     module: str
-    """The beginning of the name of the module that has the class; empty if the attributes decide."""
+    """A prefix of the name of the module that has the class; empty if results are recognised by `attributes`."""
     name: str
-    """The name of the class; empty if the attributes decide."""
+    """The name of the class; empty if results are recognised by `attributes`."""
     output: _Reader
     messages: _Reader
     usage: Callable[[Any], Usage | None] = lambda result: None
@@ -319,20 +320,20 @@ class ResultForm(NamedTuple):
 
 
 def answer_of(result: Any) -> AgentAnswer:
-    """Return the answer in the result of a function: of a framework's result its parts, else the value itself."""
+    """Return the answer in a result: read by its framework's row, or the value itself as the output."""
     if result.__class__ in _PLAIN or isinstance(result, type):
         return AgentAnswer(output=plain(result))
     form = form_of(result)
     if form is None:
         return AgentAnswer(output=plain(result))
     output, messages = plain(form.output(result)), plain(form.messages(result))
-    if messages == []:  # the result lists its calls, and there are none: the answer alone is the log of such a run
+    if messages == []:  # the result lists calls, and there are none: the answer is the only message of this run
         messages = [{"role": "assistant", "content": output}]
     return AgentAnswer(output=output, messages=messages, usage=form.usage(result))
 
 
 def form_of(result: Any) -> ResultForm | None:
-    """Return the row of the table that a result is of; None if it is a plain value, or of an unknown framework."""
+    """Return the row for a result; None for a plain value, or for a result of an unknown framework."""
     if isinstance(result, Mapping):
         result = _Held(result.get("messages"))
     elif isinstance(result, (list, tuple)) and result:
@@ -343,8 +344,8 @@ def form_of(result: Any) -> ResultForm | None:
 def answer_of_method(result: Any) -> AgentAnswer:
     """Return the answer in the result of an object's method.
 
-    Of a result with a list of `messages`, the output is the text of the last one. Of any other object with an `output`,
-    that is the output. Anything else is the output itself.
+    For results of unknown frameworks: if it has a list of `messages`, the output is the text of the last one; if it is
+    an object with an `output`, that is the output; anything else is the output itself.
     """
     if form_of(result) is not None:
         return answer_of(result)
@@ -448,13 +449,13 @@ RESULT_FORMS: tuple[ResultForm, ...] = (
     ResultForm(
         *("DSPy", "dspy.primitives.", "Prediction"),
         output=dspy_output,
-        messages=nothing,  # the calls of `ReAct` are seen when they are made
+        messages=nothing,  # the calls of `ReAct` are observed when they are made
     ),
     ResultForm(
         *("CrewAI", "crewai.crews.", "CrewOutput"),
         output=crew_output,
-        messages=nothing,  # calls are seen when they are made; those of agents that were asked for help are not in here
+        messages=nothing,  # calls are observed when they are made; a result lacks those of agents it delegated to
         usage=lambda result: tokens(result.token_usage, "prompt_tokens", "completion_tokens"),
     ),
 )
-"""Tried from the top."""
+"""The first row that fits a result is used."""

@@ -1,8 +1,8 @@
 """A program that kills process groups when the process that started them has died.
 
-It reads lines from its standard input: `+123` is a group to kill at the end, `-123` one that has ended. When the input
-ends, because it was closed or because its owner is dead, the groups that are left are killed. It imports nothing of
-Rightcall, so that it starts fast.
+It reads lines from its standard input: `+123` adds a group to kill, `-123` removes one that has ended. When the input
+ends, because it was closed or its owner has died, the remaining groups are killed. It imports nothing of Rightcall, so
+that it starts fast.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 
 def main() -> None:
-    """Read until the input ends, then kill the groups that are left."""
+    """Read until the input ends, then kill the remaining groups."""
     groups = set()
     for line in sys.stdin.buffer:
         number = int(line[1:])

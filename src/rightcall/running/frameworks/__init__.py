@@ -1,4 +1,4 @@
-"""Tools of agent frameworks: found in the agent, and stood in for where the framework dispatches them."""
+"""Tools of agent frameworks: found in the agent, and answered by mocks or observed where the framework calls them."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

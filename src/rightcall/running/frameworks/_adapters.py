@@ -1,7 +1,7 @@
-"""One small adapter a framework, and the tools of a loaded agent, found by looking at it.
+"""An adapter for each framework, and a search for the tools of a loaded agent.
 
-No framework is imported here. An adapter is put in place once the agent has imported its framework, stays for the life
-of the process, and passes every call on as it is while nothing stands in, records or logs.
+No framework is imported here. An adapter patches its framework once the agent has imported it, for the life of the
+process, and passes calls on unchanged while nothing is mocked, recorded or logged.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _LISTED = 12
 
 
 def stand_in_for_frameworks() -> tuple[Adapter, ...]:
-    """Put the adapters of all frameworks in place that are loaded by now, and return them."""
+    """Patch all frameworks that have been imported so far, and return their adapters."""
     loaded = tuple([adapter for adapter in ADAPTERS if adapter.module in sys.modules])
     for adapter in loaded:
         adapter.stand_in()
@@ -66,18 +66,18 @@ def stand_in_for_frameworks() -> tuple[Adapter, ...]:
 
 @contextmanager
 def logging_calls(log: list[DispatchedCall]) -> Iterator[None]:
-    """Log the calls that the frameworks loaded by now dispatch in this block."""
+    """Log the tool calls of all frameworks that have been imported so far, during the block."""
     stand_in_for_frameworks()
     token = dispatch_log.set(log)
     try:
         yield
     finally:
-        with suppress(ValueError):  # left in another context than it was entered in; there is nothing to undo there
+        with suppress(ValueError):  # closed in another context than it was opened in, where there is nothing to reset
             dispatch_log.reset(token)
 
 
 class _PydanticAI:
-    """Toolsets have `call_tool`. Those that only wrap others are left alone: one of them asks a person first."""
+    """Toolsets have `call_tool`. Those that only wrap others are not patched: one of them asks for approval first."""
 
     framework = "Pydantic AI"
     module = "pydantic_ai.toolsets"
@@ -105,7 +105,7 @@ class _PydanticAI:
             return
         inner = [getattr(value, name) for name in ("wrapped", "toolsets") if hasattr(value, name)]
         held = [each for one in inner for each in (one if isinstance(one, (list, tuple)) else [one])]
-        # A toolset that prefixes or renames tools lists them under other names only when it is asked.
+        # A toolset that prefixes or renames tools lists the new names only when the agent runs.
         is_renaming = any([base.__name__ in ("PrefixedToolset", "RenamedToolset") for base in type(value).__mro__])
         if held and not is_renaming:
             yield held
@@ -123,9 +123,9 @@ def _call_toolset(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _LangChain:
-    """`BaseTool.run` and `arun` call `_run` and `_arun`, which every kind of tool defines; there are callbacks around.
+    """`BaseTool.run` and `arun` handle callbacks and call `_run` and `_arun`, which every kind of tool defines.
 
-    LangGraph's `ToolNode` invokes tools of LangChain, and puts state, store and runtime among their arguments.
+    LangGraph's `ToolNode` invokes LangChain tools, and adds state, store and runtime to their arguments.
     """
 
     framework = "LangChain"
@@ -167,7 +167,7 @@ def _arun_tool(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _given(tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that the model gave: those in the schema that it was shown."""
+    """Return the arguments that the model gave: those in the schema that was sent to it."""
     names = list(_declared(tool).get("properties", {}))
     return {**dict(zip(names, args, strict=False)), **{key: kwargs[key] for key in names if key in kwargs}}
 
@@ -179,12 +179,12 @@ def _declared(tool: Any) -> Mapping[str, Any]:
 
 
 def _form_of(tool: Any) -> Form:
-    """Return how a tool of LangChain answers: with a value, or with a content and an artifact for the program."""
+    """Return how a LangChain tool answers: with a value, or with a pair of content and artifact."""
     return CONTENT_AND_ARTIFACT if getattr(tool, "response_format", "") == "content_and_artifact" else DATA
 
 
 class _OpenAIAgents:
-    """A `FunctionTool` has its invoker in a field, which a descriptor on the class wraps whenever it is read."""
+    """A `FunctionTool` has its invoker in a field; a descriptor on the class wraps it whenever it is read."""
 
     framework = "OpenAI Agents"
     module = "agents.tool"
@@ -207,7 +207,7 @@ class _OpenAIAgents:
 
 
 class _InvokerField:
-    """The field `on_invoke_tool`: instances keep what was set, and give it out wrapped, always the same wrapper."""
+    """The descriptor of `on_invoke_tool`: stores the invoker, and returns a wrapper of it, always the same one."""
 
     def __get__(self, tool: Any, kind: type | None = None) -> Any:
         if tool is None:
@@ -223,9 +223,9 @@ class _InvokerField:
 
 
 class _Invoker:
-    """The invoker of a tool; to everything but a call it is the invoker that it wraps.
+    """A wrapper of a tool's invoker that differs from it only when it is called.
 
-    The SDK compares invokers by identity, asks for their class, and reads marks from them.
+    The SDK compares invokers by identity, checks their class, and reads attributes of them.
     """
 
     def __init__(self, tool: Any, inner: Callable[..., Any]) -> None:
@@ -241,7 +241,7 @@ class _Invoker:
 
     async def __call__(self, context: Any, arguments: str) -> Any:
         inner, given = self.__wrapped__, _decoded(arguments)
-        if given is None:  # not an object: the SDK says so to the model, and no tool runs
+        if given is None:  # not a JSON object: the SDK reports that to the model, and no tool runs
             return await inner(context, arguments)
         return await dispatched(self._tool.name, given, lambda: inner(context, arguments), TOOL_OUTPUT)
 
@@ -255,7 +255,7 @@ def _decoded(arguments: str) -> dict[str, Any] | None:
 
 
 class _GoogleADK:
-    """Every tool has `run_async(args=…, tool_context=…)`; functions become tools when the model is asked."""
+    """Every tool has `run_async(args=…, tool_context=…)`. Functions become tools when the agent runs."""
 
     framework = "Google ADK"
     module = "google.adk.tools.base_tool"
@@ -289,7 +289,7 @@ def _run_async(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Mcp:
-    """A client session calls the tools of a server, in this process or over a network."""
+    """A client session calls the tools of an MCP server, in this process or over a network."""
 
     framework = "MCP"
     module = "mcp.client.session"
@@ -320,36 +320,36 @@ class ToolInventory(msgspec.Struct, frozen=True):
 
     tools: tuple[FoundTool, ...] = ()
     is_open: bool = False
-    """Whether there may be more that are made or listed only when the agent runs, and that can be stood in for."""
+    """Whether more tools may be created or listed when the agent runs, for which mocks can answer."""
 
     @property
     def are_all_seen(self) -> bool:
-        """Whether every call of a tool would be noticed: then no calls seen means that none were made."""
+        """Whether every tool call would be observed, so that no observed calls means that none were made."""
         return bool(self.tools) and not any([tool.problem for tool in self.tools])
 
 
 def find_tools(target: Any, project: Path) -> ToolInventory:
-    """Find the tools of an agent, and have the frameworks that it uses dispatch them through Rightcall.
+    """Find the tools of an agent, and patch the frameworks that it uses.
 
-    The search covers the agent itself, the modules of its project, and what these hold in lists, objects and closures.
-    Tools that are marked with our decorators are found wherever they are.
+    The search covers the agent, the modules of its project, and the lists, objects and closures in them. Tools that are
+    marked with our decorators are found wherever they are.
     """
     adapters = stand_in_for_frameworks()
     found = {tool.name: tool for tool in _seen(adapters, _roots(target, project))}
-    for marks in marked_tools():  # last, because a marked function that is a framework's tool is both
+    for marks in marked_tools():  # last, because a marked function may also be a framework's tool
         if marks.tool not in found or found[marks.tool].problem:
             found[marks.tool] = FoundTool(marks.tool, _MARKED, declared_parameters(marks.function))
     tools = tuple(sorted(found.values(), key=lambda tool: tool.name))
     has_source = any([tool.is_source for tool in tools])
-    # A framework is loaded and none of its objects is in sight: the agent makes them while it runs.
+    # A framework is imported, but no tool of it was found: the agent may create them while it runs.
     is_made_later = bool(adapters) and not any([tool.framework != _MARKED for tool in tools])
     return ToolInventory(tools, has_source or is_made_later or _UIPATH in sys.modules)
 
 
 def unreached_names(inventory: ToolInventory, names: Iterable[str]) -> str | None:
-    """Return a sentence about the first name that nothing can stand in for; None if there is none.
+    """Return a message about the first name for which mocks cannot answer; None if there is none.
 
-    A name with `*` has to fit one tool. Where more tools may come while the agent runs, an unknown name is accepted.
+    A name with `*` has to match a tool. If there may be more tools when the agent runs, an unknown name is accepted.
     """
     tools = [tool for tool in inventory.tools if not tool.is_source]
     for name in names:
@@ -364,7 +364,7 @@ def unreached_names(inventory: ToolInventory, names: Iterable[str]) -> str | Non
 
 
 def _pattern(name: str) -> Any:
-    from rightcall.matching.matchers import NamePattern  # most workers have no name with `*`, and need no matchers
+    from rightcall.matching.matchers import NamePattern  # few names have a `*`, and most workers need no matchers
 
     return NamePattern.of(name)
 
@@ -382,7 +382,7 @@ def _unknown(name: str, known: list[str]) -> str:
 
 def _seen(adapters: tuple[Adapter, ...], roots: Iterable[Any]) -> Iterator[FoundTool]:
     left, seen = deque(roots), set[int]()
-    kept: list[Any] = []  # so that no id is used twice while we look
+    kept: list[Any] = []  # references, so that the id of a freed object is not reused meanwhile
     while left and len(seen) < _MOST_OBJECTS:
         value = left.popleft()
         if id(value) in seen:
@@ -409,7 +409,7 @@ def _roots(target: Any, project: Path) -> Iterator[Any]:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield what a value of the agent's own code holds; objects of installed packages are left to the adapters."""
+    """Yield the parts of a value of the agent's own code; objects of installed packages are left to the adapters."""
     if isinstance(value, (list, tuple, set, frozenset)):
         yield from value
     elif isinstance(value, Mapping):
@@ -433,7 +433,7 @@ def _closed_over(function: Any) -> Iterator[Any]:
 
 
 def _is_own(module: Any) -> bool:
-    """Whether a module is of the program itself, not of Python, an installed package or Rightcall."""
+    """Whether a module belongs to the user's program, not to Python, an installed package or Rightcall."""
     file = getattr(module, "__file__", None) if isinstance(module, ModuleType) else None
     if not isinstance(file, str) or module.__name__.partition(".")[0] == _MARKED:
         return False

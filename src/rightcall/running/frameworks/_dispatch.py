@@ -1,4 +1,4 @@
-"""One call of a tool where a framework dispatches it: answered by a stub, or run and observed; the forms of answers."""
+"""A tool call as a framework dispatches it: answered by a stub, or run and observed; and conversions of answers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from rightcall.running.tracing import (
 )
 
 _MOST_LOGGED = 10_000
-"""Calls of one turn that are logged: an agent that loops must not fill the memory of its worker."""
+"""Most calls of one turn that are logged: an agent in a loop must not fill the memory of its worker."""
 
 
 class DispatchedCall:
     """A call that a framework has dispatched: its tool, its arguments as plain JSON, and its answer once there is one.
 
-    A call without an answer was still running, or was cancelled. Its `parent` is the call whose tool made it, such as
-    one that asks another agent.
+    A call without an answer is still running, or was cancelled. Its `parent` is the call whose tool made it, such as
+    one that runs another agent.
     """
 
     __slots__ = ("answer", "args", "began", "ended", "has_inner", "parent", "tool")
@@ -45,17 +45,17 @@ class DispatchedCall:
         self.answer: ToolAnswer | None = None
 
     def end(self, answer: ToolAnswer) -> None:
-        """Take the answer."""
+        """Set the answer and the time of the end."""
         self.answer, self.ended = answer, time.time_ns()
 
     @property
     def is_deferred(self) -> bool:
-        """Whether the tool said that its call is not made now: a person is asked first, or it is run elsewhere."""
+        """Whether the tool deferred the call: it waits for approval, or is run elsewhere."""
         return self.answer is not None and _kind(self.answer.error) in DEFERRALS
 
 
 dispatch_log: ContextVar[list[DispatchedCall] | None] = ContextVar("rightcall_dispatched", default=None)
-"""Where the calls of this context are logged, if anywhere. It tells of calls where nothing else records them."""
+"""The list that calls of this context are logged to, if any; it is read if nothing else has recorded them."""
 
 _inside: ContextVar[DispatchedCall | None] = ContextVar("rightcall_inside", default=None)
 """The call whose tool is running in this context, if any."""
@@ -65,14 +65,14 @@ propagate(_inside)
 
 
 class Form(NamedTuple):
-    """How the answers of a framework's tools are written down, and returned."""
+    """How answers of a framework's tools are converted to JSON and back."""
 
     written: Callable[[Any], Any]
-    """From what the tool returned to a JSON value."""
+    """Converts what the tool returned to a JSON value."""
     given: Callable[[Any], Any]
-    """From the JSON value of a mock or a recording to what the framework takes."""
+    """Converts the JSON value of a mock or a recording to what the framework expects."""
     answer_of: Callable[[Any], ToolAnswer] = ToolAnswer
-    """From the JSON value to what the model is shown: a value, or an error that is part of the value."""
+    """Returns what the model is shown of the JSON value: a value, or an error that is encoded in it."""
 
 
 def _same(value: Any) -> Any:
@@ -85,7 +85,7 @@ AS_IT_IS = Form(_same, _same)
 async def dispatched(
     tool: str, args: Mapping[str, Any], run: Callable[[], Awaitable[Any]], form: Form = AS_IT_IS
 ) -> Any:
-    """Return the answer of a stub in the form of the framework, or await the tool itself."""
+    """Return a stub's answer as the framework expects it, or await the tool itself."""
     if not _is_watched(tool):
         return await run()
     call = _Call(tool, args, form)
@@ -99,7 +99,7 @@ async def dispatched(
 
 
 def dispatched_plainly(tool: str, args: Mapping[str, Any], run: Callable[[], Any], form: Form = AS_IT_IS) -> Any:
-    """The same for a framework that does not await its tools."""
+    """Do the same for a synchronous tool."""
     if not _is_watched(tool):
         return run()
     call = _Call(tool, args, form)
@@ -113,16 +113,16 @@ def dispatched_plainly(tool: str, args: Mapping[str, Any], run: Callable[[], Any
 
 
 def answered(tool: str, args: Mapping[str, Any], value: Any, form: Form = AS_IT_IS) -> None:
-    """Log a call that a framework answers by itself, such as from a cache: the agent made it, and no tool runs."""
+    """Log a call that the framework answers itself, such as from a cache: the agent made it, but no tool runs."""
     if dispatch_log.get() is not None and tool not in dispatching.get():
         _Call(tool, args, form).answered(value)
 
 
 def _is_watched(tool: str) -> bool:
-    """Whether a call concerns anyone, and is not the inner half of one that does.
+    """Whether to handle a call: something mocks, observes or logs, and it is not an inner step of a handled call.
 
-    Frameworks dispatch one call in several steps: LangChain's `_arun` calls `_run`, a toolset of Pydantic AI calls an
-    MCP session. The outermost step counts.
+    Frameworks dispatch one call in several steps: LangChain's `_arun` calls `_run`, and a toolset of Pydantic AI calls
+    an MCP session. Only the outermost step is handled.
     """
     if tool in dispatching.get():
         return False
@@ -130,7 +130,7 @@ def _is_watched(tool: str) -> bool:
 
 
 def is_same_call(tool: str, args: Mapping[str, Any]) -> bool:
-    """Whether a call goes on with the one that is running, whose name has a prefix, as toolsets of MCP servers add."""
+    """Whether a call is a step of the running one, to whose name a toolset of an MCP server may add a prefix."""
     running = _inside.get()
     return running is not None and running.tool.endswith(tool) and running.args == as_arguments(args)
 
@@ -147,7 +147,7 @@ class _Call:
             log.append(self._logged)
 
     def stubbed(self) -> ToolAnswer | None:
-        """Return the stub's answer in the form of the framework. Raises `MockError`."""
+        """Return the stub's answer as the framework expects it; None without one. Raises `MockError`."""
         stub = tool_stub.get()
         answer = stub(self._logged.tool, self._args) if stub is not None else None
         if answer is None:
@@ -157,7 +157,7 @@ class _Call:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run the tool itself: what it does under its own name is part of this call."""
+        """Run the tool in this block: inner calls with the same name are steps of this call."""
         token, inner = dispatching.set(dispatching.get() | {self._logged.tool}), _inside.set(self._logged)
         try:
             yield
@@ -169,11 +169,11 @@ class _Call:
             dispatching.reset(token)
 
     def answered(self, value: Any) -> None:
-        """End the call with what was not asked of the tool."""
+        """End the call with an answer that the tool did not give, without telling the observer."""
         self._log(ToolAnswer(self._form.written(value)))
 
     def returned(self, value: Any) -> None:
-        """End the call with what the tool returned; what it is still going to yield is not known."""
+        """End the call with what the tool returned, unless that is an iterator, whose values are not known yet."""
         if not isinstance(getattr(value, "result", value), (Iterator, AsyncIterator)):
             self._ended(ToolAnswer(self._form.written(value)))
 
@@ -188,7 +188,7 @@ class _Call:
 
 
 def log_document(calls: Sequence[DispatchedCall]) -> bytes:
-    """Return logged calls as spans of tools in one document of OTLP, which the readers take."""
+    """Return logged calls as an OTLP document of tool spans, for the readers."""
     ids = {id(call): f"{number:016x}" for number, call in enumerate(calls, 1)}
     trace_id = uuid.uuid4().hex
     spans = []
@@ -231,23 +231,23 @@ def _output(answer: ToolAnswer | None) -> dict[str, Any]:
 
 
 class ToolError(Exception):
-    """A tool of an MCP server said that it failed."""
+    """A tool reported in its result that it failed, as MCP tools do."""
 
 
 def _jsonable(value: Any) -> Any:
-    """Return what a tool returned as plain data if it is a model, a dataclass or the like."""
+    """Convert what a tool returned to plain data, if it is a model, a dataclass or the like."""
     from rightcall.running.tracing import plain_value
 
     return value if isinstance(value, (str, int, float, bool, type(None))) else plain_value(value)
 
 
 def _return_value(value: Any) -> Any:
-    """Return the value that the model sees of Pydantic AI's `ToolReturn`."""
+    """Return the value that the model sees, also of Pydantic AI's `ToolReturn`."""
     return _jsonable(value.return_value if type(value).__name__ == "ToolReturn" else value)
 
 
 def _text_in(content: Any) -> Any:
-    """Return the text of a single block of text; anything else as it is."""
+    """Return the text if the content is a single text block; else the content."""
     blocks = content if isinstance(content, list) else [content]
     is_text = len(blocks) == 1 and isinstance(blocks[0], Mapping) and blocks[0].get("type") == "text"
     return blocks[0].get("text", content) if is_text else content
@@ -271,7 +271,7 @@ def _mcp_json(result: Any) -> Any:
 
 
 def _mcp_result(value: Any) -> Any:
-    """Return a result of MCP: a recorded one as it was, any other value as its text and, if an object, its data."""
+    """Return an MCP result: a recorded one as it was; another value as text and, if an object, structured content."""
     types = sys.modules.get("mcp.types") or sys.modules["mcp_types"]
     if isinstance(value, Mapping) and isinstance(value.get("content"), list):
         return types.CallToolResult.model_validate(value)
@@ -283,7 +283,7 @@ def _mcp_result(value: Any) -> Any:
 
 
 def _mcp_answer(result: Any) -> ToolAnswer:
-    """Return what a result of MCP says: errors of a tool are results with `isError` (`CallToolResult`)."""
+    """Return the answer in an MCP result: a tool's error is a result with `isError` (`CallToolResult`)."""
     if not isinstance(result, Mapping) or not isinstance(result.get("content"), list):
         return ToolAnswer(result)
     value = _text_in(result["content"])
@@ -291,7 +291,7 @@ def _mcp_answer(result: Any) -> ToolAnswer:
 
 
 def _tool_output(output: Any) -> Any:
-    """Return what a `ToolOutput` of LlamaIndex holds, and that it is an error if it is one."""
+    """Return the raw output of LlamaIndex's `ToolOutput`; if it is an error, in an object that says so."""
     raw = _jsonable(getattr(output, "raw_output", output))
     return {"is_error": True, "raw_output": raw} if getattr(output, "is_error", False) else raw
 
@@ -302,7 +302,7 @@ def _tool_output_told(value: Any) -> ToolAnswer:
 
 
 def llama_index_form(name: str, args: Mapping[str, Any]) -> Form:
-    """Return how a tool of LlamaIndex answers: with a `ToolOutput`, which has its name and arguments, too."""
+    """Return how a LlamaIndex tool answers: with a `ToolOutput`, which includes its name and arguments."""
 
     def given(value: Any) -> Any:
         told = _tool_output_told(value)
@@ -315,7 +315,7 @@ def llama_index_form(name: str, args: Mapping[str, Any]) -> Form:
 
 
 def _execution_result(outcome: Any) -> Any:
-    """Return the result of Agno's `FunctionExecutionResult`, or that it failed."""
+    """Return the result in Agno's `FunctionExecutionResult`; if it failed, an object with the error."""
     if outcome.status == "failure":
         return {"status": "failure", "error": str(outcome.error)}
     return _jsonable(outcome.result.content if type(outcome.result).__name__ == "ToolResult" else outcome.result)
@@ -327,7 +327,7 @@ def _execution_told(value: Any) -> ToolAnswer:
 
 
 def agno_form(call: Any) -> Form:
-    """Return how a `FunctionCall` of Agno answers, which keeps the result or the error itself as well."""
+    """Return how Agno's `FunctionCall` answers; it also keeps the result or the error in its own fields."""
 
     def given(value: Any) -> Any:
         told = _execution_told(value)
@@ -342,7 +342,7 @@ def agno_form(call: Any) -> Form:
 
 
 def _contents(value: Any) -> Any:
-    """Return the text of a list of contents of Agent Framework; of others, what they hold."""
+    """Return the text of a list of Agent Framework contents; if not all are texts, the contents as plain data."""
     items = value if isinstance(value, list) else []
     texts = [getattr(item, "text", None) for item in items]
     is_text = bool(items) and all([isinstance(text, str) for text in texts])
@@ -350,12 +350,12 @@ def _contents(value: Any) -> Any:
 
 
 def agent_framework_form(tool: Any) -> Form:
-    """Return how a tool of Agent Framework answers: with a list of contents."""
+    """Return how an Agent Framework tool answers: with a list of contents."""
     return Form(_contents, tool.parse_result)
 
 
 def crewai_form(usage: Any) -> Form:
-    """Return how a call answers that a model of CrewAI asked for in its text: with a text, and more of CrewAI in it."""
+    """Return how CrewAI answers a call that a model requested in its text: with a text that CrewAI adds to."""
 
     def written(told: str) -> Any:
         return _jsonable(usage.get_last_raw_result(told))
@@ -371,7 +371,7 @@ DATA = Form(_jsonable, _same)
 RETURN_VALUE = Form(_return_value, _same)
 """Pydantic AI."""
 CONTENT_AND_ARTIFACT = Form(_jsonable, _as_pair, _content_answer)
-"""LangChain, where a tool says so."""
+"""LangChain, for tools with `response_format="content_and_artifact"`."""
 TOOL_OUTPUT = Form(_jsonable, _same, _text_answer)
 """OpenAI Agents: tools of MCP servers return a `ToolOutputText`, of which the model sees the text."""
 MCP_RESULT = Form(_mcp_json, _mcp_result, _mcp_answer)

@@ -1,4 +1,4 @@
-"""What an adapter of a framework is, and the adapters of frameworks whose tools are objects that run themselves."""
+"""The interface of framework adapters, and the adapters for frameworks whose tools are objects with a run method."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ from ._dispatch import (
 )
 
 WRAPPED = "__rightcall_dispatch__"
-"""The mark of a method that was replaced."""
+"""The attribute that marks a method as replaced."""
 
 
 class FoundTool(NamedTuple):
-    """A tool that was found in an agent, or a source of tools that are known only when the agent runs."""
+    """A tool that was found in an agent, or a source of tools that are listed only when the agent runs."""
 
     name: str
     framework: str
     parameters: tuple[str, ...] = ()
-    """The parameters that a model gives, as `name: type`; those that a framework injects are not among them."""
+    """The parameters that a model fills in, as `name: type`, without those that the framework injects."""
     problem: str = ""
-    """Why nothing can stand in for it; empty if mocks and recordings can."""
+    """Why mocks and recordings cannot answer for it; empty if they can."""
     is_source: bool = False
-    """Whether it stands for tools that are listed only when the agent runs, such as those of an MCP server."""
+    """Whether this is a source of tools, such as an MCP server, and not a single tool."""
 
 
 class Adapter(Protocol):
-    """What Rightcall has to know of a framework to stand in for its tools."""
+    """How to find the tools of a framework, and to answer for them."""
 
     framework: str
     module: str
-    """The module that is loaded when the framework is."""
+    """The module that is imported if the framework is used."""
 
     def stand_in(self) -> None:
-        """Have the framework's tools dispatched through `dispatched`. Called again when more classes may be there."""
+        """Patch the framework to call tools through `dispatched`. Called again when there may be new classes."""
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        """Yield the tools that an object of the framework brings, and lists of objects to look at as well."""
+        """Yield the tools in an object of the framework, and lists of further objects to look at."""
 
 
 def family(base: type) -> Iterator[type]:
-    """Yield a class and all classes below it that exist by now."""
+    """Yield a class and all its subclasses that exist so far."""
     seen: set[type] = set()
     left = [base]
     while left:
@@ -68,13 +68,13 @@ def family(base: type) -> Iterator[type]:
 
 
 def wrap(kind: type, name: str, make: Callable[[Any], Any]) -> None:
-    """Replace a method that a class defines itself, once. The signature stays, which frameworks inspect."""
+    """Replace a method that a class itself defines, once. The signature stays: frameworks inspect it."""
     original = vars(kind).get(name)
     if original is None or hasattr(original, WRAPPED) or getattr(original, "__isabstractmethod__", False):
         return
 
     def bound(value: Any, /, *args: Any, **kwargs: Any) -> Any:
-        # An instrumentation may have put an object here, which knows the tool only if it is bound to it (wrapt).
+        # An instrumentation may have put a wrapt object here, which gets the tool only by being bound to it.
         return original.__get__(value, type(value))(*args, **kwargs)
 
     made = functools.wraps(original)(make(bound))
@@ -83,12 +83,12 @@ def wrap(kind: type, name: str, make: Callable[[Any], Any]) -> None:
 
 
 def is_a(value: Any, module: str, name: str) -> bool:
-    """Whether a value is of a class with this name from modules that begin so, or of one below it."""
+    """Whether a value is an instance of a class with this name, from a module with this prefix, or of a subclass."""
     return any([kind.__name__ == name and kind.__module__.startswith(module) for kind in type(value).__mro__])
 
 
 def schema_of(value: Any, *names: str) -> Mapping[str, Any]:
-    """Return the JSON Schema in an attribute of an attribute; empty if there is none."""
+    """Return the JSON Schema at a path of attributes; empty if there is none."""
     for name in names:
         value = getattr(value, name, None)
     return value if isinstance(value, Mapping) else {}
@@ -111,7 +111,7 @@ def _type_in(schema: Any) -> str:
 
 
 def of_callable(value: Any) -> tuple[str, ...]:
-    """Return the parameters of a function, or of the one in a tool, as its annotations have them."""
+    """Return the annotated parameters of a function, or of the function in a tool."""
     from rightcall.running.tracing import declared_parameters
 
     function = getattr(value, "func", value)
@@ -119,12 +119,12 @@ def of_callable(value: Any) -> tuple[str, ...]:
 
 
 class _ToolObjects:
-    """A framework whose tools have methods that run them, some of which are awaited."""
+    """A framework whose tools have methods that run them, synchronous (`methods`) or asynchronous (`awaited`)."""
 
     framework: str
     module: str
     kind: str
-    """The class of the tools, in that module."""
+    """The base class of tools in `module`."""
     methods: tuple[str, ...] = ()
     awaited: tuple[str, ...] = ()
 
@@ -140,7 +140,7 @@ class _ToolObjects:
             name, given, run = self.name(tool), self.given(tool, args, kwargs), partial(original, tool, *args, **kwargs)
             try:
                 return dispatched_plainly(name, given, run, self.form(tool, name, given)) if name else run()
-            except Exception as error:  # noqa: BLE001 - raised again, or told as the framework does
+            except Exception as error:  # noqa: BLE001 - raised again, or answered as the framework would
                 return self.raised(tool, given, error)
 
         return called
@@ -150,17 +150,17 @@ class _ToolObjects:
             name, given, run = self.name(tool), self.given(tool, args, kwargs), partial(original, tool, *args, **kwargs)
             try:
                 return await (dispatched(name, given, run, self.form(tool, name, given)) if name else run())
-            except Exception as error:  # noqa: BLE001 - raised again, or told as the framework does
+            except Exception as error:  # noqa: BLE001 - raised again, or answered as the framework would
                 return self.raised(tool, given, error)
 
         return awaited
 
     def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
-        """Answer for a tool that raised: a framework may do so itself, but not for a mock, which raises around it."""
+        """Raise a tool's error, or return what the framework makes of it: a mock raises outside the framework."""
         raise error
 
     def name(self, tool: Any) -> str:
-        """Return the name by which the model knows a tool; empty for one that is the framework's own."""
+        """Return the name by which the model knows a tool; empty for a tool of the framework itself."""
         return str(tool.name)
 
     def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,16 +168,16 @@ class _ToolObjects:
         return dict(kwargs)
 
     def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:
-        """Return how a tool answers."""
+        """Return how to convert the answers of a tool."""
         return DATA
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
-        """Yield nothing, where the class does not hold tools but runs them."""
+        """Yield nothing: by default, the class runs tools but does not have any."""
         return iter(())
 
 
 class _Smolagents(_ToolObjects):
-    """Tools are called, with their arguments by name, or by position where code of the model calls them."""
+    """Tools are called with named arguments, or with positional ones by code that the model wrote."""
 
     framework = "smolagents"
     module = "smolagents.tools"
@@ -204,7 +204,7 @@ class _Smolagents(_ToolObjects):
 
 
 class _SmolagentsTeam(_ToolObjects):
-    """Another agent is called like a tool, with its task."""
+    """A managed agent is called like a tool, with its task as the argument."""
 
     framework = "smolagents"
     module = "smolagents.agents"
@@ -221,7 +221,7 @@ class _SmolagentsTeam(_ToolObjects):
 
 
 class _LlamaIndex(_ToolObjects):
-    """Agents await `acall`, which of a plain tool goes on to `call`."""
+    """Agents await `acall`, which calls `call` for a synchronous tool."""
 
     framework = "LlamaIndex"
     module = "llama_index.core.tools.types"
@@ -256,7 +256,7 @@ class _LlamaIndex(_ToolObjects):
 
 
 class _Haystack(_ToolObjects):
-    """What an agent takes from its state is among the arguments of a tool, and not of the model."""
+    """The arguments of a tool include values from the agent's state, which the model did not give."""
 
     framework = "Haystack"
     module = "haystack.tools.tool"
@@ -285,7 +285,7 @@ class _Haystack(_ToolObjects):
 
 
 class _Agno(_ToolObjects):
-    """What runs is the call itself, which has the function and the arguments that the model gave."""
+    """A `FunctionCall` runs itself, and has the function and the arguments that the model gave."""
 
     framework = "Agno"
     module = "agno.tools.function"
@@ -304,7 +304,7 @@ class _Agno(_ToolObjects):
 
     def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
         if isinstance(error, RightcallError) or type(error).__module__.startswith("agno."):
-            raise error  # what Agno raises itself ends the run, or tells the model to try again
+            raise error  # Agno's own exceptions end the run, or ask the model to retry
         return agno_form(tool).given({"status": "failure", "error": str(error)})
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
@@ -322,7 +322,7 @@ class _Agno(_ToolObjects):
 
 
 class _AgentFramework(_ToolObjects):
-    """Functions become tools when an agent is made; those of an MCP server are known once it is connected."""
+    """Functions become tools when an agent is created; the tools of an MCP server are known once it is connected."""
 
     framework = "Agent Framework"
     module = "agent_framework._tools"
@@ -348,11 +348,11 @@ class _AgentFramework(_ToolObjects):
 
 
 _OF_INVOKE = frozenset({"arguments", "context", "tool_call_id", "skip_parsing"})
-"""Parameters of `FunctionTool.invoke` beside the arguments of the function."""
+"""Parameters of `FunctionTool.invoke` that are not arguments of the function."""
 
 
 class _DSPy(_ToolObjects):
-    """Tools take arguments by name. `ReAct` ends by a tool of its own."""
+    """Tools take named arguments. `ReAct` ends with a call of its own tool `finish`."""
 
     framework = "DSPy"
     module = "dspy.adapters.types.tool"
@@ -372,7 +372,7 @@ class _DSPy(_ToolObjects):
 
 
 class _CrewAI(_ToolObjects):
-    """Models know tools by cleaned names; work is delegated by tools, too."""
+    """Models know tools by sanitized names. Delegating work to another agent is a tool call, too."""
 
     framework = "CrewAI"
     module = "crewai.tools.base_tool"
@@ -401,11 +401,11 @@ class _CrewAI(_ToolObjects):
 
 
 _SOURCES_OF_CREWAI = ("mcps", "apps", "allow_delegation", "manager_llm")
-"""Settings of agents and crews that bring more tools once they run: of servers, and those that ask other agents."""
+"""Settings of agents and crews that add tools when they run: those of servers, and those to delegate work."""
 
 
 class _CrewAICache(_ToolObjects):
-    """The cache that a crew may have, by which a call that was made before is answered: no tool runs."""
+    """The cache of a crew, which answers repeated calls: no tool runs, but the call is logged."""
 
     framework = "CrewAI"
     module = "crewai.agents.cache.cache_handler"
@@ -423,7 +423,7 @@ class _CrewAICache(_ToolObjects):
 
 
 def _cached_arguments(asked: str) -> dict[str, Any]:
-    """Return the arguments that the cache was asked by: an object in JSON, as CrewAI writes it, or else the text."""
+    """Return the arguments in a cache key: a JSON object, as CrewAI writes it, or else the text as `input`."""
     try:
         found = json.loads(asked or "{}")
     except ValueError:
@@ -432,7 +432,7 @@ def _cached_arguments(asked: str) -> dict[str, Any]:
 
 
 class _CrewAIText(_ToolObjects):
-    """A model may ask for a call in its text. CrewAI then tries a tool that raises several times, which is one call."""
+    """Calls that a model requests in its text. CrewAI retries a tool that raises several times: that is one call."""
 
     framework = "CrewAI"
     module = "crewai.tools.tool_usage"
@@ -452,7 +452,7 @@ class _CrewAIText(_ToolObjects):
 
     def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
         if isinstance(error, RightcallError) or type(error).__module__.startswith("crewai."):
-            raise error  # what CrewAI raises itself ends the run
+            raise error  # CrewAI's own exceptions end the run
         return f"Error executing tool: {error}"
 
 
