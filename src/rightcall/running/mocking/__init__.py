@@ -1,4 +1,4 @@
-"""Answers in place of tools while an agent runs: mocks of an eval set, and recordings that are replayed."""
+"""Answers in place of tools and models while an agent runs: mocks of an eval set, and recordings to replay."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -1,11 +1,10 @@
-"""Taps in the HTTP clients of Python: how their requests are asked about, answered and kept.
+"""Patches of Python's HTTP clients that route requests to models through a tap.
 
-httpx and httpx2 are under the SDKs of OpenAI, Anthropic, Google and Mistral; urllib3 is under requests and botocore,
-which asks Bedrock; aiohttp is under Google's asynchronous client where it is installed; `http.client` is under urllib.
-A tap does nothing while nothing stands between the agent and its model, and a client that is not imported is not
-imported here: its tap is put in place when it is.
+The SDKs of OpenAI, Anthropic, Google and Mistral use httpx or httpx2; requests and botocore (for Bedrock) use urllib3;
+Google's asynchronous client uses aiohttp if it is installed; urllib uses `http.client`. The patches do nothing while
+there is no tap. No client is imported here: a client is patched when the agent imports it.
 
-What httpx streams is kept as it passes. Other clients get an answer that is recorded as a whole, once it is complete.
+A response that httpx streams is recorded while it is read. Other clients get the response when it is complete.
 """
 
 from __future__ import annotations
@@ -38,30 +37,30 @@ from ._model_answers import (
 
 _TAPPED = "__rightcall_tap__"
 _passing: ContextVar[bool] = ContextVar("rightcall_passing", default=False)
-"""Whether a request is being passed on: clients are built on one another, and the outermost tap counts."""
+"""Whether a request is being sent to the real model: clients use one another, and only the outermost is tapped."""
 _REWRITTEN = frozenset({"content-encoding", "content-length", "transfer-encoding"})
-"""Headers that say how the content came; it is given on in plain, and whole."""
+"""Headers about how the content was transferred, which no longer apply: it is passed on decoded and as a whole."""
 _REASON = "recorded"
-"""What stands beside the status of an answer from a recording; any text may (RFC 9112, section 4)."""
+"""The reason phrase in responses from a recording; any text is allowed (RFC 9112, section 4)."""
 
 
 class Exchange:
-    """A request that a tap is asked about, and the answer to it once there is one."""
+    """A request to a model, and the tap that answers it or records its answer."""
 
     def __init__(self, tap: ModelTap, asked: ModelRequest) -> None:
         self._tap, self._asked = tap, asked
 
     def answered(self) -> ModelAnswer | None:
-        """Return the answer of the tap; None if the model itself is asked."""
+        """Return the answer of the tap; None to send the request to the real model."""
         return self._tap.answer(self._asked)
 
     def keep(self, status: int, kind: str | None, content: bytes) -> None:
-        """Have the answer of the model itself kept."""
+        """Let the tap record the answer of the real model."""
         self._tap.keep(self._asked, ModelAnswer.of(status, kind or "", content))
 
 
 def exchange_of(method: str, url: str, body: Callable[[], Any]) -> Exchange | None:
-    """Return the exchange that a request begins; None if nothing stands in between, or it is not one to a model."""
+    """Return the exchange of a request; None if there is no tap, or it is not a request to a model."""
     tap = model_tap.get()
     if tap is None or _passing.get():
         return None
@@ -78,7 +77,7 @@ def exchange_of(method: str, url: str, body: Callable[[], Any]) -> Exchange | No
 
 @contextmanager
 def passed_on() -> Iterator[None]:
-    """Ask the model itself: what a client asks of another client meanwhile is the same request."""
+    """Send a request to the real model: calls of other clients during the block are part of the same request."""
     token = _passing.set(True)
     try:
         yield
@@ -99,7 +98,7 @@ _CLIENTS = ("httpx", "httpx2", "urllib3", "http.client", "aiohttp")
 
 
 class _Loading(MetaPathFinder):
-    """Puts the tap of a client in place when the client has been imported."""
+    """An import hook that patches a client when it is imported."""
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(fullname, path, target) if fullname in _CLIENTS else None
@@ -116,7 +115,7 @@ class _Loading(MetaPathFinder):
 
 
 def tap_http_clients() -> None:
-    """Put the taps in place in the clients that are loaded, and have the others tapped when they are, once."""
+    """Patch the clients that are imported, and install a hook, once, that patches others when they are imported."""
     if not any([isinstance(finder, _Loading) for finder in sys.meta_path]):
         sys.meta_path.insert(0, _Loading())
         sys.addaudithook(_see_connection)
@@ -126,7 +125,7 @@ def tap_http_clients() -> None:
 
 
 def _see_connection(event: str, args: tuple[Any, ...]) -> None:
-    """Tell the tap of a connection to a provider that no tapped client makes, such as a WebSocket."""
+    """Report a connection to a provider by a client that is not tapped, such as a WebSocket, to the tap."""
     if event != "socket.getaddrinfo" or (tap := model_tap.get()) is None or _passing.get():
         return
     host = args[0].decode("ascii", "replace") if isinstance(args[0], bytes) else args[0]
@@ -140,7 +139,7 @@ def _tap(module: Any) -> None:
 
 
 def _tap_httpx(module: Any) -> None:
-    """Tap `send` of httpx and httpx2: it takes a request and gives a response, streamed or not."""
+    """Tap `send` of httpx and httpx2, through which all requests go, streamed or not."""
     replace(module.Client, "send", functools.partial(_sending, module))
     replace(module.AsyncClient, "send", functools.partial(_sending_async, module))
 
@@ -195,7 +194,7 @@ def _response(module: Any, request: Any, answer: ModelAnswer, *, is_streamed: bo
 
 
 class _Kept:
-    """The pieces of a stream, kept as one answer when it ends. A client that has read enough closes it early."""
+    """Collects the pieces of a stream, and records them when it ends or when the client closes it early."""
 
     def __init__(self, module: Any, exchange: Exchange, response: Any) -> None:
         self._module, self._exchange, self._response = module, exchange, response
@@ -206,12 +205,12 @@ class _Kept:
         self._pieces.append(piece)
 
     def end(self) -> None:
-        """Keep what came, once."""
+        """Record what was received, once."""
         if self._is_done:
             return
         self._is_done = True
         raw, headers = b"".join(self._pieces), self._response.headers
-        # A server may compress although it was asked not to: the client's own decoders read it.
+        # A server may compress although it was asked not to: the client's own decoders decompress it.
         plain = self._module.Response(200, headers=headers, content=raw).content
         self._exchange.keep(self._response.status_code, headers.get("content-type"), plain)
 
@@ -251,7 +250,7 @@ def _async_tee(module: Any, response: Any, kept: _Kept) -> Any:
 
 
 def _tap_urllib3(module: Any) -> None:
-    """Tap `urlopen` of a pool of urllib3, which requests and botocore ask as well."""
+    """Tap `urlopen` of urllib3's connection pools, which requests and botocore use as well."""
 
     def opening(original: Any) -> Callable[..., Any]:
         names = list(inspect.signature(original).parameters)[1:]
@@ -286,7 +285,7 @@ def _tap_urllib3(module: Any) -> None:
 
 
 def _tap_http_client(module: Any) -> None:
-    """Tap `request` and `getresponse` of a connection of `http.client`, on which urllib is built."""
+    """Tap `request` and `getresponse` of connections of `http.client`, which urllib uses."""
 
     def requesting(original: Any) -> Callable[..., Any]:
         def request(self: Any, method: str, url: str, body: Any = None, *args: Any, **options: Any) -> None:
@@ -322,7 +321,7 @@ _PENDING = "__rightcall_exchange__"
 
 
 class _Wire:
-    """What `http.client` reads a response from, in place of a socket."""
+    """Stands for a socket, from which `http.client` reads a response."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -332,7 +331,7 @@ class _Wire:
 
 
 def _parsed(module: Any, status: int, reason: str, headers: Mapping[str, str], content: bytes) -> Any:
-    """Return a response of `http.client`, which only its own parser makes."""
+    """Return a response of `http.client`, made by its own parser because there is no constructor for it."""
     lines = [f"{name}: {value}" for name, value in {**_whole(headers), "Content-Length": len(content)}.items()]
     head = "\r\n".join([f"HTTP/1.1 {status} {reason}", *lines, "", ""])
     response = module.HTTPResponse(_Wire(head.encode("latin-1", "replace") + content))
@@ -341,7 +340,7 @@ def _parsed(module: Any, status: int, reason: str, headers: Mapping[str, str], c
 
 
 def _tap_aiohttp(module: Any) -> None:
-    """Tap `_request` of a session of aiohttp, which every public method awaits."""
+    """Tap `_request` of aiohttp's sessions, which every public method awaits."""
 
     def requesting(original: Any) -> Callable[..., Any]:
         async def _request(self: Any, method: str, str_or_url: Any, **options: Any) -> Any:
@@ -377,7 +376,7 @@ def _aiohttp_body(options: Mapping[str, Any]) -> Any:
 
 
 def _aiohttp_response(module: Any, session: Any, method: str, url: Any, answer: ModelAnswer) -> Any:
-    """Return a response of aiohttp without a connection. What its constructor asks for differs between versions."""
+    """Return a response of aiohttp without a connection. The parameters of its constructor differ between versions."""
     import asyncio
 
     multidict = sys.modules["multidict"]  # aiohttp's own dependency, loaded by now
@@ -407,7 +406,7 @@ def _aiohttp_stream(module: Any, content: bytes) -> Any:
 
 
 def _url(scheme: str, host: str, port: int | None, target: str) -> str:
-    """Return the whole address of a request, without a port that goes without saying."""
+    """Return the URL of a request, without the default port."""
     if "://" in target:
         return target
     is_usual = port in (None, 443 if scheme == "https" else 80)

@@ -1,7 +1,7 @@
-"""The mocks of a case: they answer for tools, or observe them, for the length of one run.
+"""The mocks of a case, which answer tool calls, and observers of real tools, during one run.
 
-Tools with UiPath's own `@mockable` are included: it asks a mocker in a context variable of UiPath's package, where we
-put ours. Nothing is imported for that: an agent that does not use the package has not loaded it.
+This includes tools with UiPath's own `@mockable`: it asks a mocker in a context variable of UiPath's package, which we
+set. The package is not imported for that, only used if the agent has imported it.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _KEYS = ("when", "positional", *_OUTCOMES, "each")
 def exception_named(name: str, arguments: Sequence[Any], where: str) -> Exception:
     """Make an exception of the type with this name: `KeyError`, `RateLimitError`, `shop.errors.SoldOut`.
 
-    A name with a module is looked up in that module, if it is loaded; one without among the exceptions of Python, then
-    in all loaded modules.
+    A name with a module is looked up in that module, if it is imported; a name without one among Python's exceptions,
+    then in all imported modules.
 
     Raises:
         MockError: no type, or more than one, has this name, or it is not an `Exception`.
@@ -53,7 +53,7 @@ def exception_named(name: str, arguments: Sequence[Any], where: str) -> Exceptio
     kind = _type_named(name, where)
     try:
         return kind(*arguments)
-    except Exception:  # noqa: BLE001 - some need more arguments; the type is what an agent looks at
+    except Exception:  # noqa: BLE001 - some constructors need more arguments; agents only look at the type
         made: Exception = kind.__new__(kind, *arguments)
         made.args = tuple(arguments)
         return made
@@ -81,7 +81,7 @@ def _candidates(name: str) -> Iterator[type[Exception]]:
     module_name, dot, inner = name.rpartition(".")
     if not dot:
         for module in list(sys.modules.values()):
-            # `__dict__` and not `getattr`: a module's `__getattr__` (PEP 562) may import something.
+            # Not `getattr(module, name)`: a module's `__getattr__` (PEP 562) may import something.
             held = getattr(module, "__dict__", {}).get(name)
             if _is_exception(held):
                 yield held
@@ -108,7 +108,7 @@ def _is_exception(value: Any) -> TypeGuard[type[Exception]]:
 
 
 class MockLog:
-    """The tools that a mock was asked for, and the calls that it could not answer."""
+    """Which tools a mock was asked to answer for, and the calls that it could not answer."""
 
     def __init__(self) -> None:
         self._log_lock = threading.Lock()
@@ -116,17 +116,17 @@ class MockLog:
         self._asked: set[str] = set()
 
     def was_asked(self, tool: str) -> bool:
-        """Whether a call of a tool came here. A mocked tool that ran without that ran for real."""
+        """Whether any call of a tool came here. If not, a mocked tool that was called ran for real."""
         return tool in self._asked
 
     @property
     def problems(self) -> tuple[MockError, ...]:
-        """The calls that could not be answered. Each is an error of the case, even if the agent handled it."""
+        """The calls that could not be answered. Each makes the case an error, even if the agent handled it."""
         with self._log_lock:
             return tuple(self._problems)
 
     def _answer_logged(self, tool: str, find: Callable[[], ToolAnswer | None]) -> ToolAnswer | None:
-        """Return the answer that `find` finds, and note the call, also if there is no answer."""
+        """Return the answer of `find`, and log the call, whether or not there is an answer."""
         self._asked.add(tool)
         try:
             return find()
@@ -137,7 +137,7 @@ class MockLog:
 
 
 class ToolMock(Protocol):
-    """Anything that answers calls: `Mocks`, a `Replay`."""
+    """Answers tool calls: `Mocks` or a `Replay`."""
 
     def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer | None:
         """Return the answer to a call; None to leave it to the next mock."""
@@ -145,12 +145,12 @@ class ToolMock(Protocol):
 
 @contextmanager
 def use_mocks(*mocks: ToolMock) -> Iterator[None]:
-    """Let mocks answer calls of tools, in this context and in the threads and tasks it starts.
+    """Let mocks answer tool calls, in this context and in the threads and tasks it starts.
 
-    That is decorated functions, and the tools of Pydantic AI, LangChain, OpenAI Agents, Google ADK and MCP sessions.
+    Mocks answer for decorated functions, for tools of MCP sessions, and for tools of the frameworks in `ADAPTERS` of
+    `rightcall.running.frameworks`.
 
-    The first mock with an answer gives it. If none has one, the mocks of an outer block are asked, and then the tool
-    runs.
+    The first mock that has an answer is used. If none has, the mocks of an outer block are asked; then the tool runs.
     """
     outer = tool_stub.get()
 
@@ -171,12 +171,12 @@ def use_mocks(*mocks: ToolMock) -> Iterator[None]:
 
 
 standing_in = use_mocks
-"""The earlier name of `use_mocks`."""
+"""An earlier name of `use_mocks`, kept for compatibility."""
 
 
 @contextmanager
 def recording_to(observer: ToolObserver) -> Iterator[None]:
-    """Report what the real tools return to an observer, such as a `Recorder`, in this context and what it starts."""
+    """Report the results of real tools to an observer, in this context and in the threads and tasks it starts."""
     stand_in_for_frameworks()
     with thread_patches, _uipath_mocker():
         token = tool_observer.set(observer)
@@ -188,7 +188,7 @@ def recording_to(observer: ToolObserver) -> Iterator[None]:
 
 @contextmanager
 def _uipath_mocker() -> Iterator[None]:
-    """Be the mocker of UiPath's `@mockable`, if that is loaded."""
+    """Act as the mocker of UiPath's `@mockable`, if that is imported."""
     variable = getattr(sys.modules.get(_UIPATH_MODULE), "mocker_context", None)
     if not isinstance(variable, ContextVar):
         yield
@@ -202,13 +202,13 @@ def _uipath_mocker() -> Iterator[None]:
 
 
 class _UiPathMocker:
-    """Answers as UiPath's mockers do."""
+    """A mocker with UiPath's interface."""
 
     async def response(self, func: Callable[..., Any], params: dict[str, Any], invocation: Any) -> Any:
         """Return the stub's answer to a call, or what the function itself returns.
 
         Raises:
-            UiPathNoMockFoundError: there is neither an answer nor an observer: UiPath's decorator calls the function.
+            UiPathNoMockFoundError: there is neither an answer nor an observer; then UiPath calls the function.
         """
         args, kwargs = invocation
         tool, named = str(params.get("name")), plain_arguments(func, args, kwargs)
@@ -234,8 +234,8 @@ class _UiPathMocker:
 class Mocks(MockLog):
     """The mocks of one run of a case. Sequences advance as they are used, so each run needs its own.
 
-    Only the tools named here are mocked, and names are only compared with those of called tools: nothing is looked up,
-    imported or called because a file names it. `*` in a name stands for any characters; a tool's own name goes first.
+    Only the tools named here are mocked. Names are only compared with those of called tools: nothing is looked up,
+    imported or called because a file names it. `*` in a name stands for any characters; an exact name takes precedence.
     """
 
     def __init__(self, rules: Mapping[str, tuple[Rule, ...]]) -> None:
@@ -245,12 +245,12 @@ class Mocks(MockLog):
 
     @classmethod
     def of(cls, written: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Mocks:
-        """Compile the mocks of an eval set: for each tool a rule, or a list of rules. The first one that fits answers.
+        """Compile the mocks of an eval set: for each tool a rule, or a list of rules, of which the first match answers.
 
-        A rule may have `when`, the arguments it is for, compared like expected arguments (other arguments are ignored);
-        without it, the rule is for every call. `positional` compares the first arguments by position. It has one of
+        `when` limits a rule to calls with certain arguments, compared like expected arguments (others are ignored);
+        `positional` compares the first arguments by position. Without them a rule matches every call. A rule has one of
         `returns`, a value; `sequence`, the values of successive calls; `raises`, the name of an exception, or
-        `{type, message}`; `then`, a list of `{returns: …}` and `{raises: …}`, the last of which is repeated. With
+        `{type, message}`; `then`, a list of `{returns: …}` and `{raises: …}`, of which the last is repeated. With
         `each: true`, `returns` is a sequence.
 
         Raises:
@@ -276,7 +276,7 @@ class Mocks(MockLog):
         return self._rules_for(tool) is not None
 
     def _rules_for(self, tool: str) -> tuple[Rule, ...] | None:
-        """The rules under the name of a tool, or else under the first name with `*` that it fits."""
+        """Return the rules for the exact name of a tool, else for the first name with `*` that it matches."""
         rules = self._rules.get(tool)
         return rules or next((held for pattern, held in self._starred if pattern.matches(tool)), None)
 
@@ -301,21 +301,21 @@ def _rules(tool: Any, written: Any, limits: Limits) -> tuple[Rule, ...]:
 
 
 class MockOutcome(msgspec.Struct, frozen=True):
-    """The answer to one call: a value, or an exception by name."""
+    """The answer to one call: a value, or the name of an exception."""
 
     value: Any = None
     raises: str | None = None
     message: str | None = None
 
     def answer(self, where: str) -> ToolAnswer:
-        """Return a new copy of the answer: an agent that changes a value must not change the next answer."""
+        """Return a new copy of the answer, so that an agent that modifies it does not change the next one."""
         if self.raises is None:
             return ToolAnswer(admit(self.value))
         return ToolAnswer(error=exception_named(self.raises, () if self.message is None else (self.message,), where))
 
 
 class Rule:
-    """One rule of a mock: the calls it is for, and their outcomes, one after the other."""
+    """One rule of a mock: which calls it matches, and their outcomes in order."""
 
     def __init__(self, tool: str, written: Any, place: KeyPath, limits: Limits) -> None:
         self._tool = tool
@@ -328,7 +328,7 @@ class Rule:
         self._used = 0
 
     def is_for(self, args: dict[str, Any]) -> bool:
-        """Whether the rule is for a call with these arguments, given in the order of the tool's parameters."""
+        """Whether the rule matches a call with these arguments, given in the order of the tool's parameters."""
         with Budget(self._limits.steps):
             if len(self._positional) > len(args) or not self._pattern.accepts(ToolCall(self._tool, args, None)):
                 return False
@@ -370,7 +370,7 @@ def _pattern(tool: str, written: Mapping[str, Any], place: KeyPath, limits: Limi
 
 
 def _wrong_key(when: Mapping[str, Any], limits: Limits) -> KeyPath:
-    """Return the key of the argument whose expectation is invalid, if it is a single one."""
+    """Return the key of the first argument whose expectation is invalid on its own, if any."""
     for key, value in when.items():
         try:
             CallPattern("", {key: value}, "subset", limits=limits)

@@ -1,7 +1,7 @@
-"""What models were asked, in whichever protocol, and what they answered: kept, and given again without a network.
+"""Requests to models in all protocols, and their answers: recorded, and replayed without a network.
 
-The model, the messages and the tools are compared. Sampling settings, ids and headers are left out: they change from
-run to run, and do not change what is asked.
+Requests are compared by model, messages and tools. Sampling settings, ids and headers are left out: they change from
+run to run without changing the question.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _VOLATILE = frozenset(
         *("thought_signature", "created", "created_at", "timestamp", "refusal", "audio", "phase"),
     }
 )
-"""Keys of messages whose values are made up by a provider or a framework for each request."""
+"""Keys of messages whose values a provider or a framework generates for each request."""
 _DATA = frozenset({"args", "arguments", "input", "response", "properties", "json"})
-"""Keys below which an agent's own names stand: an `id` there is an argument, a result or a parameter."""
+"""Keys with an agent's own data below them, where an `id` is an argument, a result or a parameter, not volatile."""
 _CHANGING = lazy_pattern(
     r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"  # a UUID
     r"|\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"  # a date, with a time or without
@@ -58,11 +58,11 @@ class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     body: Any = UNSET
     text: str | msgspec.UnsetType = UNSET
     data: bytes | msgspec.UnsetType = UNSET
-    """What is not text, such as the event streams of Bedrock; base64 in a file."""
+    """A body that is not text, such as Bedrock's event streams; base64 in a file."""
 
     @classmethod
     def of(cls, status: int, kind: str, content: bytes) -> ModelAnswer:
-        """Return a response without secrets. Of its headers only the type of the content is kept."""
+        """Make an answer of a response, without secrets. Of its headers only the content type is kept."""
         kind = kind.partition(";")[0].strip() or "application/json"
         text = content.decode("utf-8", "replace")
         clean = redacted_text(text)
@@ -72,7 +72,7 @@ class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             try:
                 return cls(status=status, type=kind, body=redacted_value(msgspec.json.decode(content)))
             except (msgspec.DecodeError, UnicodeDecodeError):
-                pass  # an error page that calls itself JSON
+                pass  # not JSON, although its content type says so, such as an error page
         return cls(status=status, type=kind, text=clean)
 
     @property
@@ -84,7 +84,7 @@ class ModelAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers to respond with. A client that may try again need not wait: nothing has to recover."""
+        """The headers to respond with. If the client may retry, it is told not to wait: nothing has to recover."""
         headers = {"content-type": self.type}
         if self.status in _TRY_AGAIN or self.status >= 500:
             headers["retry-after-ms"] = "1"
@@ -99,9 +99,9 @@ class RecordedModelCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     answer: ModelAnswer
 
     def line(self, before: RecordedModelCall | None = None) -> str:
-        """Return the call as a line of JSON, without what is the same as in the call of the case before it.
+        """Return the call as a line of JSON, without messages and tools that the previous call of the case has, too.
 
-        Each request of a conversation repeats all messages so far. Written once, a person can review them.
+        Each request of a conversation repeats all earlier messages. Written only once, a person can review them.
         """
         written = msgspec.to_builtins(self)
         request = written["request"]
@@ -117,7 +117,7 @@ class RecordedModelCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 def expanded(written: Any, before: RecordedModelCall | None) -> Any:
-    """Return a line of a recording as it was before `line` shortened it."""
+    """Undo what `RecordedModelCall.line` left out of a line of a recording."""
     request = written.get("request") if isinstance(written, dict) else None
     if before is None or not isinstance(request, dict):
         return written
@@ -134,26 +134,26 @@ def _shared(earlier: Sequence[Any], later: Sequence[Any]) -> int:
 
 
 class ModelTap(Protocol):
-    """Something that stands between an agent and its model."""
+    """Answers or records the requests of an agent to models."""
 
     def answer(self, request: ModelRequest) -> ModelAnswer | None:
-        """Return the answer to a request; None to ask the model itself."""
+        """Return the answer to a request; None to send it to the real model."""
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
-        """Take note of what the model itself answered."""
+        """Record the answer of the real model."""
 
     def see_connection(self, host: str) -> None:
-        """Take note that the agent connects to a provider by itself. Raises `MockError` if it must not."""
+        """Handle a connection to a provider that bypasses this tap. Raises `MockError` if it is not allowed."""
 
 
 model_tap: ContextVar[ModelTap | None] = ContextVar("rightcall_model_tap", default=None)
-"""What stands between the agent and its model in this context, if anything."""
+"""The tap for requests to models in this context, if any."""
 propagate(model_tap)
 
 
 @contextmanager
 def tapping_models(tap: ModelTap) -> Iterator[None]:
-    """Have a tap answer, or note, requests to models, in this context and in the threads and tasks it starts."""
+    """Route requests to models through a tap, in this context and in the threads and tasks it starts."""
     from ._http_clients import tap_http_clients
 
     tap_http_clients()
@@ -166,7 +166,7 @@ def tapping_models(tap: ModelTap) -> Iterator[None]:
 
 
 class ModelRecorder:
-    """A tap that asks the model itself, and keeps what it answers."""
+    """A tap that sends requests to the real model, and records its answers."""
 
     def __init__(self, case: str) -> None:
         self._case = case
@@ -180,23 +180,23 @@ class ModelRecorder:
             return tuple(self._entries)
 
     def answer(self, request: ModelRequest) -> None:
-        """Return nothing: the model is asked."""
+        """Return None: the real model answers."""
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
-        """Keep an answer, also one that says that the model is busy or broken."""
+        """Record an answer, including errors such as rate limits."""
         if request.is_telemetry:
             return
         with self._lock:
             self._entries.append(RecordedModelCall(case=self._case, request=request, answer=answer))
 
     def see_connection(self, host: str) -> None:
-        """Do nothing: models are asked."""
+        """Do nothing: connections to models are allowed."""
 
 
 class ModelReplay:
-    """A tap that answers from a recording; each entry answers once, in order among equal requests.
+    """A tap that answers from a recording. Each entry answers once; those with equal requests answer in order.
 
-    Where no entry is equal, one that differs only in dates, times, UUIDs and addresses of memory answers.
+    If no entry is equal, one answers that differs only in dates, times, UUIDs and memory addresses.
     """
 
     def __init__(self, case: str, entries: Iterable[RecordedModelCall]) -> None:
@@ -213,14 +213,14 @@ class ModelReplay:
 
     @property
     def problems(self) -> tuple[MockError, ...]:
-        """The requests that could not be answered. Each is an error of the case, even if the agent handled it."""
+        """The requests that were not answered. Each makes the case an error, even if the agent handled it."""
         with self._lock:
             return tuple(self._problems)
 
     def answer(self, request: ModelRequest) -> ModelAnswer:
-        """Return the recorded answer, or one that says that there is none.
+        """Return the recorded answer; without one, an error with the status 400, which no client retries.
 
-        Its status is 400, so that no client tries again. What asks no model is taken, and goes nowhere.
+        Telemetry gets an empty answer, and is not sent anywhere.
         """
         if request.is_telemetry:
             return ModelAnswer(body={})
@@ -236,10 +236,10 @@ class ModelReplay:
         return ModelAnswer(status=400, body={"type": "error", "error": error})
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
-        """Do nothing: no model is asked."""
+        """Do nothing: no real model answers."""
 
     def see_connection(self, host: str) -> None:
-        """Refuse it: a client that is not tapped would ask the model itself."""
+        """Refuse a connection to a provider by a client that is not tapped: the real model would answer."""
         problem = MockError(
             f"the agent connects to {shown(host)} by a client that is neither recorded nor replayed (known are httpx, "
             "aiohttp, requests, urllib3 and urllib); mock what it does, or ask the real model with --live model"
@@ -286,13 +286,13 @@ def equality_key(value: Any) -> Hashable:
 
 
 class Provider(NamedTuple):
-    """A provider that SDKs find by variables of the environment."""
+    """A model provider whose address SDKs read from environment variables."""
 
     name: str
     bases: tuple[str, ...]
-    """The variables that hold its address."""
+    """The environment variables with its address."""
     address: str = ""
-    """Its address where none of them is set; empty if an SDK needs one to be set."""
+    """Its default address; empty if SDKs need a variable to be set."""
 
 
 PROVIDERS = (
@@ -312,16 +312,16 @@ KEY_VARIABLES = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY"),
     *("GROQ_API_KEY", "MISTRAL_API_KEY", "TOGETHER_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"),
 )
-"""The variables that hold keys. An SDK refuses to be made without one, also where nothing will be sent."""
+"""Environment variables with API keys. SDKs refuse to create a client without one, even if no request is sent."""
 
 
 def is_of_a_provider(url: str) -> bool:
-    """Whether an address is one of a known provider: of its usual ones, or below where a variable points."""
+    """Whether a URL belongs to a known provider: at its default address, or at the one in an environment variable."""
     return url.startswith(tuple([f"{base.rstrip('/')}/" for base in _bases()]))
 
 
 def is_host_of_a_provider(host: str) -> bool:
-    """Whether a name is that of a known provider's host; this machine is not, whatever is served on it."""
+    """Whether a host is that of a known provider. This machine never is, whatever runs on it."""
     return host not in _LOCAL and host in [urlsplit(base).hostname for base in _bases()]
 
 
@@ -331,10 +331,10 @@ def _bases() -> list[str]:
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
-    """What a request asks of a model, without anything that is volatile or secret."""
+    """What a request asks of a model, without volatile parts and secrets."""
 
     api: str
-    """The protocol, such as `openai.chat`; of anything else the method and the path."""
+    """The protocol, such as `openai.chat`; for an unknown protocol, the method and the path."""
     model: str = ""
     messages: list[Any] = []
     """The conversation, with instructions for the model first."""
@@ -343,18 +343,18 @@ class ModelRequest(msgspec.Struct, frozen=True):
 
     @property
     def is_telemetry(self) -> bool:
-        """Whether it tells a provider what an agent did, as OpenAI Agents does, and asks no model."""
+        """Whether it uploads traces to a provider, as OpenAI Agents does, instead of asking a model."""
         return self.api.endswith("/traces/ingest")
 
     def masked(self) -> ModelRequest:
-        """Return the request without dates, times, UUIDs and addresses of memory in its texts."""
+        """Return the request with dates, times, UUIDs and memory addresses masked in its texts."""
         return msgspec.structs.replace(self, messages=[_masked(message) for message in self.messages])
 
 
 def model_request(method: str, path: str, body: bytes, *, is_any: bool = False) -> ModelRequest | None:
-    """Return what a request asks; None if it is not one to a model, unless `is_any` request is meant.
+    """Parse an HTTP request; return None if it is not in a known protocol, unless `is_any` allows any request.
 
-    Protocols are known by the end of their path, which is the same for every provider and proxy that speaks them.
+    Protocols are recognised by the end of the path, which is the same for every provider and proxy.
     """
     place = path.partition("?")[0]
     try:
@@ -373,7 +373,7 @@ def model_request(method: str, path: str, body: bytes, *, is_any: bool = False) 
 
 
 def difference(recorded: ModelRequest, asked: ModelRequest) -> str:
-    """Return the first difference of two requests: where, what was recorded, and what is asked."""
+    """Return the first difference between two requests: where, the recorded value, and the new one."""
     for name in ("api", "model", "stream"):
         before, now = getattr(recorded, name), getattr(asked, name)
         if before != now:
@@ -386,7 +386,7 @@ def difference(recorded: ModelRequest, asked: ModelRequest) -> str:
 
 
 def likeness(recorded: ModelRequest, asked: ModelRequest) -> tuple[int, ...]:
-    """Return how near two requests are, to choose the nearest by: equal parts, then equal first messages."""
+    """Return how similar two requests are, as a sort key: equal parts first, then equal messages from the start."""
     same = sum([getattr(recorded, name) == getattr(asked, name) for name in ("api", "model", "stream", "tools")])
     equal = 0
     for one, other in zip(recorded.messages, asked.messages, strict=False):
@@ -399,7 +399,7 @@ def likeness(recorded: ModelRequest, asked: ModelRequest) -> tuple[int, ...]:
 class _Protocol(NamedTuple):
     path: re.Pattern[str]
     needs: str
-    """A key that the body of such a request has."""
+    """A key that the body of such a request must have."""
     read: Callable[[dict[str, Any], re.Match[str]], ModelRequest]
 
 
@@ -433,7 +433,7 @@ def _bedrock(asked: dict[str, Any], found: re.Match[str]) -> ModelRequest:
 
 
 def _ollama(asked: dict[str, Any], _: re.Match[str]) -> ModelRequest:
-    # Unlike others it streams unless it is told not to (Ollama's API reference, "Generate a chat completion").
+    # Unlike others, Ollama streams by default (its API reference, "Generate a chat completion").
     return ModelRequest("ollama.chat", *_common({"stream": True, **asked}, asked["messages"]))
 
 

@@ -1,4 +1,4 @@
-"""Recordings of what real tools and models answered: kept as JSON lines beside an eval set, and replayed."""
+"""Recordings of the answers of real tools and models: written as JSON lines beside an eval set, and replayed."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class RecordedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One call of one case, with its output, its exception, or why neither could be recorded.
+    """One call of one case, with its output, its exception, or why neither could be recorded (`unfit`).
 
-    A tool that called other tools, as one does that asks another agent, `runs` when it is replayed: the other agent is
-    a part of what is tested, and its own tools and models are answered for.
+    A tool that called other tools, such as one that runs another agent, has `runs`: it is run when it is replayed,
+    because the other agent is part of what is tested, and the calls of its own tools and models are answered.
     """
 
     case: str
@@ -53,7 +53,7 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class Recorder:
-    """An observer that keeps what the tools of one run of a case return."""
+    """An observer that records the results of tools in one run of a case."""
 
     def __init__(self, case: str) -> None:
         self._case = case
@@ -119,7 +119,7 @@ class Recording:
         return Recording([*(entry for entry in self.entries if entry.case not in replaced), *entries])
 
     def save(self, path: str | Path) -> None:
-        """Write the recording to a file, completely or not at all. The calls of a case are grouped.
+        """Write the recording to a file atomically, grouped by case.
 
         Raises:
             InputError: the file cannot be written.
@@ -138,16 +138,16 @@ class Recording:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
 
     def limited_to(self, cases: Iterable[str]) -> Recording:
-        """Return this recording without the entries of all other cases."""
+        """Return this recording with the entries of these cases only."""
         kept = frozenset(cases)
         return Recording([entry for entry in self.entries if entry.case in kept])
 
     def replay(self, case: str) -> Replay:
-        """Return a mock that answers the calls of tools of one run of a case from this recording."""
+        """Return a mock that answers the tool calls of one run of a case from this recording."""
         return Replay(case, [each for each in self.entries if isinstance(each, RecordedCall) and each.case == case])
 
     def model_replay(self, case: str) -> ModelReplay:
-        """Return a tap that answers the requests of one run of a case to models from this recording."""
+        """Return a tap that answers the model requests of one run of a case from this recording."""
         mine = [each for each in self.entries if isinstance(each, RecordedModelCall) and each.case == case]
         return ModelReplay(case, mine)
 
@@ -156,8 +156,8 @@ class Replay(MockLog):
     """Answers the calls of one run of a case from a recording; each entry answers once.
 
     A call gets the first unused entry of the same tool with equal arguments, compared as evaluators do: `1` equals
-    `1.0`, `true` is not `1`, NaN equals NaN. No tool runs but those that called others: a call that was not recorded is
-    an error.
+    `1.0`, `true` is not `1`, NaN equals NaN. Only tools that called others run. A call that was not recorded is an
+    error.
     """
 
     def __init__(self, case: str, entries: Iterable[RecordedCall]) -> None:
@@ -166,25 +166,25 @@ class Replay(MockLog):
         self._lock = threading.Lock()
         self._left: dict[Hashable, deque[RecordedCall]] = {}
         for entry in entries:
-            # By key, because looking through all entries for each call would take the square of their number.
+            # Indexed, because searching all entries for each call would take quadratic time.
             self._left.setdefault((entry.tool, equality_key(entry.args)), deque()).append(entry)
 
     def answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer | None:
-        """Return the recorded outcome of a call; None for a tool that only called others, and runs.
+        """Return the recorded outcome of a call; None for a tool that called others, which has to run.
 
         Raises:
-            MockError: the call was not recorded, or not as often.
+            MockError: the call was not recorded, or fewer times.
         """
         return self._answer_logged(tool, lambda: self._answer(tool, args))
 
     def answers_for(self, tool: str) -> bool:
-        """True for every tool, because none may run."""
+        """Return True for every tool: a tool that is not in the recording must not run."""
         return True
 
     def _answer(self, tool: str, args: dict[str, Any]) -> ToolAnswer | None:
         left = self._left.get((tool, equality_key(args)))
         with self._lock:
-            # Under the lock: tools that run at once in threads must not get the same entry.
+            # Under the lock: calls in several threads must not get the same entry.
             entry = left.popleft() if left else None
         if entry is None:
             often = "is not in the recording" if left is None else "was not recorded as often"
@@ -210,7 +210,7 @@ def _outcome(answer: ToolAnswer) -> dict[str, Any]:
         if error is None:
             return {"output": admit(answer.value)}
         return {"error": RecordedError(_type_name(error), _message(error), _arguments(error))}
-    except Exception as problem:  # noqa: BLE001 - a foreign object may fail while it is copied; the tool did not fail
+    except Exception as problem:  # noqa: BLE001 - copying a foreign object may raise, although the tool did not fail
         return {"unfit": str(problem)}
 
 
@@ -222,7 +222,7 @@ def _type_name(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     try:
         return str(error)[:_LONGEST_MESSAGE]
-    except Exception:  # noqa: BLE001 - an exception whose `__str__` fails is recorded all the same
+    except Exception:  # noqa: BLE001 - an exception whose `__str__` fails is recorded without a message
         return ""
 
 

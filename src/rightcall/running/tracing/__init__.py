@@ -1,4 +1,4 @@
-"""Decorators that mark functions as tools, and the capture of the spans that calls leave."""
+"""Decorators that mark functions as tools, and the capture of spans."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -2,8 +2,8 @@
 
 Python copies the context into tasks and into `asyncio.to_thread`, but neither into threads nor into executors
 (`contextvars` documentation; `Thread` has had a `context` argument only since 3.14). While a capture or a stub is
-active, our variables follow there too, and so does the current span. Nothing else does, so that an agent finds what it
-would find without us.
+active, our context variables and the current span are copied there, too. Nothing else is, so that an agent finds the
+same context as without us.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Watch = Callable[[Any], None]
 """Called with each span of a capture, when it begins and when it ends."""
 
 _owners: dict[SpanKey, Scope] = {}
-"""The innermost open scope of each span that was captured: children that begin in a foreign thread are found by it."""
+"""The innermost open scope of each captured span, to find the scope of children that begin in an unrelated thread."""
 
 
 class Captured:
-    """The spans that one capture has seen so far. It ends with the `with` block; later spans are not in it."""
+    """The spans of one capture so far. The capture ends with the `with` block; later spans are not in it."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -44,7 +44,7 @@ class Captured:
 
     @property
     def spans(self) -> tuple[Any, ...]:
-        """The spans in the order they began, as `read_spans` takes them; unfinished ones as they were at the end."""
+        """The spans in the order they began, for `read_spans`; unfinished ones as they were when the capture ended."""
         return self._scope.spans() if self._kept is None else self._kept
 
     @property
@@ -55,8 +55,8 @@ class Captured:
     def trajectory(self, messages: Any = None) -> Trajectory:
         """Return the trajectory of the spans, completed by a log of messages if there is one.
 
-        If any tool of this process is marked, no calls seen means no calls made. The order of calls is always known,
-        because each was seen to begin, even with a clock that does not move, as in tests with a frozen time.
+        If any function of this process is marked as a tool, no captured calls means that none were made. The order of
+        calls is always known, even if a test has frozen the clock, because it is the order in which their spans began.
 
         Raises:
             InputError: the messages are not a log of messages.
@@ -81,9 +81,9 @@ class Captured:
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """Capture what begins in this block as well, although it runs in another context than the capture.
+        """Capture spans in this block as well, although it runs in another context.
 
-        An event loop that was started before the capture runs tasks in a context that does not know of it.
+        This is for tasks of an event loop that was started before the capture: their context does not have it.
         """
         token = current.set(self._scope)
         try:
@@ -97,7 +97,7 @@ class Captured:
 
 
 class Scope:
-    """The reach of a capture, held by contexts and by threads that outlive it. Once closed, it holds no spans."""
+    """The state of a capture. Contexts and threads may refer to it after its end; once closed, it has no spans."""
 
     def __init__(self, outer: Scope | None, limits: Limits, watch: Watch | None = None) -> None:
         self.limits = limits
@@ -126,11 +126,11 @@ class Scope:
         return found
 
     def knows(self, key: SpanKey) -> bool:
-        """Whether a span of this scope, or of one around it, has these ids."""
+        """Whether this scope, or one around it, has a span with these ids."""
         return key in self._keys or (self._outer is not None and self._outer.knows(key))
 
     def add(self, span: Any, key: SpanKey, owner: Scope | None = None) -> None:
-        """Keep a span that begins, here and in the scopes around this one; `owner` is the innermost scope."""
+        """Add a span that has begun to this scope and those around it; `owner` is the innermost scope that has it."""
         with self._lock:
             if self.is_open and len(self._spans) < self.limits.captured_spans:
                 self._spans.append(span if key not in self._keys else _Twin(span))
@@ -143,12 +143,12 @@ class Scope:
         self.notify(span)
 
     def notify(self, span: Any) -> None:
-        """Call the watcher, if there is one: a span has begun or ended."""
+        """Tell the watcher, if there is one, that a span has begun or ended."""
         if self._watch is not None and self.is_open:
             self._watch(span)
 
     def close(self) -> tuple[Any, ...]:
-        """Accept no more spans, and return those there are, as they are now."""
+        """Accept no more spans, and return the spans so far, as they are now."""
         with self._lock:
             self.is_open = False
             spans, keys = self._spans, self._keys
@@ -167,10 +167,10 @@ class Scope:
 def capture(limits: Limits | None = None, watch: Watch | None = None) -> Iterator[Captured]:
     """Capture the spans that begin inside the `with` block, and nothing else.
 
-    Spans of our decorators and of every instrumentation that uses OpenTelemetry's SDK are captured, with any tracer
-    provider and whether or not it would sample or export them: those that begin in this context, in tasks, threads and
-    executors used from it, and below a span of this capture. Captures may run at the same time, and may nest; then
-    the outer ones get the spans, too. Exporters and processors of the program still get their spans.
+    This includes spans of our decorators and of every instrumentation that uses OpenTelemetry's SDK, with any tracer
+    provider, whether or not it would sample or export them. They have to begin in this context, in tasks, threads and
+    executors used from it, or below a span of this capture. Captures may run at the same time, and may nest; then the
+    outer ones get the spans, too. Exporters and processors of the program still get their spans.
 
     Args:
         limits: How many spans are kept (`captured_spans`), and the budgets for reading them.
@@ -205,7 +205,7 @@ def captured_trajectory(
     Raises:
         InputError: the messages or documents of a turn have an unknown format.
     """
-    # Not at the top: a program that only marks its tools must not pay for the readers.
+    # Not at the top: a program that only marks its tools should not import the readers.
     from rightcall.limits import DEFAULT_LIMITS
     from rightcall.reading import read_turns
 
@@ -216,10 +216,10 @@ def captured_trajectory(
 
 
 def note_span(span: Any) -> None:
-    """Give a span that has just begun to the capture it belongs to.
+    """Add a span that has just begun to the capture it belongs to.
 
     That is the capture of its context, unless its parent belongs to another one: a thread that serves many cases has
-    the context of the case that started it, or none.
+    the context of the case that started it, or of none.
     """
     here = current.get()
     if here is not None and not here.is_open:
@@ -249,8 +249,8 @@ def _restore(token: Any) -> None:
     try:
         current.reset(token)
     except ValueError:
-        # The block was left in another context than it was entered in, as fixtures of pytest-asyncio are. The first
-        # context keeps the scope, which is closed and accepts nothing.
+        # The block was entered in another context, as happens with fixtures of pytest-asyncio. That context keeps the
+        # scope, which is closed and accepts nothing.
         current.set(None)
 
 
@@ -294,20 +294,20 @@ def _as_begun(path: Trajectory, spans: Sequence[Any]) -> Trajectory:
 
 
 class Change(Protocol):
-    """Something that can be put in place and removed again."""
+    """A change that can be applied and undone."""
 
     def put(self) -> None:
-        """Put the change in place."""
+        """Apply the change."""
 
     def remove(self) -> None:
         """Undo the change."""
 
 
 class Patch:
-    """Replaces one attribute of a class for a while.
+    """Replaces one attribute of a class temporarily.
 
-    If other code replaces the attribute after us, its version stays, and ours stays below it. So a replacement has to
-    do nothing while the patch is removed, and must not act twice when the patch is put in place again.
+    If other code wraps the attribute after us, its wrapper stays, and calls ours. So a replacement must do nothing
+    while the patch is removed, and must not act twice when the patch is applied again.
     """
 
     __slots__ = ("_made", "_make", "_name", "_original", "_owner")
@@ -336,16 +336,16 @@ class Patch:
 
 
 def bound(function: Any, instance: Any) -> Any:
-    """Return a class's function as a method of an instance.
+    """Return a function of a class as a method of an instance.
 
-    Calling `function(instance)` is not the same when the attribute is a descriptor of another library. `wrapt`, on
-    which OpenTelemetry's instrumentations are built, puts such objects there.
+    Calling `function(instance)` is not the same if the function is a descriptor of another library, such as the
+    wrappers of `wrapt`, which OpenTelemetry's instrumentations use.
     """
     return function.__get__(instance, type(instance))
 
 
 class SharedPatches:
-    """A context manager that puts patches in place for its first user and removes them after its last."""
+    """A context manager that applies patches for its first user and removes them after its last."""
 
     __slots__ = ("_changes", "_list", "_lock", "_users")
 
@@ -378,10 +378,10 @@ class ToolAnswer(NamedTuple):
     value: Any = None
     error: BaseException | None = None
     has_inner: bool = False
-    """Whether the tool called other tools meanwhile, as one does that asks another agent."""
+    """Whether the tool called other tools meanwhile, such as one that runs another agent."""
 
     def given(self) -> Any:
-        """Return the value, or raise the exception."""
+        """Return the value, or raise the error."""
         if self.error is not None:
             raise self.error
         return self.value
@@ -403,17 +403,17 @@ tool_observer: ContextVar[ToolObserver | None] = ContextVar("rightcall_observer"
 """The observer of real tools in this context, if there is one."""
 
 dispatching: ContextVar[frozenset[str]] = ContextVar("rightcall_dispatching", default=frozenset())
-"""The tools that a framework is carrying out in this context. Stubs and observers have seen these calls already."""
+"""The tools that a framework is running in this context, whose calls stubs and observers have already seen."""
 
 _PROPAGATED: list[ContextVar[Any]] = [current, tool_stub, tool_observer, dispatching]
 
 
 _NOTHING: dict[ContextVar[Any], Any] = {dispatching: frozenset()}
-"""What a variable has in a thread that is in no case; None for those that are not listed."""
+"""The value of a variable outside of any case, if it is not None."""
 
 
 class CallContext:
-    """The values that follow one call into another thread."""
+    """The values of context variables that a call takes into another thread."""
 
     __slots__ = ("_span_context", "_values")
 
@@ -423,7 +423,7 @@ class CallContext:
         self._span_context = telemetry.get_current() if telemetry is not None else None
 
     def run(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Call a function with these values set, and leave the thread as it was."""
+        """Call a function with these values set, and restore the previous ones."""
         tokens = [(variable, variable.set(value)) for variable, value in self._values]
         telemetry = sys.modules.get("opentelemetry.context")
         attached = telemetry.attach(self._span_context) if telemetry is not None and self._span_context else None
@@ -451,7 +451,7 @@ def is_traced() -> bool:
 
 
 def is_idle() -> bool:
-    """Whether a call can go straight to its function: no stub, no observer, and no span would be seen."""
+    """Whether a decorator has nothing to do: there is no stub and no observer, and no span would be seen."""
     return tool_stub.get() is None and tool_observer.get() is None and not is_traced()
 
 
@@ -467,7 +467,7 @@ def _patches() -> list[Patch]:
 
 
 thread_patches = SharedPatches(_patches)
-"""While it is entered, the variables above follow calls into threads and executors."""
+"""Copies the context variables above into threads and executors while it is entered."""
 
 
 def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -475,7 +475,7 @@ def _submit(original: Callable[..., Any]) -> Callable[..., Any]:
         if not _has_context() or _is_other_interpreter(self):
             return bound(original, self)(function, *args, **kwargs)
         followed = CallContext()
-        # The executor may start a thread now that serves other calls later: it must not inherit our values.
+        # The executor may start a thread now, which serves other calls later: it must not inherit our values.
         tokens: list[tuple[ContextVar[Any], Token[Any]]] = [
             (each, each.set(_NOTHING.get(each))) for each in tuple(_PROPAGATED)
         ]
@@ -510,7 +510,7 @@ def _start(original: Callable[..., Any]) -> Callable[..., Any]:
             restore()
             followed.run(run)
 
-        # `run` is replaced on the instance, not on the class: subclasses override it, and this thread alone is ours.
+        # `run` is replaced on the instance, not on the class: subclasses override it, and only this thread is meant.
         self.run = run_with_context
         try:
             bound(original, self)()

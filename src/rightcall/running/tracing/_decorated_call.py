@@ -1,6 +1,6 @@
-"""One call of a decorated function: what answers it, and the span that records it.
+"""One call of a decorated function: the stub that may answer it, and the span that records it.
 
-Arguments and outputs become span attributes: JSON if they are JSON, else a short text.
+Arguments and outputs are recorded as span attributes: as JSON if possible, else as a short text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST_REPR = 1_000
 _WORD = 2**63
 """Integers of OTLP are 64 bit and signed (`int64_value` of AnyValue); larger ones are written as JSON."""
 _PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
-"""Texts that ADK and other instrumentations record instead of a value; readers take them for "not recorded"."""
+"""Texts that ADK and other instrumentations record instead of a value, which readers treat as "not recorded"."""
 
 
 class Call:
@@ -39,7 +39,7 @@ class Call:
             # Not raised here: the function raises it itself, with Python's own message.
             self._misfit, named = problem, dict(kwargs)
         self._arguments = arguments_text(named)
-        # A framework that dispatches this very tool has asked the stub, and reports the result itself.
+        # If a framework dispatches this tool, it has already asked the stub, and reports the result itself.
         self._is_mine = marks.may_be_mocked and marks.tool not in dispatching.get()
         self._observer = tool_observer.get() if self._is_mine else None
         self._span: Any = None
@@ -51,7 +51,7 @@ class Call:
         """Return the stub's answer; None if the function has to run.
 
         Raises:
-            TypeError: the function does not accept these arguments, so a stub must not either.
+            TypeError: the function does not accept these arguments, so a stub must not answer either.
         """
         asked = tool_stub.get() if self._is_mine else None
         if asked is None:
@@ -64,12 +64,12 @@ class Call:
         return answer
 
     def enter(self) -> None:
-        """Make the span the current one, so that spans that begin meanwhile are its children."""
+        """Make the span the current one, so that new spans are its children."""
         if self._span is not None:
             self._entered = _spans().enter(self._span)
 
     def leave(self) -> None:
-        """Make the span before it the current one again."""
+        """Make the previous span current again."""
         if self._entered is not None:
             _spans().leave(self._entered)
             self._entered = None
@@ -157,17 +157,17 @@ def decoded_arguments(text: str) -> dict[str, Any]:
 
 
 def as_arguments(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that are known by name, as the plain JSON values that a stub and an observer get."""
+    """Return named arguments as the plain JSON values that stubs and observers get."""
     return decoded_arguments(arguments_text(named))
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value as plain JSON: what it holds if it is a known kind of object, else its `repr`."""
+    """Return a value as plain JSON: the data of a known kind of object, else its `repr`."""
     return _as_json(value)
 
 
 def plain_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a call by name, as the plain JSON values that a stub and an observer get.
+    """Return the arguments of a call by name, as the plain JSON values that stubs and observers get.
 
     Raises:
         TypeError: the function cannot be called with them.
@@ -176,11 +176,11 @@ def plain_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs:
 
 
 def output_attribute(value: Any) -> Recorded:
-    """Return an output as an attribute from which readers get the same value back.
+    """Return an output as a span attribute from which readers get the same value back.
 
-    Text, numbers and booleans are kept, lists and objects become JSON. An object whose only key is `content` is read as
-    its content, as UiPath's tools write it. So a value that would be misread is wrapped in such an object: null, an
-    object with `content` and other keys, texts that some framework writes for "no value".
+    Text, numbers and booleans are kept; lists and objects become JSON. Readers unwrap an object whose only key is
+    `content`, which UiPath's tools write. So values that would be misread are wrapped in such an object: null, an
+    object with `content` and other keys, and texts that a framework writes for "no value".
     """
     if value.__class__ is str:
         return value if _is_plain_text(value) else f'{{"content": {json.dumps(value)}}}'
@@ -256,7 +256,7 @@ def _is_plain_text(text: str) -> bool:
 
 
 def _is_misread(text: str) -> bool:
-    """Whether an object has `content` and other keys, so that a reader would take it for its content."""
+    """Whether readers would take an object for its `content`: it has that key and others."""
     if '"content"' not in text:
         return False
     value = json.loads(text)

@@ -1,8 +1,8 @@
 """The decorators `traced`, `tool`, `mockable` and `mock_tool_span`, to be used alone or together, in any order.
 
-With any number of them, a call opens one span, is answered once, and is recorded once. Names, docstrings, signatures
-and types stay as they are. Without a capture, mocks or a configured tracer provider, a decorated function does what it
-did before.
+However many of them a function has, a call opens one span, and is mocked and recorded once. Names, docstrings,
+signatures and types stay as they are. Without a capture, mocks or a configured tracer provider, a decorated function
+behaves as without a decorator.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def traced(function: Function, /) -> Function: ...
 @overload
 def traced(name: str | None = None, *, span_type: str | None = None) -> Callable[[Function], Function]: ...
 def traced(name: Any = None, *, span_type: str | None = None) -> Any:
-    """Make each call of a function a span with its input and output, but not a tool call.
+    """Record each call of a function as a span with its input and output, but not as a tool call.
 
     Use it as `@traced`, `@traced()` or `@traced("name")`; the name is the span's. With `span_type="tool"`, as in
     UiPath's samples, the function is a tool under its own name.
@@ -46,7 +46,7 @@ def tool(function: Function, /) -> Function: ...
 @overload
 def tool(name: str | None = None) -> Callable[[Function], Function]: ...
 def tool(name: Any = None) -> Any:
-    """Make each call of a function a tool call, with `tool.name`, `input.value` and `output.value` in its span.
+    """Record each call of a function as a tool call: a span with `tool.name`, `input.value` and `output.value`.
 
     Use it as `@tool`, `@tool()` or `@tool("name")`; the name is the tool's, also in mocks.
     """
@@ -58,7 +58,7 @@ def mock_tool_span(function: Function, /) -> Function: ...
 @overload
 def mock_tool_span(name: str | None = None) -> Callable[[Function], Function]: ...
 def mock_tool_span(name: Any = None) -> Any:
-    """The same as `tool`, under its name in UiPath's samples."""
+    """Do the same as `tool`; the name is that of UiPath's samples."""
     return tool(name)
 
 
@@ -84,7 +84,7 @@ def mockable(function: Any = None, /, *, name: str | None = None, example_calls:
 
 
 def _decorator(given: Any, mark: Callable[[Marks, str | None], Marks]) -> Any:
-    """Return a decorator that marks; if it was used without parentheses, apply it at once."""
+    """Return a decorator; if it was used without parentheses, return the decorated function."""
     if given is None or isinstance(given, str):
         return lambda function: _decorated(function, lambda marks: mark(marks, given or None))
     return _decorated(given, lambda marks: mark(marks, None))
@@ -278,12 +278,12 @@ class _Iteration:
             raise
 
     def resume(self) -> None:
-        """Note that the generator is about to run."""
+        """Make the span current: the generator is about to run."""
         if self._call is not None:
             self._call.enter()
 
     def pause(self, value: Any) -> None:
-        """Note that the generator has yielded a value."""
+        """Keep a value that the generator has yielded; its span is not current until it runs again."""
         if self._call is None:
             return
         self._call.leave()
@@ -294,7 +294,7 @@ class _Iteration:
 
     @contextmanager
     def closing(self) -> Iterator[None]:
-        """Close the generator before its end, and end the call."""
+        """End the call when the block has closed the generator before its end."""
         try:
             yield
         except BaseException as error:
@@ -303,7 +303,7 @@ class _Iteration:
         self.end()
 
     def end(self) -> None:
-        """End the call: there are no more values, or the caller wants none."""
+        """End the call with the values so far."""
         if self._call is not None:
             self._call.leave()
             self._call.returned_many(self._values, self._is_cut)

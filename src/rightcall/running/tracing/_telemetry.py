@@ -1,7 +1,7 @@
-"""Patches of OpenTelemetry's SDK while there are captures, and the provider to use when there is no other.
+"""Patches of OpenTelemetry's SDK during captures, and the tracer provider to use if the program has none.
 
-Every span of the SDK begins with `Span.start` and ends with `Span.end`, whichever provider made its tracer, and whether
-that was before the capture or after. So spans are observed there; no provider has to be found, set or replaced.
+Every span of the SDK begins with `Span.start` and ends with `Span.end`, whichever provider created its tracer, and
+whether that was before the capture or later. So spans are observed there, and no provider has to be replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ._capture import Change, Patch, SharedPatches, bound, current, note_end, no
 
 
 class _Ids(IdGenerator):  # type: ignore[misc]
-    """Ids from a separate generator: an agent may seed `random`, and must get the numbers it would get without us."""
+    """Generates ids without `random`'s shared state: an agent that seeds it must get the same numbers as without us."""
 
     def __init__(self) -> None:
         self._random = random.Random()  # noqa: S311 - ids are no secrets
@@ -43,13 +43,13 @@ def _own_provider() -> Any:
     provider = sdk.TracerProvider(
         sampler=ALWAYS_ON, resource=Resource.get_empty(), shutdown_on_exit=False, id_generator=_Ids()
     )
-    # OTEL_SDK_DISABLED is about what a program exports; nothing is exported from here.
+    # OTEL_SDK_DISABLED is meant for what a program exports, and this provider exports nothing.
     provider._disabled = False
     return provider
 
 
 own_provider = _own_provider()
-"""Makes spans that only captures see, if the program has configured no provider."""
+"""Creates spans that only captures see, if the program has configured no provider."""
 
 
 def copy_of(span: Any) -> Any:
@@ -77,8 +77,8 @@ def other_ids(context: Any) -> Any:
 def _noting_start(original: Callable[..., None]) -> Callable[..., None]:
     def start(self: Any, *args: Any, **kwargs: Any) -> None:
         bound(original, self)(*args, **kwargs)
-        # Not by `__dict__`: asking an object for it materialises the dictionary (CPython keeps attributes inline until
-        # then), and makes every later access to the span's attributes slower.
+        # Not by `__dict__`: reading it creates the dictionary (until then CPython keeps attributes inline), which
+        # makes every later access to the span's attributes slower.
         if not getattr(self, "_rightcall_noted", False):
             self._rightcall_noted = True
             note_span(self)
@@ -97,7 +97,7 @@ def _noting_end(original: Callable[..., None]) -> Callable[..., None]:
 
 
 class _RecordingSampler(Sampler):  # type: ignore[misc]
-    """A sampler that drops nothing: spans that the given one would drop are recorded, but not exported."""
+    """A sampler that drops nothing: spans that the given sampler would drop are recorded, but not exported."""
 
     def __init__(self, sampler: Any) -> None:
         self._sampler = sampler
@@ -134,7 +134,7 @@ def _recording_sampler(_: Any) -> property:
 
 
 def _answering_proxy(original: property) -> property:
-    """Give proxy tracers ours during a capture: made before any provider is set, they do nothing until one is."""
+    """Let proxy tracers, which do nothing until a provider is set, use our provider during a capture."""
 
     def read(self: Any) -> Any:
         tracer = original.__get__(self)
@@ -156,7 +156,7 @@ def _own_tracer_for(proxy: Any) -> Any:
 
 
 class _Quiet(logging.Filter):
-    """Drops one warning: an agent that sets its provider in every run would get it because we run it repeatedly."""
+    """Drops one warning, which an agent that sets its provider in every run causes because we run it repeatedly."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return current.get() is None or not str(record.msg).startswith("Overriding of current TracerProvider")
@@ -181,4 +181,4 @@ def _changes() -> list[Change]:
 
 
 sdk_patches = SharedPatches(_changes)
-"""While it is entered, spans are given to captures."""
+"""Passes spans to captures while it is entered."""

@@ -1,8 +1,8 @@
 """Marks that the decorators attach to a function, and the binding of its arguments to names.
 
-Parameters that a framework or a program fills in are not arguments, because no model gave them. Most real tools of
-Pydantic AI and ADK take a context. Its `repr` has times and addresses of memory, so that a recording with it is never
-found again, and it holds prompts and whatever is in `deps`.
+Parameters that a framework or the program injects are not arguments, because no model gave them. Most real tools of
+Pydantic AI and ADK take a context. Its `repr` has times and memory addresses, so that a recording with it would never
+match again, and it contains prompts and whatever is in `deps`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KEY = "__rightcall__"
 _MAKER = f"{__package__}._decorators"
 _is_any_tool = [False]
 _wrappers: WeakSet[Any] = WeakSet()
-"""Every function that our decorators made and that is still in use."""
+"""All functions made by our decorators that are still referenced."""
 _RECEIVERS = ("self", "cls")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -28,16 +28,16 @@ _FRAMEWORKS = frozenset(
         *("agno", "autogen_core", "autogen_agentchat", "crewai", "llama_index", "smolagents", "haystack"),
     }
 )
-"""The packages of frameworks that pass something of their own to tools."""
+"""The packages of frameworks that inject objects of their own into tool calls."""
 _CONTEXTS = (
     *("Context", "ContextWrapper", "Runtime", "Config", "Token", "Callbacks", "RunManager", "Store", "Agent", "Team"),
     *("Session", "Events", "Queue"),
 )
-"""The ends of the names of such classes: `RunContext`, `ToolContext`, `ToolRuntime`, `RunnableConfig` …"""
+"""Suffixes of the names of injected classes: `RunContext`, `ToolContext`, `ToolRuntime`, `RunnableConfig` …"""
 _MARK = "Injected"
-"""The beginning of LangChain's marks in `Annotated`: `InjectedState`, `InjectedStore`, `InjectedToolArg` …"""
+"""The prefix of LangChain's marks in `Annotated`: `InjectedState`, `InjectedStore`, `InjectedToolArg` …"""
 _BY_NAME = frozenset({"self", "cls", "tool_context"})
-"""ADK finds its context by the parameter's name, annotated or not (`FunctionTool.run_async`)."""
+"""Parameters that are injected by name: ADK passes `tool_context`, annotated or not (`FunctionTool.run_async`)."""
 
 
 class Marks(NamedTuple):
@@ -68,7 +68,7 @@ class Marks(NamedTuple):
 
     @property
     def opens_span(self) -> bool:
-        """Whether a call opens a span. For a function that is only mockable, other code does that."""
+        """Whether a call opens a span. Calls of a function that is only mockable are recorded by other code."""
         return self.is_traced or self.is_tool
 
     @property
@@ -78,7 +78,7 @@ class Marks(NamedTuple):
 
 
 def marks_of(function: Any) -> Marks | None:
-    """Return the marks of a function that our decorators made; None for any other function."""
+    """Return the marks of a decorated function; None for any other function."""
     marks = getattr(function, _KEY, None)
     # Other decorators copy attributes from the function they wrap (`functools.wraps`): only our own wrapper counts.
     is_ours = getattr(function, "__globals__", {}).get("__name__") == _MAKER
@@ -91,12 +91,12 @@ def new_marks(function: Callable[..., Any]) -> Marks:
 
 
 def tools_are_marked() -> bool:
-    """Whether any function of this program is marked as a tool: then no spans in a run means no calls."""
+    """Whether any function of this program is marked as a tool: then a run without spans made no calls."""
     return _is_any_tool[0]
 
 
 def marked_tools() -> list[Marks]:
-    """Return the marks of every function of this program that mocks may answer for, by name."""
+    """Return the marks of all functions of this program that mocks may answer for, sorted by tool name."""
     found = [marks for marks in map(marks_of, list(_wrappers)) if marks is not None and marks.may_be_mocked]
     return sorted(found, key=lambda marks: marks.tool)
 
@@ -118,8 +118,8 @@ def _name_of(function: Any) -> str:
 class Binding:
     """Binds the arguments of one function to names, as Python does.
 
-    Defaults are applied; what a framework or the program injects is left out, `self` and `cls` too; `*args` is a list
-    under its name; the items of `**kwargs` are beside the others, unless a parameter has that name already.
+    Defaults are applied. Injected parameters, `self` and `cls` are left out. `*args` is a list under its name. The
+    items of `**kwargs` are merged with the others, unless a parameter has the same name.
     """
 
     __slots__ = ("_defaults", "_function", "_injected", "_is_ready", "_order", "_positional", "_signature", "_simple")
@@ -156,13 +156,13 @@ class Binding:
         self._order = tuple([each.name for each in parameters])
         self._defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
         self._simple = all([each.kind not in (*_VARIADIC, inspect.Parameter.POSITIONAL_ONLY) for each in parameters])
-        # `self` and `cls` are receivers in the first place only: a tool may have an argument of that name elsewhere.
+        # `self` and `cls` are receivers only if they come first: a tool may have an argument of that name.
         not_first = frozenset([name for name in self._order[1:] if name in _RECEIVERS])
         self._injected = injected_parameters(self._function) - not_first
         self._is_ready = True
 
     def _bind_simple(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return the arguments of an ordinary call; None if it is not one. Measured at a tenth of `Signature.bind`."""
+        """Bind an ordinary call in a tenth of the time that `Signature.bind` takes; None for other calls."""
         given = dict(zip(self._positional, args, strict=False))
         if kwargs:
             if not given.keys().isdisjoint(kwargs):
@@ -200,15 +200,15 @@ class Binding:
 
 
 def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
-    """Return the parameters of a function that its annotations or names say are filled in by a framework."""
+    """Return the parameters of a function that a framework injects, by their annotations or names."""
     hints = _hints(function)
     return frozenset([name for name, hint in hints.items() if is_context_type(hint)]) | _BY_NAME
 
 
 def is_argument(value: Any) -> bool:
-    """Whether a value can be an argument: JSON, or something with a known form as JSON.
+    """Whether a value can be an argument: it is JSON, or can be converted to JSON.
 
-    An object without one, such as a client or a connection, was not given by a model, and neither was a context.
+    Other objects, such as a client or a connection, were not given by a model, and neither was a context.
     """
     kind = value.__class__
     if kind in _PLAIN:
@@ -218,7 +218,7 @@ def is_argument(value: Any) -> bool:
 
 def is_context_type(hint: Any) -> bool:
     """Whether an annotation is the context of a framework, or marks the parameter as injected."""
-    if isinstance(hint, str):  # not resolved: names of a module that is imported for type checkers only
+    if isinstance(hint, str):  # an unresolved annotation, such as of a module imported for type checking only
         name = hint.partition("[")[0].rpartition(".")[2]
         return f"{_MARK}" in hint or name in _UNRESOLVED
     if typing.get_origin(hint) is typing.Annotated:
@@ -232,7 +232,7 @@ def is_context_type(hint: Any) -> bool:
 
 
 def declared_parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the parameters of a function that a caller gives, as `name: type`."""
+    """Return the parameters of a function that are not injected, as `name: type`."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # some functions written in C have none
@@ -267,12 +267,12 @@ def _has_data(value: Any, kind: type) -> bool:
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of a function, as text where a name in them cannot be resolved."""
+    """Return the annotations of a function; as text, if a name in them cannot be resolved."""
     target = inspect.unwrap(function)
     target = target if inspect.isroutine(target) else getattr(target, "func", None) or type(target).__call__
     try:
         return typing.get_type_hints(target, include_extras=True)
-    except Exception:  # noqa: BLE001 - evaluating annotations runs foreign code; their text is enough to go by
+    except Exception:  # noqa: BLE001 - evaluating annotations runs foreign code, and their text is enough
         return dict(getattr(target, "__annotations__", {}))
 
 

@@ -1,4 +1,4 @@
-"""The spans of our decorators. Imported when the first one is opened; needs only OpenTelemetry's API."""
+"""The spans of our decorators. Imported with the first span; needs only OpenTelemetry's API."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _tracers: dict[str, tuple[Any, Any]] = {}
 
 
 def open_span(name: str, attributes: dict[str, Any]) -> Any:
-    """Open a span of the configured provider, else of our own; None if no capture would see it."""
+    """Start a span of the configured tracer provider, else of our own; None if nothing would record it."""
     capture = current.get()
     capture = capture.open_one() if capture is not None else None
     provider = trace._TRACER_PROVIDER
     if provider is not None:
         span = _tracer("configured", provider).start_span(name, attributes=attributes)
-        # A provider without the SDK (ddtrace has one) makes spans that captures do not see.
+        # Captures do not see spans of a provider that does not use the SDK, such as ddtrace's.
         if capture is None or capture.holds(span):
             return span
     if capture is None:
@@ -41,7 +41,7 @@ def enter(span: Any) -> tuple[Any, Any]:
 def leave(entered: tuple[Any, Any]) -> None:
     """Undo `enter`."""
     made, token = entered
-    # A coroutine that is discarded may be closed in another context, where there is nothing to undo.
+    # A discarded coroutine may be closed in another context, where there is nothing to undo.
     if context.get_current() is made:
         context.detach(token)
 
