@@ -1,7 +1,7 @@
 """The address of a trace server: `phoenix://localhost:6006/support?since=1d`, or an alias of the configuration.
 
 The scheme names the kind of server, the path the project (Phoenix, LangSmith), experiment (MLflow) or service
-(Jaeger), and the query what is wanted. An address never holds a key: it is printed, kept in runs and committed.
+(Jaeger), and the query selects traces. An address never contains a key: it is printed, stored in runs and committed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DEFAULT_HOSTS = {
     "jaeger": "localhost:16686",
     "otlp": "localhost:4318",
 }
-"""Where each server is reached if the address names no host, as their own clients have it."""
+"""The host of each server if the address has none: the default of the server's own client."""
 SCHEMES = tuple(_DEFAULT_HOSTS)
 _PUSH_ONLY = ("otlp",)
 _PARAMETERS = ("since", "until", "limit", "trace", "session", "tag", "filter", "key")
@@ -41,35 +41,35 @@ _MOST_TRACES = 10**9
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Which traces of a server are wanted; all of them by default."""
+    """Which traces of a server to return; all of them by default."""
 
     since_ns: int | None = None
-    """Only traces with something at or after this time, in nanoseconds since 1970."""
+    """Only traces from this time on, in nanoseconds since 1970."""
     until_ns: int | None = None
     limit: int | None = None
-    """The largest number of traces; the newest are taken."""
+    """The largest number of traces, of which the newest are returned."""
     traces: tuple[str, ...] = ()
     """Only traces with these ids."""
     session: str | None = None
     tag: str | None = None
     filter: str | None = None
-    """A condition in the server's own language, handed through as it is."""
+    """A condition in the server's own query language, passed on unchanged."""
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """A trace server, a place on it, and what is wanted from there."""
+    """A trace server, a project or the like on it, and a query for traces."""
 
     scheme: str
     host: str
     """Host and port."""
     prefix: str = ""
-    """The path before the place, where a proxy serves the server under one."""
+    """The path before the place, if a proxy serves the server under a path."""
     place: str = ""
     """The project, experiment or service."""
     is_plain: bool = False
     """Whether `+http` asks for an unencrypted connection."""
     key: str | None = None
-    """The environment variable with the key; the usual one of the server by default."""
+    """The environment variable with the key; by default the usual one for the server."""
     query: Query = Query()
 
     @property
@@ -79,7 +79,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> str:
-        """Where requests go."""
+        """The base URL of requests."""
         return f"{'http' if self.is_plain or self.is_local else 'https'}://{self.host}{self.prefix}"
 
     @property
@@ -93,7 +93,7 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def is_address(text: str, aliases: Mapping[str, Any] | None = None) -> bool:
-    """Whether a text names a trace server: by its scheme, or as `alias:` of the configuration."""
+    """Whether a text is the address of a trace server, by its scheme or as `alias:` of the configuration."""
     scheme = text.partition(":")[0]
     named = scheme.removesuffix("+http").removesuffix("+https")
     if text.startswith(f"{scheme}:") and named in SCHEMES:
@@ -104,13 +104,13 @@ def is_address(text: str, aliases: Mapping[str, Any] | None = None) -> bool:
 def parse_address(
     text: str, aliases: Mapping[str, Any] | None = None, *, now: Callable[[], float] = time.time, pushes: bool = False
 ) -> Address:
-    """Return what an address says.
+    """Parse an address.
 
     Args:
-        text: The address, or `alias:` and what else is wanted: `prod:?since=1h`.
+        text: The address, or an alias with further parameters: `prod:?since=1h`.
         aliases: The table `[sources]` of the configuration.
-        now: What says which time it is; `since=1d` counts from there.
-        pushes: Whether it is where verdicts are sent.
+        now: Returns the current time; `since=1d` counts back from there.
+        pushes: Whether verdicts are to be sent to this address.
 
     Raises:
         InputError: it is not the address of a trace server.
@@ -145,7 +145,7 @@ def parse_address(
 
 
 def _expanded(alias: str, rest: str, written: Any) -> tuple[str, str | None]:
-    """Return the address that an alias stands for, with what is asked beyond it, and the variable of its key."""
+    """Return the address of an alias, with the place and parameters after it, and the variable with its key."""
     settings = {"url": written} if isinstance(written, str) else written
     if not isinstance(settings, dict) or not isinstance(settings.get("url"), str):
         raise InputError(f"[sources] {alias}: give its address: {alias} = {{ url = 'phoenix://…' }}")
@@ -171,8 +171,8 @@ def _host(parts: SplitResult, named: str) -> str:
 
 
 def _placed(named: str, path: str) -> tuple[str, str]:
-    """Split a path: the last part is the place, what is before it a prefix of all requests."""
-    if named in ("langfuse", "otlp", "tempo"):  # these have no places: a key, or a tenant, decides
+    """Split a path into the prefix of all requests and the place, which is its last part."""
+    if named in ("langfuse", "otlp", "tempo"):  # these have no place: the key or the tenant selects the project
         return path.rstrip("/"), ""
     prefix, _, place = f"/{path.strip('/')}".rpartition("/")
     return prefix, unquote(place)
@@ -210,7 +210,7 @@ def _query(wanted: Mapping[str, Any], parts: SplitResult, now: float) -> Query:
 
 
 def _moment(text: str | None, name: str, parts: SplitResult, now: float) -> int | None:
-    """Return a time in nanoseconds: so long ago, or a date."""
+    """Parse a time (a duration before now, or a date) into nanoseconds since 1970."""
     if text is None:
         return None
     found = _SPAN.fullmatch(text)
@@ -255,5 +255,5 @@ def _is_loopback(host: str) -> bool:
 
 
 def _shown(parts: SplitResult) -> str:
-    """Return an address without user, password and query: each of them may be a key."""
+    """Return an address without user, password and query, which may contain keys."""
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"[:200]

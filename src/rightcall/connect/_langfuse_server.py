@@ -1,8 +1,8 @@
-"""Langfuse: traces with their observations by its public interface; verdicts as scores.
+"""Langfuse: traces with their observations by its public API; verdicts as scores.
 
-Servers of version 4 list observations by cursor. Those of version 3 answer such a request with 404, or with 501 in its
-later releases, and list traces by page. What is said of requests and answers is from `fern/apis/server/definition` in
-langfuse/langfuse, and for version 4 from langfuse 5.0.4, the client.
+Version 4 lists observations by cursor. Version 3 responds to such a request with 404, or 501 in later releases, and
+lists traces by page. Sources: `fern/apis/server/definition` in langfuse/langfuse and, for version 4, the client
+langfuse 5.0.4.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from ._web import (
 
 _PAGE = 1000
 _OLD_PAGE = 100
-"""Observations and traces a request; the server allows no more."""
+"""The server's limits on observations (`_PAGE`) and traces (`_OLD_PAGE`) per request."""
 _SCORES = 50
 _FIELDS = "core,basic,time,io,metadata,model,usage,trace_context"
 _EXPANDED = "attributes,resourceAttributes,scope"
-"""Metadata of which all is wanted, and not 200 characters: there are the attributes of spans of OpenTelemetry."""
+"""Metadata to return whole instead of 200 characters: they contain the attributes of OpenTelemetry spans."""
 KEY_VARIABLES = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 
 
@@ -82,19 +82,19 @@ class _Rejected(msgspec.Struct):
 
 
 def headers(keys: Sequence[str]) -> dict[str, str]:
-    """Return the headers that carry the public and the secret key."""
+    """Return the headers with the public and the secret key."""
     return {"authorization": f"Basic {b64encode(':'.join(keys).encode()).decode()}"}
 
 
 class Langfuse:
-    """The project of a Langfuse that the keys belong to."""
+    """The Langfuse project that the keys belong to."""
 
     def __init__(self, web: Web, place: str) -> None:
         self._web = web
         self._lists_observations = True
 
     def trace_ids(self, query: Query) -> list[str]:
-        """Return the ids of the traces that are wanted, the oldest first. Raises `TraceServerError`."""
+        """Return the ids of the traces that a query selects, oldest first. Raises `TraceServerError`."""
         if query.traces:
             return list(query.traces)
         try:
@@ -104,14 +104,14 @@ class Langfuse:
             return chronological(self._by_traces(query), query.limit)
 
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        """Yield each whole trace with its id. Raises `TraceServerError`."""
         for trace_id in trace_ids:
             document = self._observations(trace_id) if self._lists_observations else self._trace(trace_id)
             if document is not None:
                 yield trace_id, document
 
     def push(self, marks: Sequence[Mark]) -> None:
-        """Write scores, in the place of those with the same ids. Raises `TraceServerError`."""
+        """Write scores, and replace those with the same ids. Raises `TraceServerError`."""
         for some in batches(marks, _SCORES):
             times = self._times(some)
             scores = [{**_score(mark), **({"timestamp": times[mark.id]} if mark.id in times else {})} for mark in some]
@@ -120,7 +120,7 @@ class Langfuse:
             except RefusedError as problem:
                 if problem.status != BAD_REQUEST:
                     raise
-                # Version 3 takes one score a request, and replaces that of the same id.
+                # Version 3 accepts one score per request, and replaces the one with the same id.
                 for score in scores:
                     self._web.send("POST", "/api/public/scores", score)
                 continue
@@ -129,11 +129,11 @@ class Langfuse:
                 raise TraceServerError(f"Langfuse refuses {len(rejected)} scores: {str(rejected[0])[:200]}")
 
     def _times(self, marks: Sequence[Mark]) -> dict[str, str]:
-        """Return the times of those scores that are there: version 4 replaces a score of the same id *and* time."""
+        """Return the times of existing scores: version 4 replaces a score only if both id and time are the same."""
         asked = [("id", ",".join([mark.id for mark in marks])), ("limit", str(_SCORES))]
         try:
             found = self._web.get("/api/public/v3/scores", asked, as_type=_Scores).data
-        except NotFoundError:  # version 3, which goes by the id alone
+        except NotFoundError:  # version 3, which compares ids only
             return {}
         return {score.id: score.timestamp for score in found}
 
@@ -196,9 +196,9 @@ def _present(values: dict[str, str | None]) -> list[tuple[str, str]]:
 
 
 def _conditions(query: Query, time: str) -> str:
-    """Return the filter: JSON, each condition with its column. Raises `InputError`.
+    """Return the filter as JSON: a list of conditions, each with its column. Raises `InputError`.
 
-    Where there is a filter the server looks at no other parameter, so the times have to be part of it.
+    With a filter the server ignores all other parameters, so times, session and tag have to be part of it.
     """
     found: list[Any] = []
     if query.filter is not None:

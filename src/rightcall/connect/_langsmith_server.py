@@ -1,7 +1,7 @@
-"""LangSmith: traces and their runs by its interface; verdicts as feedback.
+"""LangSmith: traces and their runs by its API; verdicts as feedback.
 
-The second version of the interface is asked first. Installations before 0.16 have the first one only, and those that
-keep runs in SmithDB answer that one with 501. What is said of requests and answers is from the client, 0.14.17.
+Version 2 of the API is tried first. Installations before 0.16 have only version 1, and those that keep runs in SmithDB
+respond to version 1 with 501. Source: the client, 0.14.17.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ._web import CONFLICT, NotFoundError, RefusedError, Web, bounded_pages, chr
 
 _PAGE = 100
 _MOST_NAMES = 8
-"""Projects that an error names."""
+"""How many projects an error lists."""
 _SELECTED = (
     *("ID", "NAME", "RUN_TYPE", "STATUS", "START_TIME", "END_TIME", "ERROR", "EXTRA", "INPUTS", "OUTPUTS"),
     *("PARENT_RUN_IDS", "TRACE_ID", "THREAD_ID", "DOTTED_ORDER", "REFERENCE_EXAMPLE_ID", "PROMPT_TOKENS"),
@@ -30,7 +30,7 @@ _SELECTED = (
 )
 _OLD_SELECTED = [*[name.lower() for name in _SELECTED if name != "THREAD_ID"], "parent_run_id"]
 _THREAD_KEYS = ("session_id", "conversation_id", "thread_id")
-"""The metadata that make runs a thread, by LangSmith's documentation of threads."""
+"""The metadata keys that make runs a thread, according to LangSmith's documentation of threads."""
 KEY_VARIABLES = ("LANGSMITH_API_KEY",)
 
 
@@ -72,25 +72,25 @@ class _OldRuns(msgspec.Struct):
 
 
 def headers(keys: Sequence[str]) -> dict[str, str]:
-    """Return the headers that carry the key."""
+    """Return the headers with the key."""
     return {"x-api-key": keys[0]}
 
 
 class LangSmith:
-    """A project of a LangSmith, by its name."""
+    """A LangSmith project, by name or id."""
 
     def __init__(self, web: Web, place: str) -> None:
         self._web, self._place = web, place
         self._known_id = ""
         self._is_new: bool | None = None
-        """Whether the server has the second version; not known before it was asked."""
+        """Whether the server has version 2 of the API; None before the first request."""
 
     def trace_ids(self, query: Query) -> list[str]:
-        """Return the ids of the traces that are wanted, the oldest first.
+        """Return the ids of the traces that a query selects, oldest first.
 
         Raises:
             InputError: no project is given.
-            TraceServerError: the server cannot be asked, or has no such project.
+            TraceServerError: the request fails, or the server has no such project.
         """
         if query.traces:
             return list(query.traces)
@@ -101,14 +101,14 @@ class LangSmith:
             return chronological(self._old_roots(query), query.limit)
 
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        """Yield each whole trace with its id. Raises `TraceServerError`."""
         for trace_id in trace_ids:
             runs = [one_line(run) for run in self._runs(trace_id)]
             if runs:
                 yield trace_id, b'{"runs":[' + b",".join(runs) + b"]}"
 
     def push(self, marks: Sequence[Mark]) -> None:
-        """Write feedback, in the place of that with the same id. Raises `InputError` and `TraceServerError`."""
+        """Write feedback, and replace that with the same id. Raises `InputError` and `TraceServerError`."""
         for mark in marks:
             verdict: dict[str, Any] = {"value": mark.label, "comment": mark.explanation}
             if mark.score is not None:
@@ -129,7 +129,7 @@ class LangSmith:
                 self._web.send("PATCH", f"/api/v1/feedback/{mark.id}", verdict)
 
     def _new_roots(self, query: Query) -> Iterator[str]:
-        # Without a time the server looks at the last day only.
+        # By default the server searches the last day only.
         body: dict[str, Any] = {
             "project_id": self._project_id(),
             "page_size": _PAGE,
@@ -157,7 +157,7 @@ class LangSmith:
             "order": "desc",
             "start_time": iso_time(query.since_ns or 0),
         }
-        # `end_time` is about when runs ended, so the end of the window is part of the filter.
+        # `end_time` compares the end of runs, so the end of the window is part of the filter.
         until = f"lt(start_time, {_quoted(iso_time(query.until_ns) or '')})" if query.until_ns is not None else ""
         condition = _condition(query, until)
         if condition:
@@ -173,7 +173,7 @@ class LangSmith:
         return bounded_pages(page)
 
     def _runs(self, trace_id: str) -> Sequence[msgspec.Raw]:
-        """Return the runs of a trace; none if there is no such trace any more."""
+        """Return the runs of a trace; none if the trace no longer exists."""
         if self._is_new is not False:
             given = [("project_id", self._project_id()), *[("selects", name) for name in _SELECTED]]
             path = f"/api/v2/traces/{quote(trace_id, safe='')}/runs"
@@ -206,7 +206,7 @@ class LangSmith:
         return self._known_id
 
     def _own_id(self) -> str:
-        """Return the place if it is the id of a project. Raises `TraceServerError`."""
+        """Return the place if it is a project id, not a name. Raises `TraceServerError`."""
         try:
             return str(uuid.UUID(self._place))
         except ValueError:
@@ -216,7 +216,7 @@ class LangSmith:
 
 
 def _condition(query: Query, *more: str) -> str:
-    """Return the filter, in LangSmith's language for queries."""
+    """Return the filter in LangSmith's query language."""
     parts = [*filter(None, (query.filter, *more))]
     if query.session is not None:
         keys = ", ".join(map(_quoted, _THREAD_KEYS))

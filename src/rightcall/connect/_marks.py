@@ -1,4 +1,4 @@
-"""Verdicts as marks on traces: one on the trace of a case, and one on each span that a finding names."""
+"""Verdicts to send to a trace server: one for the trace of a case, and one for each span that has a finding."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ import msgspec
 from rightcall.values.results import SIGNS, CaseResult, PlacedFinding
 
 _NAMESPACE = uuid.UUID("6f0f4a0e-3f5a-5d0e-9a58-4b0f6a5c7d21")
-"""Ours, drawn once: the same verdict has the same id on every machine (RFC 9562, section 5.5)."""
+"""A namespace of our own, so that the same verdict has the same id on every machine (RFC 9562, section 5.5)."""
 _MOST_TEXT = 2000
-"""Characters of an explanation. Servers cut longer ones, or refuse them."""
+"""Most characters of an explanation. Servers truncate or refuse longer ones."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """A verdict on a trace, or on a span of it."""
 
     id: str
-    """The same for the same trace, span, eval set, case and expectation: sending it again replaces it."""
+    """Depends on trace, span, eval set, case and expectation only, so that sending a verdict again replaces it."""
     trace_id: str
     span_id: str | None = None
     name: str
     label: str
     """`passed`, `failed`, `not measured` or `error`."""
     score: float | None = None
-    """None where there is none: what was not measured is not zero."""
+    """None if there is no score: what was not measured is not zero."""
     explanation: str
     metadata: dict[str, Any]
     time_ns: int | None = None
-    """When the trace ended: a time that is the same each time the verdict is sent."""
+    """When the last call ended, so that it is the same each time the verdict is sent."""
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
     """What the verdicts of a command have in common."""
 
     evalset: str
-    """The file of the cases, or a name for the expectation."""
+    """The file of the eval set, or a name for the expectation."""
     run_id: str = ""
     link: str = ""
-    """An address for people, in which `{run}` and `{case}` are filled in."""
+    """A URL for people, in which `{run}` and `{case}` are replaced."""
 
     @property
     def name(self) -> str:
-        """Return the name of the marks, such as `rightcall:shop`."""
+        """The name of the verdicts on the server, such as `rightcall:shop`."""
         return f"rightcall:{PurePath(self.evalset).stem or 'expectation'}"
 
 
@@ -83,7 +83,7 @@ def _span_marks(result: CaseResult, origin: Origin, common: dict[str, Any]) -> I
 
 
 def _by_span(result: CaseResult) -> dict[tuple[str, str], list[PlacedFinding]]:
-    """Return the findings that name a call, by the span of the call and the expectation."""
+    """Return the findings about a call, by the span of the call and the expectation."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     found: dict[tuple[str, str], list[PlacedFinding]] = {}
     for placed in result.findings:
@@ -95,7 +95,7 @@ def _by_span(result: CaseResult) -> dict[tuple[str, str], list[PlacedFinding]]:
 
 
 def _label(placed: list[PlacedFinding]) -> str:
-    """Return the most serious word for findings: codes from RC300 on say that something could not be measured."""
+    """Return the most serious verdict of findings: codes below RC300 are failures, below RC400 not measured."""
     codes = [each.finding.code for each in placed]
     if any([code < "RC300" for code in codes]):
         return "failed"

@@ -1,6 +1,6 @@
-"""MLflow: traces by its REST interface, with spans in OTLP; verdicts as assessments.
+"""MLflow: traces by its REST API, with spans in OTLP; verdicts as assessments.
 
-The official client gives spans in a form of its own, which has lost more of them than OTLP.
+The official client returns spans in a format of its own, which loses more of them than OTLP.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ._marks import Mark
 from ._web import NotFoundError, RefusedError, Web, batches, bounded_pages, chronological, iso_time, one_line
 
 _PAGE = 500
-"""Traces of one page of a search; the server allows no more."""
+"""Traces per page of a search: the server's limit."""
 _TOGETHER = 10
 _NAMED = 8
-"""Experiments that an error names."""
+"""How many experiments an error lists."""
 _PREFIX = "tr-"
 _OURS = "rightcall.id"
 DEFAULT_PLACE = "Default"
@@ -74,21 +74,21 @@ class _Answer(msgspec.Struct):
 
 
 def headers(keys: Sequence[str]) -> dict[str, str]:
-    """Return the headers that carry the key."""
+    """Return the headers with the key."""
     return {"authorization": f"Bearer {keys[0]}"}
 
 
 class MLflow:
-    """An experiment of an MLflow, by its name or its id."""
+    """An MLflow experiment, by name or id."""
 
     def __init__(self, web: Web, place: str) -> None:
         self._web, self._place = web, place or DEFAULT_PLACE
 
     def trace_ids(self, query: Query) -> list[str]:
-        """Return the ids of the traces that are wanted, the oldest first.
+        """Return the ids of the traces that a query selects, oldest first.
 
         Raises:
-            TraceServerError: the server cannot be asked, or has no such experiment.
+            TraceServerError: the request fails, or the server has no such experiment.
         """
         if query.traces:
             return [_own(trace_id) for trace_id in query.traces]
@@ -110,7 +110,7 @@ class MLflow:
         return chronological(bounded_pages(page), query.limit)
 
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        """Yield each whole trace with its id. Raises `TraceServerError`."""
         for wanted in batches(trace_ids, _TOGETHER):
             asked = [("trace_ids", trace_id) for trace_id in wanted]
             answer = self._web.get("/api/3.0/mlflow/traces/batchGet", asked, as_type=_Documents)
@@ -119,13 +119,13 @@ class MLflow:
                 yield info.trace_id, b'{"traces":[' + one_line(document) + b"]}"
 
     def push(self, marks: Sequence[Mark]) -> None:
-        """Write assessments: those of ours that a trace has change, others are added. Raises `TraceServerError`."""
+        """Write assessments, and update those of ours that a trace already has. Raises `TraceServerError`."""
         by_trace: dict[str, list[Mark]] = {}
         for mark in marks:
             by_trace.setdefault(_own(mark.trace_id), []).append(mark)
         for trace_id, some in by_trace.items():
             path = f"/api/3.0/mlflow/traces/{quote(trace_id, safe='')}"
-            # MLflow adds an assessment each time, so those that an earlier run left have to be found first.
+            # MLflow would add another assessment each time, so those of an earlier run have to be found first.
             held = self._web.get("/api/3.0/mlflow/traces/get", [("trace_id", trace_id)], as_type=_Answer)
             known = {each.metadata.get(_OURS): each.assessment_id for each in held.trace.trace_info.assessments}
             for mark in some:
@@ -163,12 +163,12 @@ class MLflow:
 
 
 def _own(trace_id: str) -> str:
-    """Return MLflow's name for a trace: the id of OpenTelemetry with a prefix."""
+    """Return MLflow's id of a trace: OpenTelemetry's id with a prefix."""
     return trace_id if trace_id.startswith(_PREFIX) else f"{_PREFIX}{trace_id}"
 
 
 def _condition(query: Query) -> str:
-    """Return the filter, in MLflow's language for searches."""
+    """Return the filter in MLflow's search language."""
     parts = [query.filter] if query.filter else []
     if query.since_ns is not None:
         parts.append(f"trace.timestamp_ms >= {query.since_ns // 10**6}")
@@ -187,7 +187,7 @@ def _quoted(text: str) -> str:
 
 
 def _assessment(mark: Mark, trace_id: str) -> dict[str, Any]:
-    # MLflow keeps numbers and texts as the value of feedback; the verdict is what people filter by.
+    # The value of feedback may be a number or a text; it is the verdict, because people filter by that.
     now = iso_time(mark.time_ns) if mark.time_ns is not None else datetime.now(UTC).isoformat().replace("+00:00", "Z")
     metadata = {**mark.metadata, _OURS: mark.id}
     if mark.score is not None:

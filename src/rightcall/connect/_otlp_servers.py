@@ -1,10 +1,9 @@
 """Servers that speak OTLP: Jaeger and Tempo, which store spans only, and verdicts as log records for any server.
 
-Jaeger is asked by the third version of its interface first, and by the first one where a server does not have it. What
-is said of their answers is from jaegertracing/jaeger: docs/apis/api_v3_http.md, and `http_gateway.go` and
-`http_handler.go` of its query service. The interface of Tempo is in "Tempo HTTP API" of Grafana's documentation. The
-event of a verdict and its attributes are those of OpenTelemetry's conventions for generative AI (gen-ai-events, in
-development).
+For Jaeger, version 3 of its API is preferred, and version 1 is used if the server does not have it. Sources for Jaeger:
+docs/apis/api_v3_http.md in jaegertracing/jaeger, and `http_gateway.go` and `http_handler.go` of its query service; for
+Tempo: "Tempo HTTP API" in Grafana's documentation. The event of a verdict and its attributes are those of
+OpenTelemetry's conventions for generative AI (gen-ai-events, in development).
 """
 
 from __future__ import annotations
@@ -39,14 +38,14 @@ from ._web import (
 
 _NULL = msgspec.Raw(b"null")
 _MOST_NAMES = 8
-"""Services that an error names."""
+"""How many services an error lists."""
 _AGENTS = "{ span.gen_ai.operation.name != nil || span.openinference.span.kind != nil }"
-"""What is looked for where an address does not say: spans of the two conventions for agents."""
+"""The default search: spans with attributes of OpenTelemetry's GenAI conventions, or of OpenInference."""
 _PLAIN_NAME = lazy_pattern(r"[A-Za-z_][\w.\-/]*")
 _EVENT = "gen_ai.evaluation.result"
 _RECORDS = 500
 _SEVERITY = 9
-"""INFO, by the data model of logs."""
+"""INFO in OpenTelemetry's log data model."""
 KEY_VARIABLES = ("OTEL_EXPORTER_OTLP_TOKEN",)
 
 
@@ -89,7 +88,7 @@ class _Services(msgspec.Struct):
 
 
 class Jaeger(SpanServer):
-    """The traces of one service in a Jaeger."""
+    """The traces of one service in Jaeger."""
 
     def __init__(self, web: Web, place: str) -> None:
         super().__init__(web)
@@ -97,11 +96,11 @@ class Jaeger(SpanServer):
         self._is_new = True
 
     def trace_ids(self, query: Query) -> list[str]:
-        """Return the ids of the traces that are wanted, the oldest first.
+        """Return the ids of the traces that a query selects, oldest first.
 
         Raises:
-            InputError: no service is given, or the query asks for what Jaeger does not have.
-            TraceServerError: the server cannot be asked, or has no such service.
+            InputError: no service is given, or Jaeger does not support the query.
+            TraceServerError: the request fails, or the server has no such service.
         """
         if query.traces:
             return list(query.traces)
@@ -110,7 +109,7 @@ class Jaeger(SpanServer):
         if query.session is not None:
             raise InputError("Jaeger has no sessions; give tag=NAME=VALUE with the attribute that holds the session")
         tags = _attributes(query)
-        # Before it had `query.attributes`, the third version ignored what it did not know, and returned all traces.
+        # Older servers ignore `query.attributes` in version 3, and would return all traces: so version 1 comes first.
         ways = [self._old_search, self._new_search] if tags else [self._new_search, self._old_search]
         found = self._first_known(ways, tags, query)
         if not found:
@@ -120,7 +119,7 @@ class Jaeger(SpanServer):
     def _first_known(
         self, ways: Sequence[Callable[[dict[str, str], int, int], dict[str, int]]], tags: dict[str, str], query: Query
     ) -> list[str]:
-        """Return what the first way to search finds that the server knows."""
+        """Search in the first way; if the server does not support it, in the second."""
         first, second = ways
         try:
             return searched(lambda since, until: first(tags, since, until), query)
@@ -128,7 +127,7 @@ class Jaeger(SpanServer):
             return searched(lambda since, until: second(tags, since, until), query)
 
     def _new_search(self, tags: dict[str, str], since: int, until: int) -> dict[str, int]:
-        # Jaeger 2.20 takes names in camelCase only, earlier versions took others; each ignores what it does not know.
+        # Jaeger 2.20 accepts names in camelCase only, earlier versions other spellings; unknown names are ignored.
         begin, end = iso_time(since) or "", iso_time(until) or ""
         asked = [
             *[(f"query.{name}", self._service) for name in ("serviceName", "service_name")],
@@ -164,11 +163,11 @@ class Jaeger(SpanServer):
         }
 
     def document(self, trace_id: str) -> bytes | None:
-        """Return a trace, whole; none if the server does not have it. Raises `TraceServerError`."""
+        """Return a whole trace; None if the server does not have it. Raises `TraceServerError`."""
         name = quote(trace_id, safe="")
         if self._is_new:
             try:
-                # Otherwise times are moved to hide differences between clocks, and large traces are cut.
+                # Otherwise Jaeger adjusts times for clock skew, and truncates large traces.
                 raw = [("rawTraces", "true"), ("raw_traces", "true")]
                 document = self._web.get(f"/api/v3/traces/{name}", raw, as_type=_Result).result
                 return one_line(document) if bytes(document) != b"null" else None
@@ -195,7 +194,7 @@ class Jaeger(SpanServer):
 
 
 def _is_empty(problem: NotFoundError) -> bool:
-    """Whether the server knows the request and has no such traces, which it answers with 404 and an error in JSON."""
+    """Whether a 404 means that there are no such traces: then it has a JSON error, unlike one for an unknown path."""
     return problem.answer.startswith('{"error"')
 
 
@@ -226,24 +225,24 @@ class _Traced(msgspec.Struct):
 
 
 class Tempo(SpanServer):
-    """A tenant of a Tempo."""
+    """The traces of one tenant in Tempo."""
 
     def __init__(self, web: Web, place: str) -> None:
         super().__init__(web)
 
     def trace_ids(self, query: Query) -> list[str]:
-        """Return the ids of the traces that are wanted, the oldest first.
+        """Return the ids of the traces that a query selects, oldest first.
 
         Raises:
             InputError: the query has a filter, and a session or tag that would have to be part of it.
-            TraceServerError: the server cannot be asked.
+            TraceServerError: a request to the server fails.
         """
         if query.traces:
             return list(query.traces)
         condition = _condition(query)
 
         def search(since: int, until: int) -> dict[str, int]:
-            # Times are whole seconds, and the end has to be later than the start (`ParseSearchRequest` in pkg/api).
+            # In whole seconds, and the end has to be later than the start (`ParseSearchRequest` in pkg/api).
             bounds = [("start", str(since // SECOND)), ("end", str(-(-until // SECOND)))]
             asked = [("q", condition), ("limit", str(MOST)), ("spss", "1"), *bounds]
             try:
@@ -253,29 +252,29 @@ class Tempo(SpanServer):
                 if problem.status == BAD_REQUEST and "exceeds" in problem.answer and "range" in problem.answer:
                     raise TooLongError(str(problem)) from None
                 raise
-            # Zeros at the beginning of an id are left out.
+            # Tempo omits leading zeros of an id.
             return {each.traceID.zfill(32): int(each.startTimeUnixNano or 0) for each in answer.traces or []}
 
         return searched(search, query)
 
     def document(self, trace_id: str) -> bytes | None:
-        """Return a trace, whole; none if the server does not have it. Raises `TraceServerError`."""
+        """Return a whole trace; None if the server does not have it. Raises `TraceServerError`."""
         name = quote(trace_id, safe="")
         try:
             answer = self._web.get(f"/api/v2/traces/{name}", as_type=_Traced)
-        except NotFoundError:  # the trace is gone, or this is older than 2.7, which has the first version only
+        except NotFoundError:  # the trace is gone, or this is Tempo before 2.7, which has version 1 only
             try:
                 return one_line(self._web.get(f"/api/traces/{name}", as_type=msgspec.Raw))
             except NotFoundError:
                 return None
-        if answer.status in ("PARTIAL", 1):  # larger than `max_bytes_per_trace`; the first version is an error then
+        if answer.status in ("PARTIAL", 1):  # larger than `max_bytes_per_trace`; version 1 responds with an error then
             self._web.leave_out(trace_id, f"Tempo gives a part of it only ({answer.message[:200]})")
             return None
         return one_line(answer.trace) if bytes(answer.trace) != b"null" else None
 
 
 def _condition(query: Query) -> str:
-    """Return the query, in TraceQL. Raises `InputError`."""
+    """Return the query in TraceQL. Raises `InputError`."""
     if query.filter is not None:
         if query.session is not None or query.tag is not None:
             raise InputError("Tempo's filter is a whole query in TraceQL; put the session or the tag into it")
@@ -283,7 +282,7 @@ def _condition(query: Query) -> str:
     parts = []
     if query.session is not None:
         session = _text(query.session)
-        # The attribute of OpenTelemetry's general conventions and of OpenInference, and that of its GenAI conventions.
+        # `session.id` is of OpenTelemetry's general conventions and OpenInference, the other of its GenAI conventions.
         parts.append(f"{{ span.session.id = {session} || span.gen_ai.conversation.id = {session} }}")
     if query.tag is not None:
         name, equals, value = query.tag.partition("=")
@@ -298,12 +297,12 @@ def _text(value: str) -> str:
 
 
 def headers(keys: Sequence[str]) -> dict[str, str]:
-    """Return the headers that carry the key."""
+    """Return the headers with the key."""
     return {"authorization": f"Bearer {keys[0]}"}
 
 
 class OtlpLogs:
-    """A receiver of log records."""
+    """A server that receives OTLP log records."""
 
     def __init__(self, web: Web, place: str) -> None:
         self._web = web

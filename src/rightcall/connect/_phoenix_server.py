@@ -1,7 +1,6 @@
-"""Phoenix: traces by its REST interface, in OTLP; verdicts as annotations.
+"""Phoenix: traces by its REST API, in OTLP; verdicts as annotations.
 
-Traces are listed first, by id, and then fetched whole: a span outside of the window that was asked for belongs to its
-trace all the same.
+Trace ids are listed first, and then whole traces fetched: they may have spans outside the time window of the query.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from ._marks import Mark
 from ._web import NotFoundError, Web, batches, bounded_pages, chronological, iso_time, one_line
 
 _PAGE = 1000
-"""Traces or spans a request; the server allows no more."""
+"""Traces or spans per request: the server's limit."""
 _TOGETHER = 20
-"""Traces whose spans are asked for at once. Their ids are in the address, which servers limit to some 8,000 bytes."""
+"""Traces whose spans are requested at once. Their ids are in the URL, which servers limit to some 8,000 bytes."""
 _ANNOTATIONS = 100
 _NAMED = 8
-"""Projects that an error names."""
+"""How many projects an error lists."""
 _NOT_IN_PATHS = frozenset("/?#")
-"""What a name in a path must not have, by Phoenix's interface; such a project goes by its id."""
+"""Characters that Phoenix does not accept for a name in a path; such a project is requested by its id."""
 DEFAULT_PLACE = "default"
 KEY_VARIABLES = ("PHOENIX_API_KEY",)
 
@@ -64,12 +63,12 @@ class _Inserted(msgspec.Struct):
 
 
 def headers(keys: Sequence[str]) -> dict[str, str]:
-    """Return the headers that carry the key."""
+    """Return the headers with the key."""
     return {"authorization": f"Bearer {keys[0]}"}
 
 
 class Phoenix:
-    """A project of a Phoenix."""
+    """A Phoenix project."""
 
     def __init__(self, web: Web, place: str) -> None:
         self._web = web
@@ -77,11 +76,11 @@ class Phoenix:
         self._known_path = ""
 
     def trace_ids(self, query: Query) -> list[str]:
-        """Return the ids of the traces that are wanted, the oldest first.
+        """Return the ids of the traces that a query selects, oldest first.
 
         Raises:
-            InputError: the query asks for what Phoenix does not have.
-            TraceServerError: the server cannot be asked, or has no such project.
+            InputError: Phoenix does not support the query.
+            TraceServerError: the request fails, or the server has no such project.
         """
         if query.tag is not None:
             raise InputError("Phoenix has no tags on traces; give a condition with filter=")
@@ -103,7 +102,7 @@ class Phoenix:
         return chronological(bounded_pages(page), query.limit)
 
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        """Yield each whole trace with its id. Raises `TraceServerError`."""
         for wanted in batches(trace_ids, _TOGETHER):
             spans: dict[str, list[bytes]] = {trace_id: [] for trace_id in wanted}
             for span in self._spans(wanted):
@@ -114,7 +113,7 @@ class Phoenix:
                     yield trace_id, b'{"data":[' + b",".join(spans[trace_id]) + b"]}"
 
     def push(self, marks: Sequence[Mark]) -> None:
-        """Write annotations. Phoenix replaces the one of the same name and identifier. Raises `TraceServerError`."""
+        """Write annotations. Phoenix replaces those with the same name and identifier. Raises `TraceServerError`."""
         for path, key in (("/v1/trace_annotations", "trace_id"), ("/v1/span_annotations", "span_id")):
             chosen = [mark for mark in marks if (mark.span_id is not None) == (key == "span_id")]
             for some in batches(chosen, _ANNOTATIONS):

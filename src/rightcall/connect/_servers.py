@@ -1,4 +1,4 @@
-"""The trace servers that are known, and what is done with them: pull traces into a file, push verdicts."""
+"""The supported trace servers, and how to connect to one and pull its traces into a file."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ _SERVERS = {
 }
 """The module and the class of each scheme. A module is imported when an address names its server."""
 SEARCHED = ("tempo", "jaeger")
-"""Servers that are searched from some time on, and not asked for everything they have."""
+"""Servers that search a time window, by default a recent one, and cannot list all of their traces."""
 
 
 class TraceServer(Protocol):
-    """A place where traces are kept."""
+    """A server that stores traces."""
 
     def trace_ids(self, query: Query) -> list[str]:
-        """Return the ids of the traces that are wanted, the oldest first."""
+        """Return the ids of the traces that a query selects, oldest first."""
 
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole and on one line, with its id. A trace that is gone by now is left out.
+        """Yield each whole trace, on one line, with its id. A trace that no longer exists is left out.
 
-        So is one of which the server does not give all; then `warn` is called.
+        So is one that the server returns only in part; then `warn` is called.
         """
 
     def push(self, marks: Sequence[Mark]) -> None:
-        """Write verdicts, in the place of those with the same ids."""
+        """Write verdicts, and replace those with the same ids."""
 
 
 @contextmanager
 def opened_server(address: Address, warn: Callable[[str], None] | None = None) -> Iterator[TraceServer]:
-    """Return the server at an address, until the block ends.
+    """Connect to the server at an address during the block.
 
     Args:
         address: The server, and a place on it.
-        warn: Called for traces that are left out because the server does not give all of them; otherwise the first of
-            them is an error.
+        warn: Called for each trace that is left out because the server returns only part of it; by default the first
+            of them is an error.
 
     Raises:
-        InputError: a key is named that no environment variable has.
+        InputError: the address names an environment variable for the key that is not set.
         MissingExtraError: httpx is not installed.
     """
     module_name, class_name = _SERVERS[address.scheme]
@@ -68,7 +68,7 @@ def opened_server(address: Address, warn: Callable[[str], None] | None = None) -
         try:
             yield getattr(module, class_name)(web, address.place)
         except RightcallError as problem:
-            # A message may quote what a server said, in a name or anywhere else, and that may be our key.
+            # A message may quote the server, which may repeat our key in a name or anywhere else.
             problem.args = tuple([without(str(part), secrets) for part in problem.args])
             raise
 
@@ -79,17 +79,17 @@ def pull(
     seen: Callable[[int, int], None] | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> int:
-    """Write the traces at an address to a file, one a line, and return how many there are.
+    """Write the traces at an address to a file, one per line, and return how many there are.
 
     Args:
-        address: Where they are, and which of them are wanted.
+        address: The server, and the query for traces.
         target: The file.
         seen: Called with the number of traces so far and in total.
         warn: Called for traces that are left out, as in `opened_server`.
 
     Raises:
-        InputError: the address asks for what its server does not have.
-        TraceServerError: the server cannot be asked.
+        InputError: the server does not support the query.
+        TraceServerError: a request to the server fails.
     """
     count = 0
     with opened_server(address, warn) as server:
@@ -109,7 +109,7 @@ def pull(
 def _authentication(
     address: Address, usual: tuple[str, ...], headers: Any
 ) -> tuple[dict[str, str], tuple[str, ...], str]:
-    """Return the headers with the key, what must not be said, and what to say where the key is refused or missing."""
+    """Return the headers with the key, secrets to keep out of messages, and a hint for messages about access."""
     if address.key is not None:
         usual = tuple(address.key.split("+"))
     keys = [os.environ.get(name, "") for name in usual]

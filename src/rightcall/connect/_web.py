@@ -1,8 +1,7 @@
-"""Requests to a trace server, bounded and careful with keys, and what servers have in common: pages, ids, times.
+"""Requests to a trace server, with limits and without leaking keys, and what servers share: pages, ids, times.
 
-Some searches return a limited number of traces and have no pages, as those of Tempo and Jaeger. One that returns as
-many traces as it may has left some out. Its window is then cut in two, and both halves are searched, until each
-returns less.
+Searches of Tempo and Jaeger return a limited number of traces and have no pages. A search that returns the most that
+it may has left some out. Then its time window is split, and both halves are searched, until each returns fewer.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ if TYPE_CHECKING:
 
 
 _MOST_BYTES = 64 * 1024 * 1024
-"""Bytes of one answer, decompressed. A page of 1,000 spans with whole prompts is about 20 MB."""
+"""Most bytes of one response, decompressed. A page of 1,000 spans with whole prompts is about 20 MB."""
 _PIECE = 1 << 20
 _TRIES = 6
 _TRIES_TO_CONNECT = 3
-"""Where nothing listens at all, waiting rarely helps: most often the address is wrong."""
+"""Attempts if the connection is refused: waiting rarely helps, because most often the address is wrong."""
 _MOST_PAUSE = 30.0
-"""Seconds between two tries at the most, whatever the server asks for: a command is not to sleep for an hour."""
+"""Most seconds between two attempts, whatever `Retry-After` says: a command must not sleep for an hour."""
 _SECONDS = 60.0
-"""How long a server may be silent."""
+"""Seconds without any data after which a request fails."""
 _SECONDS_OF_ANSWER = 600.0
-"""How long one answer may take in all: a server that sends a byte a second is never silent."""
+"""Seconds that a response may take in all: a server that sends a byte per second is never silent."""
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
-"""Answers that another try may not get: RFC 9110 section 15, RFC 6585 section 4, RFC 8470."""
+"""Status codes of temporary errors, which are retried: RFC 9110 section 15, RFC 6585 section 4, RFC 8470."""
 BAD_REQUEST, CONFLICT = HTTPStatus.BAD_REQUEST, HTTPStatus.CONFLICT
 _QUOTED, _READ = 200, 10_000
 _NAMES = {
@@ -60,19 +59,19 @@ _MOST_PAGES = 1_000_000
 _MICROSECOND = 1000
 Item = TypeVar("Item")
 MOST = 500
-"""Traces that a search is asked for."""
+"""Most traces that one search requests."""
 SECOND = 10**9
 DAY = 86_400 * SECOND
 LOOKS_BACK = 7 * DAY
-"""How far back a search looks by default, and the longest window of one search. Both keep weeks of traces,
-and fail at windows of years: Tempo has `query_frontend.search.max_duration`, which is 168 hours by default, and
-Jaeger asks Elasticsearch for an index a day, whose names do not fit into one request."""
+"""How far back a search looks by default, and the longest window of one search. Tempo and Jaeger keep weeks of
+traces, and fail for windows of years: Tempo's `query_frontend.search.max_duration` is 168 hours by default, and Jaeger
+asks Elasticsearch for one index per day, whose names do not fit into one request."""
 Search = Callable[[int, int], dict[str, int]]
-"""Returns the start of each trace that a window has, by id; `MOST` of them at the most."""
+"""Returns the start times of the traces in a window, by trace id; at most `MOST` of them."""
 
 
 class RefusedError(TraceServerError):
-    """The server answers with an error: its `status`, and its words as `answer`."""
+    """The server responds with an error; `status` is its status code, `answer` its message."""
 
     def __init__(self, message: str, status: int, answer: str) -> None:
         super().__init__(message)
@@ -80,15 +79,15 @@ class RefusedError(TraceServerError):
 
 
 class NotFoundError(RefusedError):
-    """The server does not have this, or does not know such a request (404, 501)."""
+    """The server does not have what was requested, or does not support the request (404, 501)."""
 
 
 class WebPageError(TraceServerError):
-    """The server answers with a web page, as some do for paths that they do not know."""
+    """The server responds with a web page, as some do for unknown paths."""
 
 
 class TooLargeError(TraceServerError):
-    """An answer is larger than what is read of one."""
+    """A response is larger than the limit."""
 
 
 class Web:
@@ -96,12 +95,12 @@ class Web:
 
     Args:
         address: The server.
-        headers: What goes with each request, keys among them.
-        secrets: Keys, which a server may say again; no message has them.
-        missing_key: What to say where the server refuses a request without a key.
-        warn: Hears of a trace that is left out because the server does not give all of it; otherwise that is an error.
-        sleep: What waits between two tries.
-        patience: How many seconds one answer may take.
+        headers: Headers of each request, including keys.
+        secrets: Keys, which are removed from messages: a server may repeat them.
+        missing_key: A hint for the message if the server refuses access.
+        warn: Called for a trace that is left out because the server returns only part of it; by default an error.
+        sleep: The function that waits between two attempts.
+        patience: How many seconds one response may take.
 
     Raises:
         MissingExtraError: httpx is not installed.
@@ -125,7 +124,7 @@ class Web:
         self._address, self._missing_key, self._sleep = address, missing_key, sleep
         self._warn, self._patience, self._secrets = warn, patience, secrets
         ours = {"user-agent": f"rightcall/{__version__}", "accept": "application/json", "accept-encoding": "gzip"}
-        # Redirects are not followed: they would take keys to another host. On loopback no proxy is asked.
+        # Redirects are not followed: they would send keys to another host. On loopback no proxy is used.
         self._client = httpx.Client(
             headers={**ours, **(headers or {})},
             timeout=_SECONDS,
@@ -140,22 +139,22 @@ class Web:
         self._client.close()
 
     def get(self, path: str, parameters: Parameters = (), *, as_type: type[Decoded]) -> Decoded:
-        """Return the decoded answer to a GET. Raises `TraceServerError`."""
+        """Return the decoded response to a GET. Raises `TraceServerError`."""
         return self._decoded(path, self._asked("GET", path, parameters, None), as_type)
 
     def post(self, path: str, body: Any, parameters: Parameters = (), *, as_type: type[Decoded]) -> Decoded:
-        """Return the decoded answer to a POST of JSON, which is sent again if it fails. Raises `TraceServerError`."""
+        """Return the decoded response to a POST of JSON, which is retried if it fails. Raises `TraceServerError`."""
         return self._decoded(path, self._asked("POST", path, parameters, msgspec.json.encode(body)), as_type)
 
     def send(
         self, method: str, path: str, body: Any, parameters: Parameters = (), *, is_repeatable: bool = True
     ) -> bytes:
-        """Send JSON and return the answer as it is. What is not repeatable is sent once. Raises `TraceServerError`."""
+        """Send JSON and return the response body; retry only if it is repeatable. Raises `TraceServerError`."""
         tries = _TRIES if is_repeatable else 1
         return self._asked(method, path, parameters, msgspec.json.encode(body), tries)
 
     def leave_out(self, trace_id: str, why: str) -> None:
-        """Say that a trace is left out. Raises `TraceServerError` where there is no `warn`."""
+        """Warn that a trace is left out. Raises `TraceServerError` if there is no `warn`."""
         message = f"{self._address}: trace {trace_id} is left out: {why}"
         if self._warn is None:
             raise TraceServerError(message)
@@ -175,7 +174,7 @@ class Web:
             ) from None
 
     def _asked(self, method: str, path: str, parameters: Parameters, body: bytes | None, tries: int = _TRIES) -> bytes:
-        """Send a request until it is answered. Raises `TraceServerError` when tries are used up."""
+        """Send a request, and retry temporary errors. Raises `TraceServerError` after the last attempt."""
         import httpx
 
         problem = ""
@@ -231,26 +230,26 @@ class Web:
         raise (NotFoundError if is_unknown else RefusedError)(message, status, quoted)
 
     def _quoted(self, text: str) -> str:
-        """Return the beginning of what a server said, without keys. They go first: half a key is not found any more."""
+        """Return the beginning of a server's message, without keys. They are removed first: a cut key is not found."""
         return redacted_text(without(text, self._secrets))[:_QUOTED]
 
 
 def without(text: str, secrets: Sequence[str]) -> str:
-    """Return a text in which each secret is a word instead."""
+    """Return a text with each secret replaced by `[key]`."""
     for secret in secrets:
         text = text.replace(secret, "[key]")
     return text
 
 
 def _unpacked(response: httpx.Response) -> Iterator[bytes]:
-    """Yield the body, unpacked in pieces of bounded size: httpx unpacks as much as a server has packed into a piece."""
+    """Yield the body, decompressed in pieces of bounded size: httpx does not limit how much a piece decompresses to."""
     packed = response.headers.get("content-encoding", "identity").lower()
     if packed == "identity":
         yield from response.iter_raw()
         return
     if packed not in ("gzip", "x-gzip", "deflate"):
         raise TraceServerError(f"the server compresses its answers with {packed[:20]!r}, which was not requested")
-    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # finds out by itself whether there is a header of gzip
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 32)  # 32: detect gzip and zlib headers (zlib's `inflateInit2`)
     try:
         for piece in response.iter_raw():
             while piece:
@@ -261,7 +260,7 @@ def _unpacked(response: httpx.Response) -> Iterator[bytes]:
 
 
 def _pause(asked_for: str | None, number: int) -> float:
-    """Return how long to wait: what `Retry-After` says (RFC 9110 section 10.2.3), else longer each time."""
+    """Return how many seconds to wait: as `Retry-After` says (RFC 9110 section 10.2.3), else longer each time."""
     if asked_for is None:
         return float(2**number) / 4
     if asked_for.strip().isdigit():
@@ -280,7 +279,7 @@ def _named(status: int) -> str:
 
 
 def post_json(url: str, document: Any) -> None:
-    """Post a document to any address. Raises `TraceServerError`, without the address, which may hold a key."""
+    """Post JSON to a URL. Raises `TraceServerError`, whose message has no URL, because that may contain a key."""
     try:
         import httpx
     except ImportError:
@@ -297,10 +296,10 @@ def post_json(url: str, document: Any) -> None:
 
 
 def bounded_pages(page: Callable[[str | None], tuple[Sequence[Item], str | None]]) -> Iterator[Item]:
-    """Yield the items of all pages. A cursor that comes again ends it with an error instead of a loop.
+    """Yield the items of all pages. A repeated cursor is an error, not an endless loop.
 
     Args:
-        page: Returns the items at a cursor (`None` for the first page), and the cursor of the next page.
+        page: Returns the items of the page at a cursor (`None` for the first page), and the cursor of the next page.
 
     Raises:
         TraceServerError: the pages do not end.
@@ -319,7 +318,7 @@ def bounded_pages(page: Callable[[str | None], tuple[Sequence[Item], str | None]
 
 
 def chronological(newest_first: Iterable[str], limit: int | None) -> list[str]:
-    """Return ids, the oldest first and each once; of more than the limit, the newest."""
+    """Return unique ids, oldest first; if there are more than the limit, the newest ones."""
     unique: dict[str, None] = {}
     for each in newest_first:
         unique[each] = None
@@ -329,7 +328,7 @@ def chronological(newest_first: Iterable[str], limit: int | None) -> list[str]:
 
 
 def batches(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
-    """Yield the items, a page at a time."""
+    """Yield the items in lists of this size."""
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
         yield batch
@@ -351,9 +350,9 @@ class _Kept(msgspec.Struct):
 
 
 def recorded_part(document: bytes) -> bytes:
-    """Return what was recorded of a trace: some servers give the verdicts that were put on it in the same document.
+    """Return the recorded part of a trace, without verdicts that some servers include in the same document.
 
-    MLflow has assessments beside `traces[].spans`, version 3 of Langfuse scores beside `observations`.
+    MLflow has assessments beside `traces[].spans`; Langfuse 3 has scores beside `observations`.
     """
     try:
         whole = msgspec.json.decode(document, type=_Kept)
@@ -364,7 +363,7 @@ def recorded_part(document: bytes) -> bytes:
 
 
 def one_line(document: msgspec.Raw | bytes) -> bytes:
-    """Return JSON without line breaks."""
+    """Return JSON on one line."""
     text = bytes(document)
     return msgspec.json.format(text, indent=-1) if b"\n" in text or b"\r" in text else text
 
@@ -376,11 +375,11 @@ class SpanServer:
         self._web = web
 
     def document(self, trace_id: str) -> bytes | None:
-        """Return a trace, whole; none if the server does not have it. Raises `TraceServerError`."""
+        """Return a whole trace; None if the server does not have it. Raises `TraceServerError`."""
         raise NotImplementedError
 
     def documents(self, trace_ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-        """Yield each trace, whole, with its id. Raises `TraceServerError`."""
+        """Yield each whole trace with its id. Raises `TraceServerError`."""
         for trace_id in trace_ids:
             document = self.document(trace_id)
             if document is not None:
@@ -399,12 +398,12 @@ class TooLongError(TraceServerError):
 
 
 def searched(search: Search, query: Query, *, now: Callable[[], int] = time.time_ns) -> list[str]:
-    """Return the ids of all traces in the window of a query, the oldest first.
+    """Return the ids of all traces in the time window of a query, oldest first.
 
     Args:
         search: Searches one window.
-        query: The window, and how many of the newest are wanted.
-        now: What says which time it is, in nanoseconds.
+        query: The window, and the limit on the number of traces, of which the newest are returned.
+        now: Returns the current time in nanoseconds.
 
     Raises:
         TraceServerError: one second has more traces than a search returns.
@@ -426,7 +425,7 @@ def searched(search: Search, query: Query, *, now: Callable[[], int] = time.time
 
 
 def _part(search: Search, since: int, until: int) -> dict[str, int] | None:
-    """Return what a window has, or `None` if it has to be cut in two."""
+    """Return the traces of a window, or `None` if the window has to be split."""
     is_small = until - since <= SECOND
     try:
         part = search(since, until)
