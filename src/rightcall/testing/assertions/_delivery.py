@@ -1,4 +1,4 @@
-"""Raise the problem of a result, now or at the end of a `soft` block."""
+"""Raise an exception for a result that did not pass, at once or at the end of a `soft` block."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Listener = Callable[[Case, CaseResult], None]
 
 # A context variable, so that threads and tasks have their own blocks.
 soft_problems: ContextVar[list[Problem] | None] = ContextVar("rightcall_waiting", default=None)
-"""The problems of the open `soft` block; None outside of one, where each is raised at once."""
+"""The problems of the open `soft` block; None outside of one, where a problem is raised at once."""
 _listeners: list[Listener] = []
 _MARGIN = 6  # room for what test runners put before each line, such as the "E   " of pytest
 
@@ -38,7 +38,7 @@ _MARGIN = 6  # room for what test runners put before each line, such as the "E  
 def hide_internal_frames(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Remove the frames of Rightcall from the traceback of its own exceptions.
 
-    pytest then shows the line of the test and the message. Other exceptions are defects and keep their traceback.
+    pytest then shows only the line of the test and the message. Other exceptions are defects and keep their traceback.
     """
 
     @wraps(function)
@@ -57,7 +57,7 @@ def deliver(case: Case, result: CaseResult) -> CaseResult:
 
     Raises:
         CheckFailedError: the agent did something else.
-        NotMeasuredError: the recording does not show whether it did, or judging broke.
+        NotMeasuredError: the recording does not show whether it did, or judging failed.
     """
     __tracebackhide__ = True
     for listener in tuple(_listeners):
@@ -91,7 +91,7 @@ def problem_of(case: Case, result: CaseResult, width: int | None = None) -> Prob
 
 
 def _instrumentation_hint(result: CaseResult) -> str:
-    """Return how to record the calls of a framework that is loaded, if none are recorded."""
+    """Return how to record the calls of each imported framework, if calls were not recorded."""
     if result.trajectory is None or result.trajectory.calls_recorded:
         return ""
     found = [f"\nnote: {hint}, or check what the run returned" for name, hint in _HINTS.items() if name in sys.modules]
@@ -99,7 +99,7 @@ def _instrumentation_hint(result: CaseResult) -> str:
 
 
 def combine_problems(problems: Sequence[Problem]) -> Problem:
-    """Combine problems into one. It is a failure if one of them is, because no unknown can undo a failure."""
+    """Combine problems into one exception: a failure if any of them is one, else not measured."""
     if len(problems) == 1:
         return problems[0]
     kind = CheckFailedError if any(isinstance(each, CheckFailedError) for each in problems) else NotMeasuredError
@@ -119,7 +119,7 @@ def anonymous_case(checks: Sequence[Check], place: Source) -> Case:
 
 
 def calling_place() -> Source:
-    """Return the line of the test: the nearest frame outside of Rightcall."""
+    """Return the file and line of the nearest frame outside of Rightcall, which is that of the test."""
     # `sys._getframe`, because `inspect.stack()` reads the source of every frame.
     frame = sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("rightcall."):
@@ -143,7 +143,7 @@ def _width() -> int:
 
 
 class Soft:
-    """A block whose assertions raise at its end, all problems as one exception."""
+    """A block that collects the problems of its assertions, and raises one exception at its end."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -162,7 +162,7 @@ class Soft:
         if not self.problems:
             return
         problem = combine_problems(self.problems)
-        if raised is not None:  # it comes first; keep what was found before as a note
+        if raised is not None:  # that exception is raised, with what was found before as a note
             raised.add_note(f"Before this, in the same soft block:\n{problem}")
             return
         outer = soft_problems.get()
@@ -172,7 +172,7 @@ class Soft:
 
 
 def soft() -> Soft:
-    """Collect assertions: `with rightcall.soft(): …` raises all problems at its end, as one exception.
+    """Collect problems: `with rightcall.soft(): …` raises the problems of all assertions at its end, as one exception.
 
     It applies to assertions of this thread or task, and of tasks that it starts. Blocks may nest; the outermost one
     raises. If something else is raised inside, that exception gets a note of the problems found before.

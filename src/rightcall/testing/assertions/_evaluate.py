@@ -1,4 +1,4 @@
-"""Assert that an agent passes a whole eval set, and that it is not worse than it was."""
+"""Assert that an agent passes an eval set, or that it has not become worse than a baseline."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Options(msgspec.Struct, frozen=True):
     workers: int = 0
     runs: Path | None = None
     least: int | None = None
-    """The repeats after which a gate looks first; by default the most."""
+    """The number of repeats after which a gate first decides; by default all."""
     gate: str | None = None
     rule: GateRule = GateRule()
     must: tuple[str, ...] = ()
@@ -86,21 +86,22 @@ def evaluate(
     gate: str | None = None,
     **rule: Unpack[EvaluationGate],
 ) -> tuple[CaseResult, ...]:
-    """Run an agent over an eval set, and raise unless every case passes or, with a `gate`, if it got worse.
+    """Run an agent over an eval set, and raise unless every case passes or, with a `gate`, if it has become worse.
 
     Args:
         eval_set: An eval set, its file in any format, or a folder with such files.
         agent: The name of the agent, such as `shop/agent.py:answer`, `module:function`, or the folder of an ADK agent;
             by default the agent that the eval set or the project's configuration names.
-        repeat: How often each case is run; by default as it says, or once. With a gate also `(3, 10)`: it stops early.
-        min_repeat_pass: How often it has to pass; every time by default.
+        repeat: How often each case is run; by default as the case says, or once. With a gate also `(3, 10)`: from 3 to
+            10 times, until the gate can decide.
+        min_repeat_pass: How many repeats of a case have to pass; all by default.
         cases: Globs of the ids of cases to run.
         tags: Tags of the cases to run.
         timeout: Seconds that a case may take.
         workers: The number of processes; 0 for one per core.
         runs: A folder to keep the run of each eval set in; by default none is kept.
         gate: A baseline file, or a run or branch in `runs` or `.rightcall/runs`, to compare with.
-        rule: What the gate asks: `must`, `min_rate`, `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
+        rule: Options of the gate: `must`, `min_rate`, `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
 
     Returns:
         The result of every case and repeat, in the order of the file.
@@ -120,7 +121,7 @@ def evaluate(
 
 
 def _with_rule(options: _Options, given: EvaluationGate) -> _Options:
-    """Return the options with what a gate asks. Raises `CriteriaError`."""
+    """Add the options of the gate. Raises `CriteriaError`."""
     asked: dict[str, Any] = dict(given)
     must, min_rate = asked.pop("must", ()), asked.pop("min_rate", None)
     check_share("min_rate", min_rate)
@@ -159,7 +160,7 @@ class _Evaluation:
         self._rounds = self._gate_rounds() if options.is_gated else None
 
     def _times(self, case: Case) -> int:
-        """How often a case is run; its own number is its most where a gate may stop early."""
+        """Return how often a case is run at most; if a gate may stop early, its own number is an upper limit."""
         asked, least = self._options.repeat, self._options.least
         if asked is not None and least is not None and least < asked and case.is_repeat_own:
             return min(asked, case.repeat or asked)
@@ -187,7 +188,7 @@ class _Evaluation:
         return Rounds(plan)
 
     def carry_out(self) -> tuple[list[CaseResult], list[Problem], str]:
-        """Return every result, the problem of each case that did not pass, and what a gate could not tell."""
+        """Return all results, the problem of each case that did not pass, and the message of an inconclusive gate."""
         began = monotonic()
         places = self._places()
         jobs = [
@@ -217,12 +218,12 @@ class _Evaluation:
         return ordered, [problem] if problem is not None else [], inconclusive_text(record)
 
     def _gate_record(self) -> GateRecord | None:
-        """Return what a gate said, if one was asked."""
+        """Return the decision of the gate, if there is one."""
         decision = self._rounds.decision if self._rounds is not None else None
         return gate_record(decision) if decision is not None else None
 
     def _has_decided(self, result: CaseResult) -> bool:
-        """Whether a gate has spoken, given one more result."""
+        """Give a result to the gate, and return whether it has decided."""
         if self._rounds is None:
             return False
         self._rounds.take(result)
@@ -233,13 +234,13 @@ class _Evaluation:
         return [(case_id, repeat) for case_id, often in self._repeats.items() for repeat in range(often)]
 
     def _needed(self) -> dict[str, int]:
-        """Return how many repeats of each case have to pass; all where it says nothing, or fewer are run."""
+        """Return how many repeats have to pass, for each case that says so; at most as many as are run."""
         asked = self._options.min_repeat_pass
         found = {case.id: case.min_repeat_pass if asked is None else asked for case in self._cases.values()}
         return {each: min(needed, self._repeats[each]) for each, needed in found.items() if needed is not None}
 
     def _answers(self) -> list[str]:
-        """Return the paths where an agent could read what is expected of it."""
+        """Return the files and folders with expectations, which the agent should not open."""
         return [self._eval_set.path, *([str(self._options.runs)] if self._options.runs is not None else [])]
 
     def _problems(self, tally: Tally) -> Iterator[Problem]:
@@ -286,7 +287,7 @@ class _Evaluation:
 
 
 def _rounds(repeat: Any, *, is_gated: bool) -> tuple[Any, Any]:
-    """Return the least and the most repeats; nothing where cases say it. Raises `CriteriaError`."""
+    """Return the least and the most repeats; None for both if the cases decide. Raises `CriteriaError`."""
     if not isinstance(repeat, tuple):
         return repeat, repeat
     if len(repeat) != 2 or not all([isinstance(each, int) for each in repeat]) or not 1 <= repeat[0] <= repeat[1]:
@@ -354,48 +355,49 @@ def _summary(problems: Sequence[Problem], results: Sequence[CaseResult]) -> Prob
 
 
 class GateOptions(TypedDict, total=False):
-    """What a gate asks."""
+    """Options of a gate."""
 
     rule_out: float
-    """The drop that `no worse` has to rule out; 0.10 by default."""
+    """The drop of the pass rate that has to be ruled out for `no worse`; 0.10 by default."""
     allow_drop: float
-    """A drop that may be proven and still passes; 0 by default."""
+    """A drop of the pass rate that is accepted even if it is certain; 0 by default."""
     confidence: float
     """1 minus the rate of false alarms; 0.95 by default."""
     inconclusive: Literal["pass", "fail"]
-    """Whether an inconclusive result passes, the default; pytest then skips the test."""
+    """Whether an inconclusive result passes, which is the default and skips a test of pytest, or fails."""
 
 
 class EvaluationGate(GateOptions, total=False):
-    """What a gate of `evaluate` asks."""
+    """Options of the gate of `evaluate`."""
 
     must: Sequence[str]
-    """Tags of cases that have to pass every time, whatever the gate says."""
+    """Tags of cases that have to pass every time, whatever the gate decides."""
     min_rate: float | None
-    """The pass rate that has to be reached, at the confidence; an inconclusive result fails by default."""
+    """The pass rate that has to be reached with the given confidence; an inconclusive result fails by default."""
 
 
 @hide_internal_frames
 def gate(
     results: Sequence[CaseResult], base: str, *, runs: str | Path = RUNS, **rule: Unpack[GateOptions]
 ) -> GateRecord:
-    """Compare results with a base, by trials, and raise if they are worse.
+    """Compare the pass rates of results with those of a base, case by case, and raise if they are worse.
 
-    An inconclusive result skips the test in pytest, so that it is seen; elsewhere it passes. With `inconclusive="fail"`
-    it raises.
+    An inconclusive result skips the test in pytest, so that it is visible; elsewhere it passes. With
+    `inconclusive="fail"` it raises.
 
     Args:
         results: The results of one eval set, all repeats of each case, as `evaluate` returns them.
-        base: A baseline file, a run, or a branch, of which the newest finished run of the eval set is meant.
+        base: A baseline file, a run, or a branch, which stands for its newest finished run of the eval set.
         runs: The folder of all runs.
-        rule: What the gate asks: `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
+        rule: Options of the gate: `rule_out`, `allow_drop`, `confidence`, `inconclusive`.
 
     Returns:
-        What the gate said.
+        The decision of the gate.
 
     Raises:
         CheckFailedError: the results are worse, or a case that the base lacks failed.
-        NotMeasuredError: trials without an answer decide, or an inconclusive result is to fail.
+        NotMeasuredError: the verdict depends on trials that could not be measured, or nothing could be compared, or it
+            is inconclusive and that is to fail.
         RightcallError: the base cannot be read, or the results are not of one eval set.
     """
     __tracebackhide__ = True
@@ -434,7 +436,7 @@ def _decision(results: Sequence[CaseResult], base: str, runs: Path, rule: GateRu
 
 
 def gate_rule(given: GateOptions) -> GateRule:
-    """Return what a gate asks. Raises `CriteriaError`."""
+    """Return the rule of a gate with these options. Raises `CriteriaError`."""
     rule: dict[str, Any] = dict(given)
     for name in rule:
         if name not in GateRule.__struct_fields__:
@@ -448,7 +450,7 @@ def gate_rule(given: GateOptions) -> GateRule:
 
 
 def check_share(name: str, share: Any) -> None:
-    """Refuse what is not a share; `None` is not given. Raises `CriteriaError`."""
+    """Raise `CriteriaError` unless a value is a number from 0 to 1, or `None` (not given)."""
     if share is None:
         return
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
@@ -456,7 +458,7 @@ def check_share(name: str, share: Any) -> None:
 
 
 def gate_problem(record: GateRecord, results: Sequence[CaseResult]) -> Problem | None:
-    """Return the exception for a gate that does not pass; `None` where it passes."""
+    """Return the exception for a gate that does not pass; `None` if it passes."""
     if not record.exit_code:
         return None
     held = {*record.failed, *record.unmeasured, *[case.case_id for case in record.worse_cases]}
@@ -466,19 +468,19 @@ def gate_problem(record: GateRecord, results: Sequence[CaseResult]) -> Problem |
 
 
 def inconclusive_text(record: GateRecord) -> str:
-    """Return what a gate says that could not tell, and passes; else nothing."""
+    """Return the message of a gate that is inconclusive and passes; empty for any other."""
     is_decided = record.exit_code or record.verdict != "inconclusive"
     return "" if is_decided else redacted_text("\n".join(record.told))
 
 
 def skip(text: str) -> None:
-    """Skip the test of pytest that runs now, so that the warning is seen; nothing where none does, or says nothing."""
+    """Skip the running test of pytest with this message; do nothing without a message, or outside of pytest."""
     if text and "pytest" in sys.modules and "PYTEST_CURRENT_TEST" in os.environ:
         sys.modules["pytest"].skip(text)
 
 
 def _questions(results: Sequence[CaseResult]) -> tuple[str, dict[str, str], frozenset[str]]:
-    """Return the eval set of results, the digest of the question of each case, and the cases in quarantine."""
+    """Return the file of the results' eval set, a digest of the input of each case, and the quarantined cases."""
     files = {result.source.file for result in results}
     if len(files) != 1:
         raise InputError(f"a gate compares the results of one eval set, not of {len(files):,}")

@@ -1,4 +1,4 @@
-"""Assertions about one run, whatever it is given as: `check` for all expectations at once, `calls` for one rule."""
+"""Assertions about one run, in any form: `check` for all expectations at once, `calls` for one rule after the other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_COUNTED = 100
 
 
 class CheckSettings(TypedDict, total=False):
-    """What may be said beside expected calls. A setting that is left out, or `None`, is as the default says."""
+    """Settings for expected calls. A setting that is left out, or `None`, has its default."""
 
     match: str | None
     """`exact`, `in_order`, `any_order`, `unordered` or `subset`; `exact` by default."""
@@ -34,14 +34,14 @@ class CheckSettings(TypedDict, total=False):
     threshold: float | None
     """The lowest score that passes; 1.0 by default."""
     partial_credit: bool | str | None
-    """Whether part of a path earns part of the score; not by default."""
+    """Whether a path that matches in part earns part of the score; not by default."""
     extra: str | None
-    """Calls that no step takes: `allow`, `forbid`, or `others` for those of tools that no step names; by default as
-    `match` says."""
+    """What to do with calls that no step matches: `allow`, `forbid`, or `others`, which allows calls of tools that no
+    step names; the default depends on `match`."""
     parallel: str | None
     """Which calls have no order: `recorded`, the default, `in_order`, `any_order` or `overlap`; see `calls`."""
     failed: str | None
-    """Calls that failed: `count`, the default, `ignore`, or `ignore_suspected`."""
+    """What to do with calls that failed: `count`, the default, `ignore`, or `ignore_suspected`; see `calls`."""
     ignore_tools: tuple[str, ...] | list[str] | None
     """Tools whose calls are left out."""
     agent: str | None
@@ -56,18 +56,19 @@ def check(subject: Any, expected: Any, **settings: Unpack[CheckSettings]) -> Cas
 
     Args:
         subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
-        expected: A list of calls and other steps, or a trajectory, compared as `match` says; or an object with any of
-            the keys of `expect` in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval set.
-        settings: What is said beside expected calls: `match`, `args`, `threshold`, `partial_credit`, `extra`,
-            `parallel`, `failed`, `ignore_tools`, `agent`, `top_level`; see `CheckSettings`.
+        expected: A list of calls and other steps, or a trajectory, compared according to `match`; or an object with
+            any of the keys of `expect` in an eval set, such as `{"order": […], "never": […]}`; or a case of an eval
+            set.
+        settings: Settings for expected calls: `match`, `args`, `threshold`, `partial_credit`, `extra`, `parallel`,
+            `failed`, `ignore_tools`, `agent`, `top_level`; see `CheckSettings`.
 
     Returns:
         The result, with the score and the trajectory.
 
     Raises:
         CheckFailedError: the agent did something else. This is an `AssertionError`.
-        NotMeasuredError: the result is unknown, because something was not recorded, or judging broke.
-        CriteriaError: the expectation is wrong.
+        NotMeasuredError: the result is unknown, because something was not recorded, or judging failed.
+        CriteriaError: the expectation is invalid.
         InputError: no calls can be read from the subject.
         TypeError: there is no such setting.
     """
@@ -114,7 +115,7 @@ class _Scope(msgspec.Struct, frozen=True, kw_only=True):
     extra: str | None = None
 
     def criteria(self) -> dict[str, Any]:
-        """Return the keys that all criteria have for the calls they look at."""
+        """Return the keys of all criteria that select calls."""
         return {
             "ignore_tools": list(self.ignore_tools),
             "agent": self.agent,
@@ -137,7 +138,7 @@ def calls(
     failed: str = "count",
     extra: str | None = None,
 ) -> Calls:
-    """Return the calls of a run, to check one rule after the other. A rule that fails raises at once.
+    """Return the calls of a run, to check one rule after another. A rule that fails raises at once.
 
     Args:
         subject: What the agent did: a trajectory, what `capture` captured, a path, spans, messages, a list of calls.
@@ -146,11 +147,11 @@ def calls(
         agent: Look only at the calls of this agent.
         top_level: Look only at calls that no other tool made.
         parallel: Which calls have no order: `recorded`, those of one recorded group; `in_order`, none; `any_order`,
-            those of one group, unknown where groups were not recorded; `overlap`, those that ran at once.
-        failed: Whether calls that failed count: `count`; `ignore` leaves them out; `ignore_suspected` also those whose
-            results read like errors.
-        extra: Calls that no step of a path takes: `allow`, `forbid`, or `others` for those of tools that no step names;
-            by default as the rule says.
+            those of one group, but unknown if groups were not recorded; `overlap`, those that ran at the same time.
+        failed: What to do with calls that failed: `count` them; `ignore` them; `ignore_suspected` also ignores calls
+            whose results read like errors.
+        extra: What to do with calls that no step of a path matches: `allow`, `forbid`, or `others`, which allows calls
+            of tools that no step names; the default depends on the rule.
 
     Raises:
         InputError: no calls can be read from the subject.
@@ -171,9 +172,9 @@ class Calls:
     """The calls of one run. Every rule returns them, so that rules can be chained.
 
     An expected call is a name, `{name: arguments}`, or a `ToolCall`; for a path, it may be any step of
-    `rightcall.steps`. Each rule raises `CheckFailedError` if it fails,
-    `NotMeasuredError` if the recording does not show the result, `CriteriaError` if the rule is wrong. Without any
-    rule there is a `RuntimeWarning`: a test that says `calls(trace)` and no more checks nothing.
+    `rightcall.steps`. Each rule raises `CheckFailedError` if it fails, `NotMeasuredError` if the recording does not
+    show the result, and `CriteriaError` if the rule is invalid. Without any rule there is a `RuntimeWarning`: a test
+    with `calls(trace)` alone checks nothing.
     """
 
     def __init__(self, trajectory: Trajectory, scope: _Scope, place: Source) -> None:
@@ -255,7 +256,7 @@ class Calls:
 
     @hide_internal_frames
     def rule(self: _CallsT, call: Any = None, /, **relation: Any) -> _CallsT:
-        """Expect a rule of `rules` to hold: `.rule("pay", only_after="confirm")`, `.rule(first="login")`."""
+        """Expect a rule to hold, as in `rules` of an eval set: `.rule("pay", only_after="confirm")`."""
         __tracebackhide__ = True
         self._is_asked = True
         written = relation if call is None else {"call": call, **relation}
@@ -263,9 +264,9 @@ class Calls:
 
     @hide_internal_frames
     def meets(self: _CallsT, key: str, criteria: Any, **settings: Any) -> _CallsT:
-        """Expect any rule to pass, by its key in `expect` or type id: `.meets("tool-f1", […], threshold=0.8)`.
+        """Expect any evaluator to pass, by its key in `expect` or type id: `.meets("tool-f1", […], threshold=0.8)`.
 
-        The criteria themselves say which calls they look at.
+        The criteria select calls themselves; the settings of `calls` do not apply.
         """
         __tracebackhide__ = True
         self._is_asked = True
@@ -306,7 +307,7 @@ class Calls:
 
     @hide_internal_frames
     def _given(self, key: str, expected: tuple[Any, ...]) -> list[Any]:
-        """Return expected calls. There has to be one: `never()` would pass whatever was called."""
+        """Return expected calls, of which there has to be at least one: `never()` would always pass."""
         self._is_asked = True
         if not expected:
             raise CriteriaError(f"{key}() names no call; name at least one, or use none() if nothing may be called")
@@ -329,7 +330,7 @@ def _read(type_id: str, steps: list[Any]) -> Any:
 
 
 def _with_plain_calls(rule: dict[str, Any]) -> dict[str, Any]:
-    """A rule in which each `ToolCall`, alone or in a list, is a call as a file would have it."""
+    """Convert each `ToolCall` in a rule, alone or in a list, to the form that files use."""
     return {
         key: written_step(value) if isinstance(value, (ToolCall, list, tuple)) and key != "same" else value
         for key, value in rule.items()
@@ -337,18 +338,20 @@ def _with_plain_calls(rule: dict[str, Any]) -> dict[str, Any]:
 
 
 def trajectory_of(subject: Any) -> Trajectory:
-    """Return the trajectory of what a test has.
+    """Return the trajectory of the subject of a test.
+
+    The subject may be:
 
     - a `Trajectory`, what `capture` captured, or an `AgentExecution`;
     - a path, bytes or a decoded document: a trace or a log of messages, in any format that `read` knows;
     - what an SDK returned: a message, or the completion around it;
     - what a framework returned: `AgentRunResult` of Pydantic AI, `RunResult` of OpenAI Agents, the state of a LangGraph
-      graph, and the results of LlamaIndex, Agno, smolagents, AutoGen and Haystack;
+      graph, events of Google ADK, results of LlamaIndex, Agno, smolagents, AutoGen, Haystack and Agent Framework;
     - a list of spans, of messages, or of calls: names, `{"search": {"query": "laptop"}}`, `{"name": …, "args": …}`
       or `ToolCall`s. A call given by its name only has no recorded arguments.
 
-    An empty list says nothing about calls: there may have been none, or they were not recorded. `Trajectory()` says
-    that there were none.
+    An empty list means that calls are unknown: there may have been none, or they were not recorded. `Trajectory()`
+    means that there were none.
 
     Raises:
         InputError: nothing can be read from it, or it has several runs.
@@ -367,14 +370,14 @@ def trajectory_of(subject: Any) -> Trajectory:
     if hasattr(type(subject), "model_dump"):
         from rightcall.reading import read_messages
 
-        return read_messages(subject)  # what an SDK returned: a message, or a completion with one
+        return read_messages(subject)  # an SDK's message, or a completion with one
     if isinstance(subject, Iterable):
         return _listed(list(subject))
     raise InputError(f"no calls can be read from {shown(subject)}; give a trajectory, a trace, spans or messages")
 
 
 def written_step(item: Any) -> Any:
-    """Return an expected step as a file would have it; `ToolCall`s in it become calls with their name and arguments.
+    """Convert an expected step to the form that files use: `ToolCall`s become objects with name and arguments.
 
     Raises:
         InputError: it is not a step.
@@ -394,16 +397,16 @@ def written_step(item: Any) -> Any:
 
 
 def _inside(value: Any) -> Any:
-    """The value of a key: steps, unless the word is the name of a tool and these are its arguments."""
+    """Convert the value of a step word, unless the word is the name of a tool and the value its arguments."""
     is_group = isinstance(value, Mapping) and bool(value.keys() & {*STEP_WORDS})
     return written_step(value) if is_group or isinstance(value, (list, tuple, ToolCall)) else value
 
 
 def _of_framework(subject: Any) -> Trajectory | None:
-    """Return the trajectory in the result of a framework; None if it is none.
+    """Return the trajectory in the result of a framework; None if the subject is not such a result.
 
     Raises:
-        InputError: it is one, but has no calls in it.
+        InputError: results of this framework do not contain calls.
     """
     from rightcall.running.agents import answer_of, form_of
 
@@ -478,19 +481,19 @@ def _is_live_span(item: Any) -> bool:
 def survivors(
     run: Any, check: Callable[[Trajectory], object], *, others: Iterable[Any] = (), operators: Sequence[str] = ()
 ) -> list[str]:
-    """Return the faults that a check does not notice, in words; an empty list if it notices all of them.
+    """Return descriptions of the faults that a check does not notice; an empty list if it notices all of them.
 
-    A copy of the run is made for each fault: a call left out, made twice or made earlier, another tool, another
+    Each fault is put into a copy of the run: a call left out, made twice or made earlier, another tool, another
     argument, another answer. `check` is called with each copy. It notices a fault by raising, as a failing test does.
 
     Args:
         run: A run that passes: a trajectory, a trace, a list of calls.
         check: The check. What it returns does not matter.
-        others: Other runs of the agent. Faults are made of the tools and values that they use.
+        others: Other runs of the agent, whose tools and values are used to make faults.
         operators: Only these kinds of faults; by default all that an agent can have.
 
     Raises:
-        InputError: the check does not pass with the run as it is, or an operator has another name.
+        InputError: the check does not pass with the unchanged run, or an operator is unknown.
     """
     original = trajectory_of(run)
     if _passes(check, original) is not True:
@@ -508,7 +511,7 @@ def survivors(
 
 
 def _passes(check: Callable[[Trajectory], object], trajectory: Trajectory) -> bool | None:
-    """Return whether a check passes; `None` where it cannot tell."""
+    """Return whether a check passes; `None` if that could not be measured."""
     try:
         check(trajectory)
     except NotMeasuredError:

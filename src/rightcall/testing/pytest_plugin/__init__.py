@@ -1,6 +1,6 @@
 """The pytest plugin: eval sets as tests, a mark, a fixture, and the runs and reports of a session.
 
-pytest loads this module at every start, so it has the options only, and imports only the standard library.
+pytest imports this module at every start, so it has only the options, and imports only the standard library.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cases as tests: eval sets collected as files, tests with the mark `evalset`, and how failures are shown."""
+"""Cases as tests: eval sets collected as files, tests with the mark `evalset`, and the display of failures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 _ADK_SETTINGS = "test_config.json"
-"""ADK's settings file. It is beside the eval sets, so globs for them match it, too."""
+"""ADK's settings file. It is in the folder of the eval sets, so globs for them match it, too."""
 _MARGIN = "E   "
 _NAME = "rightcall: "
 """Shown instead of the names of Rightcall's exceptions."""
@@ -66,7 +66,7 @@ class EvalSetFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """A case. The agent runs in another process; the case is judged in this one."""
+    """A test of one case. The agent runs in another process; the case is judged in this one."""
 
     def __init__(self, *, case: Case, eval_set: EvalSet, **others: Any) -> None:
         super().__init__(**others)
@@ -95,7 +95,7 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
-        """Return where the case is written."""
+        """Return the file and line of the case, and its name."""
         return self.path, self.case.source.line - 1, self.name
 
     def _tell(self, result: CaseResult) -> None:
@@ -112,7 +112,7 @@ _eval_sets: pytest.StashKey[dict[str, EvalSet]] = pytest.StashKey()
 
 
 def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
-    """Parametrize a test with the mark: `case` is each case of the eval sets that the mark names.
+    """Parametrize a test with the mark `evalset`: its argument `case` is each case of the named eval sets.
 
     Raises:
         pytest.Collector.CollectError: the mark or an eval set has a mistake.
@@ -123,7 +123,7 @@ def parametrize(metafunc: pytest.Metafunc, config: pytest.Config) -> None:
             raise pytest.Collector.CollectError(
                 f"{definition.nodeid}: the mark `evalset` passes `case` to a test, and this one has no such argument"
             )
-        return  # the mark of a class or a module applies to those of its tests that take a case
+        return  # the mark of a class or a module applies only to tests with an argument `case`
     cases = [case for mark in definition.iter_markers(_MARK) for case in _cases(mark, definition.path, config)]
     given = [pytest.param(case, id=shown_id(case), marks=tuple(marks_of(case, config))) for case in cases]
     metafunc.parametrize(_CASE, given)
@@ -151,8 +151,8 @@ def capture_in_event_loop(item: Any, fixture: str) -> Iterator[None]:
     if not isinstance(captured, Captured) or not inspect.iscoroutinefunction(item.obj):
         yield
         return
-    # The fixture set its context variables before the test's task existed. pytest-asyncio and anyio may run the test in
-    # an event loop that is older than the fixture, with a context of its own, so the capture is entered again inside.
+    # pytest-asyncio and anyio may run the test in an event loop that is older than the fixture, with a context that
+    # does not have the capture, so the capture is entered again inside the test.
     test = item.obj
 
     @functools.wraps(test)
@@ -188,7 +188,7 @@ def load_trusted(path: str, config: pytest.Config) -> EvalSet:
 
 
 def _loaded(path: str, config: pytest.Config) -> EvalSet:
-    """Return an eval set. It is loaded once, however many tests name it."""
+    """Return an eval set, which is loaded only once, even if several tests name it."""
     kept = config.stash.setdefault(_eval_sets, {})
     if path not in kept:
         kept[path] = load_trusted(path, config)
@@ -196,7 +196,7 @@ def _loaded(path: str, config: pytest.Config) -> EvalSet:
 
 
 def _found(path: str, file: Path, config: pytest.Config) -> str:
-    """Return the file that a mark names: beside the file of the test, or below the root folder."""
+    """Return the file that a mark names, relative to the folder of the test or to the root folder."""
     places = [file.parent / path, config.rootpath / path]
     return os.path.relpath(next((place for place in places if place.is_file()), places[-1]))
 
@@ -206,7 +206,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _agent_of(item: pytest.Item) -> str:
-    """Return the name of a test as the agent of a run: its id, and its parameters other than the case."""
+    """Return the name to store as the agent of a run: the id of the test, and its parameters other than the case."""
     name, _, _ = item.nodeid.partition("[")
     params = getattr(getattr(item, "callspec", None), "params", {})
     others = [f"{key}={value!r:.40}" for key, value in params.items() if key != _CASE]
@@ -216,7 +216,7 @@ def _agent_of(item: pytest.Item) -> str:
 _MARK_NAME = re.compile(r"[A-Za-z][\w.-]*")
 # A tag `skip` in a file of data would otherwise turn a failing case green.
 _PYTESTS_OWN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
-"""Marks that decide whether pytest runs or counts a test. A tag is data and must not do that."""
+"""Marks that control whether pytest runs or counts a test. Tags are data and must not do that."""
 
 
 def shown_id(case: Case) -> str:
@@ -225,14 +225,14 @@ def shown_id(case: Case) -> str:
 
 
 def marks_of(case: Case, config: pytest.Config) -> Iterator[pytest.MarkDecorator]:
-    """Yield the tags of a case as marks, for `-m`, and a mark that lets a case in quarantine fail.
+    """Yield the tags of a case as marks, for `-m`; for a quarantined case also a mark that allows it to fail.
 
-    Tags that cannot be marks are only keywords, for `-k`.
+    Tags that cannot be marks are keywords only, for `-k`.
     """
     import pytest
 
     if case.is_quarantined:
-        # Such a case runs and is reported as an expected failure, or as one that passed; neither fails the session.
+        # The case runs, and is reported as xfailed or xpassed; neither fails the session.
         yield pytest.mark.xfail(reason=printable(str(case.quarantine), one_line=True), strict=False)
     for tag in case.tags:
         if _MARK_NAME.fullmatch(tag) and tag not in _PYTESTS_OWN:
@@ -243,7 +243,7 @@ def marks_of(case: Case, config: pytest.Config) -> Iterator[pytest.MarkDecorator
 
 
 def properties(result: CaseResult) -> list[tuple[str, object]]:
-    """Return the properties of a result for JUnit files."""
+    """Return the properties of a result that pytest writes to JUnit files."""
     kept: list[tuple[str, object]] = [("rightcall.case", printable(result.case_id, one_line=True))]
     kept.append(("rightcall.verdict", result.verdict))
     if result.score is not None:
@@ -262,7 +262,7 @@ def _rounded(score: float) -> float:
 
 
 def failure_representation(problem: BaseException, source: Source) -> ExceptionChainRepr:
-    """Return what pytest shows for the problem of a case: the message, and its position in the eval set."""
+    """Return what pytest shows for the problem of a case: the message, and a position in the eval set."""
     text = str(problem)
     result = next(iter(getattr(problem, "results", ())), None)
     named = ""
@@ -279,7 +279,7 @@ def failure_representation(problem: BaseException, source: Source) -> ExceptionC
 
 
 def shorten(report: Any, problem: BaseException) -> None:
-    """Replace the name of the exception by `rightcall:` in a report, to leave more room on each line."""
+    """Replace the name of the exception with `rightcall:` in a report, to leave more room on each line."""
     is_ours = isinstance(problem, (CheckFailedError, NotMeasuredError))
     if not is_ours or not isinstance(report.longrepr, ExceptionChainRepr):
         return
@@ -293,7 +293,7 @@ def shorten(report: Any, problem: BaseException) -> None:
 
 
 def explain_comparison(left: object, right: object) -> list[str] | None:
-    """Explain why two trajectories, or a trajectory and a list of calls, are not equal. None if neither is one."""
+    """Explain why two trajectories, or a trajectory and a list of calls, are not equal; None for other values."""
     if not isinstance(left, Trajectory) and not isinstance(right, Trajectory):
         return None
     paths = [_calls(left), _calls(right)]
@@ -342,7 +342,7 @@ def _is_plain(item: Any) -> bool:
 
 
 def _lead(problem: BaseException) -> str:
-    """Return the start of a message: `rightcall:` and, if the result is unknown, the reason."""
+    """Return the start of a message: `rightcall:` and, if nothing was measured, the verdict."""
     if not isinstance(problem, NotMeasuredError):
         return _NAME
     verdicts = {result.verdict for result in problem.results if isinstance(result, CaseResult)}

@@ -1,4 +1,4 @@
-"""The hooks. They import what they need when a session has eval sets or assertions of Rightcall, not before."""
+"""The pytest hooks. They import the rest of Rightcall only if a session uses its eval sets or assertions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 _MARK = "evalset"
 _FIXTURE = "captured_calls"
 _ATTRIBUTE = "rightcall_records"
-"""The attribute of a report with its results, as plain data that pytest-xdist can send from its workers."""
+"""The attribute of a test report with its results, as plain data that pytest-xdist can send from its workers."""
 
 result_records: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 """The records of the results of a test."""
@@ -50,14 +50,14 @@ class Plugin:
 
     @pytest.fixture
     def captured_calls(self) -> Iterator[Captured]:
-        """The calls that are made while the test runs: a `Captured`, as from `rightcall.capture()`."""
+        """Capture the calls that are made while the test runs, as `rightcall.capture()` does."""
         from rightcall.running.tracing import capture
 
         with capture() as captured:
             yield captured
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect eval sets that are named on the command line or listed in the configuration."""
+        """Collect an eval set if it is named on the command line or listed in the configuration."""
         if file_path.suffix not in _SUFFIXES:
             return None
         if not parent.session.isinitpath(file_path) and not self._is_listed(file_path):
@@ -67,7 +67,7 @@ class Plugin:
         return EvalSetFile.from_parent(parent, path=file_path)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Run a test with the mark once for each case."""
+        """Run a test with the mark `evalset` once for each case."""
         if any(metafunc.definition.iter_markers(_MARK)):
             from ._case_tests import parametrize
 
@@ -75,7 +75,7 @@ class Plugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Record the results of a test with the mark, and capture calls in any event loop."""
+        """Record the results of a test with the mark `evalset`, and capture calls in any event loop."""
         is_marked = item.get_closest_marker(_MARK) is not None
         if not is_marked and _FIXTURE not in getattr(item, "fixturenames", ()):
             return (yield)
@@ -88,12 +88,12 @@ class Plugin:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Attach results to reports, and shorten messages."""
+        """Attach results to the report of a test, and shorten its message."""
         report = yield
         if call.when == "call" and (records := item.stash.get(result_records, None)):
             setattr(report, _ATTRIBUTE, list(records))  # pytest-xdist serializes the attributes of a report
             records.clear()
-        # Our exceptions exist only if this module is loaded; importing it for every failing test would cost a start-up.
+        # Our exceptions can only occur if this module is imported; importing it for every failing test would be slow.
         if call.excinfo is not None and "rightcall.testing.assertions" in sys.modules:
             from ._case_tests import shorten
 
@@ -126,7 +126,7 @@ class Plugin:
             self._records.finish(monotonic() - self._began, is_complete=is_complete)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print where the results are."""
+        """Print totals, runs and reports."""
         reports = self._config.getoption("rightcall_report")
         if self._records is not None:
             for line, style in self._records.summary_lines():

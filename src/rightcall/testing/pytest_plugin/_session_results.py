@@ -1,4 +1,4 @@
-"""What a session keeps: the processes of agents, a run for each eval set and agent, and report files."""
+"""What a pytest session produces: agent processes, a stored run for each eval set and agent, and report files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     result: str
     """The result of the case as JSON."""
     quarantine: dict[str, str] | None = None
-    """Why the case counts in nothing, and until when; `None` where it counts."""
+    """Why the case is quarantined, and until when; `None` if it is not."""
 
 
 def record_of(case: Case, result: CaseResult, evalset: str, agent: str, agent_hash: str | None) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class SessionResults:
                 run, journal = self._run(record)
                 result = CaseResult.from_json(record.result)
                 if record.quarantine is not None:
-                    # The header of a run is written again when it is finished, so this is kept with it.
+                    # The header of a run is written again when the run is finished, with this in it.
                     run.header.options["quarantined"][result.case_id] = record.quarantine
                 journal.append(result, record.digest)
             except RightcallError as problem:
@@ -181,7 +181,7 @@ def _finished(run: RunFolder, journal: Journal, seconds: float, is_complete: boo
 
 
 def _notes(journal: Journal) -> Iterator[str]:
-    """Yield what there is to say of the rules of a run as a whole."""
+    """Yield notes on the rules of a run as a whole."""
     rules = RuleUse()
     for result in journal.results():
         rules.add(result.case_id, rule_uses(result))
@@ -208,13 +208,13 @@ FORMATS: dict[str, Callable[[Report], Iterator[str]]] = {
 
 
 def write_report(path: Path, runs: Sequence[tuple[RunFolder, Totals]], seconds: float, notes: Sequence[str]) -> None:
-    """Write the results of runs to a file, redacted, all of it or nothing.
+    """Write the results of runs to a file atomically, redacted.
 
     Raises:
         RightcallError: the suffix is not known, or the file cannot be written.
     """
     form = format_of(path)
-    # Written beside the target and renamed, so that a report is complete or not there at all.
+    # Written beside the target and renamed, so that a report is never incomplete.
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         try:
@@ -276,7 +276,7 @@ def _report(finished: Sequence[tuple[RunFolder, Totals]], seconds: float, notes:
 
 
 def _prefixed_results(runs: Sequence[RunFolder]) -> Iterator[CaseResult]:
-    """Yield the results of several runs, with the eval set before the id: case ids are unique only in one eval set."""
+    """Yield the results of several runs, with case ids prefixed: they are unique only within an eval set."""
     for run, place in _prefixes(runs):
         for result in run.results():
             yield msgspec.structs.replace(result, case_id=f"{place}::{result.case_id}")
@@ -296,12 +296,12 @@ def _prefixes(runs: Sequence[RunFolder]) -> Iterator[tuple[RunFolder, str]]:
 
 
 def _private(path: str, flags: int) -> int:
-    # For the owner only: an HTML report has the calls of every case in it.
+    # Readable for the owner only: an HTML report contains the calls of every case.
     return os.open(path, flags, 0o600)
 
 
 class ChosenAgent(msgspec.Struct, frozen=True):
-    """The name of an agent, the folder it is loaded from, and the digest of its files, if they are known."""
+    """The name of an agent, the folder that it is loaded from, and a digest of its files, if they are known."""
 
     name: str
     home: Path
@@ -322,7 +322,7 @@ class AgentPool:
         """Run and judge a case.
 
         Raises:
-            AgentError: there is no agent for it, or it cannot be loaded.
+            AgentError: the eval set has no agent, or it cannot be loaded.
             RightcallError: the recording to replay, or the project's configuration, cannot be read.
         """
         agent = self.choose(eval_set)
@@ -338,7 +338,7 @@ class AgentPool:
         return judge_outcome(case, finished.outcome, finished.trajectory)
 
     def choose(self, eval_set: EvalSet) -> ChosenAgent:
-        """Return the agent of an eval set: named on the command line, by the file, or by the configuration."""
+        """Return the agent of an eval set, which is named on the command line, in the file or in the configuration."""
         if eval_set.path not in self._chosen:
             name, home = self._named(eval_set)
             files = agent_files(name, home)
