@@ -1,8 +1,7 @@
 """Rightcall judges AI agents by the tools they call.
 
-What most users need can be imported from here, everything else from the package it belongs to, such as
-`rightcall.judging`. Names are resolved when they are first used, so that `import rightcall` itself loads no
-third-party module.
+What most users need can be imported from here, everything else from its package, such as `rightcall.judging`. Names are
+imported on first use, so that `import rightcall` itself imports no third-party module.
 """
 
 from typing import Any as _Any

@@ -1,4 +1,4 @@
-"""What is made when it is first used: exports of packages (PEP 562), regular expressions, modules of others."""
+"""Things that are loaded on first use: exports of packages (PEP 562), and regular expressions, ours and others'."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
         if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = f"{package}.{module}"
-        # `import_module` works out relative names and locks; for a module that is loaded, that is most of the work.
+        # First in `sys.modules`: `import_module` spends most of its time on locks and relative names.
         value = getattr(sys.modules.get(home) or import_module(home), name)
-        # From now on Python finds the name itself and does not ask `__getattr__` again (PEP 562).
+        # From now on Python finds the name itself and does not call `__getattr__` again (PEP 562).
         setattr(sys.modules[package], name, value)
         return value
 
@@ -52,8 +52,8 @@ def _modules_by_name(package: str) -> dict[str, str]:
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return a regular expression that is compiled when it is first used, and then as fast as any other.
 
-    A command uses a few of the patterns of the modules that it loads. Compiling one takes 0.1 to 1 ms, which for all
-    of them is a tenth of the time of a short command.
+    A command uses few of the patterns in the modules that it imports. Compiling one takes 0.1 to 1 ms, and compiling
+    all of them a tenth of the time of a short command.
     """
     return _LazyPattern(pattern, flags)  # type: ignore[return-value]
 
@@ -63,22 +63,22 @@ class _LazyPattern:
         self._given = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(re.compile(*self._given), name)  # `re` keeps what it has compiled
+        value = getattr(re.compile(*self._given), name)  # `re` caches what it has compiled
         setattr(self, name, value)
         return value
 
 
 @contextmanager
 def lazy_patterns_of(*packages: str) -> Iterator[None]:
-    """Let packages of others be imported without compiling their regular expressions; each is compiled on first use.
+    """Compile regular expressions of packages that are imported in this block only on first use.
 
-    Three quarters of `import yaml` are regular expressions of the parser in Python, which libyaml replaces: an eighth
+    Three quarters of `import yaml` are regular expressions of its parser in Python, which libyaml replaces: an eighth
     of the instructions of `rightcall score`.
     """
     compile_now = re.compile
 
     def compile_later(pattern: Any, flags: int = 0) -> Any:
-        # Other threads may import other packages meanwhile, so the caller decides.
+        # By the caller's package, because other threads may import other packages meanwhile.
         caller = sys._getframe(1).f_globals.get("__name__", "")
         return (lazy_pattern if caller.partition(".")[0] in packages else compile_now)(pattern, flags)
 
@@ -91,10 +91,10 @@ def lazy_patterns_of(*packages: str) -> Iterator[None]:
 
 @contextmanager
 def hidden_module(name: str) -> Iterator[None]:
-    """Let `import` find no module of this name, unless it is loaded already.
+    """Make `import` of this module fail during the block, unless it is already imported.
 
-    `None` in `sys.modules` means that (https://docs.python.org/3/reference/import.html#the-module-cache). For the start
-    of a program only: other threads would not find it either.
+    `None` in `sys.modules` does that (https://docs.python.org/3/reference/import.html#the-module-cache). Only for the
+    start of a program, because it affects all threads.
     """
     if name in sys.modules:
         yield

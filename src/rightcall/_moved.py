@@ -100,7 +100,7 @@ _MOVED_NAMES = {
         Usage WithheldCall
     """,
 }
-"""Names that could be imported from `rightcall`, by the package that has them."""
+"""Names that could once be imported from `rightcall`, by the package that has them now."""
 _RENAMED = {
     "Judging": "JudgingExecutor",
     "WaitingConfig": "AsyncConfig",
@@ -108,15 +108,15 @@ _RENAMED = {
     "Written": "ExpectationSources",
     "standing_in": "use_mocks",
 }
-"""Those of them that have another name there."""
+"""The new names of those that were also renamed."""
 _PREFIX = "rightcall."
 
 
-# Neither class is derived from those of `importlib.abc`, which a finder need not be
-# (https://docs.python.org/3/reference/import.html#finders-and-loaders): importing that module costs every command
-# `tempfile`, `shutil` and `zipfile`, a sixth of its imports.
+# Neither class inherits from `importlib.abc`, which is not required
+# (https://docs.python.org/3/reference/import.html#finders-and-loaders): importing it would make every command import
+# `tempfile`, `shutil` and `zipfile`, too, a sixth of its imports.
 class _Finder:
-    """Finds a package by its old name. It comes last on `sys.meta_path`, so it is only asked for what is not there."""
+    """Finds a package by its old name. It is last on `sys.meta_path`, so it is used only if nothing else finds it."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -126,13 +126,13 @@ class _Finder:
 
 
 class _Alias:
-    """Makes the old name another name of the same module, so that its classes stay the same classes."""
+    """Loads the module under its new name, so that its classes are the same under both names."""
 
     def __init__(self, new: str) -> None:
         self._new = new
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Have the module created as any other."""
+        """Return None: Python creates the module as usual."""
 
     def exec_module(self, module: ModuleType) -> None:
         warnings.warn(f"{module.__name__} is now {self._new}", DeprecationWarning, stacklevel=2)
@@ -140,12 +140,12 @@ class _Alias:
 
 
 def keep_old_places() -> None:
-    """Let the old names be imported, from now on."""
+    """Allow imports of the old names."""
     sys.meta_path.append(_Finder())
 
 
 def moved_name(name: str) -> Any:
-    """Return what could be imported from `rightcall` by this name, and warn with the place where it is now.
+    """Return what `rightcall` once exported under this name, and warn that it has moved.
 
     Raises:
         AttributeError: there never was such a name.
@@ -153,7 +153,7 @@ def moved_name(name: str) -> Any:
     place = next((place for place, names in _MOVED_NAMES.items() if name in names.split()), None)
     if place is None:
         raise AttributeError(f"module 'rightcall' has no attribute {name!r}")
-    # The frames are this one and the package's `__getattr__`; importlib's own are skipped by `warnings`.
+    # Level 3 skips this frame and the package's `__getattr__`; `warnings` skips those of importlib itself.
     now = _RENAMED.get(name, name)
     warnings.warn(f"rightcall.{name} is now {_PREFIX}{place}.{now}", DeprecationWarning, stacklevel=3)
     return getattr(import_module(_PREFIX + place), now)

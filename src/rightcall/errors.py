@@ -6,21 +6,21 @@
     ├── ConfigurationError      an evaluator's configuration is wrong
     ├── CriteriaError           the criteria given to an evaluator are wrong or missing
     │   └── ExpectationError    one expected value in them is wrong: an unknown `$` matcher, a bad pattern
-    ├── MockError               nothing that was written or recorded answers a call in the place of a tool
+    ├── MockError               a call of a mocked or replayed tool has no matching mock or recorded answer
     ├── UnknownNameError        no evaluator, code or command has this name
-    ├── AgentError              an agent cannot be found, loaded or asked
-    ├── TraceServerError        a trace server cannot be reached, or answers otherwise than its interface says
+    ├── AgentError              an agent cannot be found, loaded or run
+    ├── TraceServerError        a trace server cannot be reached, or its response is not as documented
     ├── StoreError              the folder of a run cannot be found, read or written
-    ├── ViewerError             the local web pages cannot be served as asked
+    ├── ViewerError             the local web pages cannot be served as requested
     ├── LimitError              the work is larger than a limit allows
     ├── MissingExtraError       an optional dependency is not installed
-    └── NotMeasuredError        an assertion cannot be decided: what it is about was not recorded, or judging broke
+    └── NotMeasuredError        an assertion cannot be decided: something was not recorded, or judging failed
     AssertionError              Python's own
     └── CheckFailedError        an assertion does not hold: the agent made other calls than expected
 
-An agent that did badly is never an exception, and neither is a fault while judging one trajectory: the
-first is a finding, the second a result whose verdict is `error`. Assertions in tests, which are there to raise, are
-what the last two are for.
+An agent that did badly is never an exception, and neither is an error while judging one trajectory: the first is a
+finding, the second a result with the verdict `error`. Only assertions in tests raise for them: `CheckFailedError` and
+`NotMeasuredError`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from functools import cache
 from typing import Any, TypeAlias
 
 Steps: TypeAlias = tuple[str | int, ...]
-"""The keys and indexes that lead to a part of an object."""
+"""The path to a part of an object: keys and indexes."""
 
 
 class RightcallError(Exception):
-    """The request cannot be met. Catch this to catch everything Rightcall raises."""
+    """The request cannot be met. Catch this to catch all exceptions of Rightcall, except `CheckFailedError`."""
 
 
 class InputError(RightcallError):
-    """Data from outside cannot be read: malformed, too large, too deep, or not of the expected shape."""
+    """Data from outside cannot be read: it is malformed, too large, too deep, or does not have the expected form."""
 
 
 class DocumentError(InputError):
@@ -49,14 +49,14 @@ class DocumentError(InputError):
         self.line = line
         self.column = column
         self.each: tuple[DocumentError, ...] = (self,)
-        """The mistakes that the message names, each with its own position."""
+        """All mistakes that the message lists, each with its own position."""
 
 
 class ConfigurationError(RightcallError):
     """An evaluator's configuration has a misspelt key, an unknown value or a wrong type.
 
-    `path` leads to the first mistake inside of the configuration, as far as that is known. `mistakes` has the path and
-    the message of each, where there are several.
+    `path` is the path to the first mistake in the configuration, as far as it is known. If there are several,
+    `mistakes` has the path and the message of each.
     """
 
     def __init__(self, message: str, path: Steps = (), mistakes: Sequence[tuple[Steps, str]] = ()) -> None:
@@ -68,8 +68,8 @@ class ConfigurationError(RightcallError):
 class CriteriaError(RightcallError):
     """Criteria, or mocks, are missing, empty, misspelt or of a wrong type.
 
-    `path` leads to the first mistake inside of what was given, step by step, as far as that is known. `mistakes` has
-    the path and the message of each, where there are several.
+    `path` is the path to the first mistake in them, as far as it is known. If there are several, `mistakes` has the
+    path and the message of each.
     """
 
     def __init__(self, message: str, path: Steps = (), mistakes: Sequence[tuple[Steps, str]] = ()) -> None:
@@ -79,22 +79,22 @@ class CriteriaError(RightcallError):
 
 
 class ExpectationError(CriteriaError):
-    """One expected value cannot be understood: an unknown `$` matcher or a wrong operand."""
+    """An expected value is invalid: it has an unknown `$` matcher or a wrong operand."""
 
 
 class MockError(RightcallError):
-    """A tool that is mocked, or whose calls are replayed, was called as nothing that is written or recorded answers.
+    """A mocked or replayed tool was called, and no mock or recorded answer matches the call.
 
-    It is an error of the case, even where the agent catches it.
+    The case is an error, even if the agent catches the exception.
     """
 
 
 class UnknownNameError(RightcallError):
-    """A name was given that nothing goes by; the message has the nearest one that exists."""
+    """Nothing has the given name; the message suggests the nearest known one."""
 
 
 class AgentError(RightcallError):
-    """An agent cannot be found, loaded or asked; `traceback` shows the agent's own lines, where there are any."""
+    """An agent cannot be found, loaded or run; `traceback` has the frames of the agent's own code, if any."""
 
     def __init__(self, message: str, traceback: str = "") -> None:
         super().__init__(message)
@@ -102,7 +102,7 @@ class AgentError(RightcallError):
 
 
 class TraceServerError(RightcallError):
-    """A trace server cannot be reached, refuses a request, or answers otherwise than its interface says."""
+    """A trace server cannot be reached, refuses a request, or its response is not as documented."""
 
 
 class StoreError(RightcallError):
@@ -110,11 +110,11 @@ class StoreError(RightcallError):
 
 
 class ViewerError(RightcallError):
-    """The local web pages cannot be served as asked: an address that is taken, a token that is missing."""
+    """The local web pages cannot be served as requested: the address is taken, or the token is missing."""
 
 
 class LimitError(RightcallError):
-    """The work asked for exceeds a limit. Raised inside an evaluator, it becomes an error result."""
+    """The requested work exceeds a limit. Raised inside an evaluator, it becomes a result with the verdict `error`."""
 
 
 class MissingExtraError(RightcallError):
@@ -122,10 +122,10 @@ class MissingExtraError(RightcallError):
 
 
 class NotMeasuredError(RightcallError):
-    """An assertion can be neither confirmed nor refuted: something was not recorded, or judging broke.
+    """An assertion can be neither confirmed nor refuted: something was not recorded, or judging failed.
 
-    It is not an `AssertionError`, because it is not known whether the agent did badly. `results` has the results
-    behind it.
+    It is not an `AssertionError`, because it is not known whether the agent did badly. `results` has the results that
+    it is about.
     """
 
     def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:
@@ -134,7 +134,7 @@ class NotMeasuredError(RightcallError):
 
 
 class CheckFailedError(AssertionError):
-    """An assertion about calls does not hold. Its first line names the call; `results` has the results behind it."""
+    """An assertion about calls does not hold. The first line names the call; `results` has the results."""
 
     def __init__(self, message: str, results: tuple[object, ...] = ()) -> None:
         super().__init__(message)
@@ -145,22 +145,22 @@ def missing_package(problem: str, extra: str = "") -> MissingExtraError:
     """Return the error for a package that is not installed.
 
     Args:
-        problem: What needs which package: "web pages need jinja2".
-        extra: The extra that has the package; by default every installation has it.
+        problem: What needs which package, such as "web pages need jinja2".
+        extra: The extra that includes the package; by default it is a dependency of every installation.
     """
     return MissingExtraError(f"{problem}: {install_command(extra)}")
 
 
 def install_command(extra: str = "") -> str:
-    """Return the command that installs Rightcall, with an extra, from where this installation comes from."""
+    """Return the command that installs Rightcall with an extra, from the same source as this installation."""
     return f"pip install {requirement(extra)}"
 
 
 def requirement(extra: str = "") -> str:
-    """Return what pip takes to install Rightcall, with an extra, from where this installation comes from.
+    """Return the requirement for pip to install Rightcall with an extra, from the same source as this installation.
 
-    An installation from a folder, a file or a repository says so in `direct_url.json` of its metadata (PEP 610). One
-    from a package index has no such file.
+    An installation from a folder, a file or a repository has `direct_url.json` in its metadata (PEP 610). One from a
+    package index does not.
     """
     import json
     from importlib.metadata import PackageNotFoundError, distribution
@@ -173,7 +173,7 @@ def requirement(extra: str = "") -> str:
 
 
 def requirement_of(origin: dict[str, Any], extras: str) -> str:
-    """Return the requirement for an origin as PEP 610 writes it; `extras` are in brackets, or empty."""
+    """Return the requirement for an origin in the format of PEP 610; `extras` are in brackets, or empty."""
     import shlex
     from urllib.parse import unquote, urlsplit
 
@@ -187,18 +187,18 @@ def requirement_of(origin: dict[str, Any], extras: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a short text for a message, whatever it is: deep, endless, huge, or with a repr that fails."""
+    """Return any value as a short text for a message, even if it is deep, endless or huge, or its `repr` fails."""
     import reprlib
 
     try:
         text = reprlib.repr(value)
-    except Exception:  # noqa: BLE001 - a repr that fails must not hide the error that is being told
+    except Exception:  # noqa: BLE001 - a repr that fails must not hide the error that is being reported
         text = f"a {type(value).__name__}"
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-# Words of other tools (Apple's Evaluations, promptfoo, assay, ToolSandbox, agentevals, veto) and of everyday speech,
-# for each of ours. Letters are compared alone, so that `tool_name` and `toolName` are one entry.
+# For each of our words, those of other tools (Apple's Evaluations, promptfoo, assay, ToolSandbox, agentevals, veto) and
+# of everyday speech. Only letters and digits are compared, so that `tool_name` and `toolName` are one entry.
 _OTHER_WORDS = {
     "never": "forbidden must_not_call disallowed blocklist denylist minefields not_called banned prohibited",
     "calls": "tool_calls expected_tools tools trajectory expected_calls sequence milestones expected_trajectory path",
@@ -244,7 +244,7 @@ _OTHER_WORDS = {
 
 
 def meant_word(name: str, known: Collection[str]) -> str:
-    """Return the known word that a word of another tool stands for; empty if it stands for none."""
+    """Return the known word with the meaning of a word of another tool; empty if there is none."""
     letters = _letters(name)
     return next((word for word in _meanings().get(letters, ()) if word in known), "")
 
@@ -263,7 +263,7 @@ def _letters(name: str) -> str:
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """Return a hint for an unknown name: the one that is meant, the nearest, or all, each once, when none is near."""
+    """Return a hint for an unknown name: the synonym or the nearest name, or all known names if none is near."""
     import difflib
 
     if meant := meant_word(name, known):
@@ -275,7 +275,7 @@ def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
 
 
 def pattern_problem(name: str) -> str | None:
-    """Why a text with a `*` cannot stand where a tool's exact name is expected; nothing where there is no `*`."""
+    """Return why a name with `*` is invalid where an exact tool name is expected; None for a name without `*`."""
     if "*" not in name:
         return None
     return f"{shown(name)} has a '*', but names are exact here and no tool has this one: write the name of each tool"

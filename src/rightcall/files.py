@@ -1,7 +1,7 @@
-"""Files that are whole or not there, also after the power was lost.
+"""Atomic and durable writes: a file is complete or not there, even after a loss of power.
 
-Whatever has to be on the disk is written through this module, and this module writes through `disk`: so what it does
-can be tried with a disk that fails, or that forgets what it was not told to keep.
+Whatever has to be on the disk is written through this module, and this module writes through `disk`: so tests can
+replace that with a disk that fails, or that loses what was not synced.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP)
-"""What a file system says that knows no `fsync` of folders."""
+"""Errors of file systems that do not support `fsync` of folders."""
 
 disk: Any = os
-"""What files are written with: the module `os`, or something with the same functions."""
+"""The module `os`, or a replacement with the same functions."""
 
 
 def make_folder(folder: Path, mode: int) -> None:
-    """Make a folder that is not there yet, with this mode whatever the umask. Raises `FileExistsError`."""
+    """Create a folder with this mode, whatever the umask. Raises `FileExistsError`."""
     disk.mkdir(folder, mode)
     disk.chmod(folder, mode)
     sync_folder(folder.parent)
 
 
 def open_file(path: Path, flags: int, mode: int) -> int:
-    """Open a file, with this mode if it is made now, whatever the umask. Its name may be lost until it is synced."""
+    """Open or create a file, and set this mode, whatever the umask. A new name is safe only after `sync_folder`."""
     descriptor: int = disk.open(path, flags | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         disk.fchmod(descriptor, mode)
@@ -38,9 +38,9 @@ def open_file(path: Path, flags: int, mode: int) -> int:
 
 
 def replace_file(path: Path, data: bytes, mode: int) -> None:
-    """Write a file so that there is either what was there before or all of the new, also after a crash.
+    """Replace a file atomically: even after a crash, it has either the old content or all of the new.
 
-    When this returns, the new one is on the disk, and so is the name of every other file in its folder.
+    When this returns, the new content is on the disk, and so are the names of all files in its folder.
     """
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -58,7 +58,7 @@ def replace_file(path: Path, data: bytes, mode: int) -> None:
 
 
 def keep_file(part: Path, path: Path) -> None:
-    """Give a finished file its name. When this returns, it is on the disk."""
+    """Sync a finished file, and rename it. When this returns, it is on the disk under its new name."""
     descriptor = disk.open(part, os.O_RDONLY | os.O_CLOEXEC)
     try:
         sync_file(descriptor)
@@ -69,19 +69,19 @@ def keep_file(part: Path, path: Path) -> None:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write every byte, though the system may take them in parts."""
+    """Write all bytes, even if the system accepts only some at a time."""
     rest = memoryview(data)
     while rest:
         rest = rest[disk.write(descriptor, rest) :]
 
 
 def sync_file(descriptor: int) -> None:
-    """See to it that what is in a file is on the disk."""
+    """Make sure that the content of a file is on the disk."""
     disk.fsync(descriptor)
 
 
 def sync_folder(folder: Path) -> None:
-    """See to it that the names in a folder are on the disk: those of files that were made or replaced."""
+    """Make sure that the names of files that were created or replaced in a folder are on the disk."""
     descriptor = disk.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         disk.fsync(descriptor)
@@ -93,10 +93,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def cut_file(descriptor: int, length: int) -> None:
-    """Leave only the first bytes of a file."""
+    """Truncate a file to this length."""
     disk.ftruncate(descriptor, length)
 
 
 def close_file(descriptor: int) -> None:
-    """Give a file back."""
+    """Close a file."""
     disk.close(descriptor)

@@ -1,7 +1,7 @@
-"""How much Rightcall takes on before it says no: every figure, in one place.
+"""All limits on the size of input and on the work it causes, in one place.
 
-Traces, arguments and expectations come from strangers. Each loop over them has a budget here, and going over
-it is an error that names the limit, never a hang and never a score.
+Traces, arguments and expectations come from strangers. Each loop over them has a limit here, and exceeding it is an
+error that names the limit, never a hang and never a score.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from .errors import LimitError
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The budgets of one evaluation. The defaults suit a 2-core machine; pass your own to change them."""
+    """The limits of one evaluation. The defaults suit a 2-core machine; pass your own to change them."""
 
     text_bytes: int = 64 * 1024 * 1024
     """Size of one JSON text, in bytes."""
 
     literal_bytes: int = 1024 * 1024
-    """Size of one Python literal, in characters. Its parser needs a hundred times that in memory."""
+    """Size of one Python literal, in characters. Parsing it takes a hundred times that in memory."""
 
     archive_bytes: int = 4 * 1024 * 1024 * 1024
-    """Size of all samples in an archive of Inspect, in bytes, unpacked."""
+    """Size of all samples in an Inspect archive, in bytes, decompressed."""
 
     depth: int = 200
     """Nesting of lists and objects inside one value."""
 
     nodes: int = 5_000_000
-    """Values inside one value, itself included."""
+    """Number of values inside one value, including itself."""
 
     aliases: int = 1_000
     """References to other parts of one YAML document."""
@@ -41,65 +41,65 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Characters in a tool's name."""
 
     aligned_calls: int = 100_000
-    """Calls on either side of a comparison that shows its path."""
+    """Calls on either side of a comparison that returns the alignment."""
 
     compared_calls: int = 1_000_000
-    """Calls on either side of a comparison that yields a score only."""
+    """Calls on either side of a comparison that returns only a score."""
 
     comparisons: int = 50_000_000
-    """Comparisons of one expected with one actual call."""
+    """Comparisons of an expected with an actual call."""
 
     steps: int = 1_000_000
     """Steps inside expected values in one evaluation: items tried, keywords of a JSON Schema applied, values walked."""
 
     combinations: int = 1_000
-    """Choices of values for the names that expected calls bind."""
+    """Combinations of values that are tried for the names that expected calls bind (`$bind`)."""
 
     alignment_steps: int = 2_000_000
-    """Steps of the search for the best reading of expected calls with groups: calls tried, rests of groups made."""
+    """Steps of the search for the best alignment with groups of expected calls: calls tried, rests of groups made."""
 
     paths: int = 1_000_000
-    """Different paths of runs that are counted one by one. Beyond that there are tools and edges, and no list."""
+    """Different paths of runs that are counted one by one. With more, only tools and edges are counted."""
 
     pattern_length: int = 10_000
     """Characters in a regular expression."""
 
     recorded_bytes: int = 1024 * 1024
-    """Size of the arguments or the output of one call that our decorators record, as text."""
+    """Size of the arguments or the output of a call, as text, up to which our decorators record it."""
 
     recorded_items: int = 10_000
-    """Values that a generator yields, in the output that our decorators record."""
+    """Values of a generator up to which our decorators record its output."""
 
     captured_spans: int = 20_000
-    """Spans of one run that are kept while it is captured."""
+    """Spans that one capture keeps."""
 
     kept_bytes: int = 1024 * 1024
-    """Size of the spans that a run keeps of one run of a case, as JSON. How many are left out is counted."""
+    """Size of the spans that are stored for one run of a case, as JSON. The number of those left out is stored, too."""
 
     kept_text: int = 64 * 1024
-    """Characters of one text in the attributes of a span that is kept. What is longer is cut."""
+    """Characters of one text in the attributes of a stored span. Longer texts are truncated."""
 
     messages_text: int = 0
-    """Characters of messages of users and models that are kept of one run, to be looked at; none unless asked for."""
+    """Characters of user and model messages of one run that are stored for display; none by default."""
 
     message_text: int = 8_000
-    """Characters of one message that is kept. What is longer is cut."""
+    """Characters of one stored message. Longer ones are truncated."""
 
     explanation_bytes: int = 64 * 1024
-    """Size of the explanations in one result. What is left out is counted."""
+    """Size of the explanations in one result. The number of those left out is reported."""
 
 
 DEFAULT_LIMITS = Limits()
-# Enough for some hundred messages of models; a page shows them beside the calls.
+# Enough for some hundred messages of models, which a page shows beside the calls.
 KEEPING_MESSAGES = Limits(messages_text=256 * 1024)
-"""The limits for what is read to be kept as a run."""
+"""The limits for reading what is stored as a run, including messages."""
 
 
 class Budget:
-    """The steps that one evaluation may spend inside expected values; as a context manager, the one of this thread.
+    """The steps that one evaluation may spend inside expected values. As a context manager, it applies to this thread.
 
-    Expectations are compiled once and shared by threads, and Python's `==` and jsonschema's references pass nothing
-    along, so what is left is kept by the thread and not handed from matcher to matcher.
+    It is kept per thread and not passed from matcher to matcher, because compiled expectations are shared by threads,
+    and Python's `==` and jsonschema's references cannot pass it on.
     """
 
     __slots__ = ("_outer", "left", "most")
@@ -116,10 +116,10 @@ class Budget:
         _thread.budget = self._outer
 
     def spend(self, steps: int) -> None:
-        """Take steps from what is left. Spend before the work: what is too much is refused at once.
+        """Subtract steps from the budget. Call it before the work, so that too much work is refused at once.
 
         Raises:
-            LimitError: there are not so many left.
+            LimitError: the budget is exceeded.
         """
         self.left -= steps
         if self.left < 0:
@@ -134,14 +134,14 @@ _thread = _Thread()
 
 
 def current_budget() -> Budget | None:
-    """The budget of the evaluation that this thread is at, if it is at one."""
+    """Return the budget of this thread's evaluation; None outside of one."""
     return _thread.budget
 
 
 def spend(steps: int, limits: Limits = DEFAULT_LIMITS) -> None:
-    """Take steps from the budget of this thread's evaluation; outside of one, from a new budget.
+    """Subtract steps from the budget of this thread's evaluation; outside of one, from a new budget.
 
     Raises:
-        LimitError: there are not so many left.
+        LimitError: the budget is exceeded.
     """
     (_thread.budget or Budget(limits.steps)).spend(steps)

@@ -1,7 +1,7 @@
 """Functions that make the steps of an expectation, for tests: `any_order("seats", "price")`.
 
-They return plain objects, the same that a file would have, so `print` shows what to write there. A step is the name of
-a tool, `{name: arguments}`, what one of these functions returns, or a list of steps, which are one after the other.
+They return plain objects, as in a file, so `print` shows what to write there. A step is the name of a tool,
+`{name: arguments}`, what one of these functions returns, or a list of steps in order.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ def any_order(*steps: Any) -> dict[str, Any]:
 
 
 def at_once(*calls: Any) -> dict[str, Any]:
-    """Return calls that are asked for in one turn of the model, or run at the same time."""
+    """Return calls that the model requests in one message, or that run at the same time."""
     return {"at_once": list(calls)}
 
 
 def optional(*steps: Any) -> dict[str, Any]:
-    """Return steps, one after the other, that may be left out together."""
+    """Return steps in order that may be left out together."""
     return {"optional": _one_or_all(steps)}
 
 
 def one_of(*steps: Any) -> dict[str, Any]:
-    """Return steps of which exactly one is taken. A list among them is a sequence."""
+    """Return alternatives, of which exactly one is taken. A list among them is a sequence of steps."""
     return {"one_of": list(steps)}
 
 
 def repeat(*steps: Any, at_least: int | None = None, at_most: int | None = None) -> dict[str, Any]:
-    """Return steps, one after the other, that are taken again and again: at least once, unless `at_least` is 0."""
+    """Return steps in order that may be repeated: at least once or `at_least` times, and at most `at_most` times."""
     bounds = {"at_least": at_least, "at_most": at_most}
     given = {name: number for name, number in bounds.items() if number is not None}
     return {"repeat": _one_or_all(steps), **given}
 
 
 def steps(*steps: Any, agent: str | None = None) -> dict[str, Any]:
-    """Return steps one after the other; with `agent`, all of them are made by that agent."""
+    """Return steps in order; with `agent`, that agent makes all of their calls."""
     return {"steps": list(steps)} if agent is None else {"steps": list(steps), "agent": agent}
 
 
@@ -54,9 +54,9 @@ def value_from(
 ) -> dict[str, Any]:
     """Return the matcher of a value that the agent has seen before.
 
-    `value_from("search")` is in an output of `search`, `value_from("search", output="$.hits[*].id")` at that place of
-    it, `args=` in its arguments. `value_from(input="$.user")` is in what the run was given, `value_from("anywhere")` in
-    any output or in the input.
+    `value_from("search")` matches a value in an output of `search`; with `output="$.hits[*].id"`, a value at that path
+    of the output; with `args=`, one in its arguments. `value_from(input="$.user")` matches a value in the input of the
+    run, `value_from("anywhere")` one in any output or in the input.
     """
     paths = {"output": output, "args": args, "input": input}
     given = {name: path for name, path in paths.items() if path is not None}
@@ -66,12 +66,12 @@ def value_from(
 
 
 def bind(name: str, /) -> dict[str, Any]:
-    """Return the matcher that gives the value at its place a name, for `ref`."""
+    """Return a matcher that matches any value and gives it a name, for `ref`."""
     return {"$bind": name}
 
 
 def ref(name: str, /) -> dict[str, Any]:
-    """Return the matcher of the value that `bind` gave a name."""
+    """Return a matcher of the value that `bind` gave this name."""
     return {"$ref": name}
 
 

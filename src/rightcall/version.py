@@ -1,3 +1,3 @@
-"""Which version of Rightcall this is."""
+"""The version of Rightcall."""
 
 __version__ = "0.1.0"

@@ -164,7 +164,7 @@ def is_openai_agent(value: Any) -> bool:
 
 
 def object_agent(target: Any, close: Callable[[], None]) -> ObjectAgent | None:
-    """Return an object as an agent, called by the method of `method_of`; `None` if it has none."""
+    """Return an object as an agent, called by its `method_of` or by OpenAI Agents' runner; `None` if it has neither."""
     if is_openai_agent(target):
         return AsyncObjectAgent(target, _BY_RUNNER, close)
     method = method_of(target)

@@ -418,7 +418,7 @@ def _stream(table: pa.Table) -> Any:
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
-    # LZ4 is the cheapest codec, and each piece is read once or twice; some builds of Arrow do not have it.
+    # LZ4 is the cheapest codec, and each piece is soon removed; some builds of Arrow do not have it.
     packing = "lz4" if pa.Codec.is_available("lz4") else None
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=packing)) as writer:
         writer.write_table(table)
@@ -509,7 +509,7 @@ class United:
             highest = above.get(higher)
             if highest is None:
                 return higher
-            above[trace] = trace = highest
+            above[trace] = trace = highest  # path halving, so that later walks are short
         return trace
 
     def _unite(self, one: str, other: str) -> None:
