@@ -1,4 +1,4 @@
-"""Trace servers: traces pulled from them by an address, and verdicts pushed to them."""
+"""Trace servers: pull traces from an address, and push verdicts to one."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

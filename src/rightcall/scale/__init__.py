@@ -1,1 +1,1 @@
-"""Any number of rows: in columns, over local files, in large datasets, on Spark and Ray."""
+"""Scoring at any scale: in columns, over local files, in large datasets, on Spark and Ray."""

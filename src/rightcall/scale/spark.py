@@ -154,7 +154,7 @@ def scored_columns(df: DataFrame, plan: Plan) -> list[str]:
 
 
 def check_calls(df: DataFrame) -> None:
-    """Raise `InputError` for a DataFrame that has no column of calls."""
+    """Raise `InputError` for a DataFrame that has no column of calls, or one of another type."""
     from pyspark.sql.types import ArrayType, StringType, StructType
 
     if "calls" not in df.columns:

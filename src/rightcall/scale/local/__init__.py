@@ -1,4 +1,4 @@
-"""Scores many recorded traces: here, or in worker processes."""
+"""Scores files of recorded traces, in this process or in worker processes."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -30,7 +30,7 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Survey(msgspec.Struct, frozen=True):
-    """A task: call a function that looks for the blocks of a large file, on a part of it."""
+    """A task: call a function with a part of a large file, to find out how to split it into blocks."""
 
     function: Callable[[Any], Any]
     part: Any

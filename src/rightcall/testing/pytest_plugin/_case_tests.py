@@ -77,7 +77,7 @@ class CaseItem(pytest.Item):
             self.add_marker(mark)
 
     def runtest(self) -> None:
-        """Run and judge the case. Raises `CheckFailedError`, `NotMeasuredError` or another `RightcallError`."""
+        """Run and judge the case. Raises `CheckFailedError`, or a `RightcallError` such as `NotMeasuredError`."""
         plugin: Plugin = self.config.pluginmanager.get_plugin(NAME)  # type: ignore[assignment]
         result = plugin.agents.run(self.eval_set, self.case)
         agent = plugin.agents.choose(self.eval_set)
