@@ -1,7 +1,7 @@
 """All limits on the size of input and on the work it causes, in one place.
 
-Traces, arguments and expectations come from strangers. Each loop over them has a limit here, and exceeding it is an
-error that names the limit, never a hang and never a score.
+Traces, arguments and expectations come from strangers, so each loop over them has a limit here. Exceeding one is never
+a hang: it is an error that names the limit, or something is left out, as the limit says.
 """
 
 from __future__ import annotations

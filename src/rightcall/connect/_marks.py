@@ -14,7 +14,7 @@ from rightcall.values.results import SIGNS, CaseResult, PlacedFinding
 _NAMESPACE = uuid.UUID("6f0f4a0e-3f5a-5d0e-9a58-4b0f6a5c7d21")
 """A namespace of our own, so that the same verdict has the same id on every machine (RFC 9562, section 5.5)."""
 _MOST_TEXT = 2000
-"""Most characters of an explanation. Servers truncate or refuse longer ones."""
+"""The maximum number of characters in an explanation. Servers truncate or refuse longer ones."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):

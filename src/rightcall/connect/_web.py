@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 _MOST_BYTES = 64 * 1024 * 1024
-"""Most bytes of one response, decompressed. A page of 1,000 spans with whole prompts is about 20 MB."""
+"""The maximum size of a response in bytes, decompressed. A page of 1,000 spans with whole prompts is about 20 MB."""
 _PIECE = 1 << 20
 _TRIES = 6
 _TRIES_TO_CONNECT = 3
 """Attempts if the connection is refused: waiting rarely helps, because most often the address is wrong."""
 _MOST_PAUSE = 30.0
-"""Most seconds between two attempts, whatever `Retry-After` says: a command must not sleep for an hour."""
+"""The maximum seconds between two attempts, whatever `Retry-After` says: a command must not sleep for an hour."""
 _SECONDS = 60.0
 """Seconds without any data after which a request fails."""
 _SECONDS_OF_ANSWER = 600.0
@@ -59,7 +59,7 @@ _MOST_PAGES = 1_000_000
 _MICROSECOND = 1000
 Item = TypeVar("Item")
 MOST = 500
-"""Most traces that one search requests."""
+"""The maximum number of traces that one search requests."""
 SECOND = 10**9
 DAY = 86_400 * SECOND
 LOOKS_BACK = 7 * DAY
@@ -279,7 +279,7 @@ def _named(status: int) -> str:
 
 
 def post_json(url: str, document: Any) -> None:
-    """Post JSON to a URL. Raises `TraceServerError`, whose message has no URL, because that may contain a key."""
+    """Post JSON to a URL. Raises `TraceServerError`, whose message names the host at most: a URL may contain a key."""
     try:
         import httpx
     except ImportError:

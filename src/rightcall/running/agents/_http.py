@@ -33,7 +33,7 @@ from ._agent import (
 )
 
 MAX_HEAD = 64 * 1024
-"""Most bytes of the first line and the headers. nginx accepts 32 KiB in all, h11 by default 16 KiB."""
+"""The maximum size of the first line and the headers in bytes. nginx accepts 32 KiB in all, h11 by default 16 KiB."""
 _PIECE = 1 << 16
 
 Headers: TypeAlias = dict[str, str]

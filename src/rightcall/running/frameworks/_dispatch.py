@@ -22,7 +22,7 @@ from rightcall.running.tracing import (
 )
 
 _MOST_LOGGED = 10_000
-"""Most calls of one turn that are logged: an agent in a loop must not fill the memory of its worker."""
+"""The maximum number of calls logged in one turn: an agent in a loop must not fill the memory of its worker."""
 
 
 class DispatchedCall:
@@ -119,7 +119,7 @@ def answered(tool: str, args: Mapping[str, Any], value: Any, form: Form = AS_IT_
 
 
 def _is_watched(tool: str) -> bool:
-    """Whether to handle a call: something mocks, observes or logs, and it is not an inner step of a handled call.
+    """Whether to handle a call: there is a stub, observer or log, and it is not an inner step of a handled call.
 
     Frameworks dispatch one call in several steps: LangChain's `_arun` calls `_run`, and a toolset of Pydantic AI calls
     an MCP session. Only the outermost step is handled.

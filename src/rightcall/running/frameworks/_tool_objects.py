@@ -432,7 +432,7 @@ def _cached_arguments(asked: str) -> dict[str, Any]:
 
 
 class _CrewAIText(_ToolObjects):
-    """Calls that a model requests in its text. CrewAI retries a tool that raises several times: that is one call."""
+    """Calls that a model requests in its text. CrewAI retries a tool that raises; all attempts are one call."""
 
     framework = "CrewAI"
     module = "crewai.tools.tool_usage"

@@ -305,7 +305,7 @@ class CaseFinished(msgspec.Struct, frozen=True):
     outcome: Outcome
     trajectory: Trajectory | None = None
     recorded: tuple[Any, ...] = ()
-    """What the tools answered, if that was recorded."""
+    """What the tools and models answered, if that was recorded."""
     spans: KeptSpans | None = None
     """The spans as they were recorded, if they were asked for and the worker could send them."""
 

@@ -32,7 +32,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _AWAITED = (signal.SIGCHLD, signal.SIGTERM)
 _KEEPER_PAUSE = 0.005
 _KEEPER_PATIENCE = 5.0
-"""Seconds to wait for killed processes to end: one in an uninterruptible wait for a disk never may."""
+"""Seconds to wait for killed processes: one in an uninterruptible wait for a disk may never end."""
 _GUARD_PAUSE = 0.025
 _GUARD_ROUNDS = 80
 _POLITE_ROUNDS = 40

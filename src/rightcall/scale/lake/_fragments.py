@@ -102,7 +102,7 @@ class Fragment(msgspec.Struct, frozen=True, kw_only=True):
     size: int = 0
     """About how many bytes are read, to show progress."""
     constants: tuple[tuple[str, str | None], ...] = ()
-    """Columns that are not in the file but in the names of its folders, with one value for all rows."""
+    """Columns with one value for all rows, from the names of the file's folders or the log of its Delta table."""
     named: tuple[tuple[str, str | int | None], ...] = ()
     """Columns that are taken from the name of the file, and override those of its rows (`--join file=`)."""
     reading: Reading = Reading()

@@ -317,7 +317,7 @@ def exemplars(job: Job, counting: Counting, most: int = MOST) -> Iterator[CaseRe
 
 
 def _chosen(counting: Counting, most: int) -> dict[str, set[int]]:
-    """Choose rows by file: first one of each rule, beginning with the rules that most rows broke, then a second …"""
+    """Choose rows by file: one of each rule, beginning with the rules that most rows broke, then a second of each, …"""
     rules = sorted(counting.exemplars, key=lambda rule: (-counting.rows_of(*rule[1:]), rule))
     chosen: dict[str, set[int]] = {}
     count = 0

@@ -206,7 +206,7 @@ class Scoring:
         """Yield the results as they are scored; at the end, those of cases that no trajectory belongs to.
 
         Raises:
-            InputError: none of the files, or not the eval set, can be read.
+            InputError: none of the files can be read, or the eval set cannot be.
             RightcallError: the request cannot be met.
         """
         expected = self._request.expected
@@ -372,7 +372,7 @@ class Sources:
         """Yield all trajectories in the order of the files, each with the name of its file.
 
         Raises:
-            InputError: no file at all can be read.
+            InputError: none of the files can be read.
         """
         self.unreadable = 0
         for source in self._all:

@@ -480,7 +480,7 @@ def skip(text: str) -> None:
 
 
 def _questions(results: Sequence[CaseResult]) -> tuple[str, dict[str, str], frozenset[str]]:
-    """Return the file of the results' eval set, a digest of the input of each case, and the quarantined cases."""
+    """Return the eval set of the results, digests of what each case asks and expects, and the quarantined cases."""
     files = {result.source.file for result in results}
     if len(files) != 1:
         raise InputError(f"a gate compares the results of one eval set, not of {len(files):,}")

@@ -256,7 +256,7 @@ class Calls:
 
     @hide_internal_frames
     def rule(self: _CallsT, call: Any = None, /, **relation: Any) -> _CallsT:
-        """Expect a rule to hold, as in `rules` of an eval set: `.rule("pay", only_after="confirm")`."""
+        """Expect a rule to hold, as in `rules`: `.rule("pay", only_after="confirm")`, `.rule(first="login")`."""
         __tracebackhide__ = True
         self._is_asked = True
         written = relation if call is None else {"call": call, **relation}
