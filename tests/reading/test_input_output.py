@@ -8,7 +8,7 @@ from typing import Any
 from tests.walls import for_each
 
 from rightcall.limits import Limits
-from rightcall.reading.messages._message_exchange import Exchange
+from rightcall.reading.messages._message_exchange import Exchange, exchanges_of
 from rightcall.reading.runs._input_output import (
     _beside_the_first,
     _is_act_of_user,
@@ -195,6 +195,9 @@ def test_the_question_and_the_answer_of_each_turn_of_a_log() -> None:
     def say(role: str, text: str) -> dict[str, str]:
         return {"role": role, "content": text}
 
+    def told(messages: list[Any]) -> list[tuple[Any, Any]]:
+        return asked_and_answered_in(messages, exchanges_of(messages))
+
     log = [
         say("system", "Be kind."),
         say("user", "Go."),
@@ -202,10 +205,10 @@ def test_the_question_and_the_answer_of_each_turn_of_a_log() -> None:
         say("user", "Back."),
         say("user", "Now."),
     ]
-    assert asked_and_answered_in([]) == [(None, None)]
-    assert asked_and_answered_in(log[:3]) == [("Go.", "Gone.")]
-    assert asked_and_answered_in([*log, say("assistant", "Here.")]) == [("Go.", "Gone."), ("Back.", "Here.")]
-    assert asked_and_answered_in([say("assistant", "Hello.")]) == [(None, "Hello.")]
+    assert told([]) == [(None, None)]
+    assert told(log[:3]) == [("Go.", "Gone.")]
+    assert told([*log, say("assistant", "Here.")]) == [("Go.", "Gone."), ("Back.", "Here.")]
+    assert told([say("assistant", "Hello.")]) == [(None, "Hello.")]
 
 
 @for_each(("times", "within"), [((2, 9), True), ((0, 9), True), ((0, 10), False), ((2, 10), False)])

@@ -1,6 +1,7 @@
 from ._containers import (
     INPUT_FORMATS as INPUT_FORMATS,
     format_of as format_of,
+    is_chat_message as is_chat_message,
     is_table_header as is_table_header,
     items_of as items_of,
     row_items as row_items,

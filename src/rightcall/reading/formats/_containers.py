@@ -159,6 +159,8 @@ INPUT_FORMATS = (*(container.name for container in CONTAINERS), MESSAGES)
 
 _DEEPEST = 3
 """How many envelopes there may be around spans."""
+_OF_CHAT = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "refusal"})
+"""Keys of messages in the format of OpenAI's chats."""
 _MOST_LOOKED_AT = 1_000  # items of a list; if none of the first ones is a span, it is not a list of spans
 
 
@@ -205,8 +207,13 @@ def format_of(document: Any, input_format: str | None = None) -> str:
     return ""
 
 
+def is_chat_message(document: Any) -> bool:
+    """Whether a document is a message of a chat and nothing else: most items of most logs need no other question."""
+    return document.__class__ is dict and "role" in document and document.keys() <= _OF_CHAT
+
+
 def _container(document: Any, input_format: str | None) -> Container | None:
-    if input_format == MESSAGES or is_by_columns(document):
+    if input_format == MESSAGES or is_chat_message(document) or is_by_columns(document):
         return None
     for container in CONTAINERS:
         if input_format in (None, container.name) and container.recognises(document):

@@ -198,7 +198,7 @@ def platform_span(document: Mapping[str, Any]) -> Span:
 
 def _platform(document: Mapping[str, Any]) -> Platform | None:
     for platform in PLATFORMS:
-        if all([_first(document, mark) is not None for mark in platform.marks]):
+        if all(_first(document, mark) is not None for mark in platform.marks):  # nearly always, the first one decides
             return platform
     return None
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from rightcall.reading.formats import is_chat_message
+
 from ._agent_results import (
     answer_logs,
     autogen_logs,
@@ -338,7 +340,7 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
     found: list[Log] = []
     others: list[Any] = []
     for document in documents:
-        known = next((each for each in DOCUMENTS if each.recognises(document)), None)
+        known = None if is_chat_message(document) else _transcript_of(document)
         if known is None:
             others.append(document)
         else:
@@ -354,7 +356,11 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
 
 def is_transcript(document: Any) -> bool:
     """Whether a document is a transcript that holds whole conversations."""
-    return any([each.recognises(document) for each in DOCUMENTS])
+    return _transcript_of(document) is not None
+
+
+def _transcript_of(document: Any) -> Transcript | None:
+    return next((each for each in DOCUMENTS if each.recognises(document)), None)
 
 
 def are_lines(documents: list[Any]) -> bool:

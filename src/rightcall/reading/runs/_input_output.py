@@ -331,9 +331,8 @@ class GivenLog(msgspec.Struct, frozen=True):
     """What the user asked in that turn, if known."""
 
 
-def asked_and_answered_in(messages: list[Any]) -> list[tuple[Any, Any]]:
-    """Return the question and the answer of each turn of a log; at least one pair."""
-    said = exchanges_of(messages)
+def asked_and_answered_in(messages: list[Any], said: list[Exchange]) -> list[tuple[Any, Any]]:
+    """Return question and answer of each turn of a log, by its messages and their exchanges; at least one pair."""
     told = [(turn or 0, each) for turn, each in zip(turns_in_log(said), zip(messages, said, strict=True), strict=True)]
     # Messages of sub-agents are left out, unless a file has nothing else.
     if any([exchange.parent_id is None and exchange.is_of_agent for exchange in said]):

@@ -8,7 +8,7 @@ from typing import Any
 
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
-from rightcall.reading.messages import IN_CODE, OPEN, Log, Requests, exchanges_of
+from rightcall.reading.messages import IN_CODE, OPEN, Exchange, Log, Requests, exchanges_of
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
@@ -71,6 +71,8 @@ class RunBuilder:
         """Whether tools are traced, so that no tool span means no call."""
         self._warnings = Warnings()
         self._requests = Requests()
+        self._said_in_log: list[Exchange] = []
+        """The exchanges of the log that was read last."""
         self._stops_in_logs: list[tuple[int | None, str]] = []
         """For each log, its turn and a description of the first message that stopped to call a tool but has no call."""
         self._not_understood = NotUnderstood(self._warnings)
@@ -219,7 +221,7 @@ class RunBuilder:
             return [(None, None)]
         said = self._all_logs()
         if not spans and len(said) == 1:
-            return asked_and_answered_in(said[0].log.messages)
+            return asked_and_answered_in(said[0].log.messages, self._said_in_log)
         if not spans and not said:
             return [conversations.asked_and_answered()]
         if turns.count == 1:
@@ -236,7 +238,7 @@ class RunBuilder:
         log, requests = said.log, self._requests
         self._not_understood.note(log.nested if log.nested != OPEN else "")
         requests.strays.clear()
-        exchanges = exchanges_of(log.messages)
+        exchanges = self._said_in_log = exchanges_of(log.messages)
         self._not_understood.note_messages(exchanges)
         self._stops_in_logs.append((said.turn, stop_in_log(exchanges)))
         requests.add_log(exchanges, said.turn, said.asked)
