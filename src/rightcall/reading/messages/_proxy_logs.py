@@ -116,15 +116,16 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
     latest: dict[int, _Talk] = {}
     left: set[int] = set()
     by_response: dict[str, _Talk] = {}
+    states = _States()
     for row in sorted(rows, key=lambda row: (bool(row.previous), len(row.asked), bool(row.answer))):
-        talk = by_response.get(row.previous) if row.previous else _earlier(row, latest, left)
+        talk = by_response.get(row.previous) if row.previous else _earlier(states.of(row.asked), latest, left)
         if talk is None:
-            talk = _Talk(row, [], row.has_tools, row.unread or _unknown_history(row, left))
+            talk = _Talk(row, [], row.has_tools, row.unread or _unknown_history(row, states, left))
             talks.append(talk)
         before = talk.messages if row.previous else []
-        talk.messages = [*before, *row.asked, *_new(row)]
+        talk.messages = [*before, *row.asked, *_new(row, states)]
         talk.unread, talk.has_tools = talk.unread or row.unread, talk.has_tools or row.has_tools
-        latest[_states(talk.messages)[-1]] = talk
+        latest[states.of(talk.messages)[-1]] = talk
         if row.response_id:
             by_response[row.response_id] = talk
     others = [each for each in others if not _is_told(each, talks)]
@@ -135,6 +136,45 @@ def proxy_logs(documents: list[Any]) -> list[Log]:
     others = [each for each in others if _tool_in(each) is None]
     found = [_log(talk) for talk in _without_side_requests(sorted(talks, key=lambda talk: talk.first.place))]
     return [*found, Log(others)] if has_messages(others) else found
+
+
+class _States:
+    """The states of conversations: hashes of all messages up to each one.
+
+    Requests repeat what was said before them, so a message is met as often as there are requests after it. It is read
+    once, and recognised by its JSON from then on.
+    """
+
+    def __init__(self) -> None:
+        self._marks: dict[bytes | str, tuple[Any, ...]] = {}
+
+    def of(self, messages: Iterable[Any]) -> list[int]:
+        """Return the state at each message, leaving out system prompts, which often contain the time."""
+        state, found = 0, list[int]()
+        for message in messages:
+            if plain(message).get("role") not in ("system", "developer"):
+                state = hash((state, self.mark(message)))
+            found.append(state)
+        return found
+
+    def mark(self, message: Any) -> tuple[Any, ...]:
+        """Return what identifies a message in any format."""
+        written = key_of(message)
+        known = self._marks.get(written)
+        if known is None:
+            known = self._marks[written] = _mark(message)
+        return known
+
+
+def _mark(message: Any) -> tuple[Any, ...]:
+    """Return what identifies a message in any format: its writer, and ids of calls and results, or else its text."""
+    if not isinstance(message, dict):
+        return (str(message),)
+    found = exchange_of(message)
+    calls = tuple([call.call_id or (call.name, key_of(call.args)) for call in found.calls])
+    results = tuple([call.call_id or key_of(call.output) for call in found.results])
+    text = "" if calls or results else (text_of(message) or "").strip()
+    return writer_of(message), calls, results, text
 
 
 def _may_belong(row: Any, keys: set[str]) -> bool:
@@ -239,49 +279,28 @@ def _odd(message: Any) -> str:
     return "" if isinstance(message, dict) and message else "a response that is not a message"
 
 
-def _new(row: _Row) -> list[Any]:
+def _new(row: _Row, states: _States) -> list[Any]:
     """Return the messages of the answer; none if the request already ends with them."""
-    marks = [_mark(message) for message in row.answer]
-    has_it = bool(marks) and [_mark(message) for message in row.asked[-len(marks) :]] == marks
+    marks = [states.mark(message) for message in row.answer]
+    has_it = bool(marks) and [states.mark(message) for message in row.asked[-len(marks) :]] == marks
     return [] if has_it else row.answer
 
 
-def _earlier(row: _Row, latest: dict[int, _Talk], left: set[int]) -> _Talk | None:
-    """Return the conversation that a request continues, that with most of its messages; None if it begins a new one."""
-    for state in reversed(_states(row.asked)):
+def _earlier(asked: list[int], latest: dict[int, _Talk], left: set[int]) -> _Talk | None:
+    """Return the conversation that a request with these states continues, the longest; None if it begins a new one."""
+    for state in reversed(asked):
         if state in latest:
             left.add(state)
             return latest.pop(state)
     return None
 
 
-def _unknown_history(row: _Row, left: set[int]) -> str:
+def _unknown_history(row: _Row, states: _States, left: set[int]) -> str:
     if row.previous:
         return "a history that is kept by the server, and is not in the log"
-    if not left.isdisjoint(_states(row.asked)):
+    if not left.isdisjoint(states.of(row.asked)):
         return "a conversation that branches off from another one"
     return ""
-
-
-def _states(messages: Iterable[Any]) -> list[int]:
-    """Return a hash of the messages up to each one, without system prompts, which often contain the time."""
-    state, found = 0, list[int]()
-    for message in messages:
-        if plain(message).get("role") not in ("system", "developer"):
-            state = hash((state, _mark(message)))
-        found.append(state)
-    return found
-
-
-def _mark(message: Any) -> tuple[Any, ...]:
-    """Return what identifies a message in any format: its writer, and ids of calls and results, or else its text."""
-    if not isinstance(message, dict):
-        return (str(message),)
-    found = exchange_of(message)
-    calls = tuple([call.call_id or (call.name, key_of(call.args)) for call in found.calls])
-    results = tuple([call.call_id or key_of(call.output) for call in found.results])
-    text = "" if calls or results else (text_of(message) or "").strip()
-    return writer_of(message), calls, results, text
 
 
 def _without_side_requests(talks: list[_Talk]) -> list[_Talk]:
