@@ -1,4 +1,4 @@
-"""Write expectations from what was observed: into the text of an eval set, or as a new eval set."""
+"""Write expectations from observed runs, into the text of an eval set or as a new eval set."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOT_IN_SLUGS = re.compile(r"[^a-z0-9]+")
 
 
 class Observed(msgspec.Struct):
-    """The trajectories that were observed for one case."""
+    """The trajectories observed for one case."""
 
     trajectories: list[Trajectory] = msgspec.field(default_factory=list)
     trouble: tuple[str, str] | None = None
@@ -42,17 +42,17 @@ class Observed(msgspec.Struct):
 
 
 class CaseOutcome(msgspec.Struct, frozen=True):
-    """What happened to one case."""
+    """What was done with one case."""
 
     case_id: str
     kind: Literal["updated", "passes", "left"]
     code: str = ""
-    """For a case that is left unchanged, the code of the reason."""
+    """For an unchanged case, the code of the reason."""
     reason: str = ""
     is_failed: bool = False
-    """Whether a case that is left unchanged was measured and failed."""
+    """Whether an unchanged case was measured and failed."""
     unrecorded: int = 0
-    """For a case that is updated, how many calls are expected by name only, because the trace has no arguments."""
+    """For an updated case, how many calls are expected by name only because the trace has no arguments."""
 
 
 class Acceptance(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ def accept(text: str, eval_set: EvalSet, observed: Mapping[str, Observed]) -> Ac
 
 
 class _Proposal(msgspec.Struct, frozen=True):
-    """A case as it would be written."""
+    """A changed case that is not yet written."""
 
     number: int
     case: Case
@@ -135,7 +135,7 @@ class _EvalSetUpdate:
         if unmeasured is not None:
             self._leave(case, *_reason(unmeasured))
             return
-        # A trace with parts that were not understood may have more calls; an expectation must not be made of it.
+        # A trace with parts that were not understood may have more calls, so it must not become an expectation.
         incomplete = next((each for each in observed.trajectories if each.not_understood), None)
         if incomplete is not None and not all([result.passed for result in results]):
             why = missing_calls(incomplete)
@@ -146,7 +146,7 @@ class _EvalSetUpdate:
             self._propose_change(number, case, failed)
 
     def _propose_calls(self, number: int, case: Case, trajectory: Trajectory) -> None:
-        """Propose the calls that were made, for a case without expectations."""
+        """Propose the observed calls, for a case without expectations."""
         if not trajectory.calls_recorded:
             why = missing_calls(trajectory)
             self._leave(case, why.code, why.message)
@@ -183,10 +183,10 @@ class _EvalSetUpdate:
         self._proposals[case.id] = _Proposal(number, case, written, unrecorded if "tool-trajectory" in types else 0)
 
     def _passing(self, proposals: Sequence[_Proposal]) -> set[str]:
-        """Return the ids of the cases that would pass with all of their trajectories."""
+        """Return the ids of the proposed cases that pass with all of their trajectories."""
         if not proposals:
             return set()
-        # Try the values as they will be written, through the loader: JSON can express all that the file can.
+        # Load the values as they will be written. JSON can express everything that the file can.
         trial = {**self._editor.value, "cases": [proposal.written for proposal in proposals]}
         try:
             cases = parse_eval_set(json.dumps(trial), self._eval_set.path).cases
@@ -240,21 +240,21 @@ def _code(case: Case, trajectories: Sequence[Trajectory]) -> str:
 
 
 class IgnoredArgument(msgspec.Struct, frozen=True):
-    """Which argument is not to be looked at any more."""
+    """An argument of an expected call that is no longer to be compared."""
 
     case_id: str
     expectation: str
     """The key of the expectation, such as `calls`."""
     position: int
-    """The call that was made with another value, from 0."""
+    """The index of the call that was made with another value."""
     argument: str
     """The argument, or a part of it: `amount`, `items[0].id`."""
 
 
 def ignore(text: str, eval_set: EvalSet, ignored: IgnoredArgument, trajectory: Trajectory) -> Acceptance:
-    """Change the text of an eval set so that one argument of one expected call is not looked at.
+    """Change the text of an eval set so that one argument of one expected call is no longer compared.
 
-    It is taken out where arguments that are not named are allowed; otherwise any value of it is.
+    The argument is removed if arguments that are not named are allowed; otherwise it becomes `$any`.
 
     Raises:
         RightcallError: there is no such argument in a list of expected calls, or it cannot be changed by itself.
@@ -289,7 +289,7 @@ def _case(eval_set: EvalSet, case_id: str) -> tuple[int, Case]:
 
 
 def _compared(case: Case, ignored: IgnoredArgument, trajectory: Trajectory) -> tuple[int, Step]:
-    """Return the turn and the step in which the call was compared with an expected one."""
+    """Return the turn and the step in which the call was compared with an expected call."""
     steps = _steps(judge(case, trajectory), ignored)
     found = next((each for each in steps if each[1].expected is not None), None)
     if found is None:
@@ -303,7 +303,7 @@ def _differs(result: CaseResult, ignored: IgnoredArgument) -> bool:
 
 
 def _steps(result: CaseResult, ignored: IgnoredArgument) -> list[tuple[int, Step]]:
-    """Return the steps in which an expectation was compared with the call, each with its turn."""
+    """Return the steps in which the expectation was compared with the call, each with its turn."""
     named = [one for one in result.results if one.evaluator == ignored.expectation]
     steps = [each for one in named for each in _all_steps(one)]
     return [(turn, step) for turn, step in steps if step.actual == ignored.position]
@@ -317,13 +317,13 @@ def _all_steps(result: EvaluationResult) -> list[tuple[int, Step]]:
 
 
 def _written_path(written: Any, turn: int, step: Step, ignored: IgnoredArgument) -> Path:
-    """Return the path from a written case to the argument of the call that a step is about."""
+    """Return the path from a written case to the argument of the call that a step compares."""
     of_turn: Path = ("turns", turn, "expect", ignored.expectation)
     outer: Path = of_turn if _at(written, of_turn) is not None else ("expect", ignored.expectation)
     expectation = _at(written, outer)
     found = [criteria_path(expectation, type_id) for type_id in _TYPES] if expectation is not None else []
     inside = next((path for path in found if path is not None), None)
-    # A step says where its call is written only where calls are in groups; else the number of the call is its place.
+    # A step has a path only if calls are in groups. Otherwise the index of the expected call is its place in the list.
     place = _keys(step.path) if step.path else ("expected", step.expected or 0)
     place = place[2:] if place[0] == "expected_turns" else place[1:]
     call = _at(written, (*outer, *inside, *place)) if inside is not None else None
@@ -338,7 +338,7 @@ def _written_path(written: Any, turn: int, step: Step, ignored: IgnoredArgument)
 
 
 def _keys(argument: str) -> Path:
-    """Return the keys of a path such as `items[0].id`."""
+    """Split a path such as `items[0].id` into its keys."""
     found = _STEPS.findall(argument.removeprefix("$").removeprefix("."))
     return tuple([int(number) if number else name for number, name in found])
 
@@ -367,7 +367,7 @@ def new_eval_set(
     """Write an eval set whose cases expect the calls of trajectories: JSON if the path ends in `.json`, else YAML.
 
     The id of a case is the attribute, else the trace id, else a slug of the input. Trajectories with the same attribute
-    are one case, if they agree.
+    are one case, provided that their calls are the same.
 
     Raises:
         InputError: no trajectory has calls to expect.
@@ -397,10 +397,10 @@ def cases_to_fill(
     *,
     fits_by_input: bool = False,
 ) -> tuple[str, dict[str, list[Trajectory]]]:
-    """Return the text of an eval set whose cases expect nothing yet, and the trajectories of each.
+    """Return the text of an eval set whose cases expect nothing yet, and the trajectories of each case.
 
-    Trajectories with the same attribute are one case; of those without it, the ones with the same input. If they are to
-    be found again by that, `fits_by_input`, the input of a case is the `when` that a trace has to fit.
+    Trajectories with the same attribute are one case; those without it are grouped by input. With `fits_by_input`, the
+    input of a case without the attribute is written as `when`, by which its traces are found again.
 
     Raises:
         InputError: there is no trajectory.
@@ -412,7 +412,7 @@ def cases_to_fill(
     inputs = [_input(group[0]) for group in groups.values()]
     asked = [each if known or not each else {"when": each} for each, known in zip(inputs, is_known, strict=True)]
     cases = [{"id": case_id, **each} for case_id, each in zip(groups, asked, strict=True)]
-    # One key a line, so that what is added to a case gets lines of its own.
+    # One key per line, so that keys added to a case get lines of their own.
     lines = [[f"{key}: {flow_text(value)}" for key, value in case.items()] for case in cases]
     text = "\n".join(["cases:", *["  - " + "\n    ".join(each) for each in lines]]) + "\n"
     return text if not path.endswith(".json") and _is_eval_set(text, path) else _text({"cases": cases}, path), groups
@@ -472,7 +472,7 @@ def _text(value: Any, path: str) -> str:
 
 
 def _is_eval_set(text: str, path: str) -> bool:
-    """Whether the text loads. YAML cannot express half of a surrogate pair, which JSON can."""
+    """Return whether the text loads. YAML cannot express half of a surrogate pair, which JSON can."""
     try:
         parse_eval_set(text, path)
     except (InputError, UnicodeError):

@@ -1,4 +1,4 @@
-"""Rewrite one expectation so that a trajectory satisfies it: which call takes whose place, and how it is written."""
+"""Rewrite one expectation so that a trajectory satisfies it."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class Task(msgspec.Struct, frozen=True):
     plan: Any
     """The criteria, compiled by the evaluator."""
     spelt_out: bool
-    """Whether the criteria are written with their keys; then calls are objects with `name` and `args`."""
+    """Whether calls are written as objects with `name` and `args`, because the criteria are written with their keys."""
 
     @classmethod
     def of(cls, check: Check, trajectory: Trajectory, *, spelt_out: bool = False) -> Task:
-        """Return the task of making a trajectory satisfy an expectation."""
+        """Return the task for an expectation and the trajectory that should satisfy it."""
         plan = check.evaluator.plan(check.criteria)
         return cls(check, select(trajectory, check.criteria, plan.names), plan, spelt_out)
 
 
 def rewrite(check: Check, written: Any, trajectory: Trajectory) -> Any | Refused:
-    """Return the value of a key of `expect`, changed no more than needed for a trajectory to satisfy it."""
+    """Return the value of a key of `expect`, changed only as far as needed for a trajectory to satisfy it."""
     rule = _RULES.get(check.evaluator.type_id)
     path = criteria_path(written, check.evaluator.type_id)
     if rule is None or path is None:
@@ -56,7 +56,7 @@ def rewrite(check: Check, written: Any, trajectory: Trajectory) -> Any | Refused
 
 
 def rewrite_turns(check: Check, written: Sequence[Any], trajectory: Trajectory) -> list[Any] | Refused:
-    """Return the turns of a case, with their expected calls changed in the same way."""
+    """Return the turns of a case, with their expected calls changed only as far as needed."""
     if check.evaluator.type_id != "tool-trajectory" or not check.evaluator.plan(check.criteria).by_turn:
         return Refused(f"{check.key!r} of a turn cannot be updated from a trace")
     task = Task.of(check, trajectory)
@@ -162,7 +162,7 @@ def _counts(written: dict[str, Any], task: Task) -> Any | Refused:
 
 
 def _count(written: Any, symbol: str, count: int) -> Any:
-    """Return a count in the written form: `at most` and `at least` stay what they are."""
+    """Return a count as it was written: `<=` and `>=` are kept."""
     if symbol not in ("<=", ">="):
         return count
     return [symbol, count] if isinstance(written, list) else f"{symbol} {count}"
@@ -233,7 +233,7 @@ _RULES: dict[str, Callable[[Any, Task], Any | Refused]] = {
 
 
 def literal(value: Any) -> Any:
-    """Return the expectation of exactly this value. An object that looks like a matcher is marked as `$literal`."""
+    """Return an expectation of exactly this value. Objects with keys like matchers are wrapped in `$literal`."""
     if isinstance(value, Mapping):
         if any(key.startswith("$") for key in value):
             return {"$literal": value}
@@ -242,7 +242,7 @@ def literal(value: Any) -> Any:
 
 
 def new_call(call: ToolCall, policy: ArgsPolicy, *, spelt_out: bool) -> Any:
-    """Return an expected call for an observed one: its name, and its arguments if they were recorded and matter."""
+    """Return an expected call for an observed call: its name, and its arguments if they were recorded and matter."""
     if not call.args or policy == "ignore":
         return call.name
     if spelt_out or is_word(call.name):
@@ -251,24 +251,24 @@ def new_call(call: ToolCall, policy: ArgsPolicy, *, spelt_out: bool) -> Any:
 
 
 def adapted_call(written: Any, call: ToolCall, policy: ArgsPolicy, *, spelt_out: bool) -> Any:
-    """Return a written call, with new values for the arguments that the observed call does not satisfy."""
+    """Return a written call with new values for the arguments that the observed call does not satisfy."""
     if isinstance(written, str) or "args" in call.unrecorded:
         return new_call(call, policy, spelt_out=spelt_out) if "args" not in call.unrecorded else written
     if is_spelt_out(written):
         return {**written, "args": adapted_args(written.get("args"), call.args or {}, policy)}
     [(name, args)] = written.items()
     adapted = adapted_args(args, call.args or {}, policy)
-    # A matcher below a word such as `name` is one of the word, not of the arguments of a tool that is called so.
+    # Below a keyword such as `name`, arguments would be read as the keyword's value, not as arguments of a tool.
     return {"name": name, "args": adapted} if is_word(name) else {name: adapted}
 
 
 def is_spelt_out(written: Any) -> bool:
-    """Whether an expected call is written as an object with `name` and `args`."""
+    """Return whether an expected call is written as an object with `name` and `args`."""
     return written.keys() <= {"name", "args"} and isinstance(written.get("name"), str)
 
 
 def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -> Any:
-    """Return expected arguments that the actual ones satisfy, and keep what still holds of those that were written."""
+    """Return expected arguments that the actual ones satisfy, keeping written values that still match."""
     if not isinstance(expected, dict) or any(key.startswith("$") for key in expected):
         return literal(actual)
     wanted = {key: compile_value(value) for key, value in expected.items()}
@@ -278,7 +278,7 @@ def adapted_args(expected: Any, actual: Mapping[str, Any], policy: ArgsPolicy) -
             for key, value in expected.items()
             if key in actual or policy == "superset" or wanted[key].matches_absence()
         }
-    # `subset` names only what matters. Nothing left to name would accept any arguments, so then all are named.
+    # `subset` names only what matters. An empty one would accept any arguments, so then all are named.
     if policy == "subset" and kept:
         return kept
     others = {key: value for key, value in actual.items() if key not in kept}
@@ -312,7 +312,7 @@ class Partners(msgspec.Struct, frozen=True):
 def find_partners(rows: Sequence[Row], expected: Sequence[str], actual: Sequence[str], *, ordered: bool) -> Partners:
     """Pair expected calls with observed ones. `rows` has the observed calls that satisfy each expected call.
 
-    If the order matters, as many pairs as possible are in the same order on both sides.
+    If order matters, as many pairs as possible are in the same order on both sides.
     """
     in_sequence = related_subsequence(rows, len(actual)) if ordered else []
     taken = {position for _, position in in_sequence}
@@ -341,7 +341,7 @@ def wanted_in_order(partners: Partners, expected: int, actual: int) -> list[int]
     These are the paired calls and, where an expected call has no partner, the calls that were made in its place.
     """
     wanted = set(partners.paired.values())
-    # Between two pairs in sequence, an expected call without a partner stands for all observed calls of that gap.
+    # Between two pairs in sequence, an expected call without a partner stands for all observed calls in that gap.
     fences = [(-1, -1), *partners.in_sequence, (expected, actual)]
     for (before, first), (after, end) in pairwise(fences):
         if any(number not in partners.paired for number in range(before + 1, after)):

@@ -1,6 +1,6 @@
 """Learn an expectation from good runs, at the strictest level that other good runs would meet, and write it down.
 
-The levels: their whole path, what they have in common, what they bring about.
+The levels, strictest first: the whole path, what the runs have in common, and what they change.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from rightcall.values.trajectory import Trajectory
 from ._slots import Positions, Slot, Tree, calls_of, common_args, is_failed, line_up, structure, unordered
 
 ENOUGH = 0.9
-"""The share of left-out runs that a level has to accept, or the next weaker one is taken."""
+"""The share of left-out runs that a level has to accept. Below it, the next weaker level is tried."""
 FEW = 5
-"""Below as many runs the whole path is not expected: what held in N runs fails in the next with a chance of up to
-1/(N + 1), a bound on a count with 2/(N + 1), and a whole path is made of many of both."""
+"""With fewer runs the whole path is not expected: what was true of N runs fails in the next with a probability of up
+to 1/(N + 1), bounds on a count with up to 2/(N + 1), and a whole path consists of many of both."""
 _MOST_LEFT_OUT = 20
 Level: TypeAlias = Literal[0, 1, 2]
 READING = frozenset(
@@ -36,28 +36,28 @@ READING = frozenset(
         *("check", "show", "view", "describe", "inspect", "count", "calculate", "think"),
     }
 )
-"""The first words of tools that look something up and change nothing.
+"""First words in the names of tools that look something up and change nothing.
 
 Traces do not say what a tool changes, so its name has to. In the good runs of tau-bench's airline cases these are the
-calls that come and go; what is left are the bookings, changes and cancellations that make a run right or wrong.
+calls that vary; the others are the bookings, changes and cancellations that make a run right or wrong.
 """
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 Path: TypeAlias = tuple[str | int, ...]
 _LEAST = 0.5
-"""Below this share the weakest level says nothing about the next run, and the case is left alone."""
+"""The share of left-out runs that the weakest level has to accept. Below it, the case is not changed."""
 _SUPPORT = re.compile(r"  # (?:\d+ (?:to \d+ )?of \d+ runs|learned from .*)$")
 
 Golden = Literal["passed", "all"]
 
 
 class Lesson(msgspec.Struct, frozen=True):
-    """What was learned, and how sure it is."""
+    """A learned expectation, and how well it held for runs that were left out."""
 
     learned: Learned
     accepted: int
-    """How many left-out runs were accepted by what the others teach."""
+    """How many left-out runs meet the expectation learned from the others."""
     left_out: int
-    """How many were left out, one after the other; 0 if there was one run only."""
+    """How many runs were left out, one at a time; 0 if there was only one run."""
     weaker_than: tuple[tuple[Level, int, int], ...] = ()
     """The stricter levels that were tried, and how many left-out runs each accepted, of how many."""
 
@@ -73,7 +73,7 @@ def learn(
 
     Args:
         runs: The good runs, at least one.
-        around: The eval set that it is for, whose defaults count.
+        around: The decoded eval set that the expectation is for; its defaults apply.
         strict: The level; by default the strictest that accepts 90 % of runs that are left out.
         tools: Tools that the agent is known to have, beside those of these runs.
     """
@@ -99,7 +99,7 @@ def learn(
 
 
 def _explicit(learned: Learned, defaults: Mapping[str, Any]) -> Learned:
-    """Return what was learned with its settings written out where the eval set has defaults of its own."""
+    """Write out the settings that the eval set's own defaults would otherwise change."""
     settings = {"match": "exact", "args": "subset", "extra": "forbid", "failed": "count"}
     needed = {key: value for key, value in settings.items() if key in defaults}
     if not needed:
@@ -114,7 +114,7 @@ def _explicit(learned: Learned, defaults: Mapping[str, Any]) -> Learned:
 
 
 def leave_one_out(level: Level, runs: Sequence[Trajectory], tools: Sequence[str], trial: DraftJudge) -> tuple[int, int]:
-    """Return how many runs are accepted by what the others teach, of how many that were left out in turn."""
+    """Return how many left-out runs meet the expectation learned from the others, and how many were left out."""
     if len(runs) < 2:
         return 0, 0
     step = max(1, len(runs) // _MOST_LEFT_OUT)
@@ -127,18 +127,18 @@ def leave_one_out(level: Level, runs: Sequence[Trajectory], tools: Sequence[str]
 
 
 class DraftJudge:
-    """Judges runs by what was learned, as the eval set would."""
+    """Judge runs by a learned expectation, as a case of the eval set would."""
 
     def __init__(self, around: Mapping[str, Any]) -> None:
         self._around = {key: value for key, value in around.items() if key != "cases"}
 
     def accepts(self, learned: Learned, runs: Sequence[Trajectory]) -> bool:
-        """Whether all runs meet what was learned."""
+        """Return whether all runs meet the learned expectation."""
         case = self.case(learned.expect)
         return case is not None and all([judge(case, run).passed for run in runs])
 
     def case(self, expect: Mapping[str, Any]) -> Case | None:
-        """Return a case that expects this; `None` if it cannot be loaded."""
+        """Return a case with this expectation; `None` if it cannot be loaded."""
         document = {**self._around, "cases": [{"id": "trial", "expect": expect}]}
         try:
             [case] = parse_eval_set(json.dumps(document), "trial").cases
@@ -148,7 +148,7 @@ class DraftJudge:
 
 
 class Learned(msgspec.Struct, frozen=True):
-    """Keys of `expect`, and in how many runs each part of them was seen."""
+    """Keys of `expect`, and the number of runs that support each part of them."""
 
     expect: dict[str, Any]
     support: dict[Path, int]
@@ -157,16 +157,16 @@ class Learned(msgspec.Struct, frozen=True):
 
 
 def is_reading(tool: str) -> bool:
-    """Whether a tool looks something up, by its name: `get_user`, `searchFlights`, `mcp__github__list_issues`."""
+    """Return whether the name of a tool is that of a lookup: `get_user`, `mcp__github__list_issues`."""
     words = _WORDS.findall(tool.rsplit("__", 1)[-1].rsplit(".", 1)[-1])
     return bool(words) and words[0].lower() in READING
 
 
 def learn_at(level: Level, runs: Sequence[Trajectory], tools: Sequence[str] = ()) -> Learned:
-    """Return what good runs have in common.
+    """Return what good runs have in common, at one level.
 
-    Level 2 is the whole path: nothing else may be called. Level 1 has what changes something in full; what only looks
-    something up has to be done where all runs do it, and may be done more. Level 0 has what changes something, in any
+    Level 2 is the whole path: nothing else may be called. Level 1 has all calls that change something; lookups that
+    every run makes are required, and more of them are allowed. Level 0 has the calls that change something, in any
     order, and nothing else.
 
     Args:
@@ -174,7 +174,7 @@ def learn_at(level: Level, runs: Sequence[Trajectory], tools: Sequence[str] = ()
         runs: The good runs. Their order does not matter.
         tools: Tools that the agent is known to have, beside those of these runs.
     """
-    # Slots are found run by run, so that the same runs in another order have to begin with the same one.
+    # Slots depend on the order of runs, so sort them: the same runs then give the same slots.
     ordered = sorted(runs, key=lambda run: repr([(call.name, call.args) for call in run.calls]))
     made = _whole(ordered) if level == 2 else _effects(ordered, tools, level)
     answer = _answer(ordered)
@@ -228,20 +228,20 @@ def _effects(runs: Sequence[Trajectory], tools: Sequence[str], level: Level) -> 
 
 
 def _is_left_out(run: Trajectory, position: int) -> bool:
-    """Whether a call changes nothing: it looks something up, or it failed."""
+    """Return whether a call changes nothing, because it is a lookup or failed."""
     call = run.calls[position]
     return is_reading(call.name) or is_failed(call)
 
 
 def _repeated(runs: Positions) -> dict[str, tuple[int, int]]:
-    """Return the tools that are called now more, now less often, and more than once, with the least and the most."""
+    """Return tools whose number of calls varies and exceeds one in some run, with the least and the most calls."""
     names = [[run.calls[each].name for each in row] for run, row in runs]
     counts = {tool: [each.count(tool) for each in names] for tool in sorted({name for each in names for name in each})}
     return {tool: (min(each), max(each)) for tool, each in counts.items() if max(each) > 1 and min(each) != max(each)}
 
 
 def _pattern(tool: str) -> str:
-    """Return the pattern of tools that begin as a tool does: `get_*` of `get_user`."""
+    """Return a pattern for all tools with the same first word, `get_*` for `get_user`; else the name itself."""
     found = re.match(r"[A-Za-z]+_(?!_)", tool)
     return f"{found[0]}*" if found and found[0][:-1].lower() in READING else tool
 
@@ -268,7 +268,7 @@ def _lookups(runs: Sequence[Trajectory], *, with_args: bool) -> tuple[dict[str, 
 
 
 class _Writer:
-    """Writes a structure as steps, and notes the support of each."""
+    """Write a structure as steps, and record how many runs support each."""
 
     def __init__(self, slots: Sequence[Slot], runs: int, *, bounded: bool) -> None:
         self._slots = slots
@@ -287,7 +287,7 @@ class _Writer:
     def any_order(
         self, tree: Tree | None, repeated: dict[str, tuple[int, int]], runs: Positions, path: Path
     ) -> list[Any]:
-        """Return one group of single steps and of tools that are called any number of times."""
+        """Return one group of the single steps and a `repeat` for each tool whose number of calls varies."""
         is_group = tree is not None and tree.kind == "any_order"
         items = [] if tree is None else [*tree.items] if is_group else [tree]
         inner: Path = (*path, 0, "any_order") if len(items) + len(repeated) > 1 else path
@@ -330,7 +330,7 @@ def _call(tool: str, args: dict[str, Any]) -> Any:
 
 
 class LearnedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of one case."""
+    """What was learned about one case, or why it was not changed."""
 
     case_id: str
     kind: Literal["learned", "unchanged", "left"]
@@ -340,7 +340,7 @@ class LearnedCase(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""
     reason: str = ""
     is_failed: bool = False
-    """Whether a case that is left alone was measured, and no one expectation suits its runs."""
+    """Whether a case with kind `left` has runs, but none pass or no expectation can be written for them."""
 
 
 class Lessons(msgspec.Struct, frozen=True):
@@ -366,9 +366,9 @@ def learn_eval_set(
 
     Args:
         text: The text, in the native format.
-        eval_set: What it says.
+        eval_set: The parsed eval set.
         observed: The runs of each case.
-        golden: Which are good: those that pass now, or all. Of a case that expects nothing all are.
+        golden: Which runs are good: those that pass now, or all. For a case that expects nothing, all are good.
         strict: The level; by default the strictest that accepts 90 % of runs that are left out.
 
     Raises:
@@ -445,7 +445,7 @@ def _unobserved(case: Case, observed: Observed) -> LearnedCase:
 
 
 def _unchanged(found: LearnedCase, eval_set: EvalSet, document: Any) -> LearnedCase:
-    """Return a case that was learned as unchanged, if it says the same already."""
+    """Return the outcome as `unchanged` if the case expects the same already."""
     if found.kind != "learned" or found.lesson is None:
         return found
     number = [case.id for case in eval_set.cases].index(found.case_id)
@@ -455,7 +455,7 @@ def _unchanged(found: LearnedCase, eval_set: EvalSet, document: Any) -> LearnedC
 
 
 def _annotated(text: str, eval_set: EvalSet, made: Sequence[LearnedCase]) -> str:
-    """Return a text with the support of each line that was learned behind it."""
+    """Append a comment to each learned line that says how many runs support it."""
     comments: dict[int, list[tuple[int, int]]] = {}
     heads: dict[int, str] = {}
     root, value = find_spans(text, is_json=False), decode_document(text).value
@@ -470,12 +470,12 @@ def _annotated(text: str, eval_set: EvalSet, made: Sequence[LearnedCase]) -> str
             comments.setdefault(place, []).append((count, found.lesson.learned.runs))
     written = {place: _support(counts) for place, counts in comments.items()} | heads
     annotated = _with_comments(text, written)
-    # A comment in the middle of a text of several lines would be part of it.
+    # Inside a multi-line string, the comment would become part of the value.
     return annotated if decode_document(annotated).value == value else text
 
 
 def _begin(root: Node, value: Any, path: Path) -> int:
-    """Return where the key or the item at a path begins."""
+    """Return the offset at which the key or item at a path begins."""
     node, begin = root, root.start
     for step in path:
         place = list(value).index(step) if isinstance(value, dict) else int(step)
@@ -485,7 +485,7 @@ def _begin(root: Node, value: Any, path: Path) -> int:
 
 
 def _support(counts: Sequence[tuple[int, int]]) -> str:
-    """Return the support of all that is on one line."""
+    """Return the comment for everything on one line."""
     seen = sorted([count for count, _ in counts])
     least = f"{seen[0]}" if seen[0] == seen[-1] else f"{seen[0]} to {seen[-1]}"
     return f"{least} of {counts[0][1]} runs"
@@ -509,7 +509,7 @@ def _with_comments(text: str, written: Mapping[int, str]) -> str:
 
 
 def _edits(before: str, after: str) -> list[Edit]:
-    """Return the changes from one text to another, line by line."""
+    """Return the edits from one text to another, by whole lines."""
     if before == after:
         return []
     import difflib

@@ -1,8 +1,8 @@
-"""Line up the calls of several runs, generalise the arguments of those that are the same step, and find the structure.
+"""Align the calls of several runs, generalise the arguments of calls that are the same step, and find the structure.
 
-The structure is what comes in order, in any order, instead of another, or not always. The cuts are those of the
-inductive miner (Leemans, Fahland and van der Aalst, 2013): choice, sequence, concurrency. Loops are folded before, so a
-label is at most once in a sequence.
+The structure says which steps come in order, in any order, as alternatives, or only sometimes. The cuts are those of
+the inductive miner (Leemans, Fahland and van der Aalst, 2013): choice, sequence, concurrency. Loops are folded first,
+so a label occurs at most once in a sequence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 
 _LONGEST_PERIOD = 4
 _ENOUGH = 5
-"""Values seen before a few different ones count as all that there are."""
+"""Fewest values from which to conclude that the few different ones are all there are."""
 _FEW = 3
 _DIGITS = re.compile(r"\d+")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -31,14 +31,14 @@ Run: TypeAlias = tuple[Label, ...]
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """One step: a call that some runs have in common, or a block of calls that is repeated."""
+    """One step: a call that some runs have in common, or a loop over a block of calls."""
 
     tool: str
     sightings: tuple[Sighting, ...]
     block: tuple[Slot, ...] = ()
-    """The steps that are repeated, if it is a loop."""
+    """The steps of the loop; empty for a single call."""
     rounds: tuple[int, int] = (1, 1)
-    """The least and the most rounds that were seen."""
+    """The fewest and the most rounds of the loop in a run."""
 
 
 class Lined(msgspec.Struct, frozen=True):
@@ -49,17 +49,17 @@ class Lined(msgspec.Struct, frozen=True):
 
 
 Positions = Sequence[tuple[Trajectory, Sequence[int]]]
-"""Runs, each with the positions of the calls that are looked at."""
+"""Runs, each with the positions of the calls to consider."""
 
 
 def line_up(runs: Positions, *, folds: bool = True) -> Lined:
-    """Return which calls are the same step. With `folds`, blocks that are repeated now more, now less often are one."""
+    """Return which calls are the same step. With `folds`, a block repeated a varying number of times is one step."""
     slots, places = _placed(runs, folds)
     return Lined(tuple(slots), tuple([tuple([labels[place] for place in sorted(labels)]) for labels in places]))
 
 
 _Placed = tuple[list[Slot], list[dict[int, int]]]
-"""Slots, and for each run the slot of each position."""
+"""Slots, and for each run the number of the slot at each position."""
 
 
 def _placed(runs: Positions, folds: bool) -> _Placed:
@@ -77,10 +77,10 @@ def _placed(runs: Positions, folds: bool) -> _Placed:
 
 
 def _slots_of(tool: str, runs: Positions) -> list[list[tuple[int, int]]]:
-    """Return the calls of one tool, those that are the same step together, as numbers of runs and positions."""
+    """Group the calls of one tool by step. A call is a pair of run number and position."""
     calls = [[position for position in positions if _name(run, position) == tool] for run, positions in runs]
     slots: list[list[tuple[int, int]]] = []
-    # The run with most calls comes first, so that every other one finds a place for each of its calls.
+    # The run with the most calls comes first, so that there is a slot for each call of the others.
     for number in sorted(range(len(runs)), key=lambda each: -len(calls[each])):
         pairs = [
             (-_likeness(runs, number, position, slot), abs(place - index), place, index)
@@ -100,7 +100,7 @@ def _slots_of(tool: str, runs: Positions) -> list[list[tuple[int, int]]]:
 
 
 def _likeness(runs: Positions, number: int, position: int, slot: Sequence[tuple[int, int]]) -> float:
-    """Return the share of arguments that a call has in common with the calls of a slot."""
+    """Return the share of arguments that a call has in common with the calls of a slot, on average."""
     args = runs[number][0].calls[position].args or {}
     shares = []
     for other, place in slot:
@@ -116,9 +116,9 @@ def _name(run: Trajectory, position: int) -> str:
 
 
 def _varying_block(runs: Positions) -> tuple[str, ...] | None:
-    """Return the names of calls that are repeated, one block after the other, in numbers that differ between runs.
+    """Return the tool names of a block that runs repeat back to back, not all equally often; else None.
 
-    The tools of the block are called nowhere else, or the loop would not be all there is to them.
+    The tools of the block must not be called outside of it, because the loop would not account for those calls.
     """
     names = [[_name(run, position) for position in positions] for run, positions in runs]
     candidates: Counter[tuple[str, ...]] = Counter()
@@ -140,7 +140,7 @@ def _is_primitive(block: tuple[str, ...]) -> bool:
 
 
 def _rounds(names: Sequence[str], block: tuple[str, ...]) -> int | None:
-    """Return how often a block is repeated in one row; `None` if its tools are called outside of that row, too."""
+    """Return how often a block is repeated in a row; `None` if its tools are also called outside of that row."""
     places = [place for place, name in enumerate(names) if name in block]
     if not places:
         return 0
@@ -150,7 +150,7 @@ def _rounds(names: Sequence[str], block: tuple[str, ...]) -> int | None:
 
 
 def _folded(runs: Positions, block: tuple[str, ...]) -> _Placed:
-    """Return runs in which the row of a block is one step, at the place of its first call."""
+    """Return runs in which all rounds of a block are one step, at the position of its first call."""
     others = [(run, [each for each in positions if _name(run, each) not in block]) for run, positions in runs]
     rows = [(run, [each for each in positions if _name(run, each) in block]) for run, positions in runs]
     slots, places = _placed(others, folds=True)
@@ -167,17 +167,17 @@ def _folded(runs: Positions, block: tuple[str, ...]) -> _Placed:
 
 
 def calls_of(run: Trajectory) -> list[int]:
-    """Return the positions of calls that are the agent's own."""
+    """Return the positions of the agent's own calls, without internal calls of its framework."""
     return [position for position, call in enumerate(run.calls) if not call.internal]
 
 
 def is_failed(call: ToolCall) -> bool:
-    """Whether a call failed, or reads as if it had."""
+    """Return whether a call failed, or its output looks like an error."""
     return call.error is not None or call.suspected_error
 
 
 class Sighting(msgspec.Struct, frozen=True):
-    """A call in one of the runs."""
+    """A call, as a run and a position in it."""
 
     trajectory: Trajectory
     position: int
@@ -189,9 +189,9 @@ class Sighting(msgspec.Struct, frozen=True):
 
 
 def common_args(sightings: Sequence[Sighting], runs: int) -> dict[str, Any]:
-    """Return what the arguments of a call have in common, with matchers where they differ.
+    """Return expected arguments that all these calls satisfy, with matchers where the values differ.
 
-    A value that was seen once, in one of several runs, may be different next time, and is left out.
+    Of several runs, a call that only one run made is left without arguments: they may differ next time.
     """
     calls = [each.call for each in sightings]
     if any([not call.args for call in calls]) or (len(calls) == 1 < runs):
@@ -202,7 +202,7 @@ def common_args(sightings: Sequence[Sighting], runs: int) -> dict[str, Any]:
 
 
 def _common_value(sightings: Sequence[Sighting], key: str) -> Any:
-    """Return what one argument has in common; `None` if nothing that is worth saying."""
+    """Return an expectation that all values of one argument satisfy; `None` if there is no useful one."""
     values = [(each.call.args or {})[key] for each in sightings]
     if all([equal(values[0], value) for value in values]):
         return literal(values[0]) if values[0] is not None else {"$literal": None}
@@ -210,9 +210,9 @@ def _common_value(sightings: Sequence[Sighting], key: str) -> Any:
 
 
 def _source(sightings: Sequence[Sighting], values: Sequence[Any]) -> Any:
-    """Return `$from` a tool whose earlier outputs held each value, or anywhere if all were seen somewhere."""
+    """Return `$from` a tool whose earlier outputs contain every value, or `anywhere` if all were seen before."""
     if any([value in (None, "", 0, 1) or isinstance(value, bool) for value in values]):
-        return None  # such values are in any output by chance
+        return None  # such values occur in any output by chance
     names = [set(each.trajectory.names[: each.position]) for each in sightings]
     for tool in sorted(set.intersection(*names)):
         if _is_seen(sightings, values, tool):
@@ -230,7 +230,7 @@ def _is_seen(sightings: Sequence[Sighting], values: Sequence[Any], tool: str | N
 
 
 def _shape(values: Sequence[Any]) -> Any:
-    r"""Return the pattern of texts that differ in their digits only, such as `^T-\d+$`."""
+    r"""Return the pattern of strings that differ only in their digits, such as `^T-\d+$`."""
     if not all([isinstance(value, str) and len(value) <= _LONGEST_SHAPE for value in values]):
         return None
     if all([_UUID.fullmatch(value) for value in values]):
@@ -248,7 +248,7 @@ def _shape(values: Sequence[Any]) -> Any:
 
 
 def _few(values: Sequence[Any]) -> Any:
-    """Return `$in` a few values, if each was seen more than once: then they are probably all."""
+    """Return `$in` for a few different values, if each occurs at least twice: then they are probably all."""
     if len(values) < _ENOUGH:
         return None
     counted = Counter([freeze(value) for value in values])
@@ -268,19 +268,19 @@ class Tree(msgspec.Struct, frozen=True):
     items: tuple[Tree, ...] = ()
     label: Label = -1
     support: int = 0
-    """In how many of the sequences it occurs."""
+    """How many of the runs contain it."""
     is_optional: bool = False
-    """Whether a sequence that reaches it may go on without it."""
+    """Whether some runs do not contain it."""
 
 
 def structure(runs: Sequence[Run]) -> Tree | None:
-    """Return the structure that all runs have; `None` if none of them has a label."""
+    """Return the structure of all runs; `None` if all are empty."""
     labels = sorted({label for run in runs for label in run})
     return _learned(labels, runs) if labels else None
 
 
 def unordered(runs: Sequence[Run]) -> Tree | None:
-    """Return the structure that runs have if their order is free: alternatives, and labels in any order."""
+    """Return the structure of runs when order does not matter: alternatives, and labels in any order."""
     labels = sorted({label for run in runs for label in run})
     present = [run for run in runs if run]
     choice = _choice(labels, present, unordered) if len(present) == len(runs) else None
@@ -288,7 +288,7 @@ def unordered(runs: Sequence[Run]) -> Tree | None:
 
 
 def _flat(runs: Sequence[Run]) -> Tree | None:
-    """Return all labels in any order, those that some run lacks as optional."""
+    """Return all labels in any order; those that some run lacks are optional."""
     labels = sorted({label for run in runs for label in run})
     calls = tuple([_call(label, runs) for label in labels])
     if len(calls) < 2:
@@ -302,7 +302,7 @@ def _call(label: Label, runs: Sequence[Run]) -> Tree:
 
 
 def _learned(labels: Sequence[Label], runs: Sequence[Run]) -> Tree:
-    """Return the structure of some labels; it is optional where a run has none of them."""
+    """Return the structure of some labels; it is optional if a run has none of them."""
     if len(labels) == 1:
         return _call(labels[0], runs)
     present = [run for run in runs if run]
@@ -314,19 +314,19 @@ def _learned(labels: Sequence[Label], runs: Sequence[Run]) -> Tree:
 def _choice(
     labels: Sequence[Label], runs: Sequence[Run], learned: Callable[[Sequence[Run]], Tree | None] | None = None
 ) -> Tree | None:
-    """Labels that are never together are alternatives."""
+    """Split labels that never occur in the same run into alternatives; `None` if there is one group only."""
     together = {pair for run in runs for pair in combinations(sorted(run), 2)}
     groups = _components(labels, lambda one, two: (one, two) in together)
     if len(groups) < 2:
         return None
-    # A run has labels of one group only, or the groups would be one.
+    # Labels of one run are in one group, by construction.
     members = [[run for run in runs if run[0] in group] for group in groups]
     items = [(learned or structure)(each) for each in members]
     return Tree("one_of", tuple([item for item in items if item is not None]), support=len(runs))
 
 
 def _sequence(labels: Sequence[Label], runs: Sequence[Run]) -> Tree | None:
-    """Groups of labels between which the order is always the same."""
+    """Split labels into groups that always come in the same order; `None` if there is one group only."""
     before = _reachable(labels, runs)
     groups = _components(labels, lambda one, two: before(one, two) == before(two, one))
     groups = _untangled(groups, before)
@@ -337,7 +337,7 @@ def _sequence(labels: Sequence[Label], runs: Sequence[Run]) -> Tree | None:
 
 
 def _untangled(groups: list[list[Label]], before: Callable[[Label, Label], bool]) -> list[list[Label]]:
-    """Join groups until all labels of one are on the same side of all labels of another."""
+    """Merge groups until all labels of one are on the same side of all labels of another."""
     for first, second in combinations(groups, 2):
         sides = {before(one, two) for one in first for two in second}
         if len(sides) > 1:
@@ -347,7 +347,7 @@ def _untangled(groups: list[list[Label]], before: Callable[[Label, Label], bool]
 
 
 def _concurrency(labels: Sequence[Label], runs: Sequence[Run]) -> Tree | None:
-    """Groups of labels between which both orders were seen: branches."""
+    """Split labels into groups that come in both orders, as branches; `None` if there is one group only."""
     orders = _orders(runs)
     groups = _components(labels, lambda one, two: not ((one, two) in orders and (two, one) in orders))
     if len(groups) == 1:
@@ -365,7 +365,7 @@ def _orders(runs: Sequence[Run]) -> set[tuple[Label, Label]]:
 
 
 def _reachable(labels: Sequence[Label], runs: Sequence[Run]) -> Callable[[Label, Label], bool]:
-    """Return whether one label is before another, in some run or by way of labels in between."""
+    """Return a function that says whether a label precedes another, directly or through labels in between."""
     after: dict[Label, set[Label]] = {label: set() for label in labels}
     for one, two in _orders(runs):
         after[one].add(two)

@@ -1,4 +1,4 @@
-"""Try an eval set on faults: what it notices, what it lets pass or allows, and the lines that would notice the rest."""
+"""Put faults into good trajectories, count those that an eval set notices, and propose lines that notice the rest."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ from ._operators import (
 )
 
 MOST_MUTANTS = 200
-"""Faults tried in one case; where there are more, some are drawn, always the same ones."""
+"""Most faults to try in one case. Of more, a fixed sample is drawn."""
 _SHOWN = 120
 _SHOWN_VALUE = 40
 Answer: TypeAlias = Literal["noticed", "let pass", "unmeasured"]
 _MANY = 60
-"""More calls of one tool than a case that bounds their number would allow."""
+"""Repeats of a call that any bound on the number of calls would exceed."""
 _FREE_ORDER = ("ANY_ORDER", "UNORDERED", "SUBSET")
 _MOST_PROPOSED = 30
-"""Cases that lines are looked for in, unless they are to be written: each line is loaded and judged before."""
+"""Cases to propose lines for, unless the lines are to be written: loading and judging each line takes time."""
 _WORD = re.compile(r"\w[\w'-]{2,}")
 _LONGEST_PHRASE = 60
 
 
 class Golden(msgspec.Struct, frozen=True):
-    """The trajectories of a case that pass. The first one is changed: the path that was taken most often."""
+    """A case and its passing trajectories. Faults are put into the first one, which has the most common path."""
 
     case: Case
     trajectories: tuple[Trajectory, ...]
@@ -84,7 +84,7 @@ def operators_named(names: Sequence[str]) -> tuple[Operator, ...]:
 def golden_of(
     cases: Sequence[Case], observed: Mapping[str, Sequence[Trajectory]], *, judges: bool = False
 ) -> tuple[list[Golden], dict[str, tuple[str, ...]]]:
-    """Return the cases that can be tried, each with the trajectories that pass, and the others by reason."""
+    """Return the cases that can be tried, each with its passing trajectories, and the ids of the others by reason."""
     found: list[Golden] = []
     others: dict[str, list[str]] = {}
     for case in cases:
@@ -105,18 +105,18 @@ def golden_of(
 def _commonest_first(trajectories: Sequence[Trajectory]) -> tuple[Trajectory, ...]:
     paths = [repr([(call.name, call.args) for call in each.calls]) for each in trajectories]
     counted = Counter(paths)
-    # Python sorts stably: of paths that are equally common the one that was seen first is taken.
+    # The sort is stable: of equally common paths, the one seen first comes first.
     order = sorted(range(len(paths)), key=lambda place: -counted[paths[place]])
     return tuple([trajectories[place] for place in order])
 
 
 def pool_of(golden: Sequence[Golden]) -> Pool:
-    """Return the tools and values of all cases."""
+    """Return the tools and values seen in all cases."""
     return Pool.of({each.case.id: each.original for each in golden})
 
 
 def answer_of(case: Case, trajectory: Trajectory) -> Answer:
-    """Return whether a case notices what is wrong with a trajectory, by the first expectation that fails."""
+    """Return whether a case notices what is wrong with a trajectory. Stops at the first expectation that fails."""
     unmeasured = False
     if has_async_evaluators(case):
         verdict = judge(case, trajectory).verdict
@@ -132,7 +132,7 @@ def answer_of(case: Case, trajectory: Trajectory) -> Answer:
 def try_case(
     golden: Golden, pool: Pool, operators: Sequence[Operator] = OPERATORS, *, count_all: bool = False
 ) -> Tried:
-    """Put every fault into the trajectory of a case, and judge it. With `count_all` none is set aside."""
+    """Put every fault into the trajectory of a case, and judge each. With `count_all`, allowed changes count, too."""
     made = mutants_of(golden.original, pool, operators)
     drawn = made
     if len(made) > MOST_MUTANTS:
@@ -155,7 +155,7 @@ def try_case(
 
 
 def mutated_case(tried: Tried, lines: Mapping[int, str] | None = None) -> MutatedCase:
-    """Return the faults of a case counted, given the line that would notice each survivor by its number."""
+    """Return the fault counts of a case. `lines` has the line that would notice each survivor, by its number."""
     noticed = Counter([mutant.operator for mutant in tried.noticed])
     survived = Counter([mutant.operator for mutant in tried.survived])
     seen = [operator for operator in OPERATORS if noticed[operator] or survived[operator]]
@@ -183,7 +183,7 @@ def mutated_case(tried: Tried, lines: Mapping[int, str] | None = None) -> Mutate
 
 
 def described(mutant: Mutant) -> str:
-    """Return a fault in words, with the value that was put in, unless that is a secret."""
+    """Describe a fault in words, with the changed value unless it is a secret."""
     if mutant.operator != "argument" or mutant.position is None:
         return mutant.description
     args = redacted_value(mutant.trajectory.calls[mutant.position].args)
@@ -191,13 +191,13 @@ def described(mutant: Mutant) -> str:
 
 
 class _CallTexts:
-    """Calls as text, without secrets: a report of faults is kept beside the run."""
+    """Calls as text, redacted because the report of faults is saved beside the run."""
 
     def __init__(self) -> None:
         self._known: dict[int, str] = {}
 
     def of(self, trajectory: Trajectory) -> tuple[str, ...]:
-        """Return the calls of a trajectory, which has to live as long as this."""
+        """Return the calls of a trajectory as text. Texts are cached by id, so the trajectory has to stay alive."""
         return tuple([self._text(call) for call in trajectory.calls if not call.internal])
 
     def _text(self, call: ToolCall) -> str:
@@ -208,7 +208,7 @@ class _CallTexts:
 
 
 class Allowances(msgspec.Struct, frozen=True):
-    """The words of a case about tools: which may be left out, repeated, called in any order, or are ignored."""
+    """What a case allows for tools: to be left out, repeated, called in any order, or ignored."""
 
     any_order: bool = False
     together: tuple[frozenset[str], ...] = ()
@@ -216,7 +216,7 @@ class Allowances(msgspec.Struct, frozen=True):
     repeated: frozenset[str] = frozenset()
     ignored: tuple[Set[str], ...] = ()
     named: Set[str] | None = None
-    """The tools that steps name, where the case says that others do not matter."""
+    """The tools that the steps name, if the case allows calls of other tools; else None."""
 
     @classmethod
     def of(cls, case: Case) -> Allowances:
@@ -247,7 +247,7 @@ class Allowances(msgspec.Struct, frozen=True):
 
 
 class _Words:
-    """The names of tools below the words of steps."""
+    """Tool names below step keywords such as `optional`, collected by keyword."""
 
     def __init__(self) -> None:
         self.together: list[frozenset[str]] = []
@@ -275,7 +275,7 @@ def _names(step: Any) -> frozenset[str]:
 
 
 class Asking:
-    """Finds out why a fault is let pass, by what a case says and by asking about other trajectories."""
+    """Find out whether a change that passes is allowed by the case, from its text or by judging other trajectories."""
 
     def __init__(self, allowed: Allowances, original: Trajectory, notices: Callable[[Trajectory], bool]) -> None:
         self._allowed = allowed
@@ -285,7 +285,7 @@ class Asking:
         self._misses: dict[tuple[int, str | int], bool] = {}
 
     def reason(self, mutant: Mutant) -> str:
-        """Return why a fault that was let pass is none, or an empty text."""
+        """Return why a change that passes is not a fault; empty if it is one."""
         if mutant.tool and any([mutant.tool in ignored for ignored in self._allowed.ignored]):
             return "the case ignores the tool"
         if self._allowed.named is not None and any([tool not in self._allowed.named for tool in _tools(mutant)]):
@@ -322,7 +322,7 @@ class Asking:
         return "the case says that the other tool will do" if self._is_closed(mutant) else ""
 
     def _other_case(self, mutant: Mutant) -> str:
-        # A call that only the other path has must be one that the case names, or it is let pass with any other.
+        # The path is allowed on purpose only if the case would notice an unknown tool in place of its foreign calls.
         own = set(self._original.names)
         calls = mutant.trajectory.calls
         foreign = [position for position, call in enumerate(calls) if call.name not in own] or range(len(calls))
@@ -331,7 +331,7 @@ class Asking:
         return ""
 
     def _argument(self, mutant: Mutant) -> str:
-        # Asked by taking the argument away: a case that misses it looks at it, and accepts other values on purpose.
+        # Try without the argument: a case that notices its absence checks it, and accepts other values on purpose.
         position, key = mutant.position or 0, mutant.path[0]
         if (position, key) not in self._misses:
             args = self._original.calls[position].args or {}
@@ -343,7 +343,7 @@ class Asking:
         return "arguments that the case does not name are allowed"
 
     def _is_closed(self, mutant: Mutant) -> bool:
-        """Whether no unknown tool may be called in this place: then what may be called there is written."""
+        """Return whether the case notices an unknown tool at this position: then it names the tools allowed there."""
         if mutant.position is None:
             return False
         if mutant.position not in self._closed:
@@ -358,7 +358,7 @@ def _tools(mutant: Mutant) -> list[str]:
 
 
 class Strengthened(msgspec.Struct, frozen=True):
-    """What an eval set noticed, and its text with the lines that notice more."""
+    """The report of an eval set, and its text with the proposed lines added."""
 
     report: MutationReport
     after: str
@@ -386,9 +386,9 @@ def mutate(
         cases: The cases to try; all by default.
         text: The text of the eval set, in the native format; lines are proposed for it.
         operators: The faults.
-        count_all: Whether faults count that are none, such as calls in another order where the order is free.
-        judges: Whether cases are tried that a model judges.
-        edits: Whether the lines are put into the text.
+        count_all: Whether to count changes that the case allows, such as another order where the order is free.
+        judges: Whether to try cases that a model judges.
+        edits: Whether to write the proposed lines into the text.
 
     Raises:
         RightcallError: the edited text would be wrong. It must not be written.
@@ -416,7 +416,7 @@ class _Editing:
         self._numbers = {case.id: number for number, case in enumerate(eval_set.cases)}
 
     def remedies(self, tried: Sequence[Tried], most: int | None) -> dict[str, Remedied]:
-        """Return the lines of each case, those with most survivors first."""
+        """Return the proposed lines of each case, for at most `most` cases, those with the most survivors first."""
         document = self._editor.value
         found: dict[str, Remedied] = {}
         for each in sorted(tried, key=lambda one: -len(one.survived))[:most]:
@@ -456,8 +456,8 @@ class _Editing:
 
 
 def _is_better(case: Case, golden: Golden, tried: Tried, remedy: Remedied) -> bool:
-    """Whether what passed still passes, and each fault that has a line is noticed."""
-    # An expectation that needs code of the user is not imported here: it says neither yes nor no, and is as it was.
+    """Return whether all golden trajectories still pass, and every fault with a line is noticed."""
+    # Custom evaluators are not imported here. They are unmeasured, which is as good as passed: they did not change.
     passes = all([answer_of(case, trajectory) != "noticed" for trajectory in golden.trajectories])
     return passes and all([answer_of(case, tried.survived[number].trajectory) == "noticed" for number in remedy.lines])
 
@@ -471,20 +471,20 @@ class Remedy(msgspec.Struct, frozen=True):
 
 
 class Remedied(msgspec.Struct, frozen=True):
-    """A case with the lines that notice its survivors: the new `expect`, and the line of each survivor."""
+    """The new `expect` of a case, and the line that notices each survivor."""
 
     expect: dict[str, Any]
     lines: dict[int, str]
-    """By the number of the survivor. Those that no line notices are missing."""
+    """By the number of the survivor. Survivors that no line notices have no entry."""
 
 
 def remedied(tried: Tried, document: Mapping[str, Any], written: Mapping[str, Any]) -> Remedied:
-    """Return lines for the survivors of a case. Each was tried: what passed still passes, and the fault does not.
+    """Return lines that notice the survivors of a case. Each was tried: good runs still pass, and the fault fails.
 
     Args:
-        tried: The case, and the faults that it let pass.
-        document: The decoded eval set, whose defaults count.
-        written: The case in it.
+        tried: The case, and the faults that passed.
+        document: The decoded eval set, for its defaults.
+        written: The case as it is in the document.
     """
     trial = _Trial(document, tried.golden)
     expect = dict(written.get("expect") or {})
@@ -494,7 +494,7 @@ def remedied(tried: Tried, document: Mapping[str, Any], written: Mapping[str, An
     }
     for number in sorted(open_survivors):
         mutant = open_survivors.get(number)
-        if mutant is None:  # a line for another fault notices it, too
+        if mutant is None:  # already noticed by the line for another fault
             continue
         for remedy in _remedies(mutant, tried.golden.original, expect):
             case = trial.accepted(remedy, mutant)
@@ -516,8 +516,8 @@ class _Trial:
         self._golden = golden
 
     def accepted(self, remedy: Remedy, mutant: Mutant) -> Case | None:
-        """Return a case with nothing but the changed key, if what passed passes it and the fault does not."""
-        # The other keys are as they were, and pass: only the changed one has to be judged again.
+        """Return a case with the changed key alone, if good runs pass it and the fault does not; else None."""
+        # The other keys did not change and still pass, so only the changed one has to be judged.
         trial = {**self._around, "cases": [{"id": "trial", "expect": {remedy.key: remedy.value}}]}
         try:
             [case] = parse_eval_set(json.dumps(trial), "trial").cases
@@ -566,7 +566,7 @@ def _of_argument(mutant: Mutant, original: Trajectory, expect: Mapping[str, Any]
 
 
 def _with_argument(steps: list[Any], tool: str, nth: int, key: str, value: Any) -> list[Any] | None:
-    """Return steps in which the nth call of a tool has one argument more; `None` if there is no such call."""
+    """Add an argument to the nth call of a tool in the steps; `None` if there is no such call or it has one."""
     places = list(_calls_of(steps, tool, ()))
     if len(places) <= nth:
         return None
@@ -576,7 +576,7 @@ def _with_argument(steps: list[Any], tool: str, nth: int, key: str, value: Any) 
         changed: Any = {item: {key: value}}
     elif isinstance(item.get("name"), str):
         if key in (item.get("args") or {}):
-            return None  # what the user wrote about it is not made stricter
+            return None  # never make stricter what the user wrote
         changed = {**item, "args": {**(item.get("args") or {}), key: value}}
     elif not isinstance(item[tool] or {}, dict) or key in (item[tool] or {}):
         return None
@@ -587,7 +587,7 @@ def _with_argument(steps: list[Any], tool: str, nth: int, key: str, value: Any) 
 
 
 def _calls_of(value: Any, tool: str, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    """Yield where the calls of a tool are in written steps, groups included."""
+    """Yield the paths of a tool's calls in written steps, also inside groups."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _calls_of(item, tool, (*path, index))
@@ -633,7 +633,7 @@ def _of_answer(original: Trajectory, expect: Mapping[str, Any]) -> Iterator[Reme
 
 
 def _phrases(original: Trajectory) -> list[str]:
-    """Return parts of an answer that it should hardly go without: what tools returned first, then long words."""
+    """Return parts of the answer to require: texts from tool outputs and arguments first, then long words."""
     answer = original.output
     quoted = {
         leaf
@@ -647,7 +647,7 @@ def _phrases(original: Trajectory) -> list[str]:
 
 
 def _appended(expect: Mapping[str, Any], key: str, type_id: str, item: Any) -> Iterator[Remedy]:
-    """Yield a key of `expect` with one item more in its list."""
+    """Yield a remedy that adds an item to the list under a key of `expect`."""
     line = f"{key}: {flow_text([item])}"
     if key not in expect:
         yield Remedy(key, [item], line)
@@ -658,7 +658,7 @@ def _appended(expect: Mapping[str, Any], key: str, type_id: str, item: Any) -> I
 
 
 def _inside(expect: Mapping[str, Any], key: str, type_id: str) -> tuple[Callable[[Any], Any], Any] | None:
-    """Return what is expected under a key, without the settings beside it, and a function that puts it back."""
+    """Return a function that replaces the criteria under a key of `expect`, and the criteria themselves."""
     if key not in expect:
         return None
     path: Sequence[str | int] | None = criteria_path(expect[key], type_id)

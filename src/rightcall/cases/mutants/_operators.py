@@ -1,4 +1,4 @@
-"""The fourteen faults: each takes a trajectory and returns trajectories that differ from it in one thing."""
+"""The fourteen faults: functions from a trajectory to copies of it that each differ in one thing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Family: TypeAlias = Literal["path", "values", "answer", "world"]
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
 UNKNOWN_TOOL = "some_other_tool"
-"""A tool that no agent has, for questions such as whether any other call would be let pass."""
+"""A tool that no agent has, to find out whether a case accepts any call at all."""
 _ADDED = "unexpected_argument"
 _MOST_PATHS = 200
 _MOST_LEAVES = 12
@@ -55,30 +55,30 @@ class Mutant(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     trajectory: Trajectory
     tool: str = ""
-    """The tool that the fault is about; the one that would be called too much, for a call that is added."""
+    """The tool that the fault is about. For an added call, the tool that is added."""
     position: int | None = None
-    """Which call of the original is changed."""
+    """The position of the changed call in the original."""
     path: tuple[str | int, ...] = ()
-    """Which value in its arguments."""
+    """The path of the changed value in its arguments."""
     after: str = ""
-    """For two calls that changed places, the tool that now comes first."""
+    """For two swapped calls, the tool that now comes first."""
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """What the agent does in all cases: faults are made of tools and values that it really uses."""
+    """Tools and values seen in all cases. Faults are made of these, so that they are realistic."""
 
     tools: tuple[str, ...] = ()
-    """Its tools, those called most first."""
+    """All tools, the most frequently called first."""
     calls: Mapping[str, ToolCall] = {}
-    """A call of each."""
+    """An example call of each tool."""
     values: Mapping[tuple[str, str], tuple[Any, ...]] = {}
-    """The different values of each argument, a few of them."""
+    """A few different values of each argument, by tool and argument."""
     paths: tuple[tuple[str, Trajectory], ...] = ()
-    """Different paths, each with the case that took it."""
+    """Different paths, each with the id of the case that took it."""
 
     @classmethod
     def of(cls, trajectories: Mapping[str, Trajectory]) -> Pool:
-        """Return what is seen in trajectories, one for each case."""
+        """Collect tools, values and paths from trajectories, one for each case."""
         counted: Counter[str] = Counter()
         calls: dict[str, ToolCall] = {}
         values: dict[tuple[str, str], list[Any]] = {}
@@ -98,7 +98,7 @@ class Pool(msgspec.Struct, frozen=True):
 
 
 def mutants_of(trajectory: Trajectory, pool: Pool, operators: Sequence[Operator] = OPERATORS) -> list[Mutant]:
-    """Return a trajectory with each fault that it can have, every one different from it and from the others."""
+    """Return a mutant for every fault that the trajectory can have, without duplicates."""
     seen = _Fingerprints()
     seen.is_new(trajectory)
     made = [mutant for operator in operators for mutant in _MAKERS[operator](trajectory, pool)]
@@ -106,7 +106,7 @@ def mutants_of(trajectory: Trajectory, pool: Pool, operators: Sequence[Operator]
 
 
 class _Fingerprints:
-    """Trajectories seen so far, distinguished by what can be judged: calls in order, arguments, outcomes, answers."""
+    """Trajectories seen so far, told apart by what can be judged: calls in order, arguments, outcomes, answers."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -121,7 +121,7 @@ class _Fingerprints:
         return True
 
     def _number(self, call: ToolCall) -> int:
-        # Most calls of a mutant are the very objects of the original; the call is kept so that its id stays its own.
+        # Mutants share most call objects with the original. Keeping a reference stops Python from reusing the id.
         known = self._known.get(id(call))
         if known is None:
             content = (call.name, repr(call.args), repr(call.output), call.error, call.agent, call.turn)
@@ -135,7 +135,7 @@ def _own_calls(trajectory: Trajectory) -> list[ToolCall]:
 
 
 def _places(trajectory: Trajectory) -> list[int]:
-    """Return the positions of calls that are the agent's own, not its framework's."""
+    """Return the positions of the agent's own calls, without internal calls of its framework."""
     return [position for position, call in enumerate(trajectory.calls) if not call.internal]
 
 
@@ -155,7 +155,7 @@ def _swap(trajectory: Trajectory, pool: Pool) -> Iterator[Mutant]:
     places = _places(trajectory)
     for first, second in pairwise(places):
         one, two = trajectory.calls[first], trajectory.calls[second]
-        # A tool that another one called cannot come before it.
+        # A call cannot come before its parent.
         if one.parent_id != two.parent_id:
             continue
         calls = list(trajectory.calls)
@@ -307,7 +307,7 @@ def _changed(call: ToolCall, path: tuple[str | int, ...], pool: Pool) -> Any:
 
 
 def without(trajectory: Trajectory, positions: set[int]) -> Trajectory:
-    """Return a trajectory without some calls, and without those that these made in turn."""
+    """Return the trajectory without some calls and without their descendants."""
     gone = set(positions)
     spans = {trajectory.calls[position].span_id for position in gone} - {None}
     for position, call in enumerate(trajectory.calls):
@@ -319,7 +319,7 @@ def without(trajectory: Trajectory, positions: set[int]) -> Trajectory:
 
 
 def _shifted(unordered: Sequence[tuple[int, int]], gone: set[int]) -> tuple[tuple[int, int], ...]:
-    """Return ranges of calls after some calls are gone."""
+    """Adjust ranges of calls to the positions after some calls were removed."""
     if not unordered:
         return ()
     moved = [
@@ -329,7 +329,7 @@ def _shifted(unordered: Sequence[tuple[int, int]], gone: set[int]) -> tuple[tupl
 
 
 def repeated(trajectory: Trajectory, position: int, times: int = 1) -> Trajectory:
-    """Return a trajectory in which a call is made again, more times."""
+    """Return the trajectory with a call repeated a number of times."""
     call = trajectory.calls[position]
     added = [following(call, call)] * times
     calls = (*trajectory.calls[: position + 1], *added, *trajectory.calls[position + 1 :])
@@ -340,12 +340,12 @@ def repeated(trajectory: Trajectory, position: int, times: int = 1) -> Trajector
 
 
 def renamed(trajectory: Trajectory, position: int, name: str) -> Trajectory:
-    """Return a trajectory in which another tool is called."""
+    """Return the trajectory with another tool name for one call."""
     return put(trajectory, position, replace(trajectory.calls[position], name=name))
 
 
 def following(call: ToolCall, before: ToolCall | None) -> ToolCall:
-    """Return a call as it would be recorded right after another one."""
+    """Return a call as it would be recorded right after `before`."""
     moment = before.end_ns if before is not None and before.end_ns is not None else None
     if before is not None and moment is None:
         moment = before.start_ns
@@ -355,12 +355,12 @@ def following(call: ToolCall, before: ToolCall | None) -> ToolCall:
 
 
 def moved_to(call: ToolCall, to: ToolCall) -> ToolCall:
-    """Return a call at the time, and in the turn, of another one."""
+    """Return a call with the time, group and turn of another one."""
     return replace(call, start_ns=to.start_ns, end_ns=to.end_ns, group=to.group, turn=to.turn)
 
 
 def put(trajectory: Trajectory, position: int, call: ToolCall) -> Trajectory:
-    """Return a trajectory with another call in one place."""
+    """Return the trajectory with the call at a position replaced."""
     calls = (*trajectory.calls[:position], call, *trajectory.calls[position + 1 :])
     return replace(trajectory, calls=calls)
 
@@ -371,7 +371,7 @@ def with_args(trajectory: Trajectory, position: int, args: Any) -> Trajectory:
 
 
 def leaves(value: Any) -> Iterator[tuple[str | int, ...]]:
-    """Yield the paths of values in objects and lists that are neither, the first of them."""
+    """Yield the paths of the first few values that are neither objects nor lists, or are empty ones."""
     found = 0
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     while waiting and found < _MOST_LEAVES:
@@ -399,14 +399,14 @@ def other_value(value: Any) -> Any:
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
-    """Return what is at a path inside of a value."""
+    """Return the value at a path inside a value."""
     for step in path:
         value = value[step]
     return value
 
 
 def replaced(value: Any, path: Sequence[str | int], new: Any) -> Any:
-    """Return a copy of a value with something else at a path."""
+    """Return a copy of a value with the value at a path replaced."""
     if not path:
         return new
     copied: Any = dict(value) if isinstance(value, dict) else list(value)
