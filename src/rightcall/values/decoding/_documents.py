@@ -1,4 +1,4 @@
-"""Files that people write, in YAML or JSON: the line and column of everything in them, and edits of their text."""
+"""YAML and JSON files that people write: values with the line and column of each, and edits of the text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FLOAT = lazy_pattern(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _SPECIAL = lazy_pattern(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map"}
 Path: TypeAlias = tuple[str | int, ...]
-"""The place of a value in a document: the keys and indices that lead to it."""
+"""The path to a value in a document: keys and indices."""
 _SPACE = lazy_pattern(r"[ \t\n\r]*")
 _COLON = lazy_pattern(r"[ \t\n\r]*:[ \t\n\r]*")
 _COMMA = lazy_pattern(r"[ \t\n\r]*(,?)[ \t\n\r]*")
@@ -57,7 +57,7 @@ def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Docum
     try:
         return decode_located_json(text, limits)
     except TooDeepError:
-        raise  # libyaml's composer recurses for each level, and would overflow the stack of the process
+        raise  # libyaml's composer recurses for each level, and would overflow the C stack
     except DocumentError as problem:
         return _flow_yaml(text, limits, problem)
 
@@ -90,7 +90,7 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
 
 @lru_cache(maxsize=4)
 def _bounded_loader(most: int) -> type[Any]:
-    """A loader of YAML that stops at a level deeper than `most`."""
+    """Return a YAML loader class that refuses to nest deeper than `most` levels."""
     import yaml
 
     # libyaml's loader is many times faster, but not every build of PyYAML has it.
@@ -99,8 +99,8 @@ def _bounded_loader(most: int) -> type[Any]:
     class BoundedLoader(base):  # type: ignore[misc]
         depth = 0
 
-        # libyaml's composer recurses in C for each level, and 100,000 of them would overflow the stack of the process.
-        # These two are what it calls before and after each node; those of the base only look for path resolvers.
+        # libyaml's composer recurses in C for each level, and 100,000 of them would overflow the C stack. It calls
+        # these two methods before and after each node; those of the base class only look for path resolvers.
         def descend_resolver(self, node: Any, index: Any) -> None:
             self.depth += 1
             if self.depth > most + 1:
@@ -126,7 +126,7 @@ def _flow_yaml(text: str, limits: Limits, problem: DocumentError) -> Document:
 
 
 class _Construction:
-    """One walk over the nodes of one document."""
+    """A walk over the nodes of one YAML document."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -141,7 +141,7 @@ class _Construction:
         return self._positions[path]
 
     def value(self, node: Any, path: Path, begin: Any) -> Any:
-        """Return the value of a node, and note that it is written where the node `begin` is."""
+        """Return the value of a node, and record the position of the node `begin` for it."""
         self._positions[path] = Position(begin.start_mark.line + 1, begin.start_mark.column + 1)
         self._check(node, path)
         kind = type(node).__name__
@@ -182,7 +182,7 @@ def _scalar(node: Any) -> Any:
         return text
     if text in _PLAIN:
         return _PLAIN[text]
-    if text[0] not in "+-.0123456789":  # no number begins otherwise, and most texts are words
+    if text[0] not in "+-.0123456789":  # no number begins with another character, and most texts are words
         return text
     base = 10 if _INTEGER.fullmatch(text) else 0
     if base or _BASED.fullmatch(text):
@@ -207,11 +207,11 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Document(NamedTuple):
-    """A value, and where each part of it was written: keys of objects, and items of lists."""
+    """A decoded value, and the positions of its parts: keys of objects, and items of lists."""
 
     value: Any
     position: Callable[[Path], Position]
-    """Returns where a part was written or, if that is not known, the nearest part around it."""
+    """Returns the position of a part or, if unknown, of the nearest part that contains it."""
 
 
 class TooDeepError(DocumentError):
@@ -239,12 +239,12 @@ def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-# It says that something is wrong, but not what and where. `_Scanner` does, and takes thirty times as long.
+# This decoder only finds out whether a text is right. `_Scanner`, thirty times slower, says what is wrong and where.
 _STRICT = json.JSONDecoder(object_pairs_hook=_object_of)
 
 
 def _is_within(value: Any, depth: int) -> bool:
-    """Return whether no value is nested deeper than this."""
+    """Return whether no value is nested deeper than `depth`."""
     level = [value]
     for _ in range(depth):
         held = [each.values() if type(each) is dict else each for each in level if type(each) in (dict, list)]
@@ -255,9 +255,9 @@ def _is_within(value: Any, depth: int) -> bool:
 
 
 class _Places:
-    """Finds where the parts of a JSON text are written, when one is asked for.
+    """Find positions in a JSON text on demand.
 
-    Few ever are: those with mistakes, and those of findings. To note all of them took a quarter of the time of loading
+    Few are ever needed: those of mistakes and of findings. Recording all of them took a quarter of the time of loading
     an eval set of 10,000 cases, and more memory than everything else.
     """
 
@@ -266,7 +266,7 @@ class _Places:
         self._containers: dict[int, _Container] = {}
 
     def position(self, path: Path) -> Position:
-        """Return where a part was written or, if there is no such part, the nearest one around it."""
+        """Return the position of a part or, if there is no such part, of the nearest one that contains it."""
         at = place = _after_space(self._text, 0)
         for step in path:
             found = self._container(place).member(step) if self._text[place] in "{[" else None
@@ -283,7 +283,7 @@ class _Places:
 
     @cached_property
     def _lines(self) -> array[int]:
-        """Where each line begins."""
+        """The offset at which each line begins."""
         from array import array
 
         lines = array("Q", [0])
@@ -292,7 +292,7 @@ class _Places:
 
 
 class _Container:
-    """An object or list in a text that is JSON. Its members are found one after the other, as far as is needed."""
+    """An object or list in a valid JSON text. Its members are located one by one, as far as needed."""
 
     __slots__ = ("_is_object", "_members", "_next", "_text")
 
@@ -303,13 +303,13 @@ class _Container:
         self._next = -1 if text[first] in "}]" else first
 
     def member(self, step: str | int) -> tuple[int, int] | None:
-        """Return where a member is written, and where its value is; nothing if there is none."""
+        """Return the offsets of a member and of its value; `None` if there is no such member."""
         while step not in self._members and self._next >= 0:
             self._read(self._next)
         return self._members.get(step)
 
     def _read(self, at: int) -> None:
-        """Note the member at a place, and the place of the next one."""
+        """Record the member at an offset, and find the next one."""
         step: str | int = len(self._members)
         place = at
         if self._is_object:
@@ -326,14 +326,14 @@ def _after_space(text: str, place: int) -> int:
 
 
 class _Scanner:
-    """One walk through a JSON text that is not right, to the first mistake in it."""
+    """A walk through an invalid JSON text up to its first mistake."""
 
     def __init__(self, text: str, limits: Limits) -> None:
         self._text = text
         self._limits = limits
 
     def value(self) -> Any:
-        """Return the value, if nothing is wrong. Raises `DocumentError`."""
+        """Return the value if nothing is wrong. Raises `DocumentError`."""
         value, end = self._value(self._skip(0), 0)
         if self._skip(end) != len(self._text):
             raise self._problem("there is more text after the end of the document", self._skip(end))
@@ -413,34 +413,34 @@ class Member(msgspec.Struct):
     """One key of an object with its value, or one item of a list."""
 
     begin: int
-    """Where it begins: at its key, at its dash or, in brackets, at the item itself."""
+    """The offset of its key, of its dash or, in brackets, of the item itself."""
     value: Node
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """The offset at which it ends."""
         return self.value.end
 
 
 class Node(msgspec.Struct):
-    """A value in a text, from `start` up to, and not including, `end`.
+    """A value in a text, from `start` up to but not including `end`.
 
-    Comments and empty lines after a value are not part of it. A value that is not written has the same start and end.
+    Comments and empty lines after a value are not part of it. An empty value, as in `key:`, has the same start and end.
     """
 
     kind: Literal["object", "list", "scalar"]
     start: int
     end: int
     bracketed: bool = False
-    """Whether it is an object or a list in brackets, rather than one by indentation."""
+    """Whether it is an object or a list in brackets, rather than an indented one."""
     shared: bool = False
-    """Whether it has a name, by which other places in the document may mean it, or a tag."""
+    """Whether it has an anchor, to which aliases may refer, or a tag."""
     entries: list[Member] = []
-    """Its keys or items, in the order they are written."""
+    """Its keys or items, in the order of the text."""
 
 
 def find_spans(text: str, *, is_json: bool) -> Node:
-    """Return where everything is in the text of a document that `decode_document` accepts."""
+    """Return the offsets of everything in the text of a document that `decode_document` accepts."""
     return _Json(text).node(0)[0] if is_json else _Yaml(text).node()
 
 
@@ -456,7 +456,7 @@ def is_json(text: str, limits: Limits = DEFAULT_LIMITS) -> bool:
 
 
 class Edit(msgspec.Struct, frozen=True):
-    """The characters from `start` up to `end` of a text become other ones."""
+    """A replacement of the characters from `start` up to `end` of a text."""
 
     start: int
     end: int
@@ -464,7 +464,7 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """Return a text with edits applied; they are in order and do not overlap."""
+    """Return a text with edits applied. They must be in order and not overlap."""
     pieces, place = [], 0
     for edit in edits:
         pieces += [text[place : edit.start], edit.text]
@@ -473,14 +473,14 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 class _Json:
-    """One walk through one JSON text."""
+    """A walk through one JSON text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def node(self, place: int) -> tuple[Node, int]:
         start = self._skip(place)
-        # The text was decoded before (`find_spans` says so), so nothing is checked again.
+        # `find_spans` requires a text that was decoded before, so nothing is checked again.
         opener = self._text[start]
         if opener not in "{[":
             end = _DECODER.raw_decode(self._text, start)[1]
@@ -504,7 +504,7 @@ class _Json:
 
 
 class _Yaml:
-    """One walk through one YAML text, which is known to be right."""
+    """A walk through one YAML text that is known to be valid."""
 
     def __init__(self, text: str) -> None:
         import yaml
@@ -549,6 +549,6 @@ class _Yaml:
         return node
 
     def _dash(self, place: int) -> int:
-        # No event of the parser has the place of a dash: the first thing after the last item that is not a comment.
+        # No parser event has the offset of a dash. It is the first thing after the previous item that is not a comment.
         found = _BETWEEN.match(self._text, place)
         return found.end() if found else place

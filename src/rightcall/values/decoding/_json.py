@@ -1,4 +1,4 @@
-"""JSON text in and out, without losing or inventing a value; Python values, held to the shape of JSON."""
+"""JSON text in and out, without losing or inventing a value; and Python values reduced to plain JSON types."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def admit(
 ) -> Any:
     """Return a copy of `value` made of plain JSON types only: dict, list, str, int, float, bool, None.
 
-    Tuples become lists, subclasses their plain type. With `foreign`, objects that are not JSON are kept as
-    they are, for expectations whose `__eq__` decides; a cycle or a depth beyond the limit is refused either way.
-    With `opened`, pydantic models, dataclasses and structs are the objects that their fields make: SDKs give such.
+    Tuples become lists, subclasses their plain type. With `foreign`, objects that are not JSON are kept as they are,
+    for expectations that compare by `__eq__`; a cycle or a depth beyond the limit is refused either way. With `opened`,
+    pydantic models, dataclasses and structs, as SDKs return them, become objects of their fields.
 
     Raises:
         InputError: naming the path of what is not a JSON value, too deep, or too much.
@@ -36,7 +36,7 @@ def admit(
 
 
 def _is_flat(value: dict[Any, Any], limits: Limits) -> bool:
-    """Return whether an object has nothing in it but plain scalars, as most arguments do: a copy of it is enough.
+    """Return whether an object contains only plain scalars, as most arguments do, so that a copy of it is enough.
 
     Admitting such an object value by value takes four times as long.
     """
@@ -50,9 +50,9 @@ def _is_flat(value: dict[Any, Any], limits: Limits) -> bool:
 
 
 def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
-    """Refuse a decoded value that is deeper or holds more than the limits allow.
+    """Refuse a decoded value that is deeper or has more values than the limits allow.
 
-    `most_nodes` is an upper bound of the values in it: when that is small there is nothing to walk.
+    `most_nodes` is an upper bound for the number of values: if it is small, the value is not walked.
 
     Raises:
         InputError: too deep, or too much.
@@ -71,7 +71,7 @@ def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
 
 
 class _Admission:
-    """One walk over one value, with its path and the number of values seen."""
+    """A walk over one value, with the current path and the number of values seen."""
 
     def __init__(self, limits: Limits, root: str, foreign: bool, opened: bool) -> None:
         self._limits = limits
@@ -85,7 +85,7 @@ class _Admission:
         self._seen += 1
         if self._seen > self._limits.nodes:
             raise InputError(f"{_too_much(self._limits)}, at {self._where()}")
-        # One lookup decides for nearly all values; the checks below are for subclasses and other mappings.
+        # One lookup is enough for nearly all values; the checks below are for containers and subclasses.
         kind = type(value)
         if kind in _SCALARS:
             return value
@@ -154,7 +154,7 @@ def _fields(value: Any) -> dict[str, Any] | None:
 def _dumped(model: Any) -> Any:
     try:
         return model.model_dump(mode="json", warnings=False)
-    except ValueError:  # part of it is not JSON; it is kept, or refused with its path
+    except ValueError:  # part of it is not JSON: the caller keeps that part, or refuses it with its path
         return model.model_dump(warnings=False)
 
 
@@ -170,24 +170,24 @@ _BEGINNING = lazy_pattern(r"[^\s,]")
 # RFC 8259, section 6: JSON has no NaN and no infinities.
 _FLOAT = "$float"
 _LITERAL = "$literal"
-# Made once, and held here: an agent that puts something else in the place of `json.dumps` must not be asked.
+# Bound at import: an agent in this process may later replace `json.dumps`.
 _ENCODE = json.JSONEncoder(allow_nan=False).encode
 _WRITE = msgspec.json.Encoder().encode
 _PACK = msgspec.msgpack.Encoder().encode
-# MessagePack, "float format family": 0xcb, then 64 bits of IEEE 754, whose exponent is all ones here. What looks like
-# one inside a text is written the other way, for nothing.
+# MessagePack, "float format family": 0xcb, then 64 bits of IEEE 754; an exponent of all ones is NaN or an infinity.
+# A match inside a string only costs the slow path.
 _NO_NUMBER = lazy_pattern(rb"\xcb[\x7f\xff][\xf0-\xff]")
 _MARKS: tuple[Any, ...] = (f'"{_FLOAT}"', f'"{_LITERAL}"')
 _MARKS_IN_BYTES: tuple[Any, ...] = tuple([mark.encode() for mark in _MARKS])
-# Python warns of escapes it does not know and keeps their backslash; doubling it says the same without a warning.
+# Python warns about unknown escapes and keeps their backslash. Doubling it means the same, without the warning.
 _UNKNOWN_ESCAPE = lazy_pattern(r"""\\(\\|(?![\n\\'"abfnrtvxuUN0-7]))""")
 
 
 def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
     """Decode a JSON text.
 
-    Also read, because producers write them: `NaN`, `Infinity` and lone surrogates. Integers keep all their
-    digits. Of a key that occurs twice in one object the last value counts, as in every common decoder.
+    `NaN`, `Infinity` and lone surrogates are accepted, too, because producers write them. Integers keep all digits. If
+    a key occurs twice in one object, the last value counts, as in every common decoder.
 
     Raises:
         InputError: the text is not JSON, or larger or deeper than the limits allow.
@@ -198,7 +198,7 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         value = _decode_tolerantly(text)
-    if len(text) > limits.depth:  # a shorter one has no room to be too deep
+    if len(text) > limits.depth:  # a shorter text cannot be too deep
         opened = _most_levels(text)
         if opened > limits.depth or len(text) > limits.nodes:
             check_shape(value, _most_nodes(text), limits)
@@ -206,7 +206,7 @@ def decode_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[int, Any]]:
-    """Yield the values of JSON texts written one after the other, each with its position.
+    """Yield the values of concatenated JSON texts, each with its offset.
 
     Raises:
         InputError: what follows the values so far is not JSON, or exceeds the limits.
@@ -227,10 +227,10 @@ def decode_json_sequence(text: str, limits: Limits = DEFAULT_LIMITS) -> Iterator
 def dump_json(value: Any, *, indent: int | None = None) -> str:
     """Return valid JSON for a plain value; `load_json` turns it back into the same value.
 
-    JSON has no NaN and no infinity: they are written as `{"$float": "nan"}`. An object that looks like such
-    a mark is written inside `{"$literal": …}`. Lone surrogates are written as escapes.
+    JSON has no NaN and no infinity: they are written as `{"$float": "nan"}`. An object that looks like such a mark is
+    wrapped in `{"$literal": …}`. Lone surrogates are written as escapes.
     """
-    # Hardly any value needs marks, and walking it takes ten times as long as writing it.
+    # Hardly any value needs marks, and looking for them takes ten times as long as encoding.
     try:
         text = _ENCODE(value)
         if any([mark in text for mark in _MARKS]):
@@ -240,19 +240,19 @@ def dump_json(value: Any, *, indent: int | None = None) -> str:
     if indent is None:
         return text
     try:
-        # Python's own encoder indents in Python, which takes ten times as long.
+        # `json` falls back to pure Python for indentation, which takes ten times as long.
         return msgspec.json.format(text, indent=indent)
     except msgspec.DecodeError:  # msgspec refuses half of a surrogate pair, which JSON may have (RFC 8259, section 8.2)
         return json.dumps(json.loads(text), indent=indent)
 
 
 def dump_line(value: Any) -> bytes:
-    """Return the same on one line as UTF-8 without spaces, for programs to read, in a third of the time."""
+    """Encode a value as `dump_json` does, but on one line, as UTF-8 without spaces, in a third of the time."""
     try:
         text, packed = _WRITE(value), _PACK(value)
     except (OverflowError, RecursionError, TypeError, UnicodeEncodeError):
         return dump_json(value).encode()
-    # The fast encoder writes null for NaN and infinities, and cannot be told not to. MessagePack has them as they are.
+    # msgspec's JSON encoder writes null for NaN and infinities. MessagePack keeps them, so look for them there.
     is_lossy = _NO_NUMBER.search(packed) is not None or any([mark in text for mark in _MARKS_IN_BYTES])
     return dump_json(value).encode() if is_lossy else text
 
@@ -270,7 +270,7 @@ def load_json(text: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Any:
 
 
 def load_as(decoder: msgspec.json.Decoder[ValueT], text: bytes, limits: Limits = DEFAULT_LIMITS) -> ValueT:
-    """Decode what `dump_json` or `dump_line` wrote to the type of a decoder.
+    """Decode what `dump_json` or `dump_line` wrote, to the type of a decoder.
 
     Raises:
         InputError: the text is not JSON, or not of that type.
@@ -280,7 +280,7 @@ def load_as(decoder: msgspec.json.Decoder[ValueT], text: bytes, limits: Limits =
         try:
             return decoder.decode(text)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            pass  # it may be one of those that `load_json` takes, or else what it says of it counts
+            pass  # `load_json` accepts more, and has the better error message
     try:
         value: ValueT = msgspec.convert(load_json(text, limits), decoder.type)
     except msgspec.ValidationError as problem:
@@ -313,13 +313,13 @@ def _decode_tolerantly(text: str | bytes) -> Any:
 
 
 def _most_nodes(text: str | bytes) -> int:
-    """Return an upper bound of the values in a text, cheaply: each but the first follows a bracket or a comma."""
+    """Return a cheap upper bound for the number of values: each but the first follows a bracket or a comma."""
     commas = text.count(b",") if isinstance(text, bytes) else text.count(",")
     return 1 + _most_levels(text) + commas
 
 
 def _most_levels(text: str | bytes) -> int:
-    """Return an upper bound of the levels in a text: each begins with a bracket."""
+    """Return an upper bound for the depth: each level begins with a bracket."""
     if isinstance(text, bytes):
         return text.count(b"[") + text.count(b"{")
     return text.count("[") + text.count("{")

@@ -1,4 +1,4 @@
-"""Secrets in texts, values and results: found, and replaced by what they are called."""
+"""Find secrets in texts, values and results, and replace each with a placeholder that names its kind."""
 
 from __future__ import annotations
 
@@ -56,43 +56,43 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 _FIXED = frozenset(
     {"case_id", "verdict", "kind", "evaluator", "operator", "match_type", "args_match", "mode", "cause", "code"}
 )
-"""Fields with our own words, and the id of the case."""
+"""Fields with values of our own vocabulary, and the id of the case. They are not redacted."""
 
 _OF_CALLS = frozenset({"args", "output", "error"})
 _OF_TRAJECTORIES = frozenset(
     {"input", "output", "turn_inputs", "turn_outputs", "metadata", "warnings", "withheld", "messages"}
 )
-"""Fields with what was said; names and ids of calls are what others are known by."""
+"""Fields with recorded content. Names and ids are not among them: other records refer to them."""
 
 _WORDLESS = frozenset({type(None), bool, int, float})
 
 _SHORTEST = 6
-"""A shorter secret is not looked for everywhere: it may be a word."""
+"""The fewest characters of a secret that is searched for in other texts. A shorter one may be a common word."""
 
-# Every text of a result is searched for each of them.
+# A bound on work: every text of a result is searched for each known secret.
 _MOST_KNOWN = 1_000
 _WINDOW = 130
-"""No more than this is left of a value on either side of a cut."""
+"""The most characters that remain of a value on either side of an ellipsis."""
 _CUT = "…"
 _AS_WRITTEN = Limits(text_bytes=2**62, depth=2**62)
-"""For what we wrote: its values were within the limits when they came."""
+"""No limits, for documents that we wrote: their values were within the limits when they were read."""
 _PATH_END = lazy_pattern(r"[\w-]+(?=[\"'\]]*$)")
 
 
 class Look:
-    """One look at a whole document, which saves the closer look at texts that have nothing in them.
+    """A quick look at a whole document, which saves a close look at texts without secrets.
 
-    It is wrong only in suspecting too much: what stands in a text stands in the document, written as JSON, and what is
-    escaped there is not part of a word. So a shape is suspected where its mark is in the document, and a name
-    where a word of the document holds one. For 10,000 calls it takes 0.1 s, and looking closely at each text 2.8.
+    It never misses a secret, but may suspect too much. A text of the document is also in its JSON, and what is escaped
+    there is not part of a word. So a shape is suspected if its mark is anywhere in the document, and a name if a word
+    of the document contains one. For 10,000 calls this takes 0.1 s; a close look at each text takes 2.8 s.
     """
 
     def __init__(self, document: Any) -> None:
         try:
             written = _quickly_written(document).decode()
-        except UnicodeEncodeError:  # half of a surrogate pair
+        except UnicodeEncodeError:  # a lone surrogate
             written = _slowly_written(document)
-        # Escapes stand for characters between words. Left alone, they would add a letter to the next word.
+        # Escapes stand for characters between words. The `n` of an escaped newline must not join the next word.
         text = _ESCAPE.sub(" ", written)
         words = words_in(text)
         shapes, names = shapes_in(text, words)
@@ -101,7 +101,7 @@ class Look:
         marks += _naming_marks(names, words) if names else []
         self._search = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE).search if marks else None
         self.is_clear = not marks and not any([secret_name(name) for name in _names_in(document)])
-        """Whether there are no secrets at all."""
+        """Whether the document certainly has no secrets."""
 
     def is_suspect(self, text: str) -> bool:
         """Return whether there may be a secret in a text of the document."""
@@ -109,20 +109,20 @@ class Look:
 
 
 def _naming_marks(marks: list[str], words: set[bytes]) -> list[str]:
-    """Return those of the marks that are in the name of a secret somewhere: `key` is not in `keyword`."""
+    """Return the marks that are part of a secret's name somewhere in the words: `key` in `keyword` is not."""
     every = b"\n".join(words).decode("utf-8", "surrogatepass")
     folded = _folded(every)
     return [mark for mark in marks if any(secret_name(key) for _, _, key in _keys(mark, every, folded))]
 
 
 def _names_in(document: Any) -> set[str]:
-    """Return all texts of a document that may be the name of the value beside them."""
+    """Return all texts of a document that may name the value next to them."""
     names: set[Any] = set()
     level = [document]
-    # Level by level, so that a few calls into C take the keys of all objects: half the time of one object by one.
+    # Level by level, so that a few calls into C collect all keys, in half the time of going object by object.
     while level:
         lists = [value for value in level if value and isinstance(value, (list, tuple))]
-        # Most values are plain objects and lists, and asking a class of `abc` about them takes a third of all time.
+        # Most values are plain dicts and lists, and `isinstance` with an ABC would take a third of the time.
         objects = [value for value in level if value.__class__ is dict or isinstance(value, Mapping)]
         for value in lists:
             names.update([item for item in value if isinstance(item, str) and (len(value) == 2 or item[:2] == "--")])
@@ -135,25 +135,25 @@ def _names_in(document: Any) -> set[str]:
 
 
 def _given_names(value: Mapping[Any, Any]) -> list[str]:
-    """Return the names that an object gives as values: those of the `value` beside them, and the keys in a path."""
+    """Return the names that an object has as values: names of the `value` next to them, and the keys in a path."""
     named = [value[key] for key in _NAMING if isinstance(value.get(key), str)] if "value" in value else []
     path = value.get("path")
     return [*named, *_KEYS_IN_PATH.findall(path)] if isinstance(path, str) else named
 
 
 class Redactor:
-    """Takes secrets out of values, one after the other, and remembers them.
+    """Remove secrets from values, and remember them for other texts.
 
-    With a look at the document that the values are of, only texts that it suspects are looked at closely.
+    With a `Look` at the document that the values are from, only texts that it suspects are searched.
     """
 
     def __init__(self, look: Look | None = None) -> None:
         self._look = look
         self.found: set[str] = set()
-        """The secrets that were found, whole."""
+        """The complete text of every secret found."""
 
     def value(self, value: Any) -> Any:
-        """Return a JSON value without secrets; the same object if it has none."""
+        """Return a JSON value without secrets. Scalars without secrets are returned as they are."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -193,7 +193,7 @@ class Redactor:
         return tuple(made) if isinstance(value, tuple) else made
 
     def _secret(self, value: Any, name: str) -> Any:
-        """Redact the value under the name of a secret. A list holds secrets; an object has its own names."""
+        """Redact the value of a key that names a secret. A list contains secrets; an object has names of its own."""
         if isinstance(value, (list, tuple)):
             return [self._secret(item, name) for item in value]
         if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -208,14 +208,14 @@ class Redactor:
 def redacted_value(value: Any) -> Any:
     """Return a JSON value without secrets, found by their shape or by the name of their key.
 
-    So `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are not JSON stay.
+    `{"password": "hunter2"}` becomes `{"password": "[redacted: password]"}`. Values that are not JSON are kept.
     """
     look = Look(value)
     return value if look.is_clear else Redactor(look).value(value)
 
 
 class Hidden(NamedTuple):
-    """The place of a secret in a text, and what to call it."""
+    """The range of a secret in a text, and the name of its kind."""
 
     start: int
     end: int
@@ -225,14 +225,14 @@ class Hidden(NamedTuple):
 def redacted_text(text: str) -> str:
     """Return a text with every secret replaced by `[redacted: …]`.
 
-    The time is linear in the length of the text, whatever it is made of. What was redacted before stays as it is.
+    The time is linear in the length of the text, whatever is in it. Placeholders are left as they are.
     """
     found = hidden_in(text)
     return without(text, found) if found else text
 
 
 def redacted_address(text: str) -> str:
-    """Return a name without secrets. A web address loses its query, user and password: any of them may be a key."""
+    """Return a name without secrets. A URL loses its query, fragment, user and password: any may be a key."""
     if not text.startswith(("http://", "https://")):
         return redacted_text(text)
     scheme, _, rest = text.partition("://")
@@ -251,13 +251,13 @@ def hidden_in(text: str) -> list[Hidden]:
     found = [hidden for shape in shapes for hidden in _shaped(shape, text, folded)]
     found += [hidden for mark in names for hidden in _named(mark, text, folded)]
     found = [hidden for hidden in found if not text.startswith(_BEGINNING, hidden.start)]
-    # The longest first where several begin at one place: a part of a secret must not be left beside it.
+    # Of several with the same start the longest comes first, so that no part of a secret remains beside it.
     found.sort(key=lambda hidden: (hidden.start, -hidden.end))
     return _united(found)
 
 
 def without(text: str, found: list[Hidden]) -> str:
-    """Return a text without these secrets."""
+    """Return a text with these secrets replaced by placeholders."""
     pieces, end = [], 0
     for hidden in found:
         pieces += [text[end : hidden.start], placeholder(hidden.name)]
@@ -271,9 +271,9 @@ def placeholder(name: str) -> str:
 
 
 def _apart(key: Any, made: Mapping[Any, Any], numbers: dict[str, int]) -> Any:
-    """Return a key that is not in use: keys that are equal after redaction get a number.
+    """Return a key that is not in use: keys that become equal by redaction get a number.
 
-    `numbers` has the last one of each, so that thousands of them take no longer than other keys.
+    `numbers` has the last number of each key, so that thousands of equal keys take linear time.
     """
     apart = key
     while apart in made:
@@ -283,7 +283,7 @@ def _apart(key: Any, made: Mapping[Any, Any], numbers: dict[str, int]) -> Any:
 
 
 def _named_by(value: Mapping[Any, Any]) -> str | None:
-    """Return what to call the `value` of an object that has a name next to it: `{"name": "api_key", "value": …}`."""
+    """Return the kind of secret that the `value` of an object is: `{"name": "api_key", "value": …}`; else None."""
     if "value" not in value:
         return None
     names = [value[key] for key in _NAMING if isinstance(value.get(key), str)]
@@ -296,7 +296,7 @@ def _folded(text: str) -> str:
 
 
 def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
-    """Yield the secrets of one shape that has one mark."""
+    """Yield the secrets of one shape, which has a single mark here."""
     searched, [mark] = folded if shape.is_folded else text, shape.marks
     place = searched.find(mark)
     while place >= 0:
@@ -307,16 +307,16 @@ def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
 
 
 def _group_of(match: re.Match[str]) -> str | int:
-    """Return the group of a match that is the secret."""
+    """Return the regex group that is the secret; 0 for the whole match."""
     groups = match.groupdict()
     return next((name for name in ("secret", "alone") if groups.get(name)), 0)
 
 
 def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
-    """Yield the values under names of secrets: `password=…`, `"api_key": "…"`, `--token …`."""
+    """Yield the values of names that mean a secret: `password=…`, `"api_key": "…"`, `--token …`."""
     done = 0
     for place, end, key in _keys(mark, text, folded):
-        # A value ends where a word does, so a key that begins before the end of one is a part of that value.
+        # A key that begins before the end of the last value is part of that value.
         if place < done:
             continue
         name = secret_name(key) if not text.endswith(_BEGINNING, 0, end - len(key)) else None
@@ -327,7 +327,7 @@ def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
 
 
 def _keys(mark: str, text: str, folded: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the keys that have a mark of a name in them: the places of the mark and of the end, and the key."""
+    """Yield the keys that contain a mark: the start of the mark, the end of the key, and the key."""
     place = folded.find(mark)
     while place >= 0:
         ending = _KEY_END.match(text, place)
@@ -350,7 +350,7 @@ def _assigned(match: re.Match[str], key: str, name: str) -> Iterator[Hidden]:
 
 
 def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
-    """Return whether a value is one: prose has colons, too, and an option of a command has dashes in front."""
+    """Return whether the matched text is a value: colons are common in prose, and options begin with dashes."""
     value = match[group]
     if name in ("cookie", "authorization"):
         return "=" in value or len(value) >= 16
@@ -364,7 +364,7 @@ def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
         return key.startswith("--") and not value.startswith("-")
     is_word = value.isalpha() and (value.islower() or value.istitle())
     if match["sign"] == _WANTED:
-        return not is_word  # a finding has texts in quotes
+        return not is_word  # findings have quotes around texts
     return not (is_word and match["sign"] == ":" and _PROSE.match(match.string, match.end(group)))
 
 
@@ -383,7 +383,7 @@ def redacted(result: CaseResult) -> CaseResult:
     """Return the result of a case without secrets; the same object if it has none.
 
     Secrets found in calls, input and output are also removed from findings, details, tracebacks and printed text, even
-    if only a part of them is there.
+    if only a part of one appears there.
     """
     rest = msgspec.structs.replace(result, trajectory=None).to_plain()
     look = Look([rest, _document_of(result.trajectory) if result.trajectory is not None else None])
@@ -391,19 +391,19 @@ def redacted(result: CaseResult) -> CaseResult:
 
 
 def redacted_document(document: str) -> str:
-    """Return the same for a result as `to_json` writes it."""
+    """Return a result without secrets, as JSON that `to_json` wrote; the same text if it has none."""
     plain = load_json(document, _AS_WRITTEN)
     look = Look(plain)
     return document if look.is_clear else dump_json(_redacted_plain(plain, look))
 
 
 def redacted_overall(result: OverallResult) -> OverallResult:
-    """Return an overall result without secrets in its reason, its details and the names of classes."""
+    """Return an overall result without secrets in its reason, details and class names."""
     return msgspec.convert(redacted_value(msgspec.to_builtins(result)), results.OverallResult)
 
 
 def redacted_trajectory(trajectory: Trajectory) -> Trajectory:
-    """Return a trajectory without secrets; the same object where there are none."""
+    """Return a trajectory without secrets; the same object if it has none."""
     look = Look(_document_of(trajectory))
     if look.is_clear:
         return trajectory
@@ -421,9 +421,10 @@ def redacted_differences(differences: Sequence[Difference], *seen: Any) -> tuple
 
 
 def _document_of(trajectory: Trajectory) -> list[Any]:
-    """Return all texts of a trajectory: of its calls field by field, without their names, and fields of numbers.
+    """Return all texts of a trajectory, those of calls by field, without their names and without numbers.
 
-    These are most words of a long trajectory. Without them a look at 10,000 calls takes half the time.
+    Names of fields and numbers are most words of a long trajectory. Without them, looking at 10,000 calls takes half
+    the time.
     """
     rest = msgspec.to_builtins(msgspec.structs.replace(trajectory, calls=()))
     fields = zip(*map(msgspec.structs.astuple, trajectory.calls), strict=True)
@@ -431,7 +432,7 @@ def _document_of(trajectory: Trajectory) -> list[Any]:
 
 
 def _redacted_plain(plain: dict[str, Any], look: Look) -> dict[str, Any]:
-    """Return a result as plain data without secrets. The trajectory comes first, because it shows what they are."""
+    """Redact a result given as plain data. The trajectory comes first, because it shows which secrets there are."""
     trajectory, telling = _recorded(plain["trajectory"], look)
     rest = {key: value for key, value in plain.items() if key != "trajectory"}
     told_rest = telling.value(rest)
@@ -439,9 +440,9 @@ def _redacted_plain(plain: dict[str, Any], look: Look) -> dict[str, Any]:
 
 
 def _recorded(plain: Any, look: Look) -> tuple[Any, _TextRedactor]:
-    """Return a trajectory as plain data, and a redactor of its secrets for other texts.
+    """Redact a trajectory given as plain data, and return it with a redactor of its secrets for other texts.
 
-    This takes two passes: a secret known by the name of an argument may occur in an output without a name.
+    This takes two passes: a secret found by the name of an argument may occur in an output without a name.
     """
     redacting = Redactor(look)
     trajectory = redacting.value(plain)
@@ -457,11 +458,11 @@ def _without_known(fields: dict[str, Any], names: frozenset[str], telling: _Text
 
 
 class _TextRedactor:
-    """Takes secrets out of what is said about a trajectory."""
+    """Remove secrets from texts about a trajectory, such as findings."""
 
     def __init__(self, redacting: Redactor) -> None:
         self._redacting = redacting
-        # The longest first: a secret that is part of another would leave the rest of that one in the text.
+        # The longest first: replacing a secret inside a longer one would leave the rest of that one in the text.
         known = sorted([secret for secret in redacting.found if len(secret) >= _SHORTEST], key=len, reverse=True)
         self._known = known[:_MOST_KNOWN]
         self._written = _as_written(self._known)
@@ -483,7 +484,7 @@ class _TextRedactor:
 
     @property
     def knows_any(self) -> bool:
-        """Whether any secrets are known that can be looked for everywhere."""
+        """Whether there are known secrets to search for."""
         return bool(self._known)
 
     def known(self, value: Any) -> Any:
@@ -504,8 +505,8 @@ class _TextRedactor:
         return self._uncut(text) if self._known and _CUT in text else text
 
     def _uncut(self, text: str) -> str:
-        """Return a text in which no part of a secret is left beside a cut."""
-        # A cut text shows the two ends of a secret, neither of which has the shape of one any more.
+        """Remove parts of known secrets on both sides of an ellipsis."""
+        # A shortened text shows the two ends of a secret, neither of which has the shape of one.
         first, *others = text.split(_CUT)
         pieces = [first]
         for other in others:
@@ -518,7 +519,7 @@ class _TextRedactor:
         return _CUT.join(pieces)
 
     def _longest(self, parts: list[str]) -> int:
-        """Return the length of the longest of these growing parts that occurs in a known secret."""
+        """Return the length of the longest of these growing parts that is in a known secret."""
         longest = 0
         for secret in self._known:
             held = takewhile(secret.__contains__, parts)
@@ -527,12 +528,12 @@ class _TextRedactor:
 
 
 def _as_written(secrets: list[str]) -> list[str]:
-    """Return each secret as it is, and as it is written in JSON."""
+    """Return each secret as it is, and as JSON escapes it."""
     return list(dict.fromkeys([form for secret in secrets for form in (secret, dump_json(secret)[1:-1])]))
 
 
 def _name_of_difference(value: dict[str, Any]) -> str | None:
-    """Return what to call both sides of a difference, if its path ends in the name of a secret."""
+    """Return the kind of secret that a difference is about, if its path ends in a secret's name; else None."""
     path = value.get("path")
     if not isinstance(path, str) or not ("expected" in value or "actual" in value) or "message" in value:
         return None

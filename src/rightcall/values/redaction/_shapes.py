@@ -1,4 +1,4 @@
-"""Secrets by their shape, and by the names that mean one: two tables, and a fast search."""
+"""Two tables, of shapes of secrets and of names that mean a secret, and a fast search for both."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ENDINGS = {
     "authorization": "authorization",
     "cookie": "cookie",
 }
-"""The endings of names of secrets, letters and digits only, and what to call the secret."""
+"""Endings of names that mean a secret, letters and digits only, with the kind of secret."""
 
 _TOKEN_WORDS = (
     *(
@@ -49,7 +49,7 @@ _TOKEN_WORDS = (
     *("security", "secret", "personalaccess", "npm", "pypi", "deploy", "reset", "app", "oauth", "jwt", "vault", "hf"),
     *("huggingface", "service", "user", "admin", "private", "sas", "verification", "login", "account", "device"),
 )
-"""Which tokens are secrets: those of a tokenizer, and of the next page, are not."""
+"""Words before `token` that make it a secret. Tokens of a tokenizer or of a next page are not secrets."""
 
 _WHOLE = {"pwd": "password", "token": "token", "userpwd": "password", "dbpwd": "password", "pgpassfile": "password"}
 
@@ -67,7 +67,7 @@ _LAST_WORDS = {
     **dict.fromkeys(("authcode", "authorizationcode"), "authorization-code"),
     **dict.fromkeys(("sessionid", "jsessionid", "phpsessid", "sessid"), "session-id"),
 }
-"""The last words of such names, which must be whole words: `spin` and `hotpot` are not secrets."""
+"""Last words of names that mean a secret. They must be whole words: `spin` and `hotpot` are not secrets."""
 _MOST_WORDS = 3
 _WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
@@ -79,7 +79,7 @@ _LOOKS = {
     "session-id": lazy_pattern(r"[^\s,;]{16,}"),
     "cookie": lazy_pattern(r"[^=]*=.*", re.DOTALL),
 }
-"""The form of secrets whose names can mean other things: a pin of a board, a session called `demo`."""
+"""The form of secrets whose names can mean something else: a pin of a board, a session called `demo`."""
 
 MARKS = (
     *("passw", "passphrase", "pwd", "secret", "authorization", "cookie", "token", "connection", "key"),
@@ -87,7 +87,7 @@ MARKS = (
     *("otp", "mfa", "2fa", "onetime", "one_time", "one-time", "verification", "authcode", "auth_code", "auth-code"),
     *("recovery", "backup", "session", "sessid"),
 )
-"""Substrings of all such names, in lower case; a text without any of them needs no closer look."""
+"""Lower-case substrings, of which every such name contains one. A text without any needs no closer look."""
 
 _NO_LETTERS = lazy_pattern(r"[^a-z0-9]+")
 _HARMLESS = lazy_pattern(
@@ -101,7 +101,7 @@ _HARMLESS = lazy_pattern(
 # Cached: a run has few distinct keys, each in hundreds of calls.
 @lru_cache(maxsize=4096)
 def secret_name(key: str) -> str | None:
-    """Return what to call the value of a key if its name means a secret: `db_password`, `X-Api-Key`, `authToken`."""
+    """Return the kind of secret that a key names, such as `db_password`, `X-Api-Key` or `authToken`; else None."""
     if len(key) > 200:
         return None
     letters = _NO_LETTERS.sub("", key.lower()).rstrip("0123456789")
@@ -114,7 +114,7 @@ def secret_name(key: str) -> str | None:
         return by_ending
     words = [word.lower() for word in _WORDS.findall(key.rstrip("0123456789"))][-_MOST_WORDS:]
     found = next((name for start in range(len(words)) if (name := _LAST_WORDS.get("".join(words[start:])))), None)
-    # Conventions for traces name conversations so, with dots: session.id, gcp.vertex.agent.session_id.
+    # Trace conventions have dotted names for conversations: session.id, gcp.vertex.agent.session_id.
     return None if found == "session-id" and "." in key else found
 
 
@@ -129,16 +129,16 @@ def is_harmless(value: str) -> bool:
 
 
 def _names_itself(value: str) -> bool:
-    """Return whether a value is only a name again, as in `password=password`."""
+    """Return whether a value is itself a name of a secret, as in `password=password`."""
     return value.isidentifier() and secret_name(value) is not None
 
 
 _WORD = "[A-Za-z0-9]"
 _NAME = "[A-Za-z0-9_-]"
 _HEX = "[0-9a-f]"
-# A token begins where a word does; what was written as JSON or in an address has an escape right before it.
+# A token begins at the start of a word or, in JSON or a URL, right after an escape.
 _BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
-# A pattern that may scan ahead and fail starts only once in a run of its characters, which keeps the search linear.
+# A pattern that may scan far before it fails may start only once in a run of its characters: the search stays linear.
 _RUN = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 _QUOTES = r"[\"'\\]{0,6}"
 _GAP = r"[ \t]{0,8}"
@@ -155,30 +155,30 @@ class Shape(msgspec.Struct, frozen=True):
     """One kind of secret, and how to find it.
 
     A text is searched for the `marks`, which is cheap; the pattern is tried `offset` characters before each. A match
-    takes linear time, and a mismatch bounded time.
+    takes linear time, and a failed one bounded time.
     """
 
     name: str
     marks: tuple[str, ...]
     pattern: str
-    """The group `secret` is what is taken out; without one, all of it."""
+    """The group `secret` or `alone` is redacted; without either, the whole match."""
     is_folded: bool = False
-    """Whether upper and lower case are the same; the marks are in lower case."""
+    """Whether case is ignored; the marks are in lower case."""
     offset: int = 0
     is_token: bool = False
-    """Whether it is one long word, mark and all."""
+    """Whether the secret, with its mark, is one long word."""
 
     def at(self, text: str, place: int) -> re.Match[str] | None:
-        """Match the secret whose mark is at a place of a text."""
+        """Match the secret whose mark is at `place`."""
         if place < self.offset:
             return None
         return _compiled(self.pattern, self.is_folded).match(text, place - self.offset)
 
 
 def shapes_in(text: str, words: set[bytes]) -> tuple[list[Shape], list[str]]:
-    """Return the shapes and the marks of names that a text of these words may contain: all it does, and perhaps more.
+    """Return the shapes and name marks that a text of these words may contain; never too few, perhaps too many.
 
-    Documents repeat words. So each distinct word is searched once, and marks of tokens in long words only; searching
+    Documents repeat words, so each distinct word is searched once, and only long words for marks of tokens. Searching
     the whole text for each mark takes eight times as long.
     """
     every = b" ".join(words)
@@ -193,9 +193,9 @@ def shapes_in(text: str, words: set[bytes]) -> tuple[list[Shape], list[str]]:
 
 
 def words_in(text: str) -> set[bytes]:
-    """Return the distinct words of a text. The mark of a token, and the name of a secret, is a part of one word.
+    """Return the distinct words of a text. The mark of a token, and the name of a secret, is part of one word.
 
-    Numbers are left out: no mark is made of digits alone, and most distinct words of a trace are times.
+    Numbers are left out: no mark consists of digits alone, and most distinct words of a trace are times.
     """
     words = set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
     return {word for word in words if not word.isdigit()}
@@ -203,14 +203,14 @@ def words_in(text: str) -> set[bytes]:
 
 @cache
 def _compiled(pattern: str, is_folded: bool) -> re.Pattern[str]:
-    """Compile a pattern when its mark is first found: compiling all takes longer than most commands."""
+    """Compile a pattern when its mark is first found: compiling all of them takes longer than most commands."""
     return re.compile(pattern, re.IGNORECASE if is_folded else 0)
 
 
 def _token(name: str, *marks: str, of: str = _NAME, least: int = 20) -> Shape:
-    """Return the shape of a token that begins with one of the marks, followed by at least `least` characters of a set.
+    """Return the shape of a token: one of the marks, followed by at least `least` characters of a set.
 
-    A value that a report has cut contains an ellipsis; the part after it belongs to the token.
+    A value that a report has shortened contains an ellipsis; the part after it belongs to the token.
     """
     beginning = "|".join([re.escape(mark) for mark in marks])
     pattern = f"{_BEGIN}(?:{beginning})(?:{of}{{{least},}}(?:…{of}*)?|{of}*…{of}*)"
@@ -359,7 +359,7 @@ SHAPES: tuple[Shape, ...] = (
         pattern=r"curl [^\r\n]{0,400}?(?<=\s)(?:-u|--user)[ =][\"']?[^\s:\"']{1,64}:(?P<secret>[^\s\"']+)",
     ),
 )
-"""Every shape. Where two fit the same text, the first one names it."""
+"""Every shape. If two match the same text, the first one names it."""
 _TOKENS = _marks(is_token=True, is_folded=False)
 _EXACT = _marks(is_token=False, is_folded=False)
 _FOLDED = _marks(is_token=False, is_folded=True)

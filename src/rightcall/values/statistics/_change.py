@@ -1,12 +1,12 @@
 """Did it change? An exact test over cases, which of them changed, and rounds of repeats that may end early.
 
-If nothing changed, the trials of a case before and after are exchangeable, so how many of those that passed fall on the
+If nothing changed, the trials of a case before and after are exchangeable, so the number of passes that fall on the
 side after is hypergeometric, independently in each case. With one trial on each side this is McNemar's exact test, with
-one case it is Fisher's. There is no approximation and, but for very unequal repeats, nothing random.
+one case it is Fisher's. Nothing is approximated, and nothing is random unless numbers of repeats are very unequal.
 
 By how much did it change? The mean difference over cases, with its interval (Miettinen and Nurminen, stratified).
 
-Many questions at once: which of many differences are more than chance.
+Many comparisons at once: which of many differences are more than chance.
 
 Early looks are counted in the error rate, so that a gate is wrong no more often than promised.
 """
@@ -26,13 +26,13 @@ from typing import NamedTuple
 from ._rates import Interval, Trials, crossing, normal_quantile, normal_tail
 
 _MOST_CELLS = 2_000_000
-"""Combinations of two groups of cases that are summed exactly; beyond, permutations are drawn."""
+"""Most combinations of two groups of cases to sum exactly. Beyond, permutations are drawn."""
 _PERMUTATIONS = 99_999
 _SEED = 20_261_116
 _NEGLIGIBLE = 1e-20
-"""Tails below this are cut: no probability that is compared with anything is near it."""
+"""Smaller tail probabilities are dropped: they are far below any that is compared with something."""
 _COIN = 0.25
-"""The variance of a trial that is as uncertain as the toss of a coin: the most there is."""
+"""The largest variance of a trial: that of a fair coin."""
 _CERTAINTY = 0.95
 _POWER = 0.80
 
@@ -52,16 +52,16 @@ class Stratum(NamedTuple):
 
 
 class Odds(NamedTuple):
-    """How likely a result as bad, or as good, as the one seen would be if nothing had changed."""
+    """The probabilities of a result as bad, or as good, as the observed one if nothing had changed."""
 
     worse: float
     better: float
     exact: bool = True
-    """Whether all arrangements were summed; otherwise permutations were drawn with a fixed seed."""
+    """Whether all arrangements were summed; otherwise, permutations were drawn with a fixed seed."""
 
 
 class CaseOdds(NamedTuple):
-    """The same for one case, going down and going up: alone, and adjusted for looking at every case."""
+    """The same for one case, for getting worse and better: alone, and adjusted for testing every case."""
 
     worse: float
     adjusted_worse: float
@@ -70,7 +70,7 @@ class CaseOdds(NamedTuple):
 
 
 def exact_odds(cases: Sequence[Stratum], weights: Sequence[int] | None = None) -> Odds:
-    """The odds of the summed change `Σ w·(passed_after/after - passed_before/before)` if nothing had changed."""
+    """Test the summed change `Σ w·(passed_after/after - passed_before/before)` against no change."""
     steps = _integer_steps(cases, weights or [1] * len(cases))
     observed = sum(step * case.passed_after for step, case in zip(steps, cases, strict=True))
     distribution = _distribution(cases, steps)
@@ -82,12 +82,12 @@ def exact_odds(cases: Sequence[Stratum], weights: Sequence[int] | None = None) -
 
 
 def adjusted_odds(cases: Sequence[Stratum]) -> list[CaseOdds]:
-    """The odds of each case, alone and adjusted for looking at all of them.
+    """The probabilities of each case, alone and adjusted for testing all of them.
 
-    Adjusted exactly, since cases are independent: the chance that any case would have a tail as small as this one's. A
-    case that cannot have so small a tail, such as one that always passed, costs the others nothing.
+    Adjusted exactly, since cases are independent: the probability that any case would have a tail as small as this
+    one's. A case that cannot have so small a tail, such as one that always passed, does not weaken the others.
     """
-    # Tails are fractions: two cases of different sizes may have the same tail, and floats would tell them apart.
+    # Tails are fractions: cases of different sizes may have equal tails, which rounding could make unequal.
     lower = {kind: _tails(kind, falling=True) for kind in {_kind(case) for case in cases}}
     upper = {kind: _tails(kind, falling=False) for kind in lower}
     counts = Counter(_kind(case) for case in cases)
@@ -98,7 +98,7 @@ def adjusted_odds(cases: Sequence[Stratum]) -> list[CaseOdds]:
         if key not in adjusted:
             attained = lower if falling else upper
             missed = [(1.0 - _largest_at_most(attained[kind], tail)) ** times for kind, times in counts.items()]
-            # 1 - Π(1 - F) is at least F, which rounding of the product must not undercut.
+            # 1 - Π(1 - F) is at least F; rounding must not make it less.
             adjusted[key] = max(float(tail), 1.0 - prod(missed))
         return adjusted[key]
 
@@ -110,7 +110,7 @@ def adjusted_odds(cases: Sequence[Stratum]) -> list[CaseOdds]:
 
 
 _Kind = tuple[int, int, int]
-"""Trials before, trials after, and passes on both sides: what the distribution of a case depends on."""
+"""Trials before, trials after, and passes on both sides: all that the distribution of a case depends on."""
 
 
 def _kind(case: Stratum) -> _Kind:
@@ -118,14 +118,14 @@ def _kind(case: Stratum) -> _Kind:
 
 
 def _ways(kind: _Kind) -> dict[int, int]:
-    """In how many ways each number of passes can fall on the side after."""
+    """Return in how many ways each number of passes can fall on the side after."""
     before, after, passed = kind
     possible = range(max(0, passed - before), min(after, passed) + 1)
     return {hits: comb(after, hits) * comb(before, passed - hits) for hits in possible}
 
 
 def _tails(kind: _Kind, *, falling: bool) -> dict[int, Fraction]:
-    """The chance of a number of passes after, or of fewer (falling) or more."""
+    """Return the probability of each number of passes after, or of fewer (`falling`) or more."""
     ways = _ways(kind)
     order = sorted(ways, reverse=not falling)
     total = sum(ways.values())
@@ -137,7 +137,7 @@ def _largest_at_most(tails: dict[int, Fraction], bound: Fraction) -> float:
 
 
 def _integer_steps(cases: Sequence[Stratum], weights: Sequence[int]) -> list[int]:
-    """How much one pass more after changes the sum, in a unit that makes all of them integers.
+    """Return how much one more pass after changes the sum, in a unit that makes all of these integers.
 
     Sums of integers have exact ties; sums of floats do not.
     """
@@ -146,7 +146,7 @@ def _integer_steps(cases: Sequence[Stratum], weights: Sequence[int]) -> list[int
 
 
 def _distribution(cases: Sequence[Stratum], steps: Sequence[int]) -> dict[int, float] | None:
-    """The chance of each value of the sum; `None` where there are too many values."""
+    """Return the probability of each value of the sum; `None` if there are too many values."""
     of_step: dict[int, Counter[_Kind]] = {}
     for case, step in zip(cases, steps, strict=True):
         of_step.setdefault(step, Counter())[_kind(case)] += 1
@@ -165,7 +165,7 @@ def _distribution(cases: Sequence[Stratum], steps: Sequence[int]) -> dict[int, f
 
 
 def _sum_of_kinds(kinds: Counter[_Kind]) -> tuple[int, list[float]]:
-    """The distribution of the passes after, over cases of one step: its least value, and the chances from there on."""
+    """Return the distribution of passes after, over cases with one step: its least value, and the probabilities."""
     parts: list[tuple[int, list[float]]] = []
     for kind, times in kinds.items():
         ways = _ways(kind)
@@ -175,7 +175,7 @@ def _sum_of_kinds(kinds: Counter[_Kind]) -> tuple[int, list[float]]:
 
 
 def _power(part: tuple[int, list[float]], times: int) -> tuple[int, list[float]]:
-    """The distribution of the sum of so many alike, by doubling."""
+    """Return the distribution of the sum of `times` independent copies, by repeated doubling."""
     if times == 1:
         return part
     half = _power(part, times // 2)
@@ -193,7 +193,7 @@ def _convolve(first: tuple[int, list[float]], second: tuple[int, list[float]]) -
 
 
 def _trim(start: int, chances: list[float]) -> tuple[int, list[float]]:
-    # Chances add up to one, so that some are not negligible.
+    # The probabilities add up to one, so some are not negligible and the loops end.
     first, last = 0, len(chances) - 1
     while chances[first] < _NEGLIGIBLE:
         first += 1
@@ -214,7 +214,7 @@ def _drawn_odds(cases: Sequence[Stratum], steps: Sequence[int], observed: int) -
 
 
 _Weighted = Sequence[tuple[Stratum, float, int]]
-"""Cases with their weight, and how often each occurs."""
+"""Distinct cases, each with its weight and the number of times it occurs."""
 
 
 def difference(cases: Sequence[Stratum], weights: Sequence[float] | None = None) -> float:
@@ -226,10 +226,10 @@ def difference(cases: Sequence[Stratum], weights: Sequence[float] | None = None)
 def difference_interval(
     cases: Sequence[Stratum], confidence: float = 0.95, weights: Sequence[float] | None = None
 ) -> Interval:
-    """All differences that the trials do not contradict.
+    """The interval of all differences that the trials do not contradict.
 
-    At a difference of 0 it asks what the test of Cochran, Mantel and Haenszel asks. It has a width when everything
-    passes, where t intervals and bootstraps have none.
+    At a difference of 0 it is the test of Cochran, Mantel and Haenszel. It has a width even if everything passes, where
+    t intervals and bootstraps have none.
     """
     grouped = Counter(zip(cases, weights or [1.0] * len(cases), strict=True))
     weighted = [(case, weight, times) for (case, weight), times in grouped.items()]
@@ -244,7 +244,7 @@ def _change(case: Stratum) -> float:
 
 
 def _score(cases: _Weighted, observed: float, d: float) -> float:
-    """By how many standard deviations the observed difference lies above `d`."""
+    """Return by how many standard deviations the observed difference is above `d`."""
     total = fsum(weight * times for _, weight, times in cases)
     variance = fsum(weight * weight * times * _variance(case, d) for case, weight, times in cases)
     distance = (observed - d) * total
@@ -254,7 +254,7 @@ def _score(cases: _Weighted, observed: float, d: float) -> float:
 
 
 def _variance(case: Stratum, d: float) -> float:
-    """The variance of a case's difference if the true one is `d`, at the most likely pair of rates."""
+    """Return the variance of a case's difference if the true one is `d`, at the most likely pair of rates."""
     after = _likeliest_after(case, d)
     before = after - d
     size = case.before + case.after
@@ -263,9 +263,9 @@ def _variance(case: Stratum, d: float) -> float:
 
 
 def _likeliest_after(case: Stratum, d: float) -> float:
-    """The most likely rate after, given that it is `d` above the rate before.
+    """Return the most likely rate after, given that it is `d` above the rate before.
 
-    It is a root of a cubic; of its three real roots the trigonometric solution below is the one inside the range
+    It is the root of a cubic. Of its three real roots, the trigonometric solution below is the one inside the range
     (Farrington and Manning, 1990).
     """
     ratio = case.before / case.after
@@ -282,19 +282,19 @@ def _likeliest_after(case: Stratum, d: float) -> float:
 
 
 _FEW = 5
-"""Below so many expected hits the normal approximation is not used (Cochran's rule)."""
+"""Fewest expected hits for which the normal approximation is used (Cochran's rule)."""
 
 
 class Shift(NamedTuple):
-    """The difference of two shares in standard deviations, and how likely one as large is by chance."""
+    """The difference of two shares in standard deviations, and the probability of one as large by chance."""
 
     z: float
     chance: float
 
 
 def adjust_for_many(chances: Sequence[float]) -> list[float]:
-    """Adjust each chance for having asked them all (Benjamini and Hochberg): the share of false discoveries."""
-    # From the largest down, because an adjusted chance is never above that of a larger one.
+    """Adjust probabilities for testing many at once (Benjamini and Hochberg): the false discovery rate."""
+    # From the largest down, because the adjusted value of a smaller one must not be larger.
     order = sorted(range(len(chances)), key=chances.__getitem__, reverse=True)
     scaled = [chances[number] * (len(chances) / (len(chances) - place)) for place, number in enumerate(order)]
     adjusted = dict(zip(order, accumulate(scaled, min), strict=True))
@@ -302,7 +302,7 @@ def adjust_for_many(chances: Sequence[float]) -> list[float]:
 
 
 def difference_of_shares(hits_before: int, before: int, hits_after: int, after: int) -> Shift:
-    """Whether two shares differ: by the normal approximation, or exactly where few hits are expected."""
+    """Test whether two shares differ, by the normal approximation, or exactly if few hits are expected."""
     share = (hits_before + hits_after) / (before + after)
     spread = sqrt(share * (1.0 - share) * (1.0 / before + 1.0 / after))
     z = (hits_after / after - hits_before / before) / spread if spread else 0.0
@@ -311,7 +311,7 @@ def difference_of_shares(hits_before: int, before: int, hits_after: int, after: 
 
 
 def _exact_chance(hits_before: int, before: int, hits_after: int, after: int) -> float:
-    """Fisher's exact test, both sides: all splits that are at most as likely as the one seen."""
+    """Fisher's exact test, two-sided: the probability of all splits at most as likely as the observed one."""
     hits = hits_before + hits_after
     possible = range(max(0, hits - before), min(after, hits) + 1)
     ways = {count: comb(after, count) * comb(before, hits - count) for count in possible}
@@ -320,7 +320,7 @@ def _exact_chance(hits_before: int, before: int, hits_after: int, after: int) ->
 
 
 def association(table: Sequence[tuple[int, int]]) -> float:
-    """How much the rows of a table of passes and failures differ: G = 2·Σ observed·ln(observed / expected)."""
+    """How much the rows of a table of passes and failures differ, G = 2·Σ observed·ln(observed / expected)."""
     columns = [sum(row[column] for row in table) for column in range(2)]
     total = sum(columns)
     terms = [
@@ -333,7 +333,7 @@ def association(table: Sequence[tuple[int, int]]) -> float:
 
 
 def trial_variance(cases: Sequence[Trials]) -> float | None:
-    """How much the trials of one case vary, averaged over cases with two or more; `None` where there is none."""
+    """The variance of trials of one case, averaged over cases with two or more; `None` if there are none."""
     varied = [
         case.passed * (case.measured - case.passed) / (case.measured * (case.measured - 1))
         for case in cases
@@ -343,12 +343,12 @@ def trial_variance(cases: Sequence[Trials]) -> float | None:
 
 
 def repeats_needed(cases: int, drop: float, variance: float = _COIN) -> int:
-    """Repeats on both sides that notice a drop of this size with a power of 80 %."""
+    """The repeats on both sides that detect a drop of this size with a power of 80 %."""
     return max(1, ceil(_rounded(2.0 * variance * _quantiles() / (cases * drop * drop))))
 
 
 def repeats_needed_against(cases: int, drop: float, before: int, variance: float = _COIN) -> int | None:
-    """The same where the side before has its repeats already; `None` where they are too few for any number."""
+    """The same if the side before has `before` repeats already; `None` if no number of new ones is enough."""
     if variance == 0.0:
         return 1
     left = cases * drop * drop / (variance * _quantiles()) - 1.0 / before
@@ -360,25 +360,25 @@ def _quantiles() -> float:
 
 
 def _rounded(value: float) -> float:
-    # A number of repeats that is whole but for the last bits of a float needs no further one.
+    # Without rounding, an error in the last bits of a float would ask for one repeat too many.
     return round(value, 9)
 
 
 LOOK_SHARES = (0.2, 0.3, 0.5)
-"""Shares of the error rate that three looks spend. They add up to 1: by the union bound the whole rate holds."""
+"""The share of the error rate that each of three looks spends. They add up to 1: the union bound keeps the rate."""
 
 
 class Look(NamedTuple):
-    """A look at the results after a number of rounds, with the share of the error rate that it may spend."""
+    """A look at the results after some rounds, with the share of the error rate that it may spend."""
 
     rounds: int
     share: float
 
 
 def looks(least: int, most: int) -> list[Look]:
-    """When to look in a plan of `least` to `most` rounds: after the least, in the middle, and at the end.
+    """Return when to look in a plan of `least` to `most` rounds: after the least, in the middle, and at the end.
 
-    Looks that fall on the same round are one, with the shares of both.
+    Looks that fall on the same round become one, with the sum of their shares.
     """
     # Three looks: with 20 cases, a look after every round saved no more rounds and lost 12 points of power.
     rounds = (least, -(-(least + most) // 2), most)
@@ -389,7 +389,7 @@ def looks(least: int, most: int) -> list[Look]:
 
 
 def mixture_interval(passed: int, failed: int, error: float = 0.05) -> Interval:
-    """The rates that no look so far has excluded, however often one looked at the end of a round.
+    """The rates that are not excluded yet, valid however often one looks at the end of a round.
 
     A rate p is excluded when `B(s + 1, f + 1) / (p^s (1 - p)^f) ≥ 1 / error` (Robbins' mixture martingale).
     """
@@ -398,6 +398,6 @@ def mixture_interval(passed: int, failed: int, error: float = 0.05) -> Interval:
     def surplus(rate: float) -> float:
         return passed * log(rate) + failed * log1p(-rate) - least
 
-    # The likelihood has one peak, so what is not excluded is one range around it.
+    # The likelihood has one peak, so the rates that are not excluded form one range around it.
     peak = passed / (passed + failed) if passed + failed else 0.5
     return Interval(crossing(lambda rate: -surplus(rate), 0.0, peak), crossing(surplus, peak, 1.0))

@@ -1,7 +1,7 @@
-"""Rates of repeated trials, their intervals, and the distributions that these need.
+"""Rates of repeated trials, their confidence intervals, and the distributions that these need.
 
-A rate says how often a case passes, or how often some or all of k tries would. An interval is about one case, about
-the same cases run again, or about cases like these. The quantiles of the normal and of Student's t distribution are
+A rate says how often a case passes, or how often some or all of k tries would. An interval is about one case, about the
+same cases run again, or about other cases like these. The quantiles of the normal and of Student's t distribution are
 computed without scipy, which takes longer to import than to use.
 """
 
@@ -14,16 +14,16 @@ from typing import NamedTuple
 
 
 class Interval(NamedTuple):
-    """A range that holds the true value with the stated confidence."""
+    """A range that contains the true value with the stated confidence."""
 
     low: float
     high: float
 
 
 def wilson(trials: Trials, confidence: float = 0.95) -> Interval | None:
-    """Wilson's interval of the rate of one case; `None` where nothing was measured.
+    """Wilson's interval for the pass rate of one case; `None` if nothing was measured.
 
-    It is exactly 0 below where nothing passed, and exactly 1 above where everything did.
+    The lower end is exactly 0 if nothing passed, and the upper end exactly 1 if everything did.
     """
     if not trials.measured:
         return None
@@ -31,19 +31,19 @@ def wilson(trials: Trials, confidence: float = 0.95) -> Interval | None:
 
 
 def these_cases_again(cases: Sequence[Trials], confidence: float = 0.95) -> Interval | None:
-    """The interval of the rate of a run, if the same cases are run again.
+    """The interval for the pass rate of a run if the same cases are run again.
 
-    Cases run unequally often are worth `m² / Σ(1/n)` trials. The interval is never too narrow, because the mean of
-    p(1 - p) over cases is at most P(1 - P).
+    Cases with different numbers of trials count as `m² / Σ(1/n)` trials. The interval is never too narrow, because the
+    mean of p(1 - p) over cases is at most P(1 - P).
     """
     measured = [case for case in cases if case.measured]
     return _again(measured, confidence) if measured else None
 
 
 def cases_like_these(cases: Sequence[Trials], confidence: float = 0.95) -> Interval | None:
-    """The interval of the rate over cases of the same kind, of which these are a sample; `None` for a single case.
+    """The interval for the pass rate of cases of the same kind, of which these are a sample; `None` for a single case.
 
-    Trials of one case resemble each other, so they are worth fewer than their number: `N / (1 + (n0 - 1)·ρ)` with the
+    Trials of one case resemble each other, so they count for fewer than their number: `N / (1 + (n0 - 1)·ρ)` with the
     intraclass correlation ρ by analysis of variance.
     """
     measured = [case for case in cases if case.measured]
@@ -55,10 +55,11 @@ def cases_like_these(cases: Sequence[Trials], confidence: float = 0.95) -> Inter
 
 
 def all_of_k_interval(cases: Sequence[Trials], k: int, confidence: float = 0.95) -> Interval | None:
-    """The interval of the mean chance that all of `k` tries pass; `None` where no case has `k` trials.
+    """The interval for the mean probability that all of `k` tries pass; `None` if no case has `k` trials.
 
-    Of one case: both ends of Wilson's interval to the power of `k`. Of several: mean ± t·sd/√m over cases. Where all
-    have the same chance that says nothing, and [low^k, high] of the rate holds instead (Jensen: mean p^k ≥ (mean p)^k).
+    For one case: both ends of Wilson's interval to the power of `k`. For several: mean ± t·sd/√m over cases. If all
+    have the same probability, the standard deviation says nothing, and [low^k, high] of the rate is used instead
+    (Jensen: mean p^k ≥ (mean p)^k).
     """
     enough = [case for case in cases if case.measured >= k]
     if not enough:
@@ -77,10 +78,10 @@ def all_of_k_interval(cases: Sequence[Trials], k: int, confidence: float = 0.95)
 
 
 def intraclass_correlation(cases: Sequence[Trials]) -> float:
-    """How much trials of one case resemble each other, from 0 to 1; 1 where the trials cannot tell."""
+    """How much trials of one case resemble each other, from 0 to 1; 1 if the trials cannot show it."""
     count, total = len(cases), sum(case.measured for case in cases)
     if total == count:
-        return 1.0  # one trial a case: whether a second one would be like it is not known
+        return 1.0  # one trial per case: whether a second one would be like it is not known
     mean = sum(case.passed for case in cases) / total
     between = fsum(case.measured * (case.passed / case.measured - mean) ** 2 for case in cases) / (count - 1)
     within = fsum(case.passed * (case.measured - case.passed) / case.measured for case in cases) / (total - count)
@@ -118,38 +119,38 @@ def _wilson(share: float, trials: float, z: float) -> Interval:
 
 
 class Trials(NamedTuple):
-    """The trials of one case that passed, of those that were measured."""
+    """How many trials of one case passed, of how many that were measured."""
 
     passed: int
     measured: int
 
 
 def rate(trials: Trials) -> float | None:
-    """The share of measured trials that passed; `None` where none was measured."""
+    """The share of measured trials that passed; `None` if none was measured."""
     return trials.passed / trials.measured if trials.measured else None
 
 
 def run_rate(cases: Sequence[Trials]) -> float | None:
-    """The mean rate of the cases that were measured: each case counts the same, however often it ran."""
+    """The mean rate of the cases that were measured. Each case counts the same, however often it ran."""
     rates = [case.passed / case.measured for case in cases if case.measured]
     return sum(rates) / len(rates) if rates else None
 
 
 def pass_any_k(trials: Trials, k: int) -> float | None:
-    """The chance that at least one of `k` of these trials passed (pass@k); `None` where there are fewer than `k`."""
+    """The probability that at least one of `k` of these trials passed (pass@k); `None` if there are fewer than `k`."""
     return at_least_j_of_k(trials, 1, k)
 
 
 def pass_all_k(trials: Trials, k: int) -> float | None:
-    """The chance that all of `k` of these trials passed (pass^k); `None` where there are fewer than `k`.
+    """The probability that all of `k` of these trials passed (pass^k); `None` if there are fewer than `k`.
 
-    Drawn without replacement: `(passed / measured) ** k` would be too high on average.
+    The trials are drawn without replacement: `(passed / measured) ** k` would be too high on average.
     """
     return at_least_j_of_k(trials, k, k)
 
 
 def at_least_j_of_k(trials: Trials, j: int, k: int) -> float | None:
-    """The chance that at least `j` of `k` of these trials passed; `None` where there are fewer than `k`."""
+    """The probability that at least `j` of `k` of these trials passed; `None` if there are fewer than `k`."""
     passed, measured = trials
     if k > measured:
         return None
@@ -160,7 +161,7 @@ def at_least_j_of_k(trials: Trials, j: int, k: int) -> float | None:
 def mean_of_k(
     figure: Callable[[Trials, int], float | None], cases: Sequence[Trials], k: int
 ) -> tuple[float | None, int]:
-    """A figure of `k` tries averaged over the cases that have `k` trials, and how many cases those are."""
+    """A figure of `k` tries, averaged over the cases with at least `k` trials, and the number of these cases."""
     values = [value for case in cases if (value := figure(case, k)) is not None]
     return (sum(values) / len(values) if values else None), len(values)
 
@@ -171,7 +172,7 @@ _SMALLEST = 1e-300
 
 @cache
 def normal_quantile(probability: float) -> float:
-    """The value that a standard normal variable stays below with this probability."""
+    """The value that a standard normal variable is below with this probability."""
     from statistics import NormalDist  # takes 10 ms to import, and a rate does not need it
 
     return NormalDist().inv_cdf(probability)
@@ -186,19 +187,19 @@ def normal_tail(z: float) -> float:
 
 @cache
 def t_quantile(probability: float, freedom: int) -> float:
-    """The value that Student's t with a number of degrees of freedom stays below with this probability."""
+    """The value that Student's t with these degrees of freedom is below with this probability."""
     if probability < 0.5:
         return -t_quantile(1.0 - probability, freedom)
-    # With x = freedom / (freedom + t²), the chance of being further out than t on either side is I_x(freedom/2, 1/2).
+    # With x = freedom / (freedom + t²), the probability of both tails beyond t is I_x(freedom/2, 1/2) (DLMF 8.17).
     outside = 2.0 * (1.0 - probability)
     share = crossing(lambda x: outside - incomplete_beta(x, freedom / 2.0, 0.5), 0.0, 1.0)
     return float((freedom * (1.0 - share) / share) ** 0.5)
 
 
 def crossing(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling function passes through zero, by halving the range until no number lies inside it.
+    """Return where a falling function crosses zero, by bisection down to adjacent floats.
 
-    The function is not asked at the two ends.
+    The function is not evaluated at the two ends.
     """
     while low < (middle := (low + high) / 2.0) < high:
         low, high = (middle, high) if falling(middle) > 0.0 else (low, middle)

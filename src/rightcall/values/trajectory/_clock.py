@@ -1,4 +1,4 @@
-"""Time in a run: which call was before which, and which ran at once."""
+"""Time in a run: which call came before which, and which ran in parallel."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import msgspec
 from ._trajectory import ToolCall, Trajectory
 
 Range: TypeAlias = tuple[int, int]
-"""Neighbouring calls: the first, and one past the last."""
+"""Neighbouring calls, as the index of the first and one past the last."""
 
 Order: TypeAlias = Literal["finished", "started"]
-"""What makes a call an earlier one: that it had finished, or only that it had started."""
+"""What it takes for a call to be before another: to have finished, or only to have started."""
 
 
 class Batches(msgspec.Struct, frozen=True):
-    """Ranges of neighbouring calls, two and more, that were made at once: surely, and possibly.
+    """Ranges of two or more neighbouring calls that were made in parallel: certainly, and possibly.
 
-    Where times decide, two ranges may share calls: one that ran long, beside two that ran one after the other.
+    If times decide, ranges can overlap: a long call may run beside two that came one after the other.
     """
 
     sure: tuple[Range, ...]
@@ -30,15 +30,14 @@ class Batches(msgspec.Struct, frozen=True):
 
 
 class Clock:
-    """The times of some calls of a run, by their places among them.
+    """The times of some calls of a run, indexed by their place among them.
 
-    A call is before another if it ended no later than the other began, or made it, directly or through others; with
-    the order `started`, if it began before. A call lasts at least a nanosecond, so two calls at one instant are at
-    once. Where a call has no times, the places of all calls are their times, and calls in a range whose order is not
-    known are at once.
+    A call is before another if it ended no later than the other began, or is its ancestor; with the order `started`, if
+    it began earlier. A call lasts at least a nanosecond, so two calls at the same instant are parallel. If any call
+    lacks a time, indices are used as times, and calls in a range whose order is unknown are parallel.
 
-    `starts` and `ends` are the times: apart from calls that made others, a call is before another exactly where its end
-    is no later than the other's start.
+    `starts` and `ends` are the times. Ancestors aside, a call is before another exactly if its end is no later than the
+    other's start.
     """
 
     def __init__(
@@ -48,7 +47,7 @@ class Clock:
         self._positions = range(len(trajectory.calls)) if positions is None else positions
         self.calls: Sequence[ToolCall] = [trajectory.calls[position] for position in self._positions]
         self.is_timed = all([call.start_ns is not None and call.end_ns is not None for call in self.calls])
-        """Whether the times are those of the trace, and not only places."""
+        """Whether times come from the trace; otherwise indices are used."""
         if self.is_timed:
             self.starts = [call.start_ns or 0 for call in self.calls]
             self.ends = [max(call.end_ns or 0, start + 1) for call, start in zip(self.calls, self.starts, strict=True)]
@@ -68,16 +67,16 @@ class Clock:
         return not self.before(first, second) and not self.before(second, first)
 
     def made(self, maker: int, call: int) -> bool:
-        """Return whether one call made another, directly or through others."""
+        """Return whether a call is an ancestor of another."""
         entered, left = self._family
         above, below = self._positions[maker], self._positions[call]
         return entered[above] < entered[below] < left[above]
 
     def batches(self) -> Batches:
-        """Return the calls made at once: those of one group; without groups, those that all ran at one time.
+        """Return the calls made in parallel: those of one group or, without groups, those that all overlap in time.
 
-        Where neither is recorded, any neighbours may have been, if they are of one turn and one agent as far as that
-        is known; and so may calls without a group among others that have one.
+        If neither is recorded, any neighbours may have been parallel, provided that they can be of one turn and one
+        agent; so may calls without a group among others that have one.
         """
         if self.is_timed and all([call.group is None for call in self.calls]):
             ranges = self._longest(_Running(self))
@@ -85,13 +84,13 @@ class Clock:
         sure = _same_groups(self.calls)
         if None not in [call.group for call in self.calls]:
             return Batches(sure, sure)
-        # A recorded group is a fact, also where its calls are of several agents: what is sure is possible, too.
+        # A recorded group counts even if its calls are of several agents, so sure ranges are always possible ones.
         return Batches(sure, _widest([*sure, *self._longest(_Asked(self))]))
 
     def free_blocks(self) -> tuple[Range, ...]:
-        """Return the runs of neighbouring calls in which every two ran at once, each as long as can be, from the left.
+        """Split the calls, from the left, into the longest blocks in which all calls overlap in time.
 
-        Without times there are none.
+        Blocks of one call are left out. Without times there are no blocks.
         """
         if not self.is_timed:
             return ()
@@ -105,7 +104,7 @@ class Clock:
         return _wide([*blocks, (first, len(self.calls))])
 
     def _longest(self, window: _Window) -> tuple[Range, ...]:
-        """The ranges of neighbours that fit into one window, and into no longer one."""
+        """Return the ranges of neighbours that fit into the window and cannot be extended."""
         ranges: list[Range] = []
         first = 0
         for index in range(len(self.calls)):
@@ -135,7 +134,7 @@ class Clock:
 
     @cached_property
     def _from_the_top(self) -> list[int]:
-        """All positions, each after that of the call that made it, a call's whole family in one piece."""
+        """All positions in pre-order: each call after its parent, and its descendants right behind it."""
         children: dict[int | None, list[int]] = {}
         for position, parent in enumerate(self._parents):
             children.setdefault(parent, []).append(position)
@@ -149,7 +148,7 @@ class Clock:
 
     @cached_property
     def _family(self) -> tuple[list[int], list[int]]:
-        """For each position, its place in the order from the top, and the place behind the last call it made."""
+        """For each position, its place in pre-order, and the place behind its last descendant."""
         entered = [0] * len(self._parents)
         for place, position in enumerate(self._from_the_top):
             entered[position] = place
@@ -161,42 +160,42 @@ class Clock:
         return entered, left
 
     def family_of(self, index: int) -> Range:
-        """A range of numbers that encloses those of exactly the calls that this one made."""
+        """Return the range of pre-order places of a call and its descendants."""
         entered, left = self._family
         position = self._positions[index]
         return entered[position], left[position]
 
 
 class _Window:
-    """Neighbouring calls that may be together, none of which made another. Calls leave it in the order they came."""
+    """A sliding window of neighbouring calls, none of which is an ancestor of another. The oldest leaves first."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._families: list[Range] = []
 
     def has_room_for(self, index: int) -> bool:
-        """Return whether a call may be together with those that are in it."""
+        """Return whether a call fits together with those in the window."""
         first, end = self._clock.family_of(index)
         place = bisect_left(self._families, (first, end))
-        # None encloses another, so those that are next to it in order are the only ones that it may touch.
+        # Ranges in the window do not overlap, so only the two next to this one can overlap with it.
         enclosed = place < len(self._families) and self._families[place][0] < end
         return not enclosed and not (place > 0 and self._families[place - 1][1] > first)
 
     def add(self, index: int) -> None:
-        """Put the next call in."""
+        """Add the next call."""
         insort(self._families, self._clock.family_of(index))
 
     def remove(self, index: int) -> None:
-        """Take the call out that came first."""
+        """Remove the oldest call."""
         del self._families[bisect_left(self._families, self._clock.family_of(index))]
 
 
 class _Running(_Window):
-    """Calls that all ran at one time: the last of them began before the first of them ended."""
+    """A window of calls that all overlap in time: the last to begin began before the first to end ended."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
-        # The candidates for the latest start and the earliest end: those that no later call puts in the shade.
+        # Monotonic queues of the latest start and the earliest end: a call that a later one outdoes is dropped.
         self._latest: deque[int] = deque()
         self._earliest: deque[int] = deque()
 
@@ -224,7 +223,7 @@ class _Running(_Window):
 
 
 class _Asked(_Window):
-    """Calls that the model may have asked for in one message, which has one group and belongs to one turn and agent."""
+    """A window of calls that the model may have requested in one message, of one group, turn and agent."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -270,7 +269,7 @@ def _wide(ranges: Sequence[Range]) -> tuple[Range, ...]:
 
 
 def _widest(ranges: Sequence[Range]) -> tuple[Range, ...]:
-    """The ranges that are in no other, in order."""
+    """Return the ranges that no other range contains, in order."""
     kept: list[Range] = []
     for first, end in sorted(ranges, key=lambda each: (each[0], -each[1])):
         if not kept or end > kept[-1][1]:
@@ -279,7 +278,7 @@ def _widest(ranges: Sequence[Range]) -> tuple[Range, ...]:
 
 
 def _without_circles(parents: list[int | None]) -> list[int | None]:
-    """The parents, none for calls of a damaged trace that made themselves, directly or through others."""
+    """Return the parents, with `None` for calls of a damaged trace that are their own ancestors."""
     kept = list(parents)
     done = [False] * len(parents)
     for position in range(len(parents)):

@@ -1,4 +1,4 @@
-"""The path an agent took: its calls in order, its input and output; and messages and spans to be looked at."""
+"""The path an agent took: its calls in order, its input and output, and the messages and spans kept for display."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _ABSENT = {
     (True, False): frozenset({"args"}),
     (False, True): frozenset({"output"}),
 }
-"""The fields that were not given, as sets that all calls share."""
+"""Names of the fields that were not given, by whether each was missing. All calls share these sets."""
 MessageWriter: TypeAlias = Literal["user", "model", "system"]
 """Who wrote a message; `system` for instructions."""
 SpanKind: TypeAlias = Literal["internal", "server", "client", "producer", "consumer"]
 SpanStatus: TypeAlias = Literal["unset", "ok", "error"]
 
 _EFFORT = 2
-"""The limit of work for spans that turn out not to fit, in multiples of the space for spans."""
-# Made once, and held here: an agent that puts something else in their place must not be asked.
+"""How much to encode before giving up on finding spans that still fit, in multiples of the space for spans."""
+# Bound at import: an agent in this process may later replace the attributes of `msgspec.json`.
 _parts_of = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -38,8 +38,9 @@ _encode = msgspec.json.Encoder().encode
 class ToolCall(msgspec.Struct, frozen=True):
     """One call of one tool by an agent.
 
-    `args` and `output` that are not given were not recorded: they are `None` and their names are in
-    `unrecorded`. `None` that is given is JSON null. A call that raised has `error` set, and still counts as a call.
+    `args` and `output` that are not given were not recorded: they become `None`, and their names are added to
+    `unrecorded`. A `None` that is given means JSON null. A call that raised has `error` set, and still counts as a
+    call.
     """
 
     name: str
@@ -48,24 +49,24 @@ class ToolCall(msgspec.Struct, frozen=True):
     error: str | None = None
     """The exception or error that the tool reported."""
     turn: int | None = None
-    """Which turn of the conversation the call belongs to, from 0."""
+    """The index of the turn that the call belongs to."""
     group: str | None = None
-    """Calls asked for in one turn of the model share a group."""
+    """The same for all calls that a model requested in one message."""
     tool_id: str | None = None
     call_id: str | None = None
     span_id: str | None = None
     parent_id: str | None = None
-    """`span_id` of the call that made this one, where a tool called another."""
+    """The `span_id` of the calling tool, if a tool called this one."""
     agent: str | None = None
     start_ns: int | None = None
     end_ns: int | None = None
     source: Literal["span", "message"] | None = None
     suspected_error: bool = False
-    """The record looks like a success, but its text reads like a framework's error."""
+    """Whether the call is recorded as a success, but its output reads like a framework's error message."""
     internal: bool | None = False
-    """Whether it is the framework's own call, such as a hand-off or the final answer; `None` if that is not known."""
+    """Whether the framework made the call, such as a hand-off or the final answer; `None` if not known."""
     unrecorded: frozenset[str] = _NOTHING
-    """Names of the fields the trace did not record."""
+    """Names of the fields that the trace did not record."""
 
     def __post_init__(self) -> None:
         name: object = self.name
@@ -104,28 +105,28 @@ class ToolCall(msgspec.Struct, frozen=True):
 
 
 def has_failed(call: ToolCall) -> bool | None:
-    """Return whether a call failed; `None` where that is not known, or its result only reads like an error."""
+    """Return whether a call failed; `None` if that is not known, or if only its output reads like an error."""
     if call.error is not None:
         return True
     if call.suspected_error or "error" in call.unrecorded:
         return None
-    # Frameworks hand errors to the model as text, so a trace that does not show what came of a call hides them.
+    # Frameworks return errors to the model as text, so a trace without the output may hide an error.
     return None if call.source is not None and "output" in call.unrecorded else False
 
 
 def is_suspected(call: ToolCall) -> bool:
-    """Return whether a call without an error reads like one that failed, or lost its error."""
+    """Return whether a call has no recorded error, but its output reads like one or its error was not recorded."""
     return call.error is None and (call.suspected_error or "error" in call.unrecorded)
 
 
 class WithheldCall(msgspec.Struct, frozen=True):
-    """A call that was asked for and not carried out: put off, or refused by a person."""
+    """A call that was requested and not executed: deferred, or denied by a person."""
 
     name: str
     args: Mapping[str, Any] | None = None
-    """Its arguments; `None` where they were not recorded."""
+    """Its arguments; `None` if they were not recorded."""
     reason: str = ""
-    """Why it was not carried out."""
+    """Why it was not executed."""
 
     def __post_init__(self) -> None:
         name, args, reason = [getattr(self, field) for field in self.__struct_fields__]
@@ -138,15 +139,15 @@ class WithheldCall(msgspec.Struct, frozen=True):
 
 
 def in_order(calls: Sequence[ToolCall]) -> list[int]:
-    """Return the positions of `calls` in the order they happened.
+    """Return the positions of `calls` in the order in which they happened.
 
-    By start time; calls that start together, parent before child; else as given. Calls without a start time
-    come last. Never by end time: calls that ran at once would come out reversed.
+    Calls are sorted by start time; calls that start together, parent before child, else as given. Calls without a start
+    time come last. End times are not used: they would reverse parallel calls.
     """
     if all([call.start_ns is None for call in calls]):
         return list(range(len(calls)))
     starts = [call.start_ns for call in calls]
-    # Python sorts stably, so calls that start together stay in the order they were given.
+    # The sort is stable, so calls that start together stay in the given order.
     order = sorted(range(len(calls)), key=lambda position: (starts[position] is None, starts[position] or 0))
     if not any([call.parent_id for call in calls]):
         return order
@@ -164,7 +165,7 @@ def _bad_name(name: object) -> str:
 
 
 def _parents_first(positions: list[int], calls: Sequence[ToolCall]) -> list[int]:
-    """Return calls that start together, each after the call that made it, otherwise in their order."""
+    """Sort calls that start together, each after its parent, otherwise as given."""
     if len(positions) < 2:
         return positions
     by_span = {calls[position].span_id: position for position in positions if calls[position].span_id}
@@ -182,19 +183,19 @@ def _parents_first(positions: list[int], calls: Sequence[ToolCall]) -> list[int]
 
 
 NOT_UNDERSTOOD = "not_understood"
-"""The key of the metadata under which readers keep what they did not understand."""
+"""The metadata key under which readers record the first item that they did not understand."""
 
 NOT_UNDERSTOOD_NOTE = "calls that were not understood: "
-"""How the warning begins that says the same."""
+"""The beginning of the warning about it."""
 
 _FIELDS = ToolCall.__struct_fields__
 
 
 class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The calls of one run of an agent, in order, with what the run was given and returned.
+    """The calls of one run of an agent, in order, with the input and output of the run.
 
-    `unordered` holds ranges of calls (first, one past the last) whose order among themselves the trace does not
-    settle, such as parallel calls on a coarse clock: a verdict that depends on their order is not measured.
+    `unordered` has ranges of calls (first, one past the last) whose order the trace does not determine, such as
+    parallel calls on a coarse clock: a verdict that depends on their order is not measured.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -205,17 +206,17 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     warnings: tuple[str, ...] = ()
     unordered: tuple[tuple[int, int], ...] = ()
     turn_inputs: tuple[Any, ...] = ()
-    """The input of each turn of a conversation, in order; empty if there was one turn, or turns are not known."""
+    """The input of each turn of a conversation, in order; empty if there was one turn or turns are not known."""
     turn_outputs: tuple[Any, ...] = ()
     """The output of each turn of a conversation, in order; empty if only the last answer is known."""
     calls_recorded: bool = True
-    """Whether all calls are here: without tool data, or where calls were not understood, that is not known."""
+    """Whether all calls are known to be here. False for a trace without tool data, or with calls not understood."""
     usage: Usage | None = None
     """The duration and the tokens of the run, if they were recorded."""
     withheld: tuple[WithheldCall, ...] = ()
-    """Calls that were asked for and not carried out: deferred, or refused by a person."""
+    """Calls that were requested and not executed: deferred, or denied by a person."""
     messages: tuple[Message, ...] = ()
-    """What users and models said, where it was asked for: a run that is kept has it for people to look at."""
+    """The messages of users and models, if they were requested: saved runs have them for display."""
 
     @classmethod
     def of(
@@ -233,8 +234,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     ) -> Trajectory:
         """Make a trajectory of names, `{"name": …, "args": …, "output": …}` objects and `ToolCall`s, mixed.
 
-        The calls keep their order, unless they have start times: those decide. Where only some have one, or
-        `unrecorded` of a call has `start_ns`, the order of all is not known. Arguments and outputs that are not
+        The calls keep their order, unless they have start times: then those decide. If only some have one, or
+        `start_ns` is in the `unrecorded` of a call, the order of all is unknown. Arguments and outputs that are not
         given count as not recorded.
 
         Raises:
@@ -243,8 +244,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if isinstance(calls, (str, bytes, Mapping)) or not isinstance(calls, Iterable):
             raise InputError(f"a trajectory is a list of calls, not a {type(calls).__name__}")
         made = [_call(item, position, limits) for position, item in enumerate(calls)]
-        # A call without a time may have been made at any point: an order would be invented. Calls that have none at all
-        # are in the order in which they were given, unless one says that its time was lost.
+        # A call without a start time may have been made at any point, so any order would be invented. If no call has
+        # one, the given order counts, unless a call says that its start time was not recorded.
         untimed = sum(call.start_ns is None for call in made)
         is_mixed = untimed > 0 and (untimed < len(made) or any(["start_ns" in call.unrecorded for call in made]))
         return cls(
@@ -266,7 +267,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             force_setattr(self, "calls", tuple(calls) if isinstance(calls, Iterable) else (calls,))
         if not all([isinstance(call, ToolCall) for call in self.calls]):
             raise InputError("the calls of a trajectory are ToolCalls; Trajectory.of takes names and objects, too")
-        # Every evaluator asks for these, so they are made once, here, and not when the first one asks.
+        # Every evaluator reads these, so compute them once.
         self.__dict__["_names"] = tuple([call.name for call in self.calls])
         self.__dict__["_has_internal_calls"] = any([call.internal is not False for call in self.calls])
 
@@ -280,23 +281,23 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_internal_calls(self) -> bool:
-        """Whether any call is, or may be, the framework's own."""
+        """Whether any call is, or may be, made by the framework."""
         return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
 
     @cached_property
     def has_groups(self) -> bool:
-        """Whether neighbouring calls were asked for at once, as far as that was recorded."""
+        """Whether neighbouring calls were requested in one message, as far as recorded."""
         groups = [call.group for call in self.calls]
         return any([one is not None and one == other for one, other in pairwise(groups)])
 
     @property
     def not_understood(self) -> str:
-        """The item of the trace that may be a call but was not understood; empty if there is none."""
+        """The first item of the trace that may be a call but was not understood; empty if there is none."""
         held = self.metadata.get(NOT_UNDERSTOOD)
         return held if isinstance(held, str) and not self.calls_recorded else ""
 
     def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
-        """Return whether two calls ran at the same time without one being made by the other."""
+        """Return whether two calls overlapped in time and neither is an ancestor of the other."""
         if first.start_ns is None or first.end_ns is None or second.start_ns is None or second.end_ns is None:
             return False
         if not (first.start_ns < second.end_ns and second.start_ns < first.end_ns):
@@ -304,7 +305,7 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return not (self._made_by(first, second) or self._made_by(second, first))
 
     def _made_by(self, call: ToolCall, maker: ToolCall) -> bool:
-        # Parents can form a circle in a damaged trace.
+        # In a damaged trace, parents can form a cycle.
         above, seen = call.parent_id, set()
         while above is not None and above not in seen:
             if above == maker.span_id:
@@ -322,23 +323,23 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The duration and tokens of a run; `None` means not recorded, not zero."""
 
     duration_ns: int | None = None
-    """From the beginning of its first span to the end of its last."""
+    """From the start of its first span to the end of its last."""
     input_tokens: int | None = None
-    """Tokens given to models, over all calls of models."""
+    """Input tokens of all model calls."""
     output_tokens: int | None = None
-    """Tokens returned by models."""
+    """Output tokens of all model calls."""
 
     @property
     def total_tokens(self) -> int | None:
-        """Tokens given to models and returned by them."""
+        """Input and output tokens; `None` unless both are known."""
         if self.input_tokens is None or self.output_tokens is None:
             return None
         return self.input_tokens + self.output_tokens
 
 
 def summed_usage(parts: Iterable[Usage | None]) -> Usage | None:
-    """Add up the usage of several parts of a run. A figure that one part does not have is not known for the sum."""
-    # A missing figure is not zero: a sum without it would be too low, and a budget would pass.
+    """Add up the usage of several parts of a run. A figure that is missing in one part is missing in the sum."""
+    # A missing figure is not zero: the sum would be too low, and a budget could pass because of it.
     known = [part or Usage() for part in parts]
     summed = Usage(
         duration_ns=_sum([part.duration_ns for part in known]),
@@ -390,32 +391,32 @@ def _sum(figures: list[int | None]) -> int | None:
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One message, and what was recorded of the call of a model that returned it. `None` is not recorded."""
+    """One message, and what was recorded about the model call that returned it. `None` means not recorded."""
 
     writer: MessageWriter
     text: str = ""
-    """The text, as much of it as is kept; empty where a model only asks for calls, or it was not recorded."""
+    """The text, possibly cut; empty if the model only requested calls, or if the text was not recorded."""
     left_out: int = 0
-    """The number of characters that are not kept."""
+    """The number of characters that were cut off."""
     at: int = 0
-    """The number of calls that come before it."""
+    """The number of tool calls before this message."""
     asks: int = 0
-    """The number of calls that the model asks for in it."""
+    """The number of tool calls that the model requests in this message."""
     turn: int | None = None
     agent: str | None = None
     parent_id: str | None = None
-    """The span id of the call in which an agent said it."""
+    """The span id of the tool call during which an agent wrote it."""
     model: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost: float | None = None
-    """What the trace says the call of the model cost, in dollars. It is never worked out from prices."""
+    """The cost of the model call in dollars, as recorded. It is never computed from prices."""
     start_ns: int | None = None
     end_ns: int | None = None
 
 
 class RawEvent(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that a span recorded while it ran."""
+    """An event that a span recorded."""
 
     name: str
     time_ns: int | None = None
@@ -423,7 +424,7 @@ class RawEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RawSpan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A span with everything it says about itself, whatever container it came in. What is empty was not recorded."""
+    """A span with all of its fields, whatever container it came in. Empty fields were not recorded."""
 
     name: str
     span_id: str
@@ -434,9 +435,9 @@ class RawSpan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: SpanKind | None = None
     status: SpanStatus = "unset"
     message: str = ""
-    """The message of the status."""
+    """The status message."""
     scope: str = ""
-    """The instrumentation that made it."""
+    """The name of the instrumentation scope."""
     service: str = ""
     """The `service.name` of its resource."""
     attributes: Mapping[str, Any] = {}
@@ -444,32 +445,32 @@ class RawSpan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KeptSpans(msgspec.Struct, frozen=True):
-    """The spans of one run of a case, as many as there is room for: a list in JSON, on one line."""
+    """The saved spans of one run of a case, as many as fit: a JSON list on one line."""
 
     text: str = "[]"
     left_out: int = 0
-    """The number of spans that are not here."""
+    """The number of spans that were left out."""
 
     @classmethod
     def of(
         cls, spans: Collection[RawSpan], first: Collection[str | None] = (), limits: Limits = DEFAULT_LIMITS
     ) -> KeptSpans:
-        """Return these spans, in their order. If they do not all fit, those with an id in `first` are preferred.
+        """Keep these spans, in their order. If they do not all fit, those with an id in `first` are preferred.
 
-        Texts longer than `kept_text` are cut, and say so. Spans that cannot be written as JSON are left out.
+        Texts longer than `kept_text` are cut, with a note. Spans that cannot be written as JSON are left out.
         """
-        # The spans of calls are what the page of a case links to.
+        # `first` has the spans of calls, which the page of a case links to.
         ordered = sorted(spans, key=lambda span: span.span_id not in first) if first else spans
         texts = _as_far_as_they_fit(ordered, limits)
         kept = [texts[span.span_id] for span in spans if span.span_id in texts]
         return cls(f"[{b', '.join(kept).decode()}]", len(spans) - len(kept))
 
     def without_spans(self) -> KeptSpans:
-        """Return the same without any spans."""
+        """Return a copy that counts all spans as left out."""
         return KeptSpans(left_out=self.left_out + _count(self.text))
 
     def check(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        """Check that this can be part of a line of JSON.
+        """Check that the text can be embedded in a line of JSON.
 
         Raises:
             InputError: it is not a list, is larger than `of` makes it, or not on one line.
@@ -488,12 +489,12 @@ class KeptSpans(msgspec.Struct, frozen=True):
 
 
 def spans_by_id(items: Iterable[Any]) -> tuple[dict[str, RawSpan], int]:
-    """Return spans from plain data, by id, and the number of items that are not spans."""
+    """Convert plain data to spans by id, and count the items that are not spans."""
     found, others = {}, 0
     for item in items:
         try:
             span = msgspec.convert(item, RawSpan)
-        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for text that no encoding has, as an item
+        except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for an item that is a lone surrogate
             others += 1
         else:
             found[span.span_id] = span
@@ -501,11 +502,11 @@ def spans_by_id(items: Iterable[Any]) -> tuple[dict[str, RawSpan], int]:
 
 
 def _count(text: str) -> int:
-    """Return the number of items of a list in JSON. Raises `InputError` if it is not a list."""
+    """Return the number of items of a JSON list. Raises `InputError` if it is not a list."""
     try:
         return len(_parts_of(text))
     except msgspec.MsgspecError:
-        held = decode_json(text)  # which also takes escapes of lone surrogates
+        held = decode_json(text)  # also accepts escaped lone surrogates
     if not isinstance(held, list):
         raise InputError("the spans are not a list")
     return len(held)
@@ -531,7 +532,7 @@ def span_text(span: RawSpan, limits: Limits = DEFAULT_LIMITS) -> bytes:
     most = limits.kept_text
     try:
         text = _quickly_written(span)
-        if text and len(text) <= most:  # and so is every text in it
+        if text and len(text) <= most:  # then no text in it is too long
             return text
         plain = msgspec.to_builtins(span)
         _cut_texts(plain.get("attributes", {}), most)
@@ -543,12 +544,12 @@ def span_text(span: RawSpan, limits: Limits = DEFAULT_LIMITS) -> bytes:
 
 
 def _quickly_written(span: RawSpan) -> bytes:
-    """Return a span as JSON, ten times as fast as `dump_json`; empty if the fast encoder may lose something."""
+    """Encode a span as JSON, ten times as fast as `dump_json`; empty if the fast encoder may lose something."""
     try:
         text = _encode(span)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate, a large integer
         return b""
-    # It writes null for NaN and infinities, and our marks for them may be there as they are.
+    # msgspec writes null for NaN and infinities, and does not escape values that look like our marks for them.
     return b"" if b"null" in text or b'"$float"' in text or b'"$literal"' in text else text
 
 
