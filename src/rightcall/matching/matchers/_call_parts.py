@@ -1,4 +1,4 @@
-"""One expected call by any of its parts: a name that may be a pattern, arguments, output, status, agent and turn."""
+"""An expected call by any of its parts: a name or name pattern, arguments, output, status, agent and turn."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def call_pattern(
     where: str = "expected",
     limits: Limits = DEFAULT_LIMITS,
 ) -> Pattern:
-    """The pattern of one written call. A part that is not given is not compared.
+    """Return the pattern of one expected call. Parts that are not given are not compared.
 
-    A name and arguments alone are a `CallPattern`, which an index can answer. With `as_text`, outputs are compared to
-    the letter; with `wildcards`, `*` in the name stands for any characters; with `names`, the arguments may have
-    `$bind` and `$ref` in them, which stand for any value until they are closed.
+    A name with arguments alone becomes a `CallPattern`, which an index can answer. With `as_text`, outputs are compared
+    as exact text; with `wildcards`, `*` in the name stands for any characters; with `names`, the arguments may contain
+    `$bind` and `$ref`, which match any value until their names are resolved.
 
     Raises:
         ExpectationError: a part is not what it should be.
@@ -77,15 +77,15 @@ class CallPart(ABC):
     @property
     @abstractmethod
     def shown(self) -> Any:
-        """What is expected, as it is written."""
+        """The expected value, as it is written."""
 
     @abstractmethod
     def accepts(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
-        """Return whether a call has this part as expected; `None` where the trace does not say."""
+        """Return whether this part of a call is as expected; `None` if it was not recorded."""
 
     @abstractmethod
     def differences_from(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
-        """Where the part is not as expected; nothing where the trace does not say."""
+        """Return where this part differs from the expectation; empty if it was not recorded."""
 
 
 class ArgsPart(CallPart):
@@ -135,7 +135,7 @@ class OutputPart(CallPart):
 
 
 class StatusPart(CallPart):
-    """Whether a call went well. A result that only reads like an error may be either."""
+    """Whether a call succeeded. Unknown for a result that only reads like an error."""
 
     __slots__ = ("_fails", "_status")
 
@@ -160,7 +160,7 @@ class StatusPart(CallPart):
 
 
 class FieldPart(CallPart):
-    """The agent that made a call, or the turn it was made in."""
+    """The agent that made a call, or the turn in which it was made."""
 
     __slots__ = ("_value", "part")
 
@@ -185,7 +185,7 @@ class FieldPart(CallPart):
 
 
 class PartsPattern(Pattern):
-    """An expected call by several of its parts, or by a name with `*`: all of them have to be as expected."""
+    """An expected call by several parts, or by a name with `*`. All parts have to be as expected."""
 
     __slots__ = ("_name_pattern", "_of_args", "nth", "parts", "takes_every_name")
 
@@ -200,7 +200,7 @@ class PartsPattern(Pattern):
         self.takes_every_name = self._name_pattern is not None and self._name_pattern.takes_all
         self._of_args = of_args
         self.parts = parts
-        self.accepts_all = not parts  # of those that `nth` leaves over
+        self.accepts_all = not parts  # of the calls that `nth` selects
         self.index = None
         self.is_plain = False
         self.is_delicate = False
@@ -215,7 +215,7 @@ class PartsPattern(Pattern):
 
     @property
     def shown(self) -> dict[str, Any]:
-        """What is expected of the call, as people would write it between brackets."""
+        """All expected parts in one object, as shown between the brackets of a call."""
         args = self.args if isinstance(self.args, dict) else {"args": self.args}
         beside = {part.part: part.shown for part in self.parts if part.part != "args"}
         return {**args, **beside, **({} if self.nth is None else {"nth": self.nth})}
@@ -247,7 +247,7 @@ class PartsPattern(Pattern):
     def differences_by_part(
         self, call: ToolCall, moment: CallMoment | None
     ) -> Mapping[PartName, tuple[Difference, ...]]:
-        """The differences of each part that is surely not as expected."""
+        """Return the differences of each part that surely differs."""
         return {
             part.part: part.differences_from(call, moment) for part in self.parts if part.accepts(call, moment) is False
         }

@@ -1,4 +1,4 @@
-"""When two JSON values are the same, and a key that equal values share."""
+"""Equality of JSON values, and hashable keys that equal values share."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rightcall.limits import Budget
 
 
 def equal(expected: Any, actual: Any) -> bool:
-    """Return whether two JSON values are the same.
+    """Return whether two JSON values are equal.
 
-    Numbers by value (`1` is `1.0`), but `true` is not `1`; text exactly; lists in order; objects by key,
-    whatever the order of their keys; NaN is NaN.
+    Numbers are compared by value (`1` equals `1.0`), but `true` does not equal `1`; text exactly; lists in order;
+    objects by key, in any order; NaN equals NaN.
     """
     if isinstance(expected, bool) or isinstance(actual, bool):
         return expected is actual
@@ -27,7 +27,7 @@ def equal(expected: Any, actual: Any) -> bool:
 
 
 def same_kinds(expected: Any, actual: Any) -> bool:
-    """Return whether two values that Python calls equal are equal as JSON too: `True == 1` in Python."""
+    """Return whether two values that are `==` in Python are also equal as JSON, where `True` is not `1`."""
     if expected.__class__ is bool or actual.__class__ is bool:
         return expected is actual
     if isinstance(expected, dict):
@@ -38,7 +38,7 @@ def same_kinds(expected: Any, actual: Any) -> bool:
 
 
 def is_delicate(value: Any) -> bool:
-    """Return whether Python's `==` alone cannot be trusted with a value: it holds a boolean, a 0 or a 1."""
+    """Return whether a value contains a boolean, a 0 or a 1, for which Python's `==` alone is not enough."""
     if isinstance(value, dict):
         return any(map(is_delicate, value.values()))
     if isinstance(value, list):
@@ -47,9 +47,9 @@ def is_delicate(value: Any) -> bool:
 
 
 def flat_traits(value: dict[str, Any]) -> tuple[bool, bool] | None:
-    """Return whether an object of texts and numbers is a literal, and whether it is delicate; `None` for any other.
+    """Return whether an object of texts and numbers is a literal, and whether it is delicate; `None` for others.
 
-    One loop in the place of three walks: most expected arguments are such objects.
+    One loop instead of three walks: most expected arguments are such objects.
     """
     delicate = False
     for key, item in value.items():
@@ -67,7 +67,7 @@ _DELICATE = frozenset({0, 1})
 
 
 def holds_nan(value: Any) -> bool:
-    """Return whether a NaN is anywhere in a value: it equals nothing in Python, itself included."""
+    """Return whether a value contains a NaN, which in Python does not even equal itself."""
     if isinstance(value, dict):
         return any(map(holds_nan, value.values()))
     if isinstance(value, list):
@@ -76,7 +76,7 @@ def holds_nan(value: Any) -> bool:
 
 
 def freeze(value: Any) -> Hashable:
-    """A hashable twin of a JSON value. Values that Python calls equal have equal twins."""
+    """Return a hashable equivalent of a JSON value. Values that are `==` in Python have equal ones."""
     if isinstance(value, dict):
         try:
             return frozenset(value.items())
@@ -97,27 +97,27 @@ def _equal_lists(expected: list[Any], actual: list[Any]) -> bool:
     return len(expected) == len(actual) and all(map(equal, expected, actual))
 
 
-# Texts are hashed with a secret of the process. Numbers and tuples are not, so that an agent could choose thousands of
-# them with one hash, and a set of them would take quadratic time.
+# Python hashes texts with a secret per process, but not numbers and tuples: an agent could choose thousands of values
+# with the same hash, and a set of them would take quadratic time. So values become texts.
 _written = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode
 _CHARACTERS = 512
-"""Characters of a text that are copied in one step."""
+"""Characters of a text to copy per step of the budget."""
 _CALL = 2
-"""Steps that writing a value takes, however small it is."""
+"""Steps to spend for encoding a value of any size."""
 
 
 def canonical(value: Any, budget: Budget) -> str:
-    """A JSON value as a text, the same for all values that equal it: `1` and `1.0`, but not `true`.
+    """Return a JSON value as a text that all values equal to it share: `1` and `1.0`, but not `true`.
 
     Raises:
-        LimitError: the value is larger than what is left of the budget.
+        LimitError: the value is larger than the rest of the budget allows.
     """
     budget.spend(_CALL)
     return _written(_plain(value, budget))
 
 
 def _plain(value: Any, budget: Budget) -> Any:
-    """The value with numbers written one way: whole ones as integers."""
+    """Return the value with whole numbers as integers, so that `1.0` is written as `1`."""
     kind = value.__class__
     if kind is str:
         budget.spend(1 + len(value) // _CHARACTERS)

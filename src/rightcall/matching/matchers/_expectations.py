@@ -1,4 +1,4 @@
-"""Expected values, compiled once into something that can be asked quickly, also of many calls side by side."""
+"""Expected values, compiled once for fast comparison with one value or with many."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ if TYPE_CHECKING:
 
 
 SOURCES = frozenset({"$from"})
-"""Matchers that ask where a value comes from."""
+"""Matchers that check where a value comes from."""
 NAMES = frozenset({"$bind", "$ref"})
-"""Matchers that give a value a name, and that stand for the value of that name."""
+"""Matchers that name a value, or refer to it by name."""
 BEYOND = SOURCES | NAMES
-"""Matchers that look at more than one value: they stand only where a compiler allows them."""
+"""Matchers that depend on more than the value itself. They are allowed only where the compiler says so."""
 
 _FEW = 32
-"""Steps up to which an expectation leaves spending to its caller, which may try it often."""
+"""Up to this many steps, an expectation leaves spending to its caller."""
 _NODES = 16
-"""Values that Python compares by itself in one step, and that our own code compares in four."""
+"""Values to compare per step of the budget with Python's `==`. Our own code compares a quarter of that."""
 TEXT = 4096
-"""Characters of a text that are compared or searched in one step."""
+"""Characters of a text to compare or search per step of the budget."""
 
 
 class Expectation(ABC):
-    """An expectation of one value. Immutable, and safe to share between threads."""
+    """An expectation about one value. Immutable, and safe to share between threads."""
 
     __slots__ = ()
 
     cost: int = 1
-    """The steps that a matcher which tries this in a loop spends for each try.
+    """The steps that a matcher spends per try if it tries this in a loop.
 
-    What a try costs beyond that, because the actual value or the expectation itself is large, is spent by the
-    expectation, from the budget of the evaluation.
+    Any further cost of a try, because the actual value or the expectation is large, is spent by the expectation
+    itself, from the budget of the evaluation.
     """
     needs_moment: bool = False
-    """Whether the answer depends on what had happened in the run: only what `at` returns can be asked."""
+    """Whether the answer depends on the moment of the call: then only the result of `at` has a working `matches`."""
 
     @abstractmethod
     def matches(self, actual: Any) -> bool:
-        """Return whether `actual` is what was expected."""
+        """Return whether `actual` is as expected."""
 
     def matches_each(self, column: Column) -> list[bool]:
-        """Return `matches` of each value of a column. What is spent in all is the same."""
+        """Return `matches` for each value of a column. The steps spent are the same."""
         return list(map(self.matches, column.values))
 
     def matches_absence(self) -> bool:
-        """Return whether it is right that there is no value at all."""
+        """Return whether a missing value is as expected."""
         return False
 
     def at(self, moment: CallMoment) -> Expectation:
-        """The expectation for a call at this moment."""
+        """Return the expectation for a call at this moment."""
         return self
 
 
@@ -74,12 +74,12 @@ class Literal(Expectation):
         self.cost = 1 + size_of(value) // (_NODES // 4 if self.delicate else _NODES)
 
     def matches(self, actual: Any) -> bool:
-        # Python compares whole values in C; only where 1, 1.0 and True are in them does it need help.
+        # Python compares whole values in C. A second look is needed only for 1, 1.0 and True, which it calls equal.
         return bool(self.value == actual) and (not self.delicate or same_kinds(self.value, actual))
 
 
 class NanLiteral(Expectation):
-    """Exactly this JSON value, which holds a NaN."""
+    """Exactly this JSON value, which contains a NaN."""
 
     __slots__ = ("cost", "value")
 
@@ -104,13 +104,13 @@ class Foreign(Expectation):
 
 
 class Several(Expectation):
-    """An expectation made of others, each of which is tried at most once. If they are many, it spends for them."""
+    """An expectation made of others, each of which is tried at most once. With many parts, it spends their cost."""
 
     __slots__ = ("_limits", "_steps", "cost")
 
     def __init__(self, parts: Iterable[Expectation], limits: Limits) -> None:
         steps = 1 + sum([part.cost for part in parts])
-        # Spending costs more than comparing a few values, so small expectations leave it to the loop around them.
+        # Spending takes longer than comparing a few values, so small expectations leave it to the loop around them.
         self._steps = steps if steps > _FEW else 0
         self.cost = 1 if self._steps else steps
         self._limits = limits
@@ -143,7 +143,7 @@ class ObjectOf(Several):
             spend(self._steps * len(column.values), self._limits)
         first, *others = self._items.values()
         flags = first.matches_each(parts[0])
-        # As `all` does: what one expectation refuses is not tried on the next.
+        # As `all` does: a value that one expectation refuses is not tried on the next.
         for item, part in zip(others, parts[1:], strict=True):
             for place in [place for place, holds in enumerate(flags) if holds]:
                 flags[place] = item.matches(part.values[place])
@@ -151,7 +151,7 @@ class ObjectOf(Several):
 
 
 class ListOf(Several):
-    """A list of as many values, each with its own expectation."""
+    """A list of the same length, each value with its own expectation."""
 
     __slots__ = ("_items",)
 
@@ -168,9 +168,9 @@ class ListOf(Several):
 
 
 class Contextual(Expectation):
-    """An expectation with others in it that depend on the moment of a call: it is made again for each moment.
+    """An expectation with parts that depend on the moment of a call. It is built again for each moment.
 
-    So no matcher has to hand a moment along, and expectations that need none are as they were.
+    So matchers do not have to pass a moment along, and expectations that need none are not slowed down.
     """
 
     __slots__ = ("_build", "_negates", "_parts")
@@ -191,16 +191,16 @@ class Contextual(Expectation):
 
 
 Build: TypeAlias = Callable[[list[Expectation]], Expectation]
-"""Makes an expectation of its parts. It accepts no less where a part accepts more, unless it negates."""
+"""Builds an expectation from its parts. It must be monotonic: if a part accepts more, so does it, unless it negates."""
 
 
 def made_of(parts: list[Expectation], build: Build, *, negates: bool = False) -> Expectation:
-    """The expectation of these parts, made now or, where one of them needs it, for each moment."""
+    """Build an expectation from its parts, now or, if one of them depends on the moment, for each moment."""
     return Contextual(parts, build, negates) if any([part.needs_moment for part in parts]) else build(parts)
 
 
 def decided(expectation: Expectation, actual: Any, moment: CallMoment) -> bool | None:
-    """Return whether a value of a call at a moment is what was expected; `None` where the trace does not say."""
+    """Return whether a value of a call at a moment is as expected; `None` if the trace did not record enough."""
     surely, possibly = (moment, moment.turned()) if moment.surely else (moment.turned(), moment)
     if not expectation.at(possibly).matches(actual):
         return False
@@ -208,7 +208,7 @@ def decided(expectation: Expectation, actual: Any, moment: CallMoment) -> bool |
 
 
 def object_of(items: dict[str, Expectation], limits: Limits = DEFAULT_LIMITS, *, open: bool = False) -> Expectation:
-    """The expectation of an object with these keys; with `open`, it may have more."""
+    """Return the expectation of an object with these keys; with `open`, it may have more."""
     keys = tuple(items)
     return made_of(list(items.values()), lambda parts: ObjectOf(dict(zip(keys, parts, strict=True)), limits, open=open))
 
@@ -223,7 +223,7 @@ def compile_value(value: Any, limits: Limits = DEFAULT_LIMITS, *, where: str = "
 
 
 def admit_expected(value: Any, limits: Limits, where: str) -> Any:
-    """A plain copy of an expected value that keeps the objects whose `__eq__` decides.
+    """Return a plain copy of an expected value, keeping objects that compare by their own `__eq__`.
 
     Raises:
         ExpectationError: too deep, endless, or an object whose keys are not text.
@@ -235,19 +235,19 @@ def admit_expected(value: Any, limits: Limits, where: str) -> Any:
 
 
 class Compiler:
-    """Turns plain expected values into expectations, matchers included."""
+    """Compile plain expected values, with matchers in them, to expectations."""
 
     def __init__(self, limits: Limits, allows: Container[str] = ()) -> None:
         self.limits = limits
         self.allows = allows
-        """The matchers that may stand here of those that look beyond the value: `$from`, `$bind`, `$ref`."""
+        """Which of `$from`, `$bind` and `$ref` are allowed here."""
 
     def compile(self, value: Any, where: str) -> Expectation:
-        """The expectation of a value whose objects must have exactly the expected keys."""
+        """Compile a value whose objects must have exactly the expected keys."""
         return self._compile(value, where, open=False)
 
     def compile_open(self, value: Any, where: str) -> Expectation:
-        """The expectation of a value whose objects, at every depth, may have more keys."""
+        """Compile a value whose objects, at every depth, may have more keys."""
         return self._compile(value, where, open=True)
 
     def _compile(self, value: Any, where: str, *, open: bool) -> Expectation:
@@ -259,7 +259,7 @@ class Compiler:
         if not isinstance(value, dict):
             return Foreign(value)
         if is_matcher(value):
-            # Here, because `_operators` imports this module, and most expectations have no matcher.
+            # Imported here because `_operators` imports this module, and most expectations have no matcher.
             from ._operators import compile_matcher
 
             return compile_matcher(value, where, self)
@@ -268,12 +268,12 @@ class Compiler:
 
 
 def literal_of(value: Any) -> Literal | NanLiteral:
-    """The expectation of exactly this JSON value."""
+    """Return the expectation of exactly this JSON value."""
     return NanLiteral(value) if holds_nan(value) else Literal(value)
 
 
 def is_matcher(value: Any) -> bool:
-    """Return whether an expected object is written as a matcher: one of its keys begins with `$`."""
+    """Return whether an expected object is a matcher: one of its keys begins with `$`."""
     if not isinstance(value, dict):
         return False
     for key in value:  # noqa: SIM110 - a loop costs half of what any() and a generator do
@@ -283,12 +283,12 @@ def is_matcher(value: Any) -> bool:
 
 
 def is_any(value: Any) -> bool:
-    """Return whether an expected value is `{"$any": true}`. Objects whose `__eq__` decides are not asked."""
+    """Return whether an expected value is `{"$any": true}`, without calling `__eq__` of foreign objects."""
     return isinstance(value, dict) and value.keys() == {"$any"} and value["$any"] is True
 
 
 def is_literal(value: Any) -> bool:
-    """Return whether an expected value has neither a matcher, a foreign object nor a NaN in it."""
+    """Return whether an expected value contains no matcher, no foreign object and no NaN."""
     return not _needs_walk(value, open=False) and not holds_nan(value)
 
 
@@ -301,7 +301,7 @@ def _needs_walk(value: Any, open: bool) -> bool:
 
 
 def holds_foreign(value: Any) -> bool:
-    """Return whether an object that is not a JSON value is anywhere in a value."""
+    """Return whether a value contains an object that is not JSON."""
     if isinstance(value, dict):
         return any(map(holds_foreign, value.values()))
     if isinstance(value, list):
@@ -310,7 +310,7 @@ def holds_foreign(value: Any) -> bool:
 
 
 def size_of(value: Any) -> int:
-    """How large a JSON value is: how many values it has in it, long texts counted as several."""
+    """Return how many values a JSON value contains, itself included. A long text counts as several."""
     if isinstance(value, dict):
         return 1 + sum(map(size_of, value.values()))
     if isinstance(value, list):
@@ -319,19 +319,19 @@ def size_of(value: Any) -> int:
 
 
 class Reading(Protocol):
-    """How an output is read before it is compared. Two that are equal read it in the same way."""
+    """How an output is read before it is compared. Equal readings read it in the same way."""
 
     def of(self, output: Any) -> Any:
-        """An output as it is compared."""
+        """Return an output in the form in which it is compared."""
 
     def __hash__(self) -> int: ...
 
 
 class Column:
-    """Values that many expectations are tried on, one expectation after the other.
+    """Values on which many expectations are tried, one expectation after the other.
 
-    What they ask of the values is found once: trying 2,000 bounds on as many calls takes 0.05 µs a try so, and 0.9 µs
-    where each try starts from the call.
+    What expectations need from the values is extracted once: trying 2,000 bounds on as many calls takes 0.05 µs a try,
+    instead of 0.9 µs if each try starts from the call.
     """
 
     __slots__ = ("_at", "_texts", "values")
@@ -342,14 +342,17 @@ class Column:
         self._texts: tuple[list[Any], int] | None = None
 
     def at(self, key: str) -> Column | None:
-        """The values at a key; `None` where not every value is an object that has it."""
+        """Return the values at a key; `None` unless every value is an object that has it."""
         if key not in self._at:
             whole = all([isinstance(value, dict) and key in value for value in self.values])
             self._at[key] = Column([value[key] for value in self.values]) if whole else None
         return self._at[key]
 
     def texts(self, prepared: Callable[[str], str]) -> tuple[list[Any], int]:
-        """The values with the texts among them prepared for a search, all in one way, and the length of the longest."""
+        """Return the values with texts prepared for a search, and the length of the longest text.
+
+        The result is cached, so `prepared` has to be the same function each time.
+        """
         if self._texts is None:
             texts = [prepared(value) if isinstance(value, str) else value for value in self.values]
             self._texts = texts, max([len(text) for text in texts if isinstance(text, str)], default=0)
@@ -368,13 +371,13 @@ class CallColumns:
 
     @property
     def args(self) -> Column | None:
-        """The arguments; `None` where those of a call are not recorded, so that its answer may not be known."""
+        """The arguments; `None` if those of any call are missing, so that its answer may be unknown."""
         if self._args is None and not any([call.args is None for call in self._calls]):
             self._args = Column([call.args for call in self._calls])
         return self._args
 
     def outputs(self, reading: Reading) -> Column | None:
-        """The outputs, read in this way; `None` where a call has none, so that its answer may not be known."""
+        """Return the outputs in this reading; `None` if any call has none, so that its answer may be unknown."""
         if reading not in self._outputs:
             outputs = [call.output for call in self._calls]
             whole = not any([output is None for output in outputs])

@@ -1,4 +1,4 @@
-"""The moment of a call: what had happened in its run when it was made."""
+"""The moment of a call: its position in the run, which determines what the agent had seen by then."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rightcall.values.trajectory import Trajectory
 class CallMoment(msgspec.Struct, frozen=True):
     """One call of a run, by its position in the trajectory.
 
-    `surely` says how to take what the trace does not say: as a no, or else as a yes. A matcher is asked both ways, and
-    where the answers differ it is not known whether the call satisfies it.
+    `surely` says how to count what was not recorded: as a mismatch, or otherwise as a match. A matcher is tried both
+    ways, and if the answers differ, it is unknown whether the call satisfies it.
     """
 
     trajectory: Trajectory
@@ -22,9 +22,9 @@ class CallMoment(msgspec.Struct, frozen=True):
     surely: bool = False
 
     def turned(self) -> CallMoment:
-        """The same moment for what is denied: there a no is the careful answer where a yes would have been."""
+        """Return the moment with `surely` inverted, for use inside a negation."""
         return CallMoment(self.trajectory, self.position, not self.surely)
 
 
 MomentOf: TypeAlias = Callable[[int], CallMoment | None]
-"""The moment of a call, given its place among the calls that are compared; `None` where it is not known."""
+"""Returns the moment of a call, given its index among the compared calls; `None` if it is not known."""

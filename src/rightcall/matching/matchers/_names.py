@@ -1,4 +1,4 @@
-"""Names of tools as people write them, exact or with `*` for any characters, and the policies for their arguments."""
+"""Names of tools, exact or with `*` as a wildcard, and the policies for comparing arguments."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Literal, TypeAlias
 import msgspec
 
 ArgsPolicy: TypeAlias = Literal["exact", "subset", "superset", "ignore"]
-"""How the arguments of an expected call are compared with those of an actual one.
+"""How the arguments of an expected call are compared with those of an actual call.
 
-`subset`: every expected argument is there with an equal value, and there may be more. `exact`: the same keys, equal
-values. `superset`: none that is not expected, though some may be left out. `ignore`: not at all.
+`subset`: every expected argument is present with an equal value, and there may be more. `exact`: the same keys, equal
+values. `superset`: only expected arguments, some of which may be missing. `ignore`: not compared.
 """
 
 
 class NamePattern(msgspec.Struct, frozen=True):
-    """A name with `*` in it, each of which stands for any characters, or none.
+    """A name in which each `*` stands for any number of characters.
 
-    The pieces between the stars are looked for from the left, each behind the one before. The leftmost place is as
-    good as any other, so nothing is ever tried twice: the time is linear in the name, whatever the pattern.
+    The pieces between the stars are searched from the left, each after the one before. The leftmost match of a piece is
+    as good as any other, so there is no backtracking: the time is linear in the name, whatever the pattern.
     """
 
     written: str
@@ -29,17 +29,17 @@ class NamePattern(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, written: str) -> NamePattern:
-        """The pattern of a text with at least one `*`."""
+        """Parse a text with at least one `*`."""
         head, *inner, tail = written.split("*")
         return cls(written, head, tuple([piece for piece in inner if piece]), tail)
 
     @property
     def takes_all(self) -> bool:
-        """Whether every name fits: it is made of stars."""
+        """Whether every name matches: the pattern consists of stars only."""
         return not (self.head or self.inner or self.tail)
 
     def matches(self, name: str) -> bool:
-        """Return whether a name fits."""
+        """Return whether a name matches the pattern."""
         end = len(name) - len(self.tail)
         if len(self.head) > end or not (name.startswith(self.head) and name.endswith(self.tail)):
             return False
@@ -53,7 +53,7 @@ class NamePattern(msgspec.Struct, frozen=True):
 
 
 class NameSet(Set[str]):
-    """Names of tools, some of them written with `*`: a name is in it that is written there, or fits."""
+    """A set of tool names, some with `*`. It contains the names that are listed or match a pattern."""
 
     __slots__ = ("_exact", "_patterns")
 
@@ -79,7 +79,7 @@ class NameSet(Set[str]):
 
 
 def tool_names(written: Iterable[str]) -> Set[str]:
-    """A set of names of which those with a `*` are patterns; a plain set where there is none."""
+    """Return a set of names in which those with a `*` are patterns; a plain set if there are none."""
     names = dict.fromkeys(written)
     patterns = tuple([NamePattern.of(name) for name in names if "*" in name])
     exact = frozenset([name for name in names if "*" not in name])

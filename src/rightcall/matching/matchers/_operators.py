@@ -38,20 +38,20 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\{(\d+)(?:,(\d*))?\}|.", re.DOTALL)
 _WIDE = re.compile(r"\.|\[|\\[dDwWsSpP]")
 _PLACES = 64
-"""Places of a pattern that the engine follows through one character in one step, at its slowest."""
+"""Positions of a pattern that the engine tracks for one character per step of the budget, at its slowest."""
 _CHARACTERS = 4096
-"""Characters that it reads in one step, at its fastest."""
+"""Characters that it reads per step, at its fastest."""
 _NUMBERS = frozenset({int, float})
 _TRIES = 2
-"""Values that one small expectation is tried on in one step."""
+"""Tries of one small expectation per step."""
 _FOLDED = 16
-"""Characters that are normalized in one step."""
+"""Characters to normalize per step."""
 _EDGES = 8
-"""Pairs that one round of the pairing looks at in one step."""
+"""Pairs that one round of the pairing checks per step."""
 
 
 class Operand(msgspec.Struct, frozen=True):
-    """The operand of a matcher: the value, its companion keys, and its place."""
+    """The operand of a matcher: its value, the keys beside it, and its path for errors."""
 
     value: Any
     where: str
@@ -59,34 +59,34 @@ class Operand(msgspec.Struct, frozen=True):
     companions: dict[str, Any] = {}
 
     def wrong(self, wanted: str, found: Any) -> ExpectationError:
-        """The error for an operand that is not what the matcher takes."""
+        """Return the error for an operand that the matcher does not take."""
         return ExpectationError(f"{self.where} takes {wanted}, not {shown(found)}")
 
     def text(self) -> str:
-        """The operand as a text."""
+        """Return the operand as a text."""
         if not isinstance(self.value, str):
             raise self.wrong("a text", self.value)
         return self.value
 
     def flag(self) -> bool:
-        """The operand as true or false."""
+        """Return the operand as a boolean."""
         if not isinstance(self.value, bool):
             raise self.wrong("true or false", self.value)
         return self.value
 
     def expectation(self) -> Expectation:
-        """The operand as an expectation of its own."""
+        """Compile the operand as an expectation of its own."""
         return self.compiler.compile(self.value, self.where)
 
     def expectations(self) -> list[Expectation]:
-        """The operand as a list of expectations."""
+        """Compile the operand as a list of expectations."""
         if not isinstance(self.value, list):
             raise self.wrong("a list", self.value)
         return [self.compiler.compile(item, f"{self.where}[{n}]") for n, item in enumerate(self.value)]
 
 
 class Matcher(Expectation):
-    """One `$` matcher: a test of the actual value, whose work does not depend on how large that is."""
+    """A `$` matcher whose cost does not depend on the size of the actual value."""
 
     __slots__ = ("_absence", "_each", "_test", "cost")
 
@@ -107,9 +107,9 @@ class Matcher(Expectation):
 
 
 class SpendingMatcher(Expectation):
-    """A `$` matcher whose work depends on the size of the actual value: it spends steps of the evaluation's budget.
+    """A `$` matcher whose cost depends on the size of the actual value: it spends steps of the budget.
 
-    Outside of an evaluation, the outermost one has a budget of its own.
+    Outside of an evaluation, the outermost one makes a budget of its own.
     """
 
     __slots__ = ("_limits", "_test")
@@ -127,7 +127,7 @@ class SpendingMatcher(Expectation):
 
 
 class Combination(Several):
-    """Several expectations of one value, put together by `any` or by `all`."""
+    """Several expectations of one value, combined by `any` or `all`."""
 
     __slots__ = ("_decide", "_parts")
 
@@ -142,7 +142,7 @@ class Combination(Several):
         return self._decide(part.matches(actual) for part in self._parts)
 
     def matches_absence(self) -> bool:
-        # `all` of nothing is true, but a matcher without parts says nothing about a key that is missing.
+        # `all` of nothing is true, but a matcher without parts does not ask for a missing key.
         return bool(self._parts) and self._decide(part.matches_absence() for part in self._parts)
 
 
@@ -150,7 +150,7 @@ Build = Callable[[Operand], Expectation]
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a JSON number; true and false are not."""
+    """Return whether a value is a JSON number, which booleans are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -183,7 +183,7 @@ class Search:
         self._free = min(_CHARACTERS, _PLACES * regex_cost(pattern) // width if width else _CHARACTERS)
 
     def test(self, actual: Any) -> bool:
-        """Return whether a value is a text with a match in it."""
+        """Return whether a value is a text that contains a match."""
         if not isinstance(actual, str):
             return False
         if len(actual) > self._free:
@@ -191,24 +191,24 @@ class Search:
         return self._holds(_encodable(actual))
 
     def test_each(self, column: Column) -> list[bool]:
-        """Return `test` of each value of a column."""
+        """Return `test` for each value of a column."""
         texts, longest = column.texts(_encodable)
-        # The engine takes texts only, and refuses every other value.
+        # In strict mode, the engine returns False for every value that is not a text.
         return list(map(self._holds, texts)) if longest <= self._free else list(map(self.test, column.values))
 
 
 def _encodable(text: str) -> str:
-    # A lone surrogate has no UTF-8 form, which the engine needs.
+    # The engine works on UTF-8, which has no form for a lone surrogate.
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> Search:
-    """A test of whether a text contains a match of `pattern`.
+    """Return a search for `pattern` that runs in time linear in the text, so no pattern can hang it.
 
-    It runs in time linear in the text, so no pattern can hang it. The price: no backreferences, no lookaround.
+    The price is that there are no backreferences and no lookaround.
 
     Raises:
-        ExpectationError: the pattern is malformed, too long, or asks for what a linear engine cannot do.
+        ExpectationError: the pattern is malformed, too long, or needs something that a linear engine cannot do.
     """
     if len(pattern) > limits.pattern_length:
         raise ExpectationError(f"{where}: a pattern of {len(pattern):,} characters; at most {limits.pattern_length:,}")
@@ -224,15 +224,15 @@ def compile_regex(pattern: str, where: str, limits: Limits = DEFAULT_LIMITS) -> 
 
 
 def regex_cost(pattern: str) -> int:
-    """The steps that a search in a short text takes."""
+    """Return the steps that a search in a short text takes."""
     return 1 + _width(pattern) // 8
 
 
 def _width(pattern: str) -> int:
-    """About how many places of a pattern may be looked at for one character: the factor of the linear time.
+    """Estimate how many positions of a pattern the engine may track per character: the factor of the linear time.
 
-    Places that only one text reaches are not counted, because the engine then looks at one of them. A set repeated
-    5,000 times is 5,000 places, which may all be open at once: 35 µs for a character.
+    Literal characters are not counted, because the engine tracks few of them at once. A set repeated 5,000 times has
+    5,000 positions, which may all be active at once: 35 µs per character.
     """
     totals, last = [0], 0
     for token in _TOKEN.finditer(pattern):
@@ -276,11 +276,11 @@ def _approx(operand: Operand) -> Matcher:
 
 
 def _is_near(actual: float, target: float, margin: float) -> bool:
-    # 21.5 - 21.4 is a little more than 0.1 in binary; of floats, the last bits are forgiven.
+    # 21.5 - 21.4 is a little more than 0.1 in binary, so allow for the last bits of floats.
     inexact = margin > 0 and (isinstance(actual, float) or isinstance(target, float))
     try:
         return actual == target or abs(actual - target) <= margin + (2 * math.ulp(target) if inexact else 0)
-    except OverflowError:  # an integer beyond what a float can hold is near to no float
+    except OverflowError:  # an integer too large for a float is near to none
         return False
 
 
@@ -314,7 +314,7 @@ def _text_test(holds: Callable[[str, str], bool]) -> Build:
 def _ignore_case(operand: Operand) -> Matcher:
     folded = operand.text().casefold()
     size = len(folded)
-    # Folding never makes a text shorter, so what is longer than this is not folded: however long it is.
+    # Case folding never makes a text shorter, so a longer text cannot match and is not folded.
     return Matcher(
         lambda actual: isinstance(actual, str) and len(actual) <= size and actual.casefold() == folded,
         cost=1 + size // TEXT,
@@ -336,7 +336,7 @@ def _same_words(operand: Operand) -> Expectation:
 
 
 def _letters_and_digits(text: str) -> str:
-    # Folding may undo the normal form: it takes "ﬀ" apart where that was composed, and once more puts it right.
+    # Case folding may decompose characters, so normalize again afterwards.
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
     return "".join(filter(str.isalnum, folded))
 
@@ -351,12 +351,12 @@ def _type(operand: Operand) -> Matcher:
 
 
 def _unordered_test(items: Sequence[Expectation], limits: Limits) -> SpendingTest:
-    """A test of whether a list has exactly these items, in any order.
+    """Return a test of whether a list has exactly these items, in any order.
 
-    Items without matchers are counted, not paired: whichever of several equal values one of them takes, the same
-    values are left for the matchers.
+    Items without matchers are counted, not paired: whichever of several equal values they take, the same values remain
+    for the matchers.
     """
-    # The expectation has as many values as the limits allow, so that counting them needs no other bound.
+    # The size of the expectation is already limited, so this budget never runs out.
     ample = Budget(4 * limits.nodes)
     literals = Counter([canonical(item.value, ample) for item in items if isinstance(item, (Literal, NanLiteral))])
     matchers = [item for item in items if not isinstance(item, (Literal, NanLiteral))]
@@ -377,7 +377,7 @@ def _unordered_test(items: Sequence[Expectation], limits: Limits) -> SpendingTes
 
 
 def _left(actual: list[Any], wanted: Counter[str], budget: Budget) -> list[Any] | None:
-    """The values of a list that are left when the wanted ones are taken; none where one of those is missing."""
+    """Return the values of a list that remain after removing the wanted ones; `None` if one of those is missing."""
     missing = wanted.copy()
     left = []
     for value in actual:
@@ -508,7 +508,7 @@ def _from(operand: Operand) -> Expectation:
 
 
 def _named(operand: Operand) -> Matcher:
-    # What a name stands for is not known yet: where it is, its value stands in the place of this.
+    # The value of the name is not known yet. Once it is, `close_names` replaces this matcher with it.
     if not operand.text():
         raise operand.wrong("a name", operand.value)
     return Matcher(lambda actual: True)
@@ -548,6 +548,6 @@ _BEYOND: dict[str, str] = {
     "$bind": "in the arguments of a call under 'calls'",
     "$ref": "in the arguments of a call under 'calls'",
 }
-"""Matchers that look at more than one value, and where they may stand."""
+"""Matchers that depend on more than the value itself, and where they are allowed."""
 _COMPANIONS: dict[str, frozenset[str]] = {"$approx": frozenset({"abs", "rel"})}
 MATCHERS = tuple(_BUILDERS)

@@ -1,4 +1,4 @@
-"""One expected call, compared with one actual call, by its arguments or its output; and where the two differ."""
+"""Compare one expected call with one actual call, by its arguments or its output, and list the differences."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ from ._names import ArgsPolicy
 
 Args: TypeAlias = Mapping[str, Any]
 ArgsTest: TypeAlias = Callable[[Args], Any]
-"""Whether arguments are as expected; `None` where that depends on the moment of the call."""
+"""Returns whether arguments are as expected; `None` if that depends on the moment of the call."""
 
 Projection: TypeAlias = Callable[[Sequence[ToolCall]], list[Hashable | None]]
-"""A part of each call as a key: the same for calls that Python calls equal in it, `None` where it is not there."""
+"""Returns an index key for a part of each call: equal for parts that are `==` in Python, `None` if it is missing."""
 
 NOT_LITERAL = object()
-"""The key of an expectation that is not one JSON value. It equals nothing that was ever recorded."""
+"""Stands for an expectation that is not a single JSON value. It equals no recorded value."""
 
 _EMPTY: dict[str, Any] = {}
 _MOST = 20
 _COMPILING = 20
-"""Steps that compiling one value of an expectation takes: a JSON Schema is checked by the schema of schemas."""
+"""Steps to spend for compiling one expected value: a JSON Schema is validated against its meta-schema."""
 _LONGEST_NAME = 61
 _ABSENT = object()
 _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 
 
 class Pattern(ABC):
-    """One expected call, ready to be compared with many actual ones."""
+    """One expected call, prepared for comparison with many actual calls."""
 
     __slots__ = ("accepts_all", "index", "is_delicate", "is_plain", "literal", "name", "needs_moment", "spends")
 
@@ -63,59 +63,59 @@ class Pattern(ABC):
 
     name: str
     accepts_all: bool
-    """Whether every call of this name satisfies it, whatever was recorded."""
+    """Whether every call of this name satisfies it, even if nothing else was recorded."""
     index: tuple[Projection, Hashable] | None
-    """How to find its matches without trying every call, where that is possible."""
+    """The projection and key by which an index finds its matches; `None` if every call has to be tried."""
     literal: Any
-    """The value that is expected; `NOT_LITERAL` where that is not one JSON value."""
+    """The expected value; `NOT_LITERAL` if it is not a single JSON value."""
     is_delicate: bool
-    """Whether Python's `==` is not enough to tell that a call satisfies it."""
+    """Whether Python's `==` is not enough: in JSON, `true` is not `1`."""
     spends: bool
-    """Whether it may spend steps of a budget: it is more than a value that Python compares."""
+    """Whether comparing may spend steps of a budget, because there are matchers in it."""
     is_plain: bool
-    """Whether the exact name and one part of a call decide, wherever in its run the call is."""
+    """Whether only the exact name and one part of a call are compared, and not its moment in the run."""
     needs_moment: bool
-    """Whether the answer depends on what had happened in the run before the call."""
+    """Whether the answer depends on what happened in the run before the call."""
     nth: int | None = None
-    """Which of the calls of this name is meant, from 1, or from -1 at the end; `None` for any."""
+    """Which call of this name is meant: 1 for the first, -1 for the last; `None` for any."""
 
     takes_every_name: bool = False
-    """Whether it is about calls of all tools."""
+    """Whether it is about calls of every tool: its name is `*`."""
 
     def takes(self, name: str) -> bool:
-        """Return whether it is about calls of a tool of this name."""
+        """Return whether the expected name fits a tool name."""
         return name == self.name
 
     @abstractmethod
     def accepts(self, call: ToolCall) -> bool | None:
-        """Return whether a call of this name satisfies the expectation; `None` where the trace does not say."""
+        """Return whether a call of this name satisfies the expectation; `None` if the trace did not record enough."""
 
     def accepts_at(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
-        """The same, given the moment of the call; without it, what depends on that is not known."""
+        """Return `accepts` for a call at a moment. Without one, what depends on the moment is unknown."""
         return self.accepts(call)
 
     def accepts_each(self, columns: CallColumns) -> list[bool] | None:
-        """Return `accepts` of each of many calls of this name; `None` where they have to be asked one by one."""
+        """Return `accepts` for each of many calls of this name; `None` if they have to be tried one by one."""
         return None
 
     @abstractmethod
     def accepts_part(self, value: Any) -> bool:
-        """Return whether a call of this name satisfies the expectation whose part that is compared is this value."""
+        """Return whether a call of this name satisfies the expectation if the compared part has this value."""
 
     @abstractmethod
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
-        """Where a call of this name is not what was expected; nothing where the trace does not say."""
+        """Return where a call of this name differs from the expectation; empty if that was not recorded."""
 
     def differences_at(self, call: ToolCall, moment: CallMoment | None) -> tuple[Difference, ...]:
-        """The same, given the moment of the call."""
+        """Return `differences_from` for a call at a moment."""
         return self.differences_from(call)
 
 
 class CallPattern(Pattern):
     """An expected call: a name, and arguments under a policy.
 
-    An expected call without arguments expects none: under `subset` that is not a condition at all, under `exact` it
-    is a call without arguments.
+    An expected call without arguments has the empty object as arguments: under `subset` that accepts any call, under
+    `exact` only a call without arguments.
     """
 
     __slots__ = ("_contextual", "_test", "args", "policy")
@@ -184,14 +184,14 @@ class CallPattern(Pattern):
 
 
 def _plain_test(args: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest | Expectation | None:
-    """The test of arguments that are texts and numbers, without a compiler; `None` where it takes one."""
+    """Return the test of arguments that are texts and numbers, without a compiler; `None` if it takes one."""
     if policy == "ignore" or (policy == "subset" and not args):
         return _anything
     return None if policy == "superset" else _literal_test(args, policy, needs_care)
 
 
 def _args_test(args: Any, policy: ArgsPolicy, compiler: Compiler, where: str, is_plain: bool) -> ArgsTest | Expectation:
-    """A test of arguments; an expectation where the answer depends on the moment of the call."""
+    """Return a test of arguments, or an expectation if the answer depends on the moment of the call."""
     if policy == "ignore" or (policy == "subset" and isinstance(args, dict) and not args):
         return _anything
     if is_matcher(args) or not isinstance(args, dict):
@@ -217,7 +217,7 @@ def _unknown(args: Args) -> None:
 
 
 def _literal_test(expected: dict[str, Any], policy: ArgsPolicy, needs_care: bool) -> ArgsTest:
-    # Python's own comparison decides nearly everything; only booleans, 0 and 1 need a second look.
+    # Python's `==` is enough for nearly everything; only booleans, 0 and 1 need a second look.
     if policy == "exact" and not needs_care:
         return lambda args: expected == args
     items, size, may_have_more = expected.items(), len(expected), policy == "subset"
@@ -235,7 +235,7 @@ def _literal_test(expected: dict[str, Any], policy: ArgsPolicy, needs_care: bool
 
 
 class SupersetOf(Expectation):
-    """An object with none but these keys, some of which may be missing."""
+    """An object with no keys other than these, some of which may be missing."""
 
     __slots__ = ("_items",)
 
@@ -252,7 +252,7 @@ def _index(args: dict[str, Any], policy: ArgsPolicy) -> tuple[Projection, Hashab
 
 
 class _ArgsOf(msgspec.Struct, frozen=True):
-    """The arguments of these names, where a call has all of them; without names, everything a call was given."""
+    """Project calls to the arguments of these names, if a call has all of them; without names, to all arguments."""
 
     keys: frozenset[str] | None
 
@@ -263,7 +263,7 @@ class _ArgsOf(msgspec.Struct, frozen=True):
                 frozenset(call.args.items()) if keys is None or call.args.keys() == keys else self._key(call)  # type: ignore[union-attr]
                 for call in calls
             ]
-        except (AttributeError, TypeError):  # arguments that were not recorded, or have lists and objects in them
+        except (AttributeError, TypeError):  # arguments that were not recorded, or contain lists or objects
             return [self._key(call) for call in calls]
 
     def _key(self, call: ToolCall) -> Hashable | None:
@@ -277,9 +277,9 @@ class _ArgsOf(msgspec.Struct, frozen=True):
 class OutputPattern(Pattern):
     """An expected output of a tool.
 
-    Text that reads as a JSON object or list, or as a Python one, is read as that value, on both sides; other text
-    is text. Matchers of text, such as `$regex`, see the text. An expected object with the key `content` also matches
-    an output that is that content. A call that raised and left no output satisfies nothing.
+    Text that parses as an object or list, in JSON or Python, is compared as that value, on both sides; other text is
+    compared as text. Matchers of text, such as `$regex`, see the text. An expected object with the key `content` also
+    matches an output that equals that content. A call that raised and has no output satisfies nothing.
     """
 
     __slots__ = ("_accepts_any_output", "_as_text", "_options", "_reading", "_value", "output")
@@ -300,7 +300,7 @@ class OutputPattern(Pattern):
         self._options = [Compiler(limits).compile(value, where) for value in values]
         literal = len(values) == 1 and is_literal(values[0])
         self.index = (self._reading, (freeze(values[0]),)) if literal else None
-        # An output that was not recorded is None, too.
+        # None is delicate because it also stands for an output that was not recorded.
         self.is_delicate = literal and (values[0] is None or is_delicate(values[0]))
         self.literal = values[0] if literal and not text else NOT_LITERAL
         self.spends = not all([is_literal(value) for value in values])
@@ -321,7 +321,7 @@ class OutputPattern(Pattern):
         return None if column is None or len(self._options) > 1 else self._options[0].matches_each(column)
 
     def accepts_part(self, value: Any) -> bool:
-        # What is no text is compared as it is, unless everything is compared as text.
+        # Values other than text are compared as they are, unless everything is compared as text.
         output = self._reading.of(value) if self._as_text or value.__class__ is str else value
         for option in self._options:  # noqa: SIM110 - a loop costs half of what any() and a generator do
             if option.matches(output):
@@ -337,17 +337,17 @@ class OutputPattern(Pattern):
 
 
 class OutputReading(msgspec.Struct, frozen=True):
-    """How the output of a call is read before it is compared, and the key it has in an index.
+    """How the output of a call is read before it is compared, and its key in an index.
 
-    `value`: text that reads as an object or a list is that. `as is`: text stays text. `text`: everything is text, as
-    a producer would have written it.
+    `value`: text that parses as an object or list becomes that value. `as is`: text stays text. `text`: every value
+    becomes text, encoded as JSON.
     """
 
     form: Literal["value", "as is", "text"]
     limits: Limits
 
     def of(self, output: Any) -> Any:
-        """An output as it is compared."""
+        """Return an output in the form in which it is compared."""
         if output.__class__ is str:
             return _as_value(output, self.limits) if self.form == "value" else output
         return json.dumps(output) if self.form == "text" else output
@@ -357,12 +357,12 @@ class OutputReading(msgspec.Struct, frozen=True):
 
     def _key(self, call: ToolCall) -> Hashable | None:
         if call.output is None and call.error is not None:
-            return ()  # a call that failed has no output: as text, `null` would be the output of one that gave None
+            return ()  # a failed call has no output, unlike a call that returned None, whose text is `null`
         return None if "output" in call.unrecorded else (freeze(self.of(call.output)),)
 
 
 def _expected_values(expected: Any, reading: OutputReading) -> list[Any]:
-    """Return the values that an expected output may mean: itself and, where it is wrapped, its content."""
+    """Return the values that an expected output may mean: itself and, if it is wrapped, its content."""
     if reading.form == "text":
         return [expected if isinstance(expected, str) or not is_literal(expected) else json.dumps(expected)]
     value = reading.of(expected)
@@ -372,7 +372,7 @@ def _expected_values(expected: Any, reading: OutputReading) -> list[Any]:
 
 
 def _sees_text(expected: Any) -> bool:
-    """Return whether an expected output is a matcher of text, which a value would hide the text from."""
+    """Return whether an expected output is a matcher of text, which must see the text and not a parsed value."""
     if not is_matcher(expected):
         return False
     if expected.keys() & _OF_TEXT:
@@ -387,7 +387,7 @@ _OF_EXPECTATIONS = {"$not", "$allOf", "$anyOf", "$in"}
 
 
 def _as_value(text: str, limits: Limits) -> Any:
-    """A text as a value: an object or a list where it reads as one, else the text."""
+    """Parse a text as an object or a list; return other text as it is."""
     if not text.lstrip().startswith(("{", "[", "(")):
         return text
     try:
@@ -400,16 +400,16 @@ def _as_value(text: str, limits: Limits) -> Any:
 def argument_differences(
     expected: Any, actual: Mapping[str, Any], policy: str, moment: CallMoment | None = None
 ) -> tuple[Difference, ...]:
-    """Where a call's arguments differ from the expected ones, under an argument policy; at most 20 places.
+    """Return where a call's arguments differ from the expected ones under a policy; at most 20 places.
 
-    What depends on the moment of the call differs if it surely does.
-    Where finding the places takes too many steps, the arguments differ as a whole.
+    What depends on the moment of the call is a difference only if it surely differs. If finding the places takes too
+    many steps, the arguments as a whole are the difference.
     """
     if policy == "ignore":
         return ()
     if not isinstance(expected, dict) or is_matcher(expected):
         return value_differences(expected, dict(actual), moment)
-    # A policy forgives keys at the top only: inside an argument, values are compared whole.
+    # A policy applies to top-level keys only: inside an argument, values are compared whole.
     keys: Iterable[str] = expected
     if policy != "subset":
         keys = {**expected, **actual}
@@ -418,9 +418,9 @@ def argument_differences(
 
 
 def value_differences(expected: Any, actual: Any, moment: CallMoment | None = None) -> tuple[Difference, ...]:
-    """Where a value differs from the expected one, leaf by leaf; at most 20 places.
+    """Return where a value differs from the expected one, leaf by leaf; at most 20 places.
 
-    Where finding the places takes too many steps, the value differs as a whole.
+    If finding the places takes too many steps, the value as a whole is the difference.
     """
     return _differences(expected, actual, None, moment)
 
@@ -428,7 +428,7 @@ def value_differences(expected: Any, actual: Any, moment: CallMoment | None = No
 def _differences(
     expected: Any, actual: Any, keys: Iterable[str] | None, moment: CallMoment | None
 ) -> tuple[Difference, ...]:
-    """The differences of two values or, with `keys`, those of two objects at these keys."""
+    """Return the differences of two values or, with `keys`, of two objects at these keys."""
     budget = current_budget()
     if budget is None:
         with Budget():
@@ -440,15 +440,15 @@ def _differences(
         else:
             walk.keys(expected, actual, "$", keys)
     except LimitError:
-        # The verdict is settled by now: an explanation that is too expensive is shorter, and is not an error.
+        # The verdict is already known, so an explanation that is too expensive is shortened, not an error.
         return (Difference("$", *text_pair(expected, actual)),)
     return tuple(walk.found)
 
 
 class _Walk(msgspec.Struct, gc=False):
-    """One walk along two values, which collects where they differ and ends when these are enough.
+    """A walk along two values that collects a limited number of differences.
 
-    A list that is filled takes half the time of generators in generators.
+    Filling a list takes half the time of nested generators.
     """
 
     moment: CallMoment | None
@@ -488,8 +488,8 @@ class _Walk(msgspec.Struct, gc=False):
 
 
 def _below(path: str, key: str) -> str:
-    """The path of a key."""
-    # A name of Python's is plain, and asking for that takes a third of the time of the pattern.
+    """Return the path of a key below a path."""
+    # Python identifiers are plain, and `isidentifier` takes a third of the time of the pattern.
     plain = len(key) <= _LONGEST_NAME and key.isascii() and key.isidentifier()
     return f"{path}.{key}" if plain or _PLAIN_KEY.fullmatch(key) else f"{path}[{value_text(key)}]"
 

@@ -1,4 +1,4 @@
-"""Which actual calls satisfy which expected ones, and values that `$bind` names in one call for others."""
+"""Which actual calls satisfy which expected calls, and the values that `$bind` names in one call for others."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ from ._names import tool_names
 from ._patterns import Pattern, Projection
 
 Place: TypeAlias = tuple[str | int, ...]
-"""Keys and indices from the arguments of a call to a value in them."""
+"""The path, as keys and indices, from the arguments of a call to a value."""
 
 Assignment: TypeAlias = Mapping[str, Any]
-"""A value for each name; `NOTHING` for one that no call can bind."""
+"""A value for each name; `NOTHING` for a name that no call can bind."""
 
 NOTHING = object()
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """Expected calls of one tool that one index of the actual calls answers, or that must be tried."""
+    """Expected calls of one tool that share one index of the actual calls, or that must be tried."""
 
     name: str
     projection: Projection | None
     numbers: list[int]
-    """Their places among the expected calls."""
+    """Their indices among the expected calls."""
     keys: list[Hashable]
-    """What to look up for each of them."""
+    """The index key of each."""
     confusable: list[int]
-    """The places of those that have to be tried on what was found."""
+    """Those that have to be tried on what the index finds, because Python confuses `1` and `true`."""
 
     trials: list[int]
-    """The places of those that have to be tried on every call of the tool."""
+    """Those that have to be tried on every call of the tool."""
 
 
 class ExpectedCalls:
     """Expected calls in order.
 
-    Most trajectories that pass begin with exactly the expected calls. Where all expectations are literal, that is
-    seen by two comparisons of whole lists, and only values that Python confuses are looked at one by one.
+    Most trajectories that pass begin with exactly the expected calls. If all expectations are literal, two comparisons
+    of whole lists show that, and only values that Python confuses are compared one by one.
     """
 
     __slots__ = (
@@ -75,22 +75,22 @@ class ExpectedCalls:
         self.patterns = patterns
         self.names = tuple([pattern.name for pattern in patterns])
         self.name_counts = Counter(self.names)
-        """How often each name is expected."""
+        """The number of expected calls by name."""
         self.name_set = frozenset(self.name_counts)
-        # A name that fits every tool names none: the frameworks' own calls count only where they are meant.
+        # The name `*` does not name any tool: internal calls of a framework count only if they are named.
         named = [pattern.name for pattern in patterns if not pattern.takes_every_name]
         self.tools: Set[str] = tool_names(named) if any(["*" in name for name in named]) else self.name_set
-        """The tools that are expected; a name is in it that fits one with a `*`."""
+        """The names of expected tools. Names with a `*` are patterns in it."""
         self.special = [number for number, pattern in enumerate(patterns) if not pattern.is_plain]
-        """The places of those that no index answers: a name with `*`, several parts, or values from earlier calls."""
+        """Indices of those that no index can answer: a name with `*`, several parts, or values from earlier calls."""
         self.starred = {at: patterns[at] for at in self.special if "*" in patterns[at].name}
-        """Those whose names have a `*` that stands for any characters, by their places."""
+        """Those with a wildcard in their names, by index."""
         self.numbers_calls = any([pattern.nth is not None for pattern in patterns])
-        """Whether one of them means the first or another call of a tool, so that calls before it count."""
+        """Whether one of them has `nth`, so that the number of earlier calls matters."""
         self.names_only = not self.special and all([pattern.accepts_all for pattern in patterns])
-        """Whether nothing but the names of calls is expected."""
+        """Whether only the names of calls are expected."""
         self.spends = any([pattern.spends for pattern in patterns])
-        """Whether a budget is needed to compare with them: one of them has a matcher."""
+        """Whether comparing needs a budget, because one of them has a matcher."""
         self.lookups = _lookups(patterns)
         self._literals = [pattern.literal for pattern in patterns]
         self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_delicate]
@@ -100,11 +100,11 @@ class ExpectedCalls:
         return len(self.patterns)
 
     def is_beginning_of(self, calls: Sequence[ToolCall], names: tuple[str, ...]) -> bool:
-        """Return whether the first calls, which have these names, surely satisfy the expected ones, one by one."""
+        """Return whether the first calls, which have these names, surely satisfy the expected calls one by one."""
         size = len(self.patterns)
         if names[:size] != self.names or self.special:
             return False
-        # Python holds 1, 1.0 and True to be equal and JSON does not, so calls with such values are compared once more.
+        # In Python, 1 and True are equal, and in JSON they are not, so calls with such values are compared again.
         equal = list(map(self._part, calls[:size])) == self._literals
         for index in self._confusable if equal else range(size):  # noqa: SIM110 - faster than a generator
             if not self.patterns[index].accepts(calls[index]):
@@ -131,7 +131,7 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
 
 
 def _taken(pattern: Pattern, positions: dict[str, list[int]]) -> Row:
-    """The positions of the calls whose names a pattern takes, in order; of those, the one that it means, if it says."""
+    """Return the positions of calls whose names match a pattern; with `nth`, only that one."""
     rows = [of_name for name, of_name in positions.items() if pattern.takes(name)]
     row: Row = rows[0] if len(rows) == 1 else sorted([position for row in rows for position in row])
     if pattern.nth is None:
@@ -145,26 +145,26 @@ def _no_moment(position: int) -> None:
 
 
 _FEW = 64
-"""Comparisons of expected with actual calls of one name up to which no index is worth its making."""
+"""Up to this many comparisons of calls of one name, building an index does not pay off."""
 
 _NONE: tuple[int, ...] = ()
 
 
 class Relation(msgspec.Struct, frozen=True):
-    """For each expected call, the positions of the actual calls that satisfy it.
+    """The positions of the actual calls that satisfy each expected call.
 
-    `sure` holds those that do, `possible` also those of which the trace did not record enough to tell. Where all is
-    recorded the two are one object.
+    `sure` has those that do, `possible` also those for which the trace did not record enough to tell. If everything is
+    recorded, the two are the same object.
     """
 
     sure: list[Row]
     possible: list[Row]
     only: list[int] | None = None
-    """The pairing by what is sure, where nothing about it has to be decided: see `only_pairing`."""
+    """The pairing by sure matches, if there is only one possibility: see `only_pairing`."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether the trace recorded everything the comparison needs."""
+        """Whether the trace recorded everything that the comparison needs."""
         return self.sure is self.possible
 
 
@@ -174,10 +174,10 @@ def relate(
     limits: Limits = DEFAULT_LIMITS,
     moment_of: MomentOf | None = None,
 ) -> Relation:
-    """Which calls satisfy which expected ones.
+    """Return which calls satisfy which expected calls.
 
-    Literal expectations are looked up in an index of the calls; only matchers are tried call by call. `moment_of` says
-    where in the run a call was made; without it, what depends on that is not known.
+    Literal expectations are looked up in an index of the calls; only matchers are tried call by call. `moment_of`
+    returns the moment of a call in its run; without it, what depends on that is unknown.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -187,7 +187,7 @@ def relate(
 
 
 class _Relating(msgspec.Struct):
-    """Expected and actual calls while they are compared."""
+    """The state of comparing expected with actual calls."""
 
     expected: ExpectedCalls
     calls: Sequence[ToolCall]
@@ -204,7 +204,7 @@ class _Relating(msgspec.Struct):
             else:
                 held.append(position)
         lookups = self.expected.lookups
-        # The work is added up before it begins: what is too much is refused at once.
+        # Add up the work before it begins, so that too much of it is refused at once.
         if self.expected.spends:
             self._spend(sum([len(positions.get(lookup.name, ())) * len(lookup.trials) for lookup in lookups]))
         for lookup in lookups:
@@ -242,7 +242,7 @@ class _Relating(msgspec.Struct):
                 self.unknown[number] = undecided
 
     def _try_columns(self, lookup: Lookup, positions: Row) -> None:
-        """Try many expectations on many calls: what they ask of the calls is read once."""
+        """Try many expectations on many calls, reading what they need from the calls once."""
         alone = len(positions) == len(self.calls)
         columns = CallColumns(self.calls if alone else [self.calls[position] for position in positions])
         for number in lookup.numbers:
@@ -272,12 +272,12 @@ class _Relating(msgspec.Struct):
             self.unknown[number] = undecided
 
     def _look_up(self, lookup: Lookup, projection: Projection, positions: Row) -> None:
-        # An index takes as many steps as there are calls; trying each expectation on each call would take the product.
+        # Building an index is linear in the calls; trying each expectation on each call would take the product.
         alone = len(positions) == len(self.calls)
         keys = projection(self.calls if alone else [self.calls[position] for position in positions])
         index: dict[Hashable, Row] = dict(zip(keys, zip(positions), strict=True))
         undecided: Row = _NONE
-        # Fewer keys than calls: the same call was made twice. The key `None` means that the part was not recorded.
+        # Fewer keys than calls: the same call was made twice. The key `None`: the part was not recorded.
         if len(index) < len(keys) or None in index:
             index, undecided = self._index(lookup, keys, positions)
         for number, found in zip(lookup.numbers, map(index.get, lookup.keys, repeat(_NONE)), strict=True):
@@ -288,7 +288,7 @@ class _Relating(msgspec.Struct):
             self.unknown.update(dict.fromkeys(lookup.numbers, undecided))
 
     def _index(self, lookup: Lookup, keys: Sequence[Hashable], positions: Row) -> tuple[dict[Hashable, Row], Row]:
-        """The positions by key, several to a key, and those that the trace says too little about."""
+        """Return positions by key, several for one key, and the positions of calls with too little recorded."""
         pattern = self.expected.patterns[lookup.numbers[0]]
         index: dict[Hashable, list[int]] = {}
         undecided: list[int] = []
@@ -315,21 +315,21 @@ class _Relating(msgspec.Struct):
 
 
 class NamesIn(msgspec.Struct, frozen=True):
-    """The names in the arguments of one expected call, with their places."""
+    """The names in the arguments of one expected call, with their paths."""
 
     binds: tuple[tuple[str, Place], ...] = ()
     uses: tuple[tuple[str, Place], ...] = ()
-    """Names that are used; those inside of another matcher have no place of their own: it ends there."""
+    """Names used by `$ref`. Inside another matcher there is no exact path: it ends at that matcher."""
 
     def __bool__(self) -> bool:
         return bool(self.binds or self.uses)
 
 
 def names_in(args: Any, where: str = "args") -> NamesIn:
-    """The names that expected arguments bind and use.
+    """Return the names that expected arguments bind and use.
 
     Raises:
-        ExpectationError: a name is bound where its value has no place of its own.
+        ExpectationError: a name is bound inside another matcher.
     """
     found = list(_names(args, (), inside=False, where=where))
     binds = [(name, place) for key, name, place in found if key == "$bind"]
@@ -354,7 +354,7 @@ def _names(expected: Any, place: Place, *, inside: bool, where: str) -> Iterator
 
 
 def check_names(steps: Sequence[tuple[str, NamesIn, bool]]) -> None:
-    """Check the names of all expected calls: where each is, its names, and whether it may be made several times.
+    """Check the names in all expected calls, each given by its path, its names, and whether it may repeat.
 
     Raises:
         ExpectationError: a name is bound twice, in a call that is repeated, or never used; or used and never bound.
@@ -378,7 +378,7 @@ def check_names(steps: Sequence[tuple[str, NamesIn, bool]]) -> None:
 
 
 def close_names(args: Any, assignment: Assignment) -> Any:
-    """Expected arguments in which every name stands for its value."""
+    """Replace every name in expected arguments with its value."""
     if isinstance(args, list):
         return [close_names(item, assignment) for item in args]
     if not isinstance(args, dict) or "$literal" in args:
@@ -396,10 +396,10 @@ def assignments(
     limits: Limits = DEFAULT_LIMITS,
     moment_of: MomentOf | None = None,
 ) -> list[Assignment]:
-    """Every choice of values for the names: for each step that binds some, the values of one call that it may mean.
+    """Return every choice of values for the names: each step that binds names takes its values from one call.
 
-    Where a call's arguments were not recorded, its values may be those that are used elsewhere, or others. There is
-    always one choice: a name that no call can bind is `NOTHING`, which matches nothing.
+    If a call's arguments were not recorded, its values may be any that are used elsewhere, or others. There is always
+    at least one choice: a name that no call can bind is `NOTHING`, which matches nothing.
 
     Raises:
         LimitError: there are more choices than the limits allow.
@@ -419,7 +419,7 @@ def _choices(
     calls: Sequence[ToolCall],
     moment_of: MomentOf | None,
 ) -> list[Assignment]:
-    """The values that one step may bind, all its names together."""
+    """Return the values that one step may bind to its names."""
     found: dict[tuple[str, ...], Assignment] = {}
     unknown = False
     for index, call in enumerate(calls):
@@ -440,7 +440,7 @@ def _choices(
 
 
 def _used_values(name: str, steps: Sequence[tuple[Pattern, NamesIn]], calls: Sequence[ToolCall]) -> Iterator[Any]:
-    """The different values that calls have where a name is used."""
+    """Yield the different values that calls have where a name is used."""
     seen: set[str] = set()
     for pattern, names in steps:
         for place in [place for used, place in names.uses if used == name]:

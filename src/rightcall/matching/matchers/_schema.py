@@ -1,7 +1,7 @@
-"""JSON Schema as a matcher: its keywords, without network, without patterns that hang, and within a budget.
+"""JSON Schema as a matcher: no network, no patterns that hang, and bounded work.
 
-jsonschema checks that a schema is one. It does not judge by it: its time is quadratic in `uniqueItems` and exponential
-in nested references, it writes each value that is not valid into a message, and its patterns run on Python's `re`.
+jsonschema is used to check that a schema is valid, not to validate values: its time is quadratic in `uniqueItems` and
+exponential in nested references, it formats every invalid value into a message, and its patterns run on Python's `re`.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from ._schema_nodes import (
 )
 
 _NEW = ("draft2019-09", "draft2020-12")
-"""Drafts in which other keywords count beside a `$ref`, and that have `unevaluated…`."""
+"""Drafts in which keywords next to a `$ref` count, and that have `unevaluatedItems` and `unevaluatedProperties`."""
 
 
 def compile_schema(operand: Operand) -> SpendingTest:
-    """A test of whether a value is valid by a JSON Schema (draft 2020-12 unless `$schema` says otherwise).
+    """Return a test of whether a value is valid under a JSON Schema (draft 2020-12 unless `$schema` says otherwise).
 
     References are resolved inside the schema only; nothing is fetched. Patterns run on the linear engine.
 
     Raises:
-        ExpectationError: the operand is not a JSON Schema, or one that refers to what is not in it.
+        ExpectationError: the operand is not a JSON Schema, or refers to something outside of it.
         MissingExtraError: the package jsonschema is not installed.
     """
     try:
@@ -86,7 +86,7 @@ def _test(root: Node) -> SpendingTest:
 
 
 class _Compiler:
-    """Turns the schemas inside of one schema into nodes, each once."""
+    """Compile a schema and all schemas inside it to nodes, each once."""
 
     def __init__(self, draft: Any, where: str, limits: Limits) -> None:
         from referencing.jsonschema import specification_with
@@ -99,14 +99,14 @@ class _Compiler:
         self._limits = limits
         self._nodes: dict[int, Node] = {}
         self._waiting: list[tuple[Node, dict[str, Any], Any]] = []
-        """Schemas that something refers to: compiled in turn, because a chain of them may be long."""
+        """Targets of references, to be compiled in a loop: a chain of them may be too long to recurse."""
         self._patterns: dict[str, Callable[[Any], bool]] = {}
         self._has_parts = False
         self._is_dynamic = False
         self.references = 0
 
     def compile(self, schema: Any) -> Node:
-        """The node of the whole schema."""
+        """Compile the whole schema."""
         from referencing import Registry
 
         if isinstance(schema, bool):
@@ -115,14 +115,14 @@ class _Compiler:
         resource = self.specification.create_resource(schema)
         base = resource.id() or ""
         registry: Any = Registry().with_resource(base, resource)
-        # Anchors and ids are looked for once. Not in draft 3, where referencing stumbles over an `extends`.
+        # Find anchors and ids once. Not in draft 3, where the referencing library fails on `extends`.
         registry = registry if self.name == "draft-03" else registry.crawl()
         root = self._nodes[id(schema)] = Node()
         self._waiting.append((root, schema, registry.resolver(base)))
         while self._waiting:
             node, contents, resolver = self._waiting.pop()
             if node is not root:
-                self._check(contents)  # a reference may lead to where no keyword expects a schema
+                self._check(contents)  # a reference may lead to a place that was not checked as a schema
             self._fill(node, contents, resolver)
         if self._is_dynamic and self._has_parts:
             raise ExpectationError(
@@ -131,7 +131,7 @@ class _Compiler:
         return root
 
     def node(self, contents: Any, resolver: Any) -> Node:
-        """The node of a schema that a keyword has in it."""
+        """Return the node of a schema that is the operand of a keyword."""
         if isinstance(contents, bool):
             return ANYTHING if contents else NOTHING
         if (node := self._nodes.get(id(contents))) is None:
@@ -142,7 +142,7 @@ class _Compiler:
         return node
 
     def target(self, reference: str, resolver: Any, *, is_dynamic: bool) -> Node:
-        """The node of a schema that is referred to."""
+        """Return the node of the schema that a reference points to."""
         from referencing.exceptions import Unresolvable
 
         self._is_dynamic = self._is_dynamic or is_dynamic
@@ -164,13 +164,13 @@ class _Compiler:
         return node
 
     def pattern(self, pattern: str) -> Callable[[Any], bool]:
-        """The test of a regular expression, compiled once."""
+        """Return the test of a regular expression, compiled once."""
         if pattern not in self._patterns:
             self._patterns[pattern] = compile_regex(pattern, self.where, self._limits).test
         return self._patterns[pattern]
 
     def _is_part(self, contents: dict[str, Any]) -> bool:
-        """Return whether an inner schema has an id of its own, which its references are relative to."""
+        """Return whether an inner schema has an id of its own, to which its references are relative."""
         import jsonschema
 
         if jsonschema.validators.validator_for(contents, default=self._draft) is not self._draft:
@@ -180,7 +180,7 @@ class _Compiler:
         return is_part
 
     def _check(self, schema: Any) -> None:
-        """Refuse what is not a schema. Patterns are checked by the engine that will run them."""
+        """Raise `ExpectationError` for an invalid schema. Patterns are checked by the engine that will run them."""
         import jsonschema
 
         try:
@@ -204,7 +204,7 @@ class _Compiler:
 
 
 class _Site:
-    """The place of one schema: its base is what its references are relative to."""
+    """The place of one schema, with the base URI that its references are relative to."""
 
     def __init__(self, compiler: _Compiler, resolver: Any) -> None:
         self._compiler, self._resolver = compiler, resolver
@@ -215,16 +215,16 @@ class _Site:
         self.pattern = compiler.pattern
 
     def node(self, part: Any) -> Node:
-        """A schema inside of this one."""
+        """Return the node of a schema inside this one."""
         return self._compiler.node(part, self._resolver)
 
     def reference(self, target: str, *, is_dynamic: bool = False) -> Node:
-        """The schema that is referred to."""
+        """Return the node of the schema that a reference points to."""
         return self._compiler.target(target, self._resolver, is_dynamic=is_dynamic)
 
 
 def asserts(kind: str, holds: Callable[[Any, Any], bool]) -> Keyword:
-    """A keyword that compares values of one type with its operand, and accepts all others."""
+    """Return a keyword that compares values of one type with its operand, and accepts all other types."""
     applies = JSON_TYPES[kind]
 
     def build(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
@@ -234,12 +234,12 @@ def asserts(kind: str, holds: Callable[[Any, Any], bool]) -> Keyword:
 
 
 def at_most(value: Any, most: Any) -> bool:
-    """Return whether a value has no more parts than this."""
+    """Return whether a text, list or object is no longer than `most`."""
     return bool(len(value) <= most)
 
 
 def at_least(value: Any, least: Any) -> bool:
-    """Return whether a value has no fewer parts than this."""
+    """Return whether a text, list or object is no shorter than `least`."""
     return bool(len(value) >= least)
 
 
@@ -250,35 +250,35 @@ def is_multiple(value: Any, of: Any) -> bool:
     if not isinstance(of, float):
         return not value % of
     try:
-        # As the test suite of JSON Schema has it: by division of floats, so 0.0075 is a multiple of 0.0001.
+        # The JSON Schema test suite requires division of floats, by which 0.0075 is a multiple of 0.0001.
         quotient = value / of
         return bool(int(quotient) == quotient)
-    except OverflowError:  # no float is that large: the decimals as they are written, exactly
+    except OverflowError:  # too large for a float: compare the written decimals exactly
         return (Fraction(str(value)) / Fraction(str(of))).denominator == 1
 
 
 def is_at_most(value: Any, most: Any) -> bool:
-    """Return whether a number is not above another. NaN, which is in no order, is neither above nor below any."""
+    """Return whether a number is not greater than another. NaN is neither greater nor less than any."""
     return not value > most
 
 
 def is_at_least(value: Any, least: Any) -> bool:
-    """Return whether a number is not below another."""
+    """Return whether a number is not less than another."""
     return not value < least
 
 
 def is_below(value: Any, bound: Any) -> bool:
-    """Return whether a number neither is another nor is above it."""
+    """Return whether a number is neither equal to nor greater than another."""
     return not value >= bound
 
 
 def is_above(value: Any, bound: Any) -> bool:
-    """Return whether a number neither is another nor is below it."""
+    """Return whether a number is neither equal to nor less than another."""
     return not value <= bound
 
 
 def bound_draft4(exclusive: str, holds: Callable[[Any, Any], bool], strictly: Callable[[Any, Any], bool]) -> Keyword:
-    """A bound of drafts 3 and 4, where another keyword says whether it is itself excluded."""
+    """Return a bound of drafts 3 and 4, where another keyword says whether the bound itself is excluded."""
 
     def build(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
         inside = strictly if schema.get(exclusive) else holds
@@ -288,10 +288,9 @@ def bound_draft4(exclusive: str, holds: Callable[[Any, Any], bool], strictly: Ca
 
 
 def of_type(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`type`: one of several types; in draft 3 also what a schema accepts."""
+    """`type`: one of several types; in draft 3, a type may also be a schema."""
     kinds = site.types
     names = [wanted] if isinstance(wanted, (str, dict)) else wanted
-    # In draft 3 a type may be a schema.
     nodes = [site.node(name) for name in names if isinstance(name, (dict, bool))]
     for name in names:
         if isinstance(name, str) and name not in kinds:
@@ -372,7 +371,7 @@ def any_of(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
         found = False
         for node in nodes:
             found = node.attempt(value, visit, evaluated) or found
-            if found and evaluated is None:  # otherwise each that holds has to note what it looked at
+            if found and evaluated is None:  # otherwise, every schema that holds has to record what it evaluated
                 return True
         return found
 
@@ -412,7 +411,7 @@ def if_then(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     then, otherwise = site.node(schema.get("then", True)), site.node(schema.get("else", True))
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
-        # JSON Schema 2020-12, core, section 10.2.2.1: a condition that holds counts as having looked at what it names.
+        # JSON Schema 2020-12, core, section 10.2.2.1: what a condition that holds has evaluated counts as evaluated.
         chosen = then if condition.attempt(value, visit, evaluated) else otherwise
         return chosen.accepts(value, visit, evaluated)
 
@@ -420,7 +419,7 @@ def if_then(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def properties_draft3(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`properties` of draft 3, each of which says itself whether it is required."""
+    """`properties` of draft 3, in which each property says whether it is required."""
     each = properties(wanted, schema, site)
     needed = required([key for key, part in wanted.items() if part.get("required")], schema, site)
     return lambda value, visit, evaluated: each(value, visit, evaluated) and needed(value, visit, evaluated)
@@ -437,7 +436,7 @@ def dynamic_reference(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def definitions(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`$defs`: compiled here, so that a mistake in one is reported whether it is used or not."""
+    """`$defs`: compiled here, so that a mistake is reported even if the definition is not used."""
     for part in wanted.values():
         site.node(part)
     return anything
@@ -491,7 +490,7 @@ _SINCE_2019: dict[str, Keyword] = {
     "$defs": definitions,
 }
 LATE: dict[str, Keyword] = {"unevaluatedItems": unevaluated_items, "unevaluatedProperties": unevaluated_properties}
-"""Keywords that are checked after all others of their schema, by the drafts that have them."""
+"""Keywords that are checked after all others of their schema, in drafts that have them."""
 
 _DRAFT3: dict[str, Keyword] = {
     "divisibleBy": asserts("number", is_multiple),
@@ -520,4 +519,4 @@ KEYWORDS: dict[str, dict[str, Keyword]] = {
         "$dynamicRef": dynamic_reference,
     },
 }
-"""The keywords of each draft; what is not among them says nothing of a value."""
+"""The keywords of each draft. Others are ignored."""

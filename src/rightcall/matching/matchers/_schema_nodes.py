@@ -1,4 +1,4 @@
-"""A compiled JSON Schema: what is asked of a value within a budget, and the keywords about objects and lists."""
+"""A compiled JSON Schema: nodes that check a value within a budget, and the keywords for objects and lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rightcall.limits import Budget
 
 
 class Evaluated:
-    """The keys of an object, or the places of a list, that some keyword has looked at successfully."""
+    """The keys of an object, or the indices of a list, that a keyword has evaluated successfully."""
 
     __slots__ = ("items", "keys")
 
@@ -19,30 +19,30 @@ class Evaluated:
         self.items: set[int] = set()
 
     def add(self, other: Evaluated) -> None:
-        """Take over what another one has."""
+        """Add everything from another one."""
         self.keys |= other.keys
         self.items |= other.items
 
 
 class Visit:
-    """One value on its way through a schema."""
+    """The state of validating one value."""
 
     __slots__ = ("budget", "known")
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.known: dict[tuple[Node, bool], dict[int, _Answer | None]] = {}
-        """What was found out, by schema and value; nothing where that is being found out."""
+        """Known answers by schema and value id; `None` while one is being computed."""
 
 
 Check: TypeAlias = Callable[[Any, Visit, Evaluated | None], bool]
-"""One keyword: whether a value is valid by it. What it looked at is noted where a caller asks for that."""
+"""Returns whether a value is valid under one keyword. Records what it evaluated if `Evaluated` is given."""
 
 _Answer: TypeAlias = tuple[bool, Evaluated | None]
 
 
 class Node:
-    """One schema: the checks of its keywords, those of `unevaluated…` last."""
+    """One compiled schema: the checks of its keywords, those of `unevaluated…` last."""
 
     __slots__ = ("checks", "late", "refers")
 
@@ -50,10 +50,10 @@ class Node:
         self.checks: list[Check] = list(checks)
         self.late: list[Check] = []
         self.refers = False
-        """Whether a reference is in it, at any depth, so that answers are worth remembering."""
+        """Whether it contains a reference at any depth, so that answers are worth caching."""
 
     def accepts(self, value: Any, visit: Visit, evaluated: Evaluated | None = None) -> bool:
-        """Whether a value is valid. One pass, however deep `unevaluated…` is nested: each passes on what it saw."""
+        """Return whether a value is valid. Nested `unevaluated…` take one pass: each records what it evaluated."""
         visit.budget.spend(1 + len(self.checks))
         if self.late:
             return self._accepts_late(value, visit, evaluated)
@@ -72,7 +72,7 @@ class Node:
         return True
 
     def attempt(self, value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
-        """The same, where the answer may be no without all being lost: then nothing is noted."""
+        """Return whether a value is valid, for keywords that go on if not: then nothing is recorded as evaluated."""
         if evaluated is None:
             return self.accepts(value, visit)
         own = Evaluated()
@@ -83,16 +83,15 @@ class Node:
         return True
 
     def recall(self, value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
-        """The same for a reference, answered once for each value: two references to two to two … are two each.
+        """Return whether a value is valid, for references: answers are cached by value, or nested ones take 2^n steps.
 
         Raises:
             LimitError: the schema refers to itself for the same value, without end.
         """
         if not self.refers:
             return self.accepts(value, visit, evaluated)
-        # Without memory, a schema of n references to two references each would take 2^n steps.
         answers = visit.known.setdefault((self, evaluated is not None), {})
-        # Every value is part of the actual one, which lives as long as the visit: its id stays its own.
+        # Every value is part of the actual one, which lives as long as the visit, so ids are not reused.
         if id(value) in answers:
             answer = answers[id(value)]
             if answer is None:
@@ -109,7 +108,7 @@ class Node:
 
 
 class Site(Protocol):
-    """Where a keyword is compiled: what it may ask of its surroundings."""
+    """The surroundings in which a keyword is compiled."""
 
     where: str
     types: Mapping[str, Callable[[Any], bool]]
@@ -119,21 +118,21 @@ class Site(Protocol):
     budget: Budget
 
     def node(self, part: Any) -> Node:
-        """A schema inside of this one."""
+        """Return the node of a schema inside this one."""
 
     def pattern(self, pattern: str) -> Callable[[Any], bool]:
-        """The test of a regular expression, by the linear engine. Raises `ExpectationError`."""
+        """Return the test of a regular expression, by the linear engine. Raises `ExpectationError`."""
 
     def reference(self, target: str, *, is_dynamic: bool = False) -> Node:
-        """The schema that is referred to. Raises `ExpectationError`."""
+        """Return the node of the schema that a reference points to. Raises `ExpectationError`."""
 
 
 Keyword: TypeAlias = Callable[[Any, dict[str, Any], Site], Check]
-"""From what is written for a keyword, and the schema that has it, to a check."""
+"""Compiles the operand of a keyword, given the schema that contains it, to a check."""
 
 
 def anything(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
-    """The check of a keyword that says nothing about values."""
+    """Accept any value, for keywords that say nothing about values."""
     return True
 
 
@@ -147,7 +146,7 @@ def required(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
         if not isinstance(value, dict):
             return True
-        # Eight lookups of a key take about as long as one step.
+        # Eight key lookups take about as long as one step.
         visit.budget.spend(len(wanted) // 8)
         return all(key in value for key in wanted)
 
@@ -155,7 +154,7 @@ def required(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def dependent_required(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`dependentRequired`: an object that has one key has certain others."""
+    """`dependentRequired`: an object with one key must have certain others."""
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
         if not isinstance(value, dict):
@@ -167,7 +166,7 @@ def dependent_required(wanted: Any, schema: dict[str, Any], site: Site) -> Check
 
 
 def properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`properties`: each key that is there has a valid value."""
+    """`properties`: each of these keys that is present has a valid value."""
     nodes = {key: site.node(part) for key, part in wanted.items()}
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
@@ -186,7 +185,7 @@ def properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def pattern_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`patternProperties`: each key with a match has a valid value."""
+    """`patternProperties`: each key that matches a pattern has a valid value."""
     rules = [(site.pattern(pattern), site.node(part)) for pattern, part in wanted.items()]
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
@@ -208,7 +207,7 @@ def pattern_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check
 def additional_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     """`additionalProperties`: each key that neither `properties` nor `patternProperties` names has a valid value."""
     node = site.node(wanted)
-    # JSON Schema 2020-12, core, section 10.3.2.3: what its neighbours name is decided by the schema, not by the value.
+    # JSON Schema 2020-12, core, section 10.3.2.3: the adjacent keywords count, even if the value lacks their keys.
     named = schema.get("properties", {})
     tests = [site.pattern(pattern) for pattern in schema.get("patternProperties", {})]
 
@@ -228,7 +227,7 @@ def additional_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Ch
 
 
 def property_names(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`propertyNames`: each key is valid, as a text."""
+    """`propertyNames`: each key is valid as a string."""
     node = site.node(wanted)
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
@@ -238,7 +237,7 @@ def property_names(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def dependent_schemas(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`dependentSchemas`: an object that has a key is valid by a schema."""
+    """`dependentSchemas`: an object with a certain key is valid under a schema."""
     nodes = {key: site.node(part) for key, part in wanted.items()}
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
@@ -254,8 +253,8 @@ def dependent_schemas(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def dependencies(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`dependencies` of drafts 3 to 7: what is needed beside a key, as names or as a schema."""
-    # Draft 3 also takes one name; since draft 2019-09 these are two keywords.
+    """`dependencies` of drafts 3 to 7: what a key requires, as names or as a schema."""
+    # Draft 3 also allows a single name. Draft 2019-09 split this into two keywords.
     names = {key: [each] if isinstance(each, str) else each for key, each in wanted.items()}
     listed = dependent_required({key: each for key, each in names.items() if isinstance(each, list)}, schema, site)
     parts = {key: each for key, each in names.items() if not isinstance(each, list)}
@@ -264,14 +263,14 @@ def dependencies(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def unevaluated_properties(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`unevaluatedProperties`: each key that no other keyword has looked at has a valid value."""
+    """`unevaluatedProperties`: each key that no other keyword has evaluated has a valid value."""
     node = site.node(wanted)
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
         if not isinstance(value, dict):
             return True
         visit.budget.spend(len(value))
-        # JSON Schema 2020-12, core, section 11.3: also what a schema inside `allOf`, `$ref` and the like has looked at.
+        # JSON Schema 2020-12, core, section 11.3: what `allOf`, `$ref` and the like have evaluated counts, too.
         seen = evaluated.keys if evaluated is not None else set()
         for key, item in value.items():
             if key not in seen:
@@ -284,7 +283,7 @@ def unevaluated_properties(wanted: Any, schema: dict[str, Any], site: Site) -> C
 
 
 def _each_from(node: Node, begin: int) -> Check:
-    """A check of all items of a list from a place on."""
+    """Return a check of all items of a list from an index on."""
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
         if not isinstance(value, list):
@@ -301,7 +300,7 @@ def _each_from(node: Node, begin: int) -> Check:
 
 
 def prefix_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`prefixItems`: the first items, each by a schema of its own."""
+    """`prefixItems`: the first items, each with a schema of its own."""
     nodes = [site.node(part) for part in wanted]
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
@@ -319,12 +318,12 @@ def prefix_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 def items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
     """`items` of draft 2020-12: all items after those of `prefixItems`."""
-    # JSON Schema 2020-12, core, section 10.3.1.2: what `items` with a list was became `prefixItems`.
+    # JSON Schema 2020-12, core, section 10.3.1.2: the list form of `items` became `prefixItems`.
     return _each_from(site.node(wanted), len(schema.get("prefixItems", [])))
 
 
 def legacy_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`items` before draft 2020-12: a schema of all items, or a list of schemas of the first ones."""
+    """`items` before draft 2020-12: a schema for all items, or a list of schemas for the first ones."""
     if isinstance(wanted, list):
         return prefix_items(wanted, schema, site)
     return _each_from(site.node(wanted), 0)
@@ -337,7 +336,7 @@ def additional_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def unevaluated_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`unevaluatedItems`: each item that no other keyword has looked at is valid."""
+    """`unevaluatedItems`: each item that no other keyword has evaluated is valid."""
     node = site.node(wanted)
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:
@@ -356,9 +355,9 @@ def unevaluated_items(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
 
 
 def contains(wanted: Any, schema: dict[str, Any], site: Site) -> Check:
-    """`contains`: as many items are valid as `minContains` and `maxContains` say."""
+    """`contains`: the number of valid items is within `minContains` and `maxContains`."""
     node = site.node(wanted)
-    # JSON Schema 2020-12, validation, sections 6.4.4 and 6.4.5; earlier drafts ask for one item, without bounds.
+    # JSON Schema 2020-12, validation, sections 6.4.4 and 6.4.5; drafts before 2019-09 require one item, without bounds.
     least, most = (schema.get("minContains", 1), schema.get("maxContains")) if site.counts_contained else (1, None)
 
     def check(value: Any, visit: Visit, evaluated: Evaluated | None) -> bool:

@@ -1,4 +1,4 @@
-"""Where a value comes from: `$from` asks whether an agent had seen it before, by an index of what it had seen."""
+"""Where a value comes from: `$from` checks whether the agent had seen a value, by an index of what it had seen."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from ._operators import Matcher, Operand, is_number
 ANYWHERE = "anywhere"
 _PARTS = ("output", "args", "input")
 _TRIED = 16
-"""Places that are looked at in one step."""
+"""Places to check per step of the budget."""
 _WORD = re.compile(r"[^\W_]+")
 _REST_OF_WORD = re.compile(r"[^\W_]*")
 _BETWEEN = "\x00"
-"""Stands between texts that are searched together."""
+"""Separates texts that are searched together."""
 _SCANS = 24
-"""Searches through all texts, from which on an index of their words is cheaper."""
+"""After this many searches through all texts, an index of their words is cheaper."""
 _INDEXED = 8_000_000
-"""Characters of texts whose words are indexed; more would take too much memory."""
+"""Most characters of text to index by words. More would take too much memory."""
 _FIRST = 8
-"""Words of a text by which it is looked up in the index."""
+"""How many of a text's words are used to look it up in the index."""
 _READ, _SCANNED, _TRIED_PATHS, _LISTED = 256, 2048, 16, 16
-"""How much is done in one step: characters decoded, characters searched, places tried, and characters whose words are
-listed. One value is indexed in one step."""
+"""Work per step of the budget: characters decoded, characters searched, places tried, and characters split into
+words. Indexing one value takes one step."""
 _MOST_SHOWN = 3
 KeyT = TypeVar("KeyT", str, str | bytes)
 _STEP = re.compile(
@@ -53,16 +53,16 @@ Step: TypeAlias = tuple[Literal["key", "index", "every", "below"], Any]
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a value should come from: a part of earlier calls of a tool, what the run was given, or anywhere."""
+    """Where a value should come from: a part of earlier calls of a tool, the input of the run, or anywhere."""
 
     tool: str | None
-    """The tool, whose name may have `*` in it; `None` for the input, or anywhere."""
+    """The name of the tool, which may contain `*`; `None` for the input, or anywhere."""
     part: Literal["output", "args", "input", "anywhere"]
     path: ValuePath | None = None
 
     @property
     def phrase(self) -> str:
-        """The source as the end of a sentence that says that a value is not there."""
+        """The end of a sentence about a value that was not found at this source."""
         at = "" if self.path is None or self.path.written == "$" else f" at {self.path.written}"
         if self.part == "anywhere":
             return "is in no output before it and not in the input"
@@ -73,10 +73,10 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def source_of(operand: Operand) -> Source:
-    """The source that `$from` says.
+    """Parse the operand of `$from`.
 
     Raises:
-        ExpectationError: it says none.
+        ExpectationError: it is not a source.
     """
     written, where = operand.value, operand.where
     if written == ANYWHERE:
@@ -109,7 +109,7 @@ def _tool(name: Any, where: str) -> str:
 
 
 class FromSource(Expectation):
-    """A value that was seen at a source before. What had been seen depends on the moment of the call."""
+    """A value that was seen at a source before the call. What had been seen depends on the call's moment."""
 
     __slots__ = ("source",)
 
@@ -130,25 +130,25 @@ class FromSource(Expectation):
 
 
 def history_of(trajectory: Trajectory) -> History:
-    """The history of a run, made once for each trajectory."""
-    # A cache beside the values, as `cached_property` has it: a trajectory never changes.
+    """Return the history of a run, cached on its trajectory."""
+    # Cached in `__dict__`, as `cached_property` does: a trajectory never changes.
     kept = trajectory.__dict__
     found: History | None = kept.get("_history")
     return found if found is not None else kept.setdefault("_history", History(trajectory))
 
 
 def seen_before(trajectory: Trajectory, position: int, value: Any, tool: str | None) -> bool:
-    """Return whether an agent had surely seen a value when it made a call: in an output of a tool, or anywhere."""
+    """Return whether the agent had surely seen a value before a call: in an output of a tool, or anywhere."""
     source = Source(None, "anywhere") if tool is None else Source(tool, "output")
     try:
         with Budget():
             return history_of(trajectory).has_seen(source, value, position) is True
-    except LimitError:  # too long to look for, so nothing is claimed
+    except LimitError:  # too expensive to find out, so nothing is claimed
         return False
 
 
 class History:
-    """What the agent of one run had seen at each of its calls: earlier outputs, and what it was given."""
+    """What the agent of one run had seen by each of its calls: earlier outputs, and inputs."""
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._run = trajectory
@@ -158,10 +158,10 @@ class History:
         self._shelves: dict[Source, tuple[Shelf, list[int]]] = {}
 
     def has_seen(self, source: Source, value: Any, position: int) -> bool | None:
-        """Return whether a value was seen at a source before the call at `position`; `None` if the trace can't tell.
+        """Return whether a value was seen at a source before the call at `position`; `None` if unknown.
 
         Raises:
-            LimitError: looking for it takes more steps than are left.
+            LimitError: the search takes more steps than the budget has left.
         """
         if source.path is not None:
             return self._has_seen(source, value, position)
@@ -171,13 +171,13 @@ class History:
         return False if False in answers else None if None in answers else True
 
     def unseen(self, source: Source, value: Any, position: int) -> Any:
-        """The first part of a value that was surely not seen; the value itself where it counts as a whole."""
+        """Return the first part of a value that was surely not seen; the value itself if it is compared as a whole."""
         if source.path is not None:
             return value
         return next((leaf for leaf in leaves_of(value) if self._has_seen(source, leaf, position) is False), value)
 
     def sample(self, source: Source, position: int) -> tuple[int, list[str]]:
-        """How many different values were surely seen at a source before a call, and the first of them as text."""
+        """Count the different values surely seen at a source before a call, and return the first of them as text."""
         shelves = [self._shelf(each) for each in _single(source)]
         counted = [
             shelf.sample(lambda number, each=each: self._is_earlier(each, number, position) is True)  # type: ignore[misc]
@@ -198,7 +198,7 @@ class History:
         return False if known and (source.part == "input" or self._run.calls_recorded) else None
 
     def _earlier(self, source: Source, numbers: list[int], position: int) -> bool | None:
-        """Return whether one of several places was surely seen before, or may have been."""
+        """Return whether any of several places was seen before the call; `None` if one only may have been."""
         answer: bool | None = False
         for tried, number in enumerate(numbers):
             if tried % _TRIED == 0:
@@ -216,7 +216,7 @@ class History:
         return self._had_ended(number, position)
 
     def _had_ended(self, earlier: int, position: int) -> bool | None:
-        """Return whether what came of one call was known when another was made."""
+        """Return whether the result of one call was available when another was made."""
         first, second = self._calls[earlier], self._calls[position]
         if earlier == position or (first.group is not None and first.group == second.group):
             return False
@@ -234,7 +234,7 @@ class History:
         return place > 0 and high < self._unordered[place - 1][1]
 
     def _shelf(self, source: Source) -> tuple[Shelf, list[int]]:
-        """What was seen at a source, and where something was seen that the trace did not record."""
+        """Return an index of what was seen at a source, and the numbers of entries that were not recorded."""
         found = self._shelves.get(source)
         if found is None:
             entries = list(self._inputs() if source.part == "input" else self._parts(source))
@@ -244,7 +244,7 @@ class History:
         return found
 
     def calls_of(self, tool: str | None, end: int) -> Iterator[tuple[int, ToolCall]]:
-        """Yield the calls of a tool before a position, each with its own; those of all tools if none is named."""
+        """Yield the calls of a tool before a position, each with its own position; of all tools if `tool` is None."""
         names = None if tool is None else tool_names([tool])
         for position, call in enumerate(self._calls[:end]):
             if names is None or call.name in names:
@@ -255,7 +255,7 @@ class History:
             yield from [(position, value) for value in _part_of(call, source.part)]
 
     def _inputs(self) -> Iterator[tuple[int, Any]]:
-        """What the run was given, and then each turn, by its number."""
+        """Yield the input of the run as number 0, and the input of each turn by its number."""
         run = self._run
         if run.input is None and not run.turn_inputs:
             yield 0, _UNRECORDED
@@ -268,7 +268,7 @@ _UNRECORDED = object()
 
 
 def _single(source: Source) -> tuple[Source, ...]:
-    """The sources that one is made of."""
+    """Split a source into its single sources: `anywhere` is outputs and inputs."""
     return _EVERYWHERE if source.part == "anywhere" else (source,)
 
 
@@ -276,7 +276,7 @@ _EVERYWHERE = (Source(None, "output"), Source(None, "input"))
 
 
 def _part_of(call: ToolCall, part: str) -> list[Any]:
-    """The output or the arguments of a call, if there are any."""
+    """Return the output or the arguments of a call in a list; empty if the call failed without an output."""
     if part == "args":
         return [_UNRECORDED if call.args is None and "args" in call.unrecorded else call.args]
     if call.output is not None or "output" not in call.unrecorded:
@@ -288,19 +288,19 @@ _MOST = 20
 
 
 class MadeUp(msgspec.Struct, frozen=True):
-    """An argument that was seen at no source before."""
+    """An argument that was not seen at its source before."""
 
     argument: str
-    """The path of the argument, as people write it: `id`, `seats[0]`."""
+    """The path of the argument: `id`, `seats[0]`."""
     value: Any
-    """What was not seen: the argument, or the first value inside of it."""
+    """The value that was not seen: the argument, or the first such value inside it."""
     source: Source
     seen: int
-    """How many different values were seen at the source before the call."""
+    """The number of different values seen at the source before the call."""
     examples: tuple[str, ...]
-    """The first of these as text."""
+    """The first of these values as text."""
     was_called: bool = True
-    """Whether a call of the source's tool came before. If none did, its name may be misspelt."""
+    """Whether the source's tool was called before. If not, its name may be misspelt."""
 
     def __str__(self) -> str:
         told = f"{self.argument} {value_text(self.value, 60)} {self.source.phrase}"
@@ -313,9 +313,9 @@ class MadeUp(msgspec.Struct, frozen=True):
 
 
 def made_up_values(expected: Any, call: ToolCall, moment: CallMoment | None) -> tuple[MadeUp, ...]:
-    """The arguments of a call that surely do not come from where the expected arguments say, at most 20 of them.
+    """Return the arguments of a call that surely do not come from their expected sources, at most 20.
 
-    Those inside of another matcher, such as `$anyOf`, are not reported: they are one way of several.
+    Those inside another matcher, such as `$anyOf`, are not reported: they are one alternative of several.
     """
     if moment is None or call.args is None:
         return ()
@@ -329,7 +329,7 @@ def made_up_values(expected: Any, call: ToolCall, moment: CallMoment | None) -> 
                 ):
                     found.append(_told(path, source, value, moment))
         except LimitError:
-            pass  # The verdict is settled by now: an explanation that is too expensive is shorter.
+            pass  # The verdict is already known, so an explanation that is too expensive is shortened.
     return tuple(found)
 
 
@@ -341,7 +341,7 @@ def _told(path: str, source: Source, value: Any, moment: CallMoment) -> MadeUp:
 
 
 def _asked(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, Source, Any]]:
-    """Every place where a value should come from a source, with the actual value there."""
+    """Yield every `$from` in the expected arguments: its path, its source, and the actual value there."""
     if is_matcher(expected):
         if "$from" in expected:
             operand = Operand(expected["$from"], "$from", Compiler(DEFAULT_LIMITS, SOURCES))
@@ -356,10 +356,10 @@ def _asked(expected: Any, actual: Any, path: str) -> Iterator[tuple[str, Source,
 
 
 class Shelf:
-    """Values with a number for each, ascending, of where it was seen: in a call or an input.
+    """An index of values by the number of the call or input in which each was seen, in ascending order.
 
-    With a path, what counts is the values at that path, whole. Without, it is every value inside and, for texts and
-    numbers, every place in a text where they appear as a whole word.
+    With a path, the values at that path are indexed, as a whole. Without, every leaf value is and, for texts and
+    numbers, every place in a text where they occur as a whole word.
     """
 
     def __init__(self, entries: Iterable[tuple[int, Any]], path: ValuePath | None = None) -> None:
@@ -377,9 +377,9 @@ class Shelf:
         self._size = sum(map(len, self._joined))
 
     def holders(self, value: Any) -> Iterator[list[int]]:
-        """Where a value was seen, in ascending lists: first where it equals one, then where it appears as a word.
+        """Yield ascending lists of where a value was seen: first as an equal value, then as a word in a text.
 
-        Without a path, the value has none inside.
+        Without a path, the value must be a leaf.
         """
         yield self._equal.get(_key(value), [])
         if self._path is None and (isinstance(value, str) or is_number(value)):
@@ -387,7 +387,7 @@ class Shelf:
                 yield self._standing(text)
 
     def sample(self, counts: Callable[[int], bool]) -> tuple[int, list[str]]:
-        """How many different values were seen at places that count, and the first of them as text."""
+        """Count the different values seen at numbers for which `counts` is true, and return the first as text."""
         seen = [key for key, numbers in self._equal.items() if any(map(counts, numbers))]
         return len(seen), [value_text(self._values[key], 40) for key in seen[:_MOST_SHOWN]]
 
@@ -402,13 +402,13 @@ class Shelf:
             _note(self._texts, texts[0] if len(texts) == 1 else _BETWEEN.join(texts), number)
 
     def _standing(self, needle: str) -> list[int]:
-        """Where a text occurs as a whole word."""
+        """Return where a text occurs as a whole word."""
         if needle not in self._found:
             self._found[needle] = self._search(needle)
         return self._found[needle]
 
     def _search(self, needle: str) -> list[int]:
-        # Any word of it will do to narrow the search, and a text may have a million of them.
+        # Any word narrows the search, so the first few are enough: a text may have a million.
         words = [found[0] for found in islice(_WORD.finditer(needle), _FIRST)]
         places: Sequence[int] = range(len(self._joined))
         if self._words is None and self._scans >= _SCANS and self._size <= _INDEXED:
@@ -416,7 +416,7 @@ class Shelf:
         if self._words is not None and words:
             places = min([self._words.get(word, []) for word in words], key=len)
         self._scans += 1
-        # Texts are joined, so a match that extends over two of them is in neither.
+        # Texts are joined with a separator. If it is in the needle, split them, or a match could extend over two texts.
         apart = _BETWEEN in needle
         spend(1 + len(places) // _TRIED_PATHS + len(needle) // _SCANNED)
         found: set[int] = set()
@@ -436,7 +436,7 @@ class Shelf:
 
 
 def leaves_of(value: Any) -> list[Any]:
-    """The values inside of a value that have none inside themselves, in order; of a plain value, itself."""
+    """Return the leaf values inside a value, in order; of a plain value, itself."""
     found: list[Any] = []
     waiting = [value]
     while waiting:
@@ -451,7 +451,7 @@ def leaves_of(value: Any) -> list[Any]:
 
 
 def _stands_in(needle: str, text: str) -> bool:
-    """Return whether a text has another in it with neither a letter nor a digit on either side."""
+    """Return whether a text contains another one with no letter or digit next to it."""
     spend(len(text) // _SCANNED)
     place, tries = text.find(needle), 0
     begins_word = needle[:1].isalnum()
@@ -459,7 +459,7 @@ def _stands_in(needle: str, text: str) -> bool:
         end = place + len(needle)
         if not text[end : end + 1].isalnum() and not (place and text[place - 1].isalnum()):
             return True
-        # A word that begins inside of another is not whole, so the rest of that need not be looked at.
+        # Skip the rest of this word: a match inside it would not be a whole word.
         behind = _REST_OF_WORD.match(text, place).end() if begins_word else place + 1  # type: ignore[union-attr]
         place = text.find(needle, behind)
         tries += 1
@@ -469,7 +469,7 @@ def _stands_in(needle: str, text: str) -> bool:
 
 
 def _as_words(value: Any) -> list[str]:
-    """A text, or a number as it may be written; nothing for an empty text, which is everywhere."""
+    """Return a text, or the spellings of a number; nothing for an empty text, which occurs everywhere."""
     if isinstance(value, str):
         return [value] if value else []
     if isinstance(value, float) and value.is_integer():
@@ -478,7 +478,7 @@ def _as_words(value: Any) -> list[str]:
 
 
 def _key(value: Any) -> str | bytes:
-    """A key that equal values share, and no others. A text is its own, which no other value's is."""
+    """Return a key that only equal values share. Texts are their own keys; those of other values are bytes."""
     if value.__class__ is str:
         return value
     if not isinstance(value, (dict, list)):
@@ -493,7 +493,7 @@ def _note(index: dict[KeyT, list[int]], key: KeyT, number: int) -> None:
 
 
 def _read(value: Any, literals: bool, known: dict[str, Any]) -> Any:
-    """A value; a text that reads as a JSON object or list as that, and with `literals` as a Python one, too."""
+    """Decode a text that is a JSON object or list or, with `literals`, a Python one; keep other values."""
     if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "[", "("):
         return value
     if value not in known:
@@ -508,7 +508,7 @@ def _decoded(text: str, literals: bool) -> Any:
     except InputError:
         if not literals:
             return text
-        # Python's own parser takes a microsecond for a character.
+        # `literal_eval` takes about a microsecond per character.
         spend(len(text) // 2)
         try:
             value = decode_text(text)
@@ -518,14 +518,14 @@ def _decoded(text: str, literals: bool) -> Any:
 
 
 class ValuePath(msgspec.Struct, frozen=True):
-    """A path to some of the values inside of a JSON value."""
+    """A path that selects values inside a JSON value, such as `$.flights[*].id`."""
 
     written: str
     steps: tuple[Step, ...]
 
     @classmethod
     def of(cls, written: Any, where: str, limits: Limits) -> ValuePath:
-        """The path that a text says.
+        """Parse a path.
 
         Raises:
             ExpectationError: it is not a path, or too long.
@@ -548,7 +548,7 @@ class ValuePath(msgspec.Struct, frozen=True):
         return cls(written, tuple(steps))
 
     def values_in(self, value: Any) -> list[Any]:
-        """The values at this path, in the order of the document."""
+        """Return the values at this path, in document order."""
         found = [value]
         for kind, wanted in self.steps:
             if kind == "below":
@@ -573,7 +573,7 @@ def _step(found: re.Match[str]) -> Step:
 
 
 def _below(starts: list[Any], key: Any) -> Iterator[Any]:
-    """The values that have a key, anywhere inside. Each part is walked once, even where one start is inside another."""
+    """Yield the values of a key at any depth. Each part is walked once, even if one start is inside another."""
     seen: set[int] = set()
     waiting = list(reversed(starts))
     while waiting:
