@@ -1,4 +1,4 @@
-"""The agent's answer: of the run or of its turns, a part of it as text, and whether it is the expected one."""
+"""The agent's answer, of the run or of its turns: selecting a part of it, and comparing it with the expected one."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def _turn(value: Any) -> Any:
 
 
 class AnswerCriteria(Criteria):
-    """The expected answer of the run or, in `expected_turns`, of each turn: null where a turn expects nothing."""
+    """The expected answer of the run or, in `expected_turns`, of each turn; null for a turn without one."""
 
     expectation_key: ClassVar[str]
-    """The key that has the expected answer of the run."""
+    """The key of the criteria with the expected answer of the run."""
     expected_turns: Listed[tuple[Any, ...] | None] = None
     turn: Annotated[Any, After(_turn)] = None
-    """The turn whose answer is meant: a number from 0, `last` or `any`. The last one's is the answer of the run."""
+    """The turn whose answer is judged: a number from 0, `last` or `any`. The default is the answer of the run."""
 
     def check(self) -> None:
         if (self.expectation_key in self.model_fields_set) == (self.expected_turns is not None):
@@ -66,35 +66,35 @@ class AnswerCriteria(Criteria):
 
 
 class ExpectedAnswer(Protocol):
-    """One expected answer, compiled. Nothing in it raises for a JSON value."""
+    """One compiled expected answer. Its methods never raise for a JSON value."""
 
     @property
     def expected(self) -> Any:
         """The expectation, as it was written."""
 
     def score(self, actual: Any) -> float:
-        """How good an answer is, from 0.0 to 1.0."""
+        """Return how good an answer is, from 0.0 to 1.0."""
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:
-        """Where an answer differs, if that can be said by paths."""
+        """Return where an answer differs, if that can be expressed by paths."""
 
     def reasons(self, actual: Any) -> list[str]:
-        """Why an answer has not the full score: ends of the sentence that begins with 'the final output'."""
+        """Return why an answer has not the full score, as ends of a sentence that begins with 'the final output'."""
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """An expected answer, its turn, and its place in the criteria."""
+    """An expected answer with its turn and its path in the criteria."""
 
     answer: ExpectedAnswer
     path: str
     turn: int | None = None
     last: bool = True
-    """Whether it is the answer of the last turn, which is the answer of the run."""
+    """Whether it is about the last turn, whose answer is the answer of the run."""
     anywhere: bool = False
-    """Whether the answer of any turn will do."""
+    """Whether the answer of any turn may match."""
 
     def actual(self, selection: Selection) -> Any:
-        """The answer that was given; `None` where it was not recorded."""
+        """Return the actual answer; `None` if it was not recorded."""
         if self.turn is None or not selection.turn_outputs:
             return selection.output if self.last else None
         return selection.turn_outputs[self.turn] if self.turn < len(selection.turn_outputs) else None
@@ -114,7 +114,7 @@ CriteriaT = TypeVar("CriteriaT", bound=AnswerCriteria)
 
 
 class AnswerEvaluator(Evaluator[ConfigT, CriteriaT, AnswerPlan]):
-    """Judges the answer of a run, or of each turn something is expected of: then the score is the mean of theirs.
+    """Judge the answer of a run or, by the mean of their scores, of each turn that has an expected one.
 
     An answer that was not recorded, or is null, is not measured: nothing recorded is not a wrong answer.
     """
@@ -124,7 +124,7 @@ class AnswerEvaluator(Evaluator[ConfigT, CriteriaT, AnswerPlan]):
 
     @abstractmethod
     def expect(self, value: Any, where: str) -> ExpectedAnswer:
-        """One expected answer, compiled. Raises `CriteriaError`."""
+        """Compile one expected answer. Raises `CriteriaError`."""
 
     def compile(self, criteria: CriteriaT) -> AnswerPlan:
         turns = criteria.expected_turns
@@ -153,13 +153,13 @@ def _plan(answers: list[Expected]) -> AnswerPlan:
 
 
 class Scored(msgspec.Struct, frozen=True):
-    """An expected answer, the actual one, and its score, where there is one."""
+    """An expected answer, the actual one, and the score; `None` if there is none."""
 
     expected: Expected
     actual: Any
     score: float | None
     turns: int = 0
-    """How many turns were tried, where the answer of any will do."""
+    """The number of turns that were tried, if the answer of any turn may match."""
 
     @property
     def differences(self) -> tuple[Difference, ...]:
@@ -187,7 +187,7 @@ class AnswersAccount(msgspec.Struct, frozen=True):
     threshold: float
 
     def justify(self) -> Justification:
-        """The answers, shortened, their scores, and where they differ."""
+        """Return the answers, shortened, with their scores and differences."""
         return AnswersJustification(
             answers=[
                 ComparedAnswer(
@@ -213,7 +213,7 @@ def _scored(expected: Expected, selection: Selection) -> Scored:
 
 
 def _best(expected: Expected, selection: Selection, threshold: float) -> Scored:
-    """The answer of any turn that has the highest score. Without one that suffices, an unknown answer may be better."""
+    """Return the turn's answer with the highest score. If it is too low and others are unknown, so is the score."""
     outputs = selection.turn_outputs or (selection.output,)
     tried = [_scored(msgspec.structs.replace(expected, turn=turn), selection) for turn in range(len(outputs))]
     tried = tried if selection.turn_outputs else [_scored(expected, selection)]
@@ -225,7 +225,7 @@ def _best(expected: Expected, selection: Selection, threshold: float) -> Scored:
 
 
 def _has_other_turns(selection: Selection) -> bool:
-    """Whether the run had turns whose answers are not known."""
+    """Return whether the run had turns whose answers are unknown."""
     trajectory = selection.trajectory
     if selection.turn_outputs or trajectory is None:
         return False
@@ -249,9 +249,10 @@ def _leads_somewhere(value: Target) -> Target:
 class PartConfig(Config):
     """Which part of an answer is judged, and whether line by line.
 
-    `target_output_key`: `*` is the whole answer, `a.b[0]` or the JSON Pointer `/a/b/0` a part of it, a list of keys an
-    object of several parts.
-    `line_by_line_evaluator`: the lines are judged one by one, and the score is the mean of theirs.
+    `target_output_key`: `*` for the whole answer, `a.b[0]` or the JSON Pointer `/a/b/0` for a part of it, a list of
+    keys for an object of several parts.
+
+    `line_by_line_evaluator`: whether to judge each line, and use the mean of the scores.
     """
 
     target_output_key: Annotated[Target, After(_leads_somewhere)] = _WHOLE
@@ -260,7 +261,7 @@ class PartConfig(Config):
 
 
 def part_of(value: Any, target: Target, limits: Limits) -> Any:
-    """The part of an answer, or of an expected one, that a target names. A text is read as JSON for that.
+    """Return the part of an actual or expected answer that a target names. A text is parsed as JSON for that.
 
     Raises:
         InputError: there is no such part.
@@ -274,7 +275,7 @@ def part_of(value: Any, target: Target, limits: Limits) -> Any:
 
 
 def expected_part(value: Any, target: Target, where: str, limits: Limits) -> Any:
-    """The part of an expected answer that a target names. Raises `CriteriaError`."""
+    """Return the part of an expected answer that a target names. Raises `CriteriaError`."""
     try:
         return part_of(value, target, limits)
     except InputError as problem:
@@ -282,7 +283,7 @@ def expected_part(value: Any, target: Target, where: str, limits: Limits) -> Any
 
 
 def pointer_of(target: str) -> str:
-    """A target as a JSON Pointer, which is empty for the whole answer."""
+    """Return a target as a JSON Pointer, which is empty for the whole answer."""
     if target == _WHOLE or target.startswith("/"):
         return target.removeprefix(_WHOLE)
     steps = [index if key is None else key for key, index in _steps(target)]
@@ -290,14 +291,14 @@ def pointer_of(target: str) -> str:
 
 
 def holding(target: str, value: Any) -> Any:
-    """An answer that has a value at a target, and nothing else."""
+    """Return an answer that has only one value, at the target."""
     for key, index in reversed(_steps(target) if target != _WHOLE else []):
         value = {key: value} if key is not None else [*[None] * int(index[:4]), value]
     return value
 
 
 def readable(value: Any, limits: Limits) -> Any:
-    """A value whose parts can be looked for: a text is read as JSON, if it is that."""
+    """Parse a text as JSON, if it is JSON; return other values as they are."""
     if not isinstance(value, str):
         return value
     try:
@@ -307,21 +308,21 @@ def readable(value: Any, limits: Limits) -> Any:
 
 
 def plain_text(value: Any) -> str:
-    """The text of a value, for comparing it with text.
+    """Return the text of a value, for comparing it with text.
 
-    As UiPath has it: a text is itself; everything else is what Python prints, with all numbers as floating-point
-    numbers, so that 8 is `8.0` and an object `{'result': 8.0}`.
+    As in UiPath, a text is itself; other values are formatted by Python, with all numbers as floats: 8 is `8.0`, and an
+    object `{'result': 8.0}`.
     """
     return value if isinstance(value, str) else str(_as_floats(value))
 
 
 def lines_of(value: Any, delimiter: str) -> list[str]:
-    """The lines of a value's text that are not blank."""
+    """Return the lines of a value's text that are not blank."""
     return [line for line in plain_text(value).split(delimiter) if line.strip()]
 
 
 def paired_lines(expected: list[str], actual: list[str]) -> list[tuple[str, str]]:
-    """Lines side by side; where one text has more of them, the other's are empty."""
+    """Pair lines by position. Missing lines of the shorter text are empty."""
     return list(zip_longest(expected, actual, fillvalue=""))
 
 
@@ -337,7 +338,7 @@ def _at(value: Any, target: str) -> Any:
 
 
 def _steps(target: str) -> list[tuple[str | None, str]]:
-    """The steps of a path or a JSON Pointer (RFC 6901), each as a key, an index, or either; none if it is not one."""
+    """Split a path or JSON Pointer (RFC 6901) into steps, each a key, an index, or either; empty if it is invalid."""
     if not target.startswith("/"):
         return [(key or None, index) for key, index in _STEP.findall(target)]
     if _BAD_ESCAPE.search(target):
@@ -397,21 +398,21 @@ class FinalOutput(AnswerEvaluator[FinalOutputConfig, FinalOutputCriteria]):
 
 
 class ExpectedValue(msgspec.Struct, frozen=True):
-    """A value that an answer should equal, or match."""
+    """A value that an answer should equal or match."""
 
     expected: Any
     expectation: Expectation
 
     def score(self, actual: Any) -> float:
-        """1.0 or 0.0."""
+        """Return 1.0 or 0.0."""
         return float(self.expectation.matches(actual))
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:
-        """Where the answer differs."""
+        """Return where the answer differs."""
         return value_differences(self.expected, actual)
 
     def reasons(self, actual: Any) -> list[str]:
-        """Each difference."""
+        """Return a clause for each difference."""
         return [each.clause("has", "has no", "is") for each in self.differences(actual)]
 
 
@@ -419,7 +420,7 @@ class FinalOutputAccount(AnswersAccount, frozen=True):
     """The expected and the actual answer of a run."""
 
     def justify(self) -> Justification:
-        """The two answers, shortened, and where they differ."""
+        """Return the two answers, shortened, and where they differ."""
         [answer] = self.scored
         return FinalOutputJustification(
             expected=value_text(answer.expected.answer.expected),

@@ -1,8 +1,8 @@
-"""How similar is the agent's answer to the expected one: value by value, or by the words in common (ROUGE-1)?
+"""Similarity of the agent's answer to the expected one: value by value, or by common words (ROUGE-1).
 
 Words are reduced to their stems by Porter's algorithm: M. F. Porter, "An algorithm for suffix stripping", Program
-14(3), 1980, with the departures of NLTK's stemmer, which ROUGE scores are usually computed with: *skies* is *sky*,
-*dies* is *die*, *enjoy* keeps its *y*.
+14(3), 1980, with the changes of NLTK's stemmer, which ROUGE scores are usually computed with: *skies* becomes *sky*,
+*dies* becomes *die*, *enjoy* keeps its *y*.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from ._answers import AnswerCriteria, AnswerEvaluator, PartConfig, expected_part
 
 _ABSENT = object()
 _AT_ONCE = 64
-"""The distance of texts is computed for so many characters at a time."""
+"""Characters that the computation of an edit distance handles at a time."""
 _STEPS_OF_PAIRING = 2
-"""What a step of pairing items costs, in comparisons. Lists of 290 items take at most two seconds."""
+"""The cost of a step of pairing items, in comparisons. Lists of 290 items take at most two seconds."""
 # Ideographs, kana and Hangul syllables: each is a word of its own.
 _ALONE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
-# Thai, Lao, Myanmar and Khmer are written without spaces: each letter begins a word, the marks on it belong to it.
+# Thai, Lao, Myanmar and Khmer are written without spaces: each letter begins a word, with the marks that follow it.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 # Google's `rouge_score`, which ADK uses, leaves words of up to three letters as they are (its `tokenize.py`).
 _SHORTEST_STEMMED = 4
 
 
 class Likeness:
-    """Compares values; with `any_order`, items of lists are paired so that they are most alike, wherever they are.
+    """Compare values; with `any_order`, items of lists are paired with those they are most similar to.
 
-    All comparisons of one object together have the room of `limits.comparisons`.
+    All comparisons of one instance share the budget `limits.comparisons`.
     """
 
     def __init__(self, limits: Limits, *, any_order: bool = False) -> None:
@@ -52,23 +52,23 @@ class Likeness:
         self._room = limits.comparisons
 
     def of(self, expected: Any, actual: Any) -> float:
-        """The mean over the values inside the expected one; 1.0 where there are none.
+        """Return the mean score of the leaf values of the expected value; 1.0 if it has none.
 
         Raises:
             LimitError: it would take too long.
         """
         scores = self._scores(expected, actual)
-        # Exact: the rounding of many small scores must not decide whether their mean reaches the threshold.
+        # Exact arithmetic: rounding errors must not decide whether the mean reaches the threshold.
         return float(sum(map(Fraction, scores)) / len(scores)) if scores else 1.0
 
     def _scores(self, expected: Any, actual: Any) -> list[float]:
-        """The score of each value inside the expected one that is neither an object nor a list."""
+        """Return the score of each leaf value of the expected value."""
         if isinstance(expected, dict):
             given = actual if isinstance(actual, dict) else {}
             return [score for key, item in expected.items() for score in self._scores(item, given.get(key, _ABSENT))]
         if isinstance(expected, list):
             items = actual if isinstance(actual, list) else []
-            # Equal lists need no pairing, which takes the cube of their length.
+            # Equal lists need no pairing, which takes cubic time.
             if self._any_order and items and not equal(expected, items):
                 return self._paired(expected, items)
             partners = [items[index] if index < len(items) else _ABSENT for index in range(len(expected))]
@@ -76,7 +76,7 @@ class Likeness:
         return [self._leaf(expected, actual)]
 
     def _paired(self, expected: Sequence[Any], items: Sequence[Any]) -> list[float]:
-        """The scores of items, each beside the one of the other list that makes the sum of all greatest."""
+        """Return the scores of items, paired so that their sum is highest."""
         smaller = min(len(expected), len(items))
         self._spend(_STEPS_OF_PAIRING * len(expected) * len(items) * smaller, "lists", len(expected), len(items))
         scores = [[self._scores(item, other) for other in items] for item in expected]
@@ -104,12 +104,12 @@ class Likeness:
 def _closeness(expected: float, actual: float) -> float:
     if equal(expected, actual):
         return 1.0
-    # A relative difference to zero has no meaning, so near zero only zero is close.
+    # There is no relative difference to zero, so only zero is close to it.
     if abs(expected) <= 1e-12:
         return float(abs(actual) <= 1e-12)
     try:
         similarity = 1.0 - abs(expected - actual) / abs(expected)
-    except OverflowError:  # an integer that no floating-point number can hold, beside one that is not an integer
+    except OverflowError:  # an integer too large for a float, compared with a float
         return 0.0
     # Infinity minus infinity is NaN, the one value that differs from itself (IEEE 754, section 5.11).
     return max(0.0, similarity) if similarity == similarity else 0.0
@@ -133,20 +133,20 @@ class JsonSimilarityCriteria(AnswerCriteria):
 
 
 class JsonSimilarityConfig(PartConfig):
-    """How the answer is compared. `lists`: item by item, or each item with the one it is most like."""
+    """How the answer is compared. `lists`: item by item, or each item with the most similar one."""
 
     name: str = "JsonSimilarityEvaluator"
     lists: Literal["in_order", "any_order"] = "in_order"
 
 
 class JsonSimilarityEvaluator(AnswerEvaluator[JsonSimilarityConfig, JsonSimilarityCriteria]):
-    """How similar the answer is to the expected one, from 0.0 to 1.0: the mean over the expected values inside it.
+    """How similar the answer is to the expected one, from 0.0 to 1.0: the mean over the expected leaf values.
 
-    A number scores 1 - |expected - actual| / |expected|, a text 1 - edit distance / length of the longer, both not
-    less than 0; anything else 1 where it is equal and 0 where it is not. Keys and items that were not expected cost
-    nothing; those that are missing score 0. Items of lists are compared one by one or, with `lists: any_order`, in
-    those pairs that make the score highest. Nothing inside, as in an empty object, is 1.0. Nothing expected is an
-    error; nothing recorded is not measured.
+    A number scores 1 - |expected - actual| / |expected|, a text 1 - edit distance / length of the longer, both at least
+    0; any other value 1 if it is equal and 0 if not. Additional keys and items cost nothing; missing ones score 0.
+    Items of lists are compared one by one or, with `lists: any_order`, in the pairs that give the highest score. An
+    expected value with nothing inside, such as an empty object, is 1.0. Nothing expected is an error; nothing recorded
+    is not measured.
     """
 
     type_id = "json-similarity"
@@ -167,7 +167,7 @@ class SimilarAnswer(msgspec.Struct, frozen=True):
     limits: Limits
 
     def score(self, actual: Any) -> float:
-        """The similarity; line by line, the mean of that of the lines."""
+        """Return the similarity; line by line, the mean over the lines."""
         try:
             part = part_of(actual, self.config.target_output_key, self.limits)
         except InputError:
@@ -179,14 +179,14 @@ class SimilarAnswer(msgspec.Struct, frozen=True):
         return sum(likeness.of(*line) for line in lines) / len(lines) if lines else 1.0
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:
-        """Where the answer differs."""
+        """Return where the answer differs."""
         try:
             return value_differences(self.expected, part_of(actual, self.config.target_output_key, self.limits))
         except InputError:
             return ()
 
     def reasons(self, actual: Any) -> list[str]:
-        """The similarity, and each difference."""
+        """Return the similarity with the first differences."""
         try:
             part_of(actual, self.config.target_output_key, self.limits)
         except InputError as problem:
@@ -199,7 +199,7 @@ class SimilarAnswer(msgspec.Struct, frozen=True):
 
 
 class Overlap(msgspec.Struct, frozen=True):
-    """How many words the expected and the actual text have, and how many in common, each as often as in both."""
+    """The number of words in the expected and the actual text, and in both; repeated words count repeatedly."""
 
     expected: int
     actual: int
@@ -207,7 +207,7 @@ class Overlap(msgspec.Struct, frozen=True):
 
     @property
     def score(self) -> float:
-        """The harmonic mean of precision and recall; 0.0 where neither text has words."""
+        """The harmonic mean of precision and recall; 0.0 if neither text has words."""
         total = self.expected + self.actual
         return 2 * self.common / total if total else 0.0
 
@@ -219,8 +219,8 @@ def overlap(expected: list[str], actual: list[str]) -> Overlap:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, without punctuation; English ones of four letters and more as their stems."""
-    # NFKC makes one of letters that look the same: full-width forms, ligatures (Unicode Standard Annex 15).
+    """Return the words of a text in lower case, without punctuation; longer ASCII words are reduced to their stems."""
+    # NFKC unifies compatible characters, such as full-width forms and ligatures (Unicode Standard Annex 15).
     return [_reduced(word) for word in _spaced(unicodedata.normalize("NFKC", text).lower()).split()]
 
 
@@ -260,7 +260,7 @@ class ResponseMatchConfig(Config):
 
 
 class ResponseMatch(AnswerEvaluator[ResponseMatchConfig, ResponseMatchCriteria]):
-    """How much the answer's words are the expected ones: ROUGE-1 F, from 0.0 to 1.0; of several turns, the mean.
+    """How many of the answer's words are the expected ones: ROUGE-1 F, from 0.0 to 1.0; of several turns, the mean.
 
     Twice the number of words in common, divided by the number of words in both, where a word that occurs twice counts
     twice. English words are reduced to their stems. Two empty answers are equal, 1.0; one of them empty is 0.0. An
@@ -289,17 +289,17 @@ class ExpectedResponse(msgspec.Struct, frozen=True):
         return overlap(self.words, words(_text(actual)))
 
     def score(self, actual: Any) -> float:
-        """ROUGE-1 F."""
+        """Return ROUGE-1 F."""
         if _text(actual).strip() == self.expected.strip():
-            return 1.0  # ROUGE is 0.0 where there are no words, though two empty texts are the same text
+            return 1.0  # ROUGE is 0.0 without words, but two empty texts are equal
         return self.overlap(actual).score
 
     def differences(self, actual: Any) -> tuple[Difference, ...]:
-        """Words have no paths."""
+        """Return nothing: words have no paths."""
         return ()
 
     def reasons(self, actual: Any) -> list[str]:
-        """The score, and what it was counted from."""
+        """Return the score, and the counts behind it."""
         found = self.overlap(actual)
         return [
             f"has {found.common} of {found.expected} expected words, among {found.actual} "
@@ -360,7 +360,7 @@ _LAST_SUFFIXES = tuple(
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """The stem of a word in lower case. What is not an English word comes out cut by the same rules."""
+    """Return the stem of a word in lower case. Words that are not English are cut by the same rules."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= 2:
@@ -371,7 +371,7 @@ def stem(word: str) -> str:
 
 
 def _shape(word: str) -> str:
-    """A word as vowels and consonants: `y` is a vowel after a consonant, and everything else but aeiou a consonant."""
+    """Return a word as `v` and `c`: aeiou are vowels, `y` after a consonant too, everything else is a consonant."""
     shape = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and shape.endswith("c"))
@@ -380,18 +380,18 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Porter's *m*: how often vowels are followed by consonants."""
+    """Return Porter's *m*, the number of times that a consonant follows a vowel."""
     return _shape(word).count("vc")
 
 
 def _is_short(word: str) -> bool:
-    """Porter's *o*: it ends consonant, vowel, consonant, and not in w, x or y; or it is a vowel and a consonant."""
+    """Return Porter's *o*: whether a word ends in consonant, vowel, and consonant other than w, x, y; or is `vc`."""
     shape = _shape(word)
     return (shape.endswith("cvc") and word[-1] not in "wxy") or shape == "vc"
 
 
 def _replaced(word: str, rules: Iterable[tuple[str, str]], holds: Callable[[str], bool]) -> str:
-    """The word with the first of these suffixes it has replaced, if the condition holds for the stem before it."""
+    """Replace the first of these suffixes that the word has, if the condition holds for the stem before it."""
     for suffix, replacement in rules:
         if word.endswith(suffix):
             before = word[: len(word) - len(suffix)]

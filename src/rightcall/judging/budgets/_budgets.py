@@ -1,4 +1,4 @@
-"""What the evaluators of efficiency and health share: figures of a run, their limits, and calls that repeat others."""
+"""Shared by the evaluators of efficiency and errors: figures of a run with limits, and repeated calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 10**15
 _MOST_FINDINGS = 40
 _BELOW_ONE = math.nextafter(1.0, 0.0)
 Pair = tuple[int, int]
-"""A call, and the earlier one that it repeats, as indices."""
+"""The indices of a call and of the earlier call that it repeats."""
 
 
 def _whole(value: Any) -> int:
@@ -40,36 +40,36 @@ Number: TypeAlias = Annotated[float, Made(_number)]
 
 
 class AtMost(Criteria):
-    """How many there may be."""
+    """A limit on a number."""
 
     at_most: Whole
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A figure of a run, or its bounds where the trace leaves it open, and how high it may be."""
+    """A figure of a run with its limit. `low` and `high` differ if the trace did not record enough."""
 
     key: str
     """The key of the criteria that has the limit."""
     what: str
-    """What is measured, such as `calls`."""
+    """The unit, such as `calls`."""
     limit: float
     low: float
     high: float
     told: str
-    """The message where it is too high: `12 calls were made, at most 8 are allowed`."""
+    """The message if it is too high: `12 calls were made, at most 8 are allowed`."""
     unknown: str = ""
-    """What is missing, where the trace leaves it open."""
+    """The message if it is unknown whether the limit holds."""
 
     @property
     def holds(self) -> bool | None:
-        """Whether the figure is within its limit; `None` where the trace leaves it open."""
+        """Whether the figure is within its limit; `None` if unknown."""
         if self.high <= self.limit:
             return True
         return False if self.low > self.limit else None
 
 
 class BudgetPlan(msgspec.Struct, frozen=True):
-    """Criteria as they are: there is nothing to compile."""
+    """The criteria themselves: there is nothing to compile."""
 
     spends: ClassVar[bool] = False
     criteria: Any
@@ -78,7 +78,7 @@ class BudgetPlan(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """The figures of a run, and how to find the calls that are to blame."""
+    """The figures of a run, and a function that yields findings about the calls to blame."""
 
     figures: Sequence[Figure]
     blame: Callable[[], Iterator[Finding]] = lambda: iter(())
@@ -89,10 +89,10 @@ CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 
 
 class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
-    """Compares figures of a run with limits: 1.0 within them, else limit / figure, the lowest of several."""
+    """Compare figures of a run with limits: 1.0 within them, else limit / figure, the lowest of several."""
 
     code: ClassVar[str]
-    """Of the finding that says that a limit does not hold."""
+    """The code of the finding for an exceeded limit."""
     justification_type = BudgetsJustification
 
     def compile(self, criteria: CriteriaT) -> BudgetPlan:
@@ -109,11 +109,11 @@ class BudgetEvaluator(Evaluator[ConfigT, CriteriaT, BudgetPlan]):
 
     @abstractmethod
     def spent(self, selection: Selection, criteria: CriteriaT) -> Spent:
-        """The figures, each with its limit, and with bounds where there are doubts about the calls."""
+        """Return the figures with their limits, as bounds if there are doubts about the calls."""
 
 
 def share(limit: float, figure: float) -> float:
-    """1.0 where a figure is within its limit, else less: how much of it the limit would have covered."""
+    """Return 1.0 if a figure is within its limit, else limit / figure."""
     return 1.0 if figure <= limit else min(_BELOW_ONE, limit / figure)
 
 
@@ -124,7 +124,7 @@ class BudgetAccount(msgspec.Struct, frozen=True):
     code: str
 
     def justify(self) -> Justification:
-        """Each figure beside its limit."""
+        """Return each figure with its limit."""
         return BudgetsJustification(
             budgets=[
                 BudgetCheck(each.what, each.limit, each.low if each.low == each.high else None, each.holds)
@@ -133,7 +133,7 @@ class BudgetAccount(msgspec.Struct, frozen=True):
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """Each figure that is too high or left open, and the calls that are to blame."""
+        """Return a finding for each figure that is too high or unknown, and for the calls to blame."""
         found: list[Finding] = []
         for figure in self.spent.figures:
             if figure.holds is False:
@@ -147,32 +147,32 @@ class BudgetAccount(msgspec.Struct, frozen=True):
 
 
 def most_calls(selection: Selection) -> float:
-    """Return how many calls may have been made."""
+    """Return the highest possible number of calls."""
     return math.inf if selection.doubts is not None and selection.doubts.missing else len(selection.calls)
 
 
 def named(selection: Selection, index: int) -> NamedCall:
-    """A selected call, as findings name it."""
+    """Return a selected call as findings name it."""
     call = selection.calls[index]
     return NamedCall(selection.position(index), call_text(call.name, None if "args" in call.unrecorded else call.args))
 
 
 def number_of(selection: Selection, index: int) -> str:
-    """Which call of the trajectory it is, from 1."""
+    """Return the number of a call in the trajectory, from 1, in words."""
     return f"call {selection.position(index) + 1:,}"
 
 
 def pair_findings(
     selection: Selection, pairs: Iterable[tuple[int, int]], code: str, message: Callable[[str, str], str]
 ) -> Iterator[Finding]:
-    """A finding for each call that has to do with an earlier one; the message is made of the two."""
+    """Yield a finding for each pair of a call and an earlier one, with a message made from both."""
     for index, earlier in pairs:
         call = named(selection, index)
         yield Finding(code, message(call.text, number_of(selection, earlier)), actual=call, path="at_most")
 
 
 class Repeats(msgspec.Struct, frozen=True):
-    """Calls that repeat others, and those of which the trace does not say whether they do."""
+    """Calls that certainly repeat others, and calls that may."""
 
     sure: list[Pair]
     undecided: list[Pair]
@@ -187,21 +187,21 @@ class Cycle(msgspec.Struct, frozen=True):
 
     @property
     def times(self) -> int:
-        """How often the same calls were made in a row. A last time that was cut short does not count."""
+        """How often the same calls were made in a row. An incomplete last round does not count."""
         return (self.end - self.first) // self.period
 
 
 def has_unknown_places(calls: Sequence[ToolCall]) -> bool:
-    """Return whether it is not known which calls are of the same agent and turn.
+    """Return whether it is unknown which calls are of the same agent and turn.
 
-    A run that names no agent at all is one agent's, and one that numbers no turns is one turn; where some calls have
-    an agent or a turn, it is not known whose the others are.
+    If no call names an agent, all are by one agent, and likewise for turns. If only some calls have an agent or a turn,
+    those of the others are unknown.
     """
     return any([None in place for place in _places(calls)])
 
 
 def most_redundant(calls: Sequence[ToolCall]) -> int:
-    """Return how many calls repeat others at the most, whatever their order and their agents are."""
+    """Return the highest possible number of repeated calls, whatever their order and agents."""
     repeated = 0
     for keys in _keys_by_tool(calls).values():
         known = [key for key in keys if key is not None]
@@ -210,7 +210,7 @@ def most_redundant(calls: Sequence[ToolCall]) -> int:
 
 
 def most_alike(calls: Sequence[ToolCall]) -> int:
-    """How often the same call was made at the most, whatever was not recorded of it."""
+    """Return how often the same call was made at most, whatever was not recorded."""
     alike = [0]
     for keys in _keys_by_tool(calls).values():
         known = Counter([key for key in keys if key is not None])
@@ -219,7 +219,7 @@ def most_alike(calls: Sequence[ToolCall]) -> int:
 
 
 def surely_redundant(calls: Sequence[ToolCall]) -> list[Pair]:
-    """Calls that repeat the one right before them without need, whatever is not known of others."""
+    """Return calls that certainly repeat the call right before them, whatever is unknown about others."""
     places = _places(calls)
     return [
         (index, index - 1)
@@ -233,16 +233,16 @@ def surely_redundant(calls: Sequence[ToolCall]) -> list[Pair]:
 
 
 def most_retries(calls: Sequence[ToolCall]) -> int:
-    """Return how many calls are retries at the most: each call that failed is followed by one of them."""
+    """Return the highest possible number of retries: one for each call that may have failed."""
     by_tool = Counter([call.name for call in calls])
     return sum([by_tool[call.name] > 1 and has_failed(call) is not False for call in calls])
 
 
 def redundant_calls(calls: Sequence[ToolCall], read_only: Collection[str] = ()) -> Repeats:
-    """Calls that could have been saved, because nothing had changed since the same call was made before.
+    """Return calls that repeat an earlier one although nothing had changed since.
 
     The same call has the same tool and equal arguments, and is by the same agent in the same turn. Nothing changed if
-    the earlier call went well, both returned the same, and all calls between them are of tools in `read_only`.
+    the earlier call succeeded, both returned the same, and all calls between them are of tools in `read_only`.
     """
     standing = _Walk(calls, read_only)
     found = Repeats([], [])
@@ -257,9 +257,9 @@ def redundant_calls(calls: Sequence[ToolCall], read_only: Collection[str] = ()) 
 
 
 def retries(calls: Sequence[ToolCall]) -> Repeats:
-    """Calls whose tool had failed when the same agent called it last in the same turn, with whatever arguments.
+    """Return calls whose tool had failed when the same agent last called it in the same turn, with any arguments.
 
-    Calls of unknown agents and turns are passed over: more calls never make for fewer retries.
+    Calls of unknown agents and turns are skipped: additional calls never reduce the number of retries.
     """
     newest: dict[Hashable, int] = {}
     found = Repeats([], [])
@@ -274,10 +274,10 @@ def retries(calls: Sequence[ToolCall]) -> Repeats:
 
 
 def cycles(calls: Sequence[ToolCall], longest: int) -> tuple[list[Cycle], list[Cycle]]:
-    """Calls that are made over and over, for every period up to `longest`: surely, and possibly.
+    """Return calls that are made repeatedly, for every period up to `longest`: certainly, and possibly.
 
-    Calls are alike if tool, arguments and what came of them are equal, by the same agent in the same turn. What was
-    not recorded is surely like nothing, and possibly like anything.
+    Calls are alike if tool, arguments and result are equal, by the same agent in the same turn. A value that was not
+    recorded is certainly like nothing, and possibly like anything.
     """
     keys = [(*place, _key(call), _outcome(call)) for place, call in zip(_places(calls), calls, strict=True)]
     sure = [*_stretches(len(calls), longest, lambda one, other: None not in keys[one] and keys[one] == keys[other])]
@@ -287,7 +287,7 @@ def cycles(calls: Sequence[ToolCall], longest: int) -> tuple[list[Cycle], list[C
 
 
 class _Walk:
-    """The state of a walk through a trajectory: what is known of the calls so far."""
+    """The state of a walk through the calls of a trajectory."""
 
     def __init__(self, calls: Sequence[ToolCall], read_only: Collection[str]) -> None:
         self._calls = calls
@@ -305,12 +305,12 @@ class _Walk:
             self._before.append(self._before[-1] + changing)
 
     def same(self, index: int) -> int | None:
-        """The last call before that is surely the same."""
+        """Return the last earlier call that is certainly the same."""
         key = _key(self._calls[index])
         return None if key is None else self._latest.get((_place(self._calls[index]), key))
 
     def is_settled(self, earlier: int, index: int) -> bool:
-        """Return whether nothing between two calls changed something, or may have been the same call as they."""
+        """Return whether no call between two changed something, or may have been the same call."""
         return self._unclear.get(_place(self._calls[index]), -1) < earlier and not self._changes(earlier, index)
 
     def _changes(self, earlier: int, index: int) -> int:
@@ -318,7 +318,7 @@ class _Walk:
         return self._before[index] - self._before[earlier] - self._changing[earlier]
 
     def perhaps_the_same(self, index: int) -> int | None:
-        """A call before that this one may repeat without need, depending on what was not recorded."""
+        """Return an earlier call that this one may repeat, depending on what was not recorded."""
         call, place = self._calls[index], _place(self._calls[index])
         unclear = self._newest.get(place) if _key(call) is None else self._unclear.get(place)
         same = self.same(index)
@@ -326,7 +326,7 @@ class _Walk:
             return same
         if unclear is None or has_failed(call) or place not in self._went_well:
             return None
-        # It may be the same as any call since the last change, and the nearest of them decides for all.
+        # It may equal any call since the last change; checking the nearest is enough.
         return None if self._changes_by_others(unclear, index) else unclear
 
     def _changes_by_others(self, earlier: int, index: int) -> int:
@@ -335,7 +335,7 @@ class _Walk:
         return self._before[index] - self._before[earlier] - by_tool
 
     def pass_by(self, index: int) -> None:
-        """Take in a call."""
+        """Add a call to the state."""
         place, key = _place(self._calls[index]), _key(self._calls[index])
         self._newest[place] = index
         if not has_failed(self._calls[index]):
@@ -347,7 +347,7 @@ class _Walk:
 
 
 def _stretches(count: int, longest: int, alike: Callable[[int, int], bool]) -> Iterator[Cycle]:
-    """Maximal stretches, at least twice as long as their period, in which each call is like the one a period before."""
+    """Yield maximal ranges, at least two periods long, in which each call is like the one a period before."""
     for period in range(1, min(longest, count // 2) + 1):
         first = 0
         for index in range(period, count + 1):
@@ -358,7 +358,7 @@ def _stretches(count: int, longest: int, alike: Callable[[int, int], bool]) -> I
 
 
 def _unchanged(earlier: ToolCall, later: ToolCall) -> bool | None:
-    """Return whether a call that went well was followed by one with the same result; `None` where that is not known."""
+    """Return whether two calls succeeded with the same result; `None` if unknown."""
     outcomes = has_failed(earlier), has_failed(later)
     if True in outcomes:
         return False
@@ -374,7 +374,7 @@ def _place(call: ToolCall) -> Hashable:
 
 
 def _places(calls: Sequence[ToolCall]) -> list[tuple[str, Hashable, Hashable]]:
-    """The tool, agent and turn of each call; `None` for an agent or a turn that is not known."""
+    """Return the tool, agent and turn of each call; `None` for an agent or a turn that is unknown."""
     agents = _known_or_none("agent", calls)
     turns = _known_or_none("turn", calls)
     return [(call.name, agent, turn) for call, agent, turn in zip(calls, agents, turns, strict=True)]
@@ -401,7 +401,7 @@ def _key(call: ToolCall) -> Hashable:
 
 
 def _outcome(call: ToolCall) -> Hashable:
-    """Return the result of a call; `None` where that was not recorded."""
+    """Return the result of a call as a key; `None` if it was not recorded."""
     if call.error is None and "output" in call.unrecorded:
         return None
     return (call.error, _frozen(call.output))
@@ -412,7 +412,7 @@ def _may_equal(one: tuple[Hashable, ...], other: tuple[Hashable, ...]) -> bool:
 
 
 def _frozen(value: Any) -> Hashable:
-    """A hashable twin of a JSON value: twins are equal exactly where the values are, as JSON."""
+    """Return a hashable equivalent of a JSON value. Two are equal exactly if the values are equal as JSON."""
     if isinstance(value, bool):
         return (bool, value)
     if isinstance(value, dict):

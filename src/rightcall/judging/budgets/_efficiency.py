@@ -1,4 +1,4 @@
-"""Did the agent get there without detours and errors, within its time and its tokens?"""
+"""Evaluators of efficiency: steps, repeated calls, loops, retries, errors, time and tokens."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class StepCountConfig(Config):
 
 
 class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
-    """Whether the agent made no more calls than it may: 1.0 if so, else the number allowed divided by that made.
+    """Whether the agent made no more calls than allowed: 1.0 if so, else allowed / actual.
 
     Every call counts, also one that failed, and the same call twice counts twice. Nothing called is 1.0.
     """
@@ -103,12 +103,12 @@ class RedundantCallsConfig(Config):
 
 
 class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteria]):
-    """Whether the agent asked again what it knew: 1.0 if no more often than it may, else allowed / actual.
+    """Whether the agent repeated calls needlessly: 1.0 if no more often than allowed, else allowed / actual.
 
-    A call is redundant if the same agent made the same call before, in the same turn: the same tool with equal
-    arguments; and nothing changed since. Something changed if the earlier call failed, if the two returned different
-    things, or if any call is between them whose tool is not in `read_only`. Of three equal calls in a row, two are
-    redundant. Nothing called is 1.0.
+    A call is redundant if the same agent made the same call earlier in the same turn, with equal arguments, and nothing
+    changed since. Something changed if the earlier call failed, if the two returned different results, or if any call
+    between them is of a tool that is not in `read_only`. Of three equal calls in a row, two are redundant. Nothing
+    called is 1.0.
     """
 
     type_id = "redundant-calls"
@@ -126,7 +126,7 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
         return Spent([figure], lambda: _repeated(selection, found))
 
     def _repeats(self, selection: Selection, criteria: RedundantCallsCriteria) -> tuple[Repeats, float]:
-        """The redundant calls, and how many there are at the most."""
+        """Return the redundant calls, and the highest possible number of them."""
         if selection.doubts is not None:
             return Repeats([], []), math.inf if selection.doubts.missing else most_redundant(selection.calls)
         if has_unknown_places(selection.calls):
@@ -137,18 +137,18 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
 
 
 class LoopsConfig(Config):
-    """How long a cycle may be for it to be looked for, in calls."""
+    """The longest cycle to look for, in calls."""
 
     name: str = "Loops"
     longest_cycle: Annotated[int, Bounds(least=1, most=100)] = 10
 
 
 class Loops(BudgetEvaluator[LoopsConfig, AtMost]):
-    """Whether the agent went round in circles: 1.0 if it made no calls more often in a row than it may.
+    """Whether the agent repeated the same calls in a row: 1.0 if no more often than allowed, else allowed / actual.
 
-    What counts is how often the same call, or the same few calls one after the other, were made in a row: with the
-    same tools, equal arguments and the same results, by the same agent in the same turn. Else the score is the number
-    of times allowed divided by the highest of them. Calls that are made once count 1; nothing called is 0, and 1.0.
+    This counts how often the same call, or the same sequence of calls, was made in a row: with the same tools, equal
+    arguments and the same results, by the same agent in the same turn. The highest of these numbers is compared with
+    the limit. Calls that are made once count 1; nothing called counts 0, which scores 1.0.
     """
 
     type_id = "loops"
@@ -165,7 +165,7 @@ class Loops(BudgetEvaluator[LoopsConfig, AtMost]):
         return Spent([figure], lambda: _circles(selection, sure, criteria.at_most))
 
     def _cycles(self, selection: Selection) -> tuple[list[Cycle], float, float]:
-        """The cycles that there surely are, and how often the same calls were made in a row: at least, and at most."""
+        """Return the certain cycles, and the lowest and highest number of times that the same calls came in a row."""
         least = min(1, len(selection.sure().calls))
         if selection.doubts is not None:
             return [], least, math.inf if selection.doubts.missing else most_alike(selection.calls)
@@ -194,7 +194,7 @@ def _repeated(selection: Selection, found: Repeats) -> Iterator[Finding]:
 
 
 def _circles(selection: Selection, found: list[Cycle], limit: int) -> Iterator[Finding]:
-    """The cycles that are too many, shorter ones first, and none inside a stretch that is reported already."""
+    """Yield findings for cycles that exceed the limit, shorter periods first, without overlaps."""
     told: list[Cycle] = []
     for each in found:
         if each.times > max(limit, 1) and not any(each.first < other.end and other.first < each.end for other in told):
@@ -216,9 +216,9 @@ class RetriesConfig(Config):
 
 
 class Retries(BudgetEvaluator[RetriesConfig, AtMost]):
-    """Whether the agent tried again after errors no more often than it may: 1.0 if so, else allowed / actual.
+    """Whether the agent retried after errors no more often than allowed: 1.0 if so, else allowed / actual.
 
-    A call is a retry if its tool had failed when the same agent called it last in the same turn, whatever the
+    A call is a retry if its tool had failed when the same agent last called it in the same turn, whatever the
     arguments, and whatever else was called in between. Nothing called, and nothing failed, is 1.0.
     """
 
@@ -250,10 +250,10 @@ class ToolErrorRateConfig(Config):
 
 
 class ToolErrorRate(BudgetEvaluator[ToolErrorRateConfig, ToolErrorRateCriteria]):
-    """Whether no larger share of calls failed than may: 1.0 if so, else the share allowed divided by the actual one.
+    """Whether no larger share of calls failed than allowed: 1.0 if so, else allowed / actual.
 
-    The share is the number of calls that failed, divided by that of all calls; a call that fails twice counts twice.
-    Nothing called is a share of 0, and 1.0.
+    The share is the number of failed calls divided by the number of all calls; a call that fails twice counts twice.
+    Nothing called is a share of 0, which scores 1.0.
     """
 
     type_id = "tool-error-rate"
@@ -276,10 +276,10 @@ class ToolErrorRate(BudgetEvaluator[ToolErrorRateConfig, ToolErrorRateCriteria])
 
 
 def _retries(selection: Selection) -> tuple[Repeats, float]:
-    """The retries that there surely are, and how many there are at the most."""
+    """Return the certain retries, and the highest possible number of retries."""
     calls, doubts = selection.calls, selection.doubts
     if doubts is not None:
-        # More calls never make for fewer retries, but another order may.
+        # Additional calls never reduce the number of retries, but another order may.
         sure = Repeats([], []) if doubts.unordered else retries(selection.sure().calls)
         return Repeats(sure.sure, []), math.inf if doubts.missing else most_retries(calls)
     found = retries(calls)
@@ -287,7 +287,7 @@ def _retries(selection: Selection) -> tuple[Repeats, float]:
 
 
 def _share_of_failures(selection: Selection, outcomes: list[bool | None]) -> tuple[float, float]:
-    """The share of calls that failed: at least, and at most."""
+    """Return the lowest and the highest possible share of failed calls."""
     doubts = selection.doubts
     if doubts is not None and doubts.missing:
         return 0.0, 1.0
@@ -296,7 +296,7 @@ def _share_of_failures(selection: Selection, outcomes: list[bool | None]) -> tup
     unsure = [outcomes[index] for index in members]
     well, badly = (len(unsure) - unsure.count(which) for which in (True, False))
     failed, perhaps = sure.count(True), sure.count(None)
-    # The share is lowest with all further calls that may have gone well, and highest with all that may have failed.
+    # The share is lowest with all uncertain calls that may have succeeded, and highest with all that may have failed.
     low, high = failed / max(1, len(sure) + well), (failed + perhaps + badly) / max(1, len(sure) + badly)
     return low, high
 
@@ -338,11 +338,11 @@ class LatencyConfig(Config):
 
 
 class Latency(BudgetEvaluator[LatencyConfig, SecondsCriteria]):
-    """Whether the whole run took no longer than it may: 1.0 if so, else the seconds allowed divided by those taken.
+    """Whether the whole run took no longer than allowed: 1.0 if so, else the seconds allowed divided by those taken.
 
-    A run takes from the beginning of its first span to the end of its last; the turns of a conversation are added up.
-    Where that was not recorded, it took no less time than its calls: it fails if they took too long, and is else not
-    measured. The criteria that choose calls do not matter. Nothing called may take time, too.
+    A run takes from the start of its first span to the end of its last; the turns of a conversation are added up. If
+    that was not recorded, it took at least as long as its calls: it fails if they took too long, and otherwise is not
+    measured. Criteria that select calls are ignored. A run with nothing called may take time, too.
     """
 
     type_id = "latency"
@@ -369,9 +369,9 @@ class CallLatencyConfig(Config):
 
 
 class CallLatency(BudgetEvaluator[CallLatencyConfig, SecondsCriteria]):
-    """Whether no call took longer than it may: 1.0 if so, else the seconds allowed divided by those of the slowest.
+    """Whether no call took longer than allowed: 1.0 if so, else the seconds allowed divided by those of the slowest.
 
-    Nothing called is 1.0. A call whose beginning or end was not recorded may have taken any time.
+    Nothing called is 1.0. A call whose start or end was not recorded may have taken any time.
     """
 
     type_id = "call-latency"
@@ -414,10 +414,10 @@ class TokenUsageConfig(Config):
 
 
 class TokenUsage(BudgetEvaluator[TokenUsageConfig, TokenUsageCriteria]):
-    """Whether models used no more tokens than they may: 1.0 if so, else allowed / used, the lowest of several.
+    """Whether models used no more tokens than allowed: 1.0 if so, else allowed / used, the lowest of several.
 
-    Tokens are those of all calls of models in the run, as their spans tell them. Where one of them does not say, the
-    sum is not known, and what depends on it is not measured. Nothing called may use tokens, too.
+    The tokens are those of all model calls in the run, as recorded in their spans. If one of them lacks a number, the
+    sum is unknown, and what depends on it is not measured. A run with nothing called may use tokens, too.
     """
 
     type_id = "token-usage"
@@ -444,7 +444,7 @@ def _tokens(key: str, limit: int, usage: Usage) -> Figure:
 
 
 def _slowest(times: list[float | None]) -> tuple[float, float]:
-    """The seconds of the slowest call, at least and at most."""
+    """Return the seconds of the slowest call, at least and at most."""
     known = max([seconds for seconds in times if seconds is not None], default=0.0)
     return known, math.inf if None in times else known
 
@@ -466,12 +466,12 @@ def _seconds(call: ToolCall) -> float | None:
 
 
 def _extent(selection: Selection) -> float:
-    """The least time that the run can have taken: from the beginning of a call to the end of another."""
+    """Return the least time that the run can have taken: from the first start to the last end of its calls."""
     starts = [call.start_ns for call in selection.calls if call.start_ns is not None]
     ends = [call.end_ns for call in selection.calls if call.end_ns is not None]
     return max(0.0, _in_seconds(max(ends) - min(starts))) if starts and ends else 0.0
 
 
 def _in_seconds(nanoseconds: int) -> float:
-    # Clocks of strangers give any integer, also those that no floating-point number can hold.
+    # Recorded times can be any integer, also one too large for a float.
     return min(nanoseconds, _LONGEST) / _SECOND

@@ -1,4 +1,4 @@
-"""The user's own judging code: its models, its arguments, its settings, and the results made of what it returns."""
+"""Custom evaluation code: its models, its arguments, its settings, and results made from its return values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARAMETERS = (
     *("trajectory", "calls", "output", "input", "criteria", "config"),
     *("metadata", "expected_behavior", "case_id", "execution"),
 )
-"""The names of parameters that an evaluator may have; each is given what its name says."""
+"""The names of parameters that an evaluator may have. They are filled by name."""
 _MARK = "__rightcall_evaluator__"
 _CALLS = {"trajectory", "calls", "execution"}
 TargetT = TypeVar("TargetT", bound=Callable[..., Any])
@@ -38,7 +38,7 @@ _WANTED = {
     "bool_type": "true or false is expected",
     "float_type": "a number is expected",
 }
-"""What is expected, in the words of JSON; pydantic's own message where there is no better one."""
+"""Messages in JSON terms for some types of pydantic errors; others keep pydantic's message."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +52,13 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Code(msgspec.Struct, frozen=True, kw_only=True):
-    """Code that judges."""
+    """A custom evaluator: how to create it, and what it takes."""
 
     name: str
     make: Callable[[Any], Callable[..., Any]]
-    """What is called for each case, given the configuration."""
+    """Returns the function to call for each case, given the configuration."""
     wanted: tuple[str, ...] = ()
-    """The names of what it is called with."""
+    """The names of the arguments to pass."""
     options: Options = Options()
     config: type[Any] | None = None
     criteria: type[Any] | None = None
@@ -66,7 +66,7 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def takes_criteria(self) -> bool:
-        """Whether anything can be expected of a case."""
+        """Whether a case may have criteria for it."""
         return self.criteria is not None or "criteria" in self.wanted
 
 
@@ -86,19 +86,19 @@ def evaluator(
 
 
 def evaluator(target: Any = None, /, **options: Any) -> Any:
-    """Mark a function, or a class with a method `evaluate`, as an evaluator. It stays what it is.
+    """Mark a function, or a class with a method `evaluate`, as an evaluator, and return it unchanged.
 
-    Its parameters are given what their names say: `trajectory`, `calls`, `output`, `input`, `criteria`, `config`,
-    `metadata`, `expected_behavior`, `case_id`, `execution`. It returns true, false, a number from 0 to 1, a
-    `Judgement` or an `EvaluationResult`, and may be asynchronous.
+    Its parameters are filled by name: `trajectory`, `calls`, `output`, `input`, `criteria`, `config`, `metadata`,
+    `expected_behavior`, `case_id`, `execution`. It returns true, false, a number from 0 to 1, a `Judgement` or an
+    `EvaluationResult`, and may be asynchronous.
 
     Args:
         target: The function or the class.
         options: `threshold`, the score from which a case passes, 1.0 by default. `timeout`, the seconds that one
             evaluation may take. `config` and `criteria`, pydantic models of what may be written in an eval set; by
-            default the annotations of these parameters, or `Config` and `Criteria` inside of the class.
-            `reads_calls`, whether there is nothing to judge in a trace without tool data; by default whether it is
-            given the calls.
+            default the annotations of these parameters, or `Config` and `Criteria` inside the class.
+            `reads_calls`, whether a trace without tool data is not measured; by default whether the evaluator takes
+            the calls.
 
     Raises:
         ConfigurationError: a parameter has none of these names, or an option is not known.
@@ -109,18 +109,18 @@ def evaluator(target: Any = None, /, **options: Any) -> Any:
 
 
 def evaluator_with(target: Any, options: Mapping[str, Any]) -> Any:
-    """The target, marked. Raises `ConfigurationError`."""
+    """Mark the target, and return it. Raises `ConfigurationError`."""
     for name in options:
         if name not in Options.__struct_fields__:
             raise ConfigurationError(f"an evaluator has no option {name!r}; {nearest(name, Options.__struct_fields__)}")
-    # A mark instead of a wrapper: the function stays itself, for its own tests and for `inspect`.
+    # An attribute instead of a wrapper: the function stays the same for its own tests and for `inspect`.
     setattr(target, _MARK, Options(**options))
     code_of(target, getattr(target, "__name__", "evaluator"))
     return target
 
 
 def code_of(target: Any, name: str) -> Code:
-    """Return what a function or a class of the user needs and takes.
+    """Inspect a user's function or class.
 
     Raises:
         ConfigurationError: it is neither, or has a parameter that cannot be filled.
@@ -163,7 +163,7 @@ def _code_of_class(target: type, name: str, options: Options) -> Code:
 
 
 def _instance(kind: type, config: Any, name: str) -> Any:
-    """An instance of a class, given the configuration if it takes any."""
+    """Create an instance of a class, with the configuration if its constructor takes it."""
     parameters = list(inspect.signature(kind).parameters.values())
     needed = [one for one in parameters if one.default is one.empty and one.kind in _NAMED]
     if len(needed) > 1 or (needed and needed[0].name != "config"):
@@ -180,7 +180,7 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 
 def _wanted(function: Any, name: str, skip: int = 0) -> tuple[str, ...]:
-    """The names of the parameters of a function that are known; others must have a default."""
+    """Return the parameters of a function that can be filled by name; others must have a default."""
     try:
         parameters = list(inspect.signature(function).parameters.values())[skip:]
     except (TypeError, ValueError):
@@ -197,7 +197,7 @@ def _wanted(function: Any, name: str, skip: int = 0) -> tuple[str, ...]:
 def _hints(function: Any, name: str, wanted: tuple[str, ...]) -> dict[str, Any]:
     try:
         return get_type_hints(function)
-    except Exception as problem:  # noqa: BLE001 - whatever an annotation raises, the rest does not need it
+    except Exception as problem:  # noqa: BLE001 - an annotation may raise anything, and is needed only for models
         if {"criteria", "config"} & set(wanted):
             reason = f"its annotations cannot be read ({type(problem).__name__}: {shown(str(problem))})"
             raise ConfigurationError(f"{name}: {reason}; name the models with @evaluator(criteria=…)") from None
@@ -214,18 +214,18 @@ _REASON = 1_000
 class Judgement(msgspec.Struct, frozen=True):
     """The return value of a custom evaluator: a score, the reason, and any details.
 
-    The score is true, false, or a number from 0 to 1; `None` where what it depends on was not recorded.
+    The score is true, false, or a number from 0 to 1; `None` if what it depends on was not recorded.
     """
 
     score: float | bool | None
     reason: str = ""
-    """One sentence; it is shown where the case does not pass."""
+    """One sentence, shown if the case does not pass."""
     details: Any = None
-    """Anything that can be written as JSON: an object, a pydantic model, a dataclass."""
+    """Anything that can be encoded as JSON: an object, a pydantic model, a dataclass."""
 
 
 def result_of(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Execution) -> EvaluationResult:
-    """Return the result for a returned value; a value that is not a score is an error, RC402."""
+    """Turn a returned value into a result; a value that is not a score is an error, RC402."""
     if isinstance(given, EvaluationResult):
         return msgspec.structs.replace(given, evaluator=evaluator.id)
     if not isinstance(given, Judgement):
@@ -246,7 +246,7 @@ def result_of(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Execut
 
 
 def plain_details(details: Any, limits: Limits) -> tuple[Any, tuple[str, ...]]:
-    """Details as plain JSON; where they are none, or too many, they are left out, with a warning."""
+    """Return details as plain JSON, or None and a warning if they are not JSON or too large."""
     try:
         plain = admit(_dumped(details), limits)
         size = len(dump_json(plain))
@@ -272,15 +272,15 @@ def _refused(given: Any, evaluator: AsyncEvaluator[Any, Any], execution: Executi
 
 
 def is_model(kind: Any) -> bool:
-    """Return whether a type is a model, pydantic's or ours."""
-    # By its methods, because pydantic is imported only where the user's code imports it.
+    """Return whether a type is a pydantic model or a `UserModel`."""
+    # Checked by its attributes, because pydantic is imported only if the user's code imports it.
     return isinstance(kind, type) and hasattr(kind, "model_validate") and hasattr(kind, "model_fields")
 
 
 def read_given(
     model: type[ModelT], value: Any, evaluator: str, error: type[ConfigurationError] | type[CriteriaError]
 ) -> ModelT:
-    """Return the criteria or, where a mistake is a `ConfigurationError`, the configuration that custom code is given.
+    """Validate the criteria or, if `error` is `ConfigurationError`, the configuration of custom code.
 
     Raises:
         ConfigurationError, CriteriaError: the `error`, if it does not fit the model.
@@ -291,14 +291,14 @@ def read_given(
     mistakes: list[Mistake] = []
     made: ModelT = _read(model, value, error, subject, mistakes)
     if mistakes:
-        # An unknown key is often the missing one, misspelt, so it is the better one to report.
+        # An unknown key is often a misspelt required one, so it is the better mistake to report.
         first = min(mistakes, key=lambda mistake: not mistake[1].startswith("unknown key"))
         raise error(f"{subject}: {_joined(mistakes)}", first[0])
     return made
 
 
 def known_keys(given: dict[str, Any], model: type[Any], subject: str, error: type[RightcallError]) -> dict[str, Any]:
-    """Return an object with its keys as a model has them. A key that it does not have is an error, unless it may."""
+    """Return an object with keys spelt as the model's fields. Unknown keys are an error, unless they are allowed."""
     fields = model.model_fields
     aliases = {field.alias for field in fields.values()}
     known = {key if key in aliases else snake(key, fields): value for key, value in given.items()}
@@ -310,7 +310,7 @@ def known_keys(given: dict[str, Any], model: type[Any], subject: str, error: typ
 
 
 def snake(key: str, fields: Mapping[str, Any]) -> str:
-    """Return a key in camelCase as the field that it means, if there is one."""
+    """Convert a camelCase key to snake_case if the model has that field; else return it unchanged."""
     found = _CAPITAL.sub(lambda capital: f"_{capital[1]}", key).lower()
     return found if key not in fields and found in fields else key
 

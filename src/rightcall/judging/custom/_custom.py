@@ -1,4 +1,4 @@
-"""Custom evaluators adapted to behave like the built-in ones: functions, classes, and subclasses in UiPath's style."""
+"""Adapters that make custom evaluators behave like built-in ones: functions, classes, and UiPath-style subclasses."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _OURS = tuple(AsyncConfig.model_fields)
 
 
 class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
-    """Judges by the user's code. A plain function runs in a thread, an asynchronous one among the others.
+    """Judge by the user's code. A plain function runs in a thread, an asynchronous one in the event loop.
 
-    What it raises, and whatever it returns that is not a score, is an error; so is an answer that comes too late. It is
-    given copies: whatever it does to them, the result keeps what was recorded.
+    An exception, a return value that is not a score, and a timeout are errors. The code gets copies, so it cannot
+    change what was recorded.
     """
 
     code: ClassVar[Code]
@@ -62,13 +62,13 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
             self._call = self.code.make(self.settings)
         except RightcallError:
             raise
-        except Exception as problem:  # noqa: BLE001 - whatever it is, it is reported
+        except Exception as problem:  # noqa: BLE001 - any exception of the user's code is reported
             raise ConfigurationError(
                 f"{self.code.name} raised when created: {type(problem).__name__}: {problem}"
             ) from None
 
     def criteria(self, value: Any = None, *, has_matchers: bool = True) -> Any:
-        """Criteria, checked by the model of the code, if it has one.
+        """Validate criteria by the model of the code, if it has one.
 
         Raises:
             CriteriaError: they are wrong or missing, or the code takes none.
@@ -117,10 +117,10 @@ class CustomEvaluator(AsyncEvaluator[AsyncConfig, Criteria]):
 
 
 def custom_type(target: Any, name: str, fingerprint: str = "") -> type[Evaluator[Any, Any, Any]]:
-    """The evaluator that a function or a class of the user's is, by whatever name an eval set has for it.
+    """Return the evaluator class for a function or class of the user. `name` is its name in the eval set.
 
     Raises:
-        ConfigurationError: it cannot be one.
+        ConfigurationError: it cannot be an evaluator.
     """
     if isinstance(target, type) and issubclass(target, Evaluator):
         if not isinstance(getattr(target, "type_id", None), str):
@@ -134,13 +134,13 @@ def custom_type(target: Any, name: str, fingerprint: str = "") -> type[Evaluator
 
 
 def type_of(code: Code, fingerprint: str = "") -> type[CustomEvaluator]:
-    """The evaluator that some code is."""
+    """Return an evaluator class for custom code."""
     kind = {"type_id": code.name, "code": code, "fingerprint": fingerprint, "criteria_type": code.criteria or Criteria}
     return type("CustomEvaluator", (CustomEvaluator,), kind)
 
 
 def _split(given: dict[str, Any], code: Code, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split a configuration into the keys of every evaluator and those of this code. A key of both is for both."""
+    """Split a configuration into the keys of every evaluator and those of this code. Shared keys go to both."""
     ours, theirs = {}, {}
     for key, value in given.items():
         plain = snake(key, AsyncConfig.model_fields)
@@ -163,7 +163,7 @@ def _settings(code: Code, theirs: dict[str, Any], name: str) -> Any:
 
 
 def _defaults(code: Code, settings: Any) -> dict[str, Any]:
-    """Return the defaults where an eval set says nothing: those of the code's configuration, or of its decorator."""
+    """Return defaults for settings that the eval set lacks, from the code's configuration or its decorator."""
     found: dict[str, Any] = {}
     for key in ("threshold", "timeout"):
         value: Any = getattr(settings, key, None)
@@ -174,7 +174,7 @@ def _defaults(code: Code, settings: Any) -> dict[str, Any]:
 
 
 def function_of_rows(target: Any, name: str) -> Callable[..., Any]:
-    """A function of the user's that judges all cases together.
+    """Check a user's function that judges all cases together, and return it.
 
     Raises:
         ConfigurationError: it is not a function, or does not take `rows`.
@@ -190,7 +190,7 @@ def function_of_rows(target: Any, name: str) -> Callable[..., Any]:
 
 
 class CustomOverall(OverallEvaluator):
-    """Judges all cases together by a function of the user's, which is given `rows` and returns a score.
+    """Judge all cases together by a user's function, which takes `rows` and returns a score.
 
     Raises:
         ConfigurationError: the configuration is wrong.
@@ -203,25 +203,25 @@ class CustomOverall(OverallEvaluator):
         self.threshold = self._config.threshold
 
     def see(self, row: Row) -> Row:
-        """Return all of it: the function may look at anything."""
+        """Return the whole row: the function may use any part of it."""
         return row
 
     def tally(self) -> _Rows:
-        """An empty tally."""
+        """Return an empty tally."""
         return _Rows(self._function, self.id, self._config.timeout)
 
 
 class UnimportedOverall(OverallEvaluator):
-    """Takes the place of code that is not imported here: its result is an error."""
+    """A placeholder for custom code that is not imported here. Its result is an error."""
 
     def __init__(self, type_id: str, id: str) -> None:
         self.id, self.type_id, self.threshold = id, type_id, 1.0
 
     def see(self, row: Row) -> None:
-        """Nothing."""
+        """Keep nothing."""
 
     def tally(self) -> _Nothing:
-        """A tally that counts nothing."""
+        """Return a tally that counts nothing."""
         return _Nothing()
 
 
@@ -258,7 +258,7 @@ class _Rows:
 
                 value = asyncio.run(value)
             given.append(value)
-        except (Exception, SystemExit, KeyboardInterrupt) as problem:  # noqa: BLE001 - a fault costs this result only
+        except (Exception, SystemExit, KeyboardInterrupt) as problem:  # noqa: BLE001 - a fault affects this result only
             reason = f"{type(problem).__name__} while judging: {problem}"
             given.append(Conclusion(reason=reason, is_error=True))
 
@@ -275,7 +275,7 @@ class _Rows:
 
 
 class BaseEvaluationCriteria(BaseModel):
-    """The expectation of one case, to be subclassed. Keys are written in snake_case or camelCase."""
+    """The expectation of one case; to be subclassed. Keys are written in snake_case or camelCase."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
@@ -284,7 +284,7 @@ CriteriaT = TypeVar("CriteriaT", bound=BaseEvaluationCriteria)
 
 
 class BaseEvaluatorConfig(BaseModel, Generic[CriteriaT]):
-    """How an evaluator judges, to be subclassed."""
+    """The configuration of an evaluator; to be subclassed."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid")
 
@@ -294,7 +294,7 @@ class BaseEvaluatorConfig(BaseModel, Generic[CriteriaT]):
 
 
 class BaseEvaluatorJustification(BaseModel):
-    """The expected and the actual behaviour in words, to be subclassed."""
+    """The expected and the actual behaviour in words; to be subclassed."""
 
     expected: str
     actual: str
@@ -308,14 +308,14 @@ class NumericEvaluationResult(BaseModel):
 
 
 class BooleanEvaluationResult(BaseModel):
-    """Yes or no."""
+    """A score of true or false."""
 
     score: bool
     details: Any = None
 
 
 class ErrorEvaluationResult(BaseModel):
-    """Judging broke off; the details say why. It has no score, whatever it says."""
+    """An error while judging, with the reason in `details`. Its score is ignored."""
 
     score: float = 0.0
     details: Any = None
@@ -326,7 +326,7 @@ JustificationT = TypeVar("JustificationT")
 
 
 class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
-    """A custom evaluator in the calling style of UiPath's documents.
+    """A custom evaluator with the interface of UiPath's documentation.
 
     A subclass names its types, `BaseEvaluator[Criteria, Config, Justification]`, and has `get_evaluator_id` and an
     asynchronous `evaluate`. The configuration is `evaluator_config`.
@@ -347,19 +347,19 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
     @classmethod
     @abstractmethod
     def get_evaluator_id(cls) -> str:
-        """The id by which eval sets refer to it."""
+        """Return the id by which eval sets refer to it."""
 
     @abstractmethod
     async def evaluate(self, agent_execution: AgentExecution, evaluation_criteria: CriteriaT) -> Any:
-        """A `NumericEvaluationResult`, `BooleanEvaluationResult` or `ErrorEvaluationResult`."""
+        """Return a `NumericEvaluationResult`, `BooleanEvaluationResult` or `ErrorEvaluationResult`."""
 
     def validate_evaluation_criteria(self, criteria: Any) -> CriteriaT:
-        """The criteria as the model that was named. Raises `CriteriaError`."""
+        """Validate criteria by the named model. Raises `CriteriaError`."""
         checked: CriteriaT = read_given(self.evaluation_criteria_type, criteria, self.id, CriteriaError)
         return checked
 
     def validate_justification(self, justification: Any) -> Any:
-        """The justification as the type that was named. Raises pydantic's `ValidationError`."""
+        """Validate a justification by the named type. Raises pydantic's `ValidationError`."""
         if self.justification_type is str:
             return "" if justification is None else str(justification)
         if isinstance(self.justification_type, type) and issubclass(self.justification_type, BaseModel):
@@ -369,7 +369,7 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
     async def validate_and_evaluate_criteria(
         self, agent_execution: AgentExecution, evaluation_criteria: Mapping[str, Any] | CriteriaT | None = None
     ) -> EvaluationResult:
-        """The result for one execution, as every other evaluator gives it.
+        """Evaluate one execution, and return a result like that of every other evaluator.
 
         Raises:
             CriteriaError: the criteria are wrong or missing.
@@ -387,7 +387,7 @@ class BaseEvaluator(ABC, Generic[CriteriaT, ConfigT, JustificationT]):
 
 
 def code_of_base(kind: type, name: str) -> Code:
-    """Return what such a class needs and takes. A subclass of UiPath's own base class is made the same way.
+    """Inspect a `BaseEvaluator` subclass, or a subclass of UiPath's own base class.
 
     Raises:
         ConfigurationError: the class does not name its types.
@@ -407,7 +407,7 @@ def code_of_base(kind: type, name: str) -> Code:
 
 
 def _made(kind: Any, config: dict[str, Any]) -> Any:
-    """An instance of such a class; those of UiPath's own package are pydantic models, made of an evaluator's file."""
+    """Create an instance; classes of UiPath's package are pydantic models, validated from an evaluator's file."""
     known = {"id": kind.get_evaluator_id()}
     if issubclass(kind, BaseModel):
         return kind.model_validate({**known, "evaluatorConfig": config})
@@ -415,7 +415,7 @@ def _made(kind: Any, config: dict[str, Any]) -> Any:
 
 
 def types_of(kind: type) -> tuple[Any, Any, Any]:
-    """The types that a class names in `BaseEvaluator[Criteria, Config, Justification]`. Raises `ConfigurationError`."""
+    """Return the types named in `BaseEvaluator[Criteria, Config, Justification]`. Raises `ConfigurationError`."""
     for parent in kind.__mro__:
         for base in getattr(parent, "__orig_bases__", ()):
             arguments = get_args(base)
@@ -428,7 +428,7 @@ def types_of(kind: type) -> tuple[Any, Any, Any]:
 
 
 def judgement_of(given: Any) -> Any:
-    """Return the judgement for such a result. An error is raised instead, with its details."""
+    """Turn a UiPath-style result into a judgement. Raises `RuntimeError` with the details of an error result."""
     if type(given).__name__ == "ErrorEvaluationResult":
         raise RuntimeError(given.details if isinstance(given.details, str) else repr(given.details))
     if type(given).__name__ in ("NumericEvaluationResult", "BooleanEvaluationResult"):
@@ -438,7 +438,7 @@ def judgement_of(given: Any) -> Any:
 
 
 class CallSpan(msgspec.Struct, frozen=True):
-    """A call as a span, for code that reads spans: the trajectory is what is kept of them."""
+    """A call as a span, for code that reads spans."""
 
     name: str
     attributes: dict[str, Any]
@@ -451,7 +451,7 @@ class CallSpan(msgspec.Struct, frozen=True):
 
 
 def agent_execution_of(execution: Execution) -> AgentExecution:
-    """An execution in that style. Its trace has a span for each call."""
+    """Convert an execution to UiPath's style. Its trace has a span for each call."""
     made = AgentExecution(
         agent_input=execution.input,
         agent_output=execution.output,

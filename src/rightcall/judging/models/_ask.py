@@ -1,4 +1,4 @@
-"""Ask a judge: from the cache, a function, or an endpoint that speaks the chat completions of OpenAI."""
+"""Ask a judge: the cache, a function, or an endpoint with OpenAI's chat completions API."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from ._reply import FIXED, MOST_REPLY_BYTES, JudgeError, Question, Reply, Rubric
 _FORMAT = 1
 _MOST_BYTES = 1024 * 1024
 LONGEST_WAIT = 30.0
-"""Seconds between attempts, at most, where the endpoint does not ask for more."""
+"""Most seconds between attempts, unless the endpoint asks for more."""
 _AGAIN = (408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529)
 _HTTP = ("httpx", "httpcore", "h11", "anyio")
 _MOST_ERROR_BYTES = 4_096
 PREFIX = "RIGHTCALL_JUDGE_"
 CACHE = Path(".rightcall") / "cache"
-"""Where answers are kept, seen from the current folder."""
+"""The folder of cached answers, relative to the current folder."""
 _OFF = ("off", "no", "false", "0")
 _MOST_ATTEMPTS = 10
 
 
 class Cache:
-    """Answers in a private folder, one file each. Whatever is read is checked like an answer."""
+    """Answers in a private folder, one file each. Cached answers are parsed and checked like new ones."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "judge"
 
     def get(self, key: str) -> Asked | None:
-        """The answer that was kept; none where there is none that can be read."""
+        """Return a cached answer; `None` if there is none that can be read."""
         try:
             with self._path(key).open("rb") as file:
                 return msgspec.json.decode(file.read(_MOST_BYTES), type=Asked)
@@ -47,7 +47,7 @@ class Cache:
             return None
 
     def put(self, key: str, asked: Asked) -> str:
-        """Keep an answer. Why that was not possible, if it was not."""
+        """Save an answer. Return an empty text, or a warning that says why it was not possible."""
         path = self._path(key)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -66,13 +66,13 @@ class Cache:
 
 
 def key_of(question: Question, settings: Settings, sampling: Sampling, sample: int) -> str:
-    """Return a key for an answer: a hash of who is asked, what, and how often before."""
+    """Return a cache key for an answer: a hash of the endpoint, the question, the parameters and the sample number."""
     asked = [_FORMAT, settings.base_url, question.messages(FIXED), sampling.parameters(question), sample]
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _make_private(folder: Path) -> None:
-    """Make a folder, and those above it, each for its owner alone where it is made now."""
+    """Make a folder and missing parents, each accessible only to its owner. Existing folders are not changed."""
     if folder.exists():
         return
     _make_private(folder.parent)
@@ -89,11 +89,11 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     samples: tuple[Reply, ...]
     rubrics: tuple[tuple[RubricReply, float], ...] = ()
-    """The verdict of the majority on each rubric, and the share of answers that agree with it."""
+    """The majority verdict on each rubric, and the share of answers that agree with it."""
     input_tokens: int = 0
     output_tokens: int = 0
     cached: int = 0
-    """How many of the answers were known from before."""
+    """The number of answers from the cache."""
     warnings: tuple[str, ...] = ()
 
     def decisive(self) -> Reply:
@@ -102,7 +102,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """One answer, where it is from and what it took."""
+    """One answer, whether it was cached, and the tokens it took."""
 
     reply: Reply
     asked: Asked
@@ -133,7 +133,7 @@ async def ask_callable(judge: Callable[[Question], Awaitable[Any]], question: Qu
     """Ask a function that takes the question and returns an answer of its schema.
 
     Raises:
-        JudgeError: one of the answers is none.
+        JudgeError: one of the answers is not a judgement.
     """
     answers = [Answer(parse_reply(await judge(question), question), Asked("")) for _ in range(samples)]
     return _ruling(answers, question)
@@ -144,7 +144,7 @@ async def _answer(question: Question, judge: EndpointJudge, cache: Cache | None,
     if known is not None:
         try:
             return Answer(parse_reply(known.content, question), known, cached=True)
-        except JudgeError:  # the file was changed
+        except JudgeError:  # the cached file was changed
             known = None
     asked = await judge.ask(question, deadline)
     reply = parse_reply(asked.content, question)
@@ -152,7 +152,7 @@ async def _answer(question: Question, judge: EndpointJudge, cache: Cache | None,
 
 
 def _ruling(answers: Sequence[Answer], question: Question) -> Ruling:
-    """The median of the scores; of rubrics, the share that the majority holds to be met. Samples are odd in number."""
+    """Combine answers: the median score or, with rubrics, the share met by majority. The number of samples is odd."""
     replies = tuple([answer.reply for answer in answers])
     new = [answer.asked for answer in answers if not answer.cached]
     rubrics = tuple(
@@ -187,7 +187,7 @@ def justification_of(
     settings: Settings,
     threshold: float,
 ) -> JudgeJustification:
-    """The details of a result: what was answered, how far the answers agree, and what they took."""
+    """Return the details of a result: the answers, how far they agree, and the tokens they took."""
     decisive, has_passed = ruling.decisive(), ruling.score >= threshold
     agreeing = [reply for reply in ruling.samples if (reply.score >= threshold) == has_passed]
     judged = zip(rubrics, ruling.rubrics, strict=True)
@@ -215,7 +215,7 @@ def _named(position: int | None, execution: Execution) -> NamedCall | None:
 def findings_of(
     ruling: Ruling, told: JudgeJustification, rubrics: tuple[Rubric, ...], shared: int, threshold: float
 ) -> tuple[Finding, ...]:
-    """Why the run is not good enough: each rubric that is not met, or what the judge says of the whole."""
+    """Return why the run does not pass: each rubric that is not met, or the judge's reason."""
     if ruling.score >= threshold:
         return ()
     if not rubrics:
@@ -240,7 +240,7 @@ def _shortened(text: str, width: int = 300) -> str:
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """An answer, and the tokens it took."""
+    """The text of an answer, and the tokens it took."""
 
     content: str
     input_tokens: int = 0
@@ -248,14 +248,14 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Sampling(msgspec.Struct, frozen=True):
-    """How the model is to answer."""
+    """Parameters of the model's answer."""
 
     model: str
     temperature: float | None = 0.0
     max_tokens: int | None = None
 
     def parameters(self, question: Question) -> dict[str, Any]:
-        """Return what is sent beside the messages."""
+        """Return the request parameters other than the messages."""
         schema = {"name": "judgement", "strict": True, "schema": question.schema()}
         sent: dict[str, Any] = {"model": self.model, "response_format": {"type": "json_schema", "json_schema": schema}}
         sent |= {"temperature": self.temperature} if self.temperature is not None else {}
@@ -263,7 +263,7 @@ class Sampling(msgspec.Struct, frozen=True):
 
 
 class StatusError(Exception):
-    """The endpoint responded, but not with an answer; `wait` is how many seconds it asks to be left alone."""
+    """The endpoint responded with an error status; `wait` is its `Retry-After` in seconds."""
 
     def __init__(self, status: int, text: str, wait: float | None) -> None:
         super().__init__(text)
@@ -273,17 +273,17 @@ class StatusError(Exception):
 
 
 class EndpointJudge:
-    """A model behind an endpoint. Only the address of the settings is connected to: redirects are errors."""
+    """A model behind an endpoint. Only the configured address is contacted: redirects are errors."""
 
     def __init__(self, settings: Settings, sampling: Sampling) -> None:
         self._settings = settings
         self._sampling = sampling
 
     async def ask(self, question: Question, deadline: float) -> Asked:
-        """The answer of the model. `deadline` is a time of the event loop: the request ends by then.
+        """Return the model's answer. The request ends by `deadline`, a time of the event loop.
 
         Raises:
-            JudgeError: there is none, after as many attempts as are allowed or as there is time for.
+            JudgeError: there is no answer after all attempts, or in the time that is left.
         """
         import asyncio
 
@@ -303,28 +303,28 @@ class EndpointJudge:
             await asyncio.sleep(delay)
 
     async def _attempt(self, question: Question, left: float) -> tuple[Asked | str, float | None]:
-        """The answer; or why there is none though there may be the next time, and how long that asks to wait."""
+        """Return the answer, or why this attempt failed and how long the endpoint asks to wait before the next."""
         import asyncio
 
         seconds = min(left, self._settings.timeout)
-        openai = await asyncio.to_thread(_library)  # it takes a second to load, in which others go on
+        openai = await asyncio.to_thread(_library)  # importing it takes a second, in which other tasks go on
         try:
             async with asyncio.timeout(seconds):
                 return answer_in(await self._post(openai, question)), None
         except TimeoutError:
             return f"no answer within {seconds:.3g} s", None
-        except Exception as problem:  # noqa: BLE001 - whatever is not the endpoint's fault is raised again
+        except Exception as problem:  # noqa: BLE001 - faults of this program are raised again
             return self._failed(problem, openai)
 
     def _failed(self, problem: Exception, openai: Any) -> tuple[str, float | None]:
-        """Return why an attempt failed, and when to try again. Raises `JudgeError`, or a fault of this program."""
+        """Return why an attempt failed, and the seconds to wait. Raises `JudgeError`, or a fault of this program."""
         is_wrapped = isinstance(problem, openai.APIConnectionError) and problem.__cause__ is not None
         cause = problem.__cause__ if is_wrapped else problem
         if isinstance(cause, StatusError):
             return self._status(cause), cause.wait
         if isinstance(cause, JudgeError):
             raise cause from None
-        # What is raised while a body is read is the HTTP library's, which is not the same in all versions.
+        # Errors while reading a body are those of the HTTP library, which differs between versions.
         if isinstance(cause, (OSError, openai.APIConnectionError)) or type(cause).__module__.startswith(_HTTP):
             return f"the connection failed: {_sentence(cause)}", None
         if isinstance(problem, openai.OpenAIError):
@@ -345,10 +345,10 @@ class EndpointJudge:
                 # The retries of the library would not be counted against the deadline of the case.
                 max_retries=0,
                 http_client=http,
-                # A small packed body may unpack to gigabytes; unpacked bodies are bounded as they arrive.
+                # A small compressed body may expand to gigabytes. Uncompressed bodies are limited as they arrive.
                 default_headers={"accept-encoding": "identity"},
             )
-            client.organization = client.project = None  # whatever the environment has is not meant for this address
+            client.organization = client.project = None  # those in the environment are not meant for this address
             parameters = self._sampling.parameters(question)
             requests = client.chat.completions.with_streaming_response
             async with requests.create(messages=question.messages(), **parameters) as response:
@@ -361,28 +361,28 @@ class EndpointJudge:
         return reason
 
     def _shown_address(self) -> str:
-        """The address without what may be secret in it."""
+        """Return the address without parts that may be secret."""
         address = self._settings.base_url.split("?")[0].split("#")[0]
         scheme, _, rest = address.partition("://")
         return f"the judge at {scheme}://{rest.rpartition('@')[2]}"[:200]
 
 
 def delay_before(attempt: int, asked: float | None, backoff: float) -> float:
-    """Seconds to wait before an attempt, the second or a later one: what was asked for, or twice as long each time."""
-    # Twice as long each time: an endpoint that is overloaded recovers sooner if asked less often.
+    """Return the seconds to wait before the second or a later attempt: as requested, else doubled each time."""
+    # Exponential backoff: an overloaded endpoint recovers sooner if it gets fewer requests.
     doubled: float = min(backoff * 2 ** (attempt - 2), LONGEST_WAIT)
     return doubled if asked is None else max(asked, 0.0)
 
 
 def answer_in(body: bytes) -> Asked:
-    """The text that a model answered, in the body of a response.
+    """Return the model's answer from the body of a response.
 
     Raises:
         JudgeError: the model refused, or was cut off; or the body is something else.
     """
     try:
         value = json.loads(body)
-        # Exactly one: of several choices, which is the judgement would be a guess.
+        # Exactly one: to pick one of several choices would be a guess.
         [choice] = value["choices"]
         message, finish = choice["message"], choice.get("finish_reason")
         content, refusal = message.get("content"), message.get("refusal")
@@ -399,7 +399,7 @@ def answer_in(body: bytes) -> Asked:
 
 
 async def _inspect(response: Any) -> None:
-    """Refuse a response that is not an answer, before its body is read."""
+    """Refuse a response that is compressed or has an error status, before its body is read."""
     headers = response.headers
     if (packing := headers.get("content-encoding", "identity").lower()) != "identity":
         raise _malformed(f"the response is compressed ({shown(packing)}), which was not requested")
@@ -409,7 +409,7 @@ async def _inspect(response: Any) -> None:
 
 
 def retry_after(headers: Any) -> float | None:
-    """The seconds that an endpoint asks to wait, where it says so: as a number, or as a date."""
+    """Return the seconds of a `Retry-After` header, a number or a date; `None` if there is none."""
     from email.utils import parsedate_to_datetime
     from time import time
 
@@ -445,7 +445,7 @@ async def _bounded(pieces: Any) -> bytes:
 
 @cache
 def _certificates() -> Any:
-    """Whom to trust. Reading that takes longer than most requests, so it is read once."""
+    """Return the TLS context. Creating it takes longer than most requests, so it is cached."""
     import ssl
 
     return ssl.create_default_context()
@@ -475,7 +475,7 @@ def _malformed(reason: str) -> JudgeError:
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a judge behind an endpoint is asked. The key comes from the environment, and from nowhere else."""
+    """Settings of a judge behind an endpoint. The key comes only from the environment."""
 
     base_url: str = ""
     model: str = ""
@@ -483,23 +483,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float = 60.0
     """Seconds that one request may take."""
     concurrency: int = 8
-    """How many evaluations are under way at once in this process."""
+    """The number of evaluations at once in this process."""
     attempts: int = 4
-    """How often a request is sent, at most, where the endpoint is busy, broken or late."""
+    """The most times to send a request if the endpoint is busy, fails or times out."""
     backoff: float = 0.5
-    """Seconds before the second attempt, where the endpoint does not say; each time twice as many."""
+    """Seconds before the second attempt, unless the endpoint says; doubled each time."""
     input_price: float | None = None
-    """What a million tokens cost that are sent; none where that is not known."""
+    """The price of a million input tokens; `None` if unknown."""
     output_price: float | None = None
     cache: Path | None = CACHE
-    """Where answers are kept; none where they are not."""
+    """The folder of cached answers; `None` for no cache."""
 
     def __repr__(self) -> str:
         return f"Settings(base_url={self.base_url!r}, model={self.model!r})"  # not the key
 
     @classmethod
     def of_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Return the settings in the variables `RIGHTCALL_JUDGE_…`.
+        """Return the settings from the variables `RIGHTCALL_JUDGE_…`.
 
         Raises:
             ConfigurationError: one of them is not what it should be.
@@ -526,7 +526,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise JudgeError("RC601", f"{PREFIX}BASE_URL is not an address: {shown(self.base_url)}")
 
     def cost(self, input_tokens: int, output_tokens: int) -> float | None:
-        """Return the cost of a number of tokens; `None` where a price is not known."""
+        """Return the cost of a number of tokens; `None` if a price is unknown."""
         if self.input_price is None or self.output_price is None:
             return None
         return (input_tokens * self.input_price + output_tokens * self.output_price) / 1_000_000

@@ -1,6 +1,6 @@
-"""The two judges, of what the agent did and of its answer, and how far a judge agrees with the labels of people.
+"""The two LLM judges, of what the agent did and of its answer, and the agreement of a judge with human labels.
 
-Both judges make a question of a run, ask it, and turn the answers into a result.
+Both judges turn a run into a question, ask it, and turn the answers into a result.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from ._ask import findings_of, justification_of
 
 _PASSING_GRADE = 0.5
 _MARGIN = 0.5
-"""Seconds before the end of its time that a judge is given up, so that there is a better reason than the time."""
+"""Seconds before the timeout at which a judge stops trying, so that the error names the cause and not the timeout."""
 _CASES = ("case", "case_id", "id")
 _LABELS = ("label", "verdict", "passed")
 _PASSED = ("passed", "pass", "true", "yes", "good", "1", "1.0")
@@ -65,14 +65,14 @@ _FAILED = ("failed", "fail", "false", "no", "bad", "0", "0.0")
 
 
 class WrittenRubric(UserModel):
-    """One thing that is either met or not."""
+    """One criterion that is either met or not."""
 
     id: Annotated[str, Length(1, 200)]
     text: Annotated[str, Length(1, 10_000)]
 
 
 def _rubrics(value: Any) -> Any:
-    """Rubrics may be texts alone, which are known by their number then."""
+    """Accept rubrics that are plain texts. Their ids are their numbers."""
     if not isinstance(value, (list, tuple)):
         raise ValueError(f"a list of rubrics is expected, not {shown(value)}")
     return [{"id": f"{n}", "text": one} if isinstance(one, str) else one for n, one in enumerate(value, 1)]
@@ -103,27 +103,27 @@ def _has_known_placeholders(value: str) -> str:
 
 
 class JudgeConfig(AsyncConfig):
-    """How a judge is asked. Where it is, and its key, is said by the environment only."""
+    """How a judge is asked. Its address and its key come from the environment only."""
 
     timeout: Annotated[float, Before(number_in_text), Bounds(above=0, finite=True)] = 120.0
-    """Seconds that one evaluation may take, with all its answers and all attempts to get them."""
+    """Seconds that one evaluation may take, including all samples and retries."""
     model: str = ""
-    """The model; that of the environment, if it is empty."""
+    """The model; if empty, the one from the environment."""
     prompt: Annotated[str, After(_has_known_placeholders)] = ""
-    """What to judge, in the user's words."""
+    """The instruction for the judge, in the user's words."""
     rubrics: Rubrics = ()
-    """What is to be met by every case."""
+    """Rubrics for every case."""
     samples: Annotated[int, Bounds(least=1, most=31), After(_is_odd)] = 1
-    """How many answers are asked for. The majority decides, so that it is an odd number."""
+    """The number of answers to ask for. It is odd, because the majority decides."""
     temperature: Annotated[float, Before(number_in_text), Bounds(least=0, most=2)] | None = 0.0
-    """How varied answers are; with none, the model's own default."""
+    """The sampling temperature; null for the model's default."""
     max_tokens: Annotated[int, Bounds(least=1)] | None = None
     judge: Annotated[Any, After(_can_be_called), NotDumped()] = None
-    """A function to be asked instead of an endpoint; in an eval set its name, `file.py:function`."""
+    """A function to ask instead of an endpoint; in an eval set, its name `file.py:function`."""
 
 
 class JudgeCriteria(Criteria):
-    """Rubrics of one case, beside those of the configuration."""
+    """Rubrics of one case, in addition to those of the configuration."""
 
     rubrics: Rubrics = ()
 
@@ -133,17 +133,17 @@ CriteriaT = TypeVar("CriteriaT", bound=JudgeCriteria)
 
 
 class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
-    """Asks a judge about a run. A subclass says what the question is.
+    """Ask a judge about a run. A subclass makes the question.
 
-    The score is what the judge says, from 0 to 100, divided by 100; with rubrics, the share of them that is met. Of
-    several answers the median counts and, for each rubric, the majority. Whatever is not a judgement is an error: it
-    is never a score.
+    The score is the judge's score, from 0 to 100, divided by 100; with rubrics, the share of rubrics that are met. Of
+    several answers the median counts and, for each rubric, the majority. Anything that is not a judgement is an error,
+    never a score.
     """
 
     task: ClassVar[str]
     justification_type = JudgeJustification
     code_settings = ("judge",)
-    # Without criteria, a run is judged by what the evaluator and the case say.
+    # Without criteria, the configuration and the case say what is expected.
     default_criteria: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
@@ -158,11 +158,11 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
 
     @abstractmethod
     def question(self, execution: Execution, criteria: CriteriaT, rubrics: tuple[Rubric, ...]) -> Question:
-        """Make the question about an execution. Raises `JudgeError` where there is nothing to ask."""
+        """Make the question about an execution. Raises `JudgeError` if there is nothing to ask."""
 
     @property
     def lane(self) -> tuple[str, int] | None:
-        """Endpoints are asked by a limited number at once, whatever evaluators there are."""
+        """A name and the most evaluations at once under that name, shared by all judges that ask an endpoint."""
         try:
             settings = Settings.of_environment()
         except ConfigurationError:  # it is reported when the judge is asked
@@ -187,16 +187,16 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
         return msgspec.structs.replace(result, verdict=verdict, threshold=threshold)
 
     def _threshold_of(self, rubrics: tuple[Rubric, ...]) -> float:
-        """Return the score from which a run passes. A grade without rubrics passes from one half on.
+        """Return the score from which a run passes; without rubrics, one half by default.
 
-        All rubrics have to be met, but no judge gives every good run the highest grade.
+        All rubrics have to be met, but no judge gives every good run the highest score.
         """
         if rubrics or "threshold" in self.config.model_fields_set:
             return self.config.threshold
         return _PASSING_GRADE
 
     def asked(self) -> str:
-        """The instruction for the judge."""
+        """Return the instruction for the judge."""
         return prompt_text(self.config.prompt) if self.config.prompt else self.task
 
     async def _ask(self, question: Question) -> tuple[Settings, Ruling]:
@@ -213,7 +213,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
         return settings, await ask_endpoint(question, settings, sampling, config.samples, deadline)
 
     async def _answer_of(self, question: Question) -> Any:
-        """Return what the user's function returns, plain or asynchronous."""
+        """Return the answer of the user's function, which may be asynchronous."""
         given = await in_thread(lambda: self.config.judge(question))
         return await given if isinstance(given, Awaitable) else given
 
@@ -223,7 +223,7 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
 
 
 def _fingerprint(judge: Any) -> str:
-    """Changes when the file does that a function is in, as far as that is known."""
+    """Return a text that changes with the source file of a function, if that is known."""
     if judge is None:
         return ""
     import inspect
@@ -242,7 +242,7 @@ def _with_model(settings: Settings, model: str) -> Settings:
 
 
 def _joined(first: tuple[WrittenRubric, ...], second: tuple[WrittenRubric, ...]) -> tuple[Rubric, ...]:
-    """All rubrics. Those that are known by numbers go on counting. Raises `JudgeError`."""
+    """Return all rubrics. Numbered ones are numbered consecutively. Raises `JudgeError`."""
     names: dict[str, Rubric] = {}
     for number, rubric in enumerate((*first, *second), 1):
         name = f"{number}" if rubric.id.isdecimal() else rubric.id
@@ -259,17 +259,17 @@ class JudgeTrajectoryConfig(JudgeConfig):
 
 
 class JudgeTrajectoryCriteria(JudgeCriteria):
-    """The expected behaviour in words; that of the case under `expected_behavior`, if it is empty."""
+    """The expected behaviour in words; if empty, the `expected_behavior` of the case."""
 
     expected_agent_behavior: Annotated[str, Before(lambda value: "" if value is None else value)] = ""
 
 
 class LlmJudgeTrajectory(JudgeEvaluator[JudgeTrajectoryConfig, JudgeTrajectoryCriteria]):
-    """What a language model says of the calls of a run: its score divided by 100, or the share of rubrics that is met.
+    """The score that a language model gives to the calls of a run, divided by 100, or the share of rubrics met.
 
-    It is shown the input, the expected behaviour, every call with its arguments, output, error and the calls it ran
-    together with, and the final answer. Nothing expected, neither behaviour nor rubrics nor a prompt, is an error.
-    No calls are judged like any others, but a trace without tool data is not measured.
+    The model is shown the input, the expected behaviour, every call with its arguments, output, error and parallel
+    calls, and the final answer. Nothing expected, neither behaviour nor rubrics nor a prompt, is an error. A run
+    without calls is judged like any other, but a trace without tool data is not measured.
     """
 
     type_id = "llm-judge-trajectory"
@@ -286,7 +286,7 @@ class LlmJudgeTrajectory(JudgeEvaluator[JudgeTrajectoryConfig, JudgeTrajectoryCr
     def question(
         self, execution: Execution, criteria: JudgeTrajectoryCriteria, rubrics: tuple[Rubric, ...]
     ) -> Question:
-        """Everything that is known of the run."""
+        """Return a question with everything that is known about the run."""
         expected = criteria.expected_agent_behavior or execution.expected_behavior
         if not (expected or rubrics or self.config.prompt):
             reason = "nothing says what is expected: give expected_behavior, rubrics or a prompt"
@@ -329,12 +329,11 @@ class JudgeOutputCriteria(JudgeCriteria):
 
 
 class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
-    """What a language model says of the final answer: its score divided by 100, or the share of rubrics that is met.
+    """The score that a language model gives to the final answer, divided by 100, or the share of rubrics met.
 
-    It is shown the input, the expected answer if there is one, and the answer; with `expected_turns`, the lists of
-    them, turn by turn. Nothing expected, neither an answer nor
-    rubrics nor a prompt, is an error; no answer, or null, is not measured; an answer without the part that is judged
-    is 0.0.
+    The model is shown the input, the expected answer if there is one, and the answer; with `expected_turns`, the lists
+    of them, turn by turn. Nothing expected, neither an answer nor rubrics nor a prompt, is an error; no answer, or
+    null, is not measured; an answer without the part that is judged is 0.0.
     """
 
     type_id = "llm-judge-output"
@@ -349,7 +348,7 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
     )
 
     def compile(self, criteria: JudgeOutputCriteria) -> NoPlan:
-        """Nothing but a look at whether the part that is judged is there."""
+        """Check that the expected answer has the part that is judged."""
         if criteria.expected_output is not None:
             self._expected(criteria)
         return NoPlan()
@@ -368,7 +367,7 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
         return await super().assess(execution, criteria)
 
     def question(self, execution: Execution, criteria: JudgeOutputCriteria, rubrics: tuple[Rubric, ...]) -> Question:
-        """The input, and both answers."""
+        """Return a question with the input and both answers."""
         expected, output = self._expected(criteria), execution.output
         if criteria.expected_turns is not None:
             expected, output = list(criteria.expected_turns), list(execution.trajectory.turn_outputs) or [output]
@@ -387,11 +386,11 @@ class LlmJudgeOutput(JudgeEvaluator[JudgeOutputConfig, JudgeOutputCriteria]):
 
 
 def read_labels(path: str | Path) -> dict[str, bool]:
-    """Return whether each case passes, by its id, as people see it.
+    """Read human labels: whether each case passes, by its id.
 
-    The file is CSV with a first line of names, JSON Lines, or YAML or JSON: a list of objects, or an object of ids.
-    A case is under `case`, `case_id` or `id`; its label, under `label`, `verdict` or `passed`, is passed or failed,
-    true or false, yes or no, good or bad, 1 or 0.
+    The file is CSV with a header line, JSON Lines, or YAML or JSON: a list of objects, or an object keyed by id. A case
+    is under `case`, `case_id` or `id`; its label, under `label`, `verdict` or `passed`, is passed or failed, true or
+    false, yes or no, good or bad, 1 or 0.
 
     Raises:
         InputError: the file cannot be read, has no labels, a label that is none of these, or two for one case.
@@ -416,7 +415,7 @@ def read_labels(path: str | Path) -> dict[str, bool]:
 
 
 def _entries(data: bytes, suffix: str, name: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield the place of each label, its case, and the label as it is written."""
+    """Yield the position of each label, its case, and the label as written."""
     if suffix == ".csv":
         rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
         for row in rows:
@@ -477,11 +476,11 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """How many cases two verdicts see in each of four ways: those of people, or of a source, and those of a judge."""
+    """Counts of the four combinations of two verdicts: those of people, or of a source, and those of a judge."""
 
     both_passed: int = 0
     only_people: int = 0
-    """Cases that pass for people alone."""
+    """Cases that pass only for people."""
     only_judge: int = 0
     both_failed: int = 0
     differing: tuple[Compared, ...] = ()
@@ -489,7 +488,7 @@ class Agreement(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, compared: Iterable[Compared]) -> Agreement:
-        """Count cases."""
+        """Count the combinations."""
         held = list(compared)
         counts = Counter([(one.people, one.judge) for one in held])
         differing = tuple([one for one in held if one.people != one.judge])
@@ -497,24 +496,24 @@ class Agreement(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        """How many cases are compared."""
+        """The number of compared cases."""
         return self.both_passed + self.only_people + self.only_judge + self.both_failed
 
     @property
     def agreed(self) -> int:
-        """On how many they agree."""
+        """The number of cases on which they agree."""
         return self.both_passed + self.both_failed
 
     @property
     def share(self) -> float | None:
-        """The share of cases on which they agree; none where there are no cases."""
+        """The share of cases on which they agree; `None` if there are no cases."""
         return self.agreed / self.total if self.total else None
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa: how much more they agree than by chance, 1.0 if always and 0.0 if no more than that.
+        """Cohen's kappa: agreement beyond chance, 1.0 if complete and 0.0 if no more than by chance.
 
-        None where chance alone would make them agree always, because both say the same of every case.
+        `None` if both give the same verdict on every case, because chance alone would make them agree.
         """
         if self.share is None:
             return None
@@ -524,7 +523,7 @@ class Agreement(msgspec.Struct, frozen=True):
         return None if chance == 1 else (self.share - chance) / (1 - chance)
 
     def count(self, people: bool, judge: bool) -> int:
-        """Return how many cases people and the judge see in these ways."""
+        """Return the number of cases with these two verdicts."""
         if people:
             return self.both_passed if judge else self.only_people
         return self.only_judge if judge else self.both_failed

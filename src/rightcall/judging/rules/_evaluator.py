@@ -1,4 +1,4 @@
-"""Did the agent keep to the rules: what comes before what, how often, and what each call is like? And why not."""
+"""The evaluator of rules: which call comes before which, how often, what each is like; and its messages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_CALLS = 40
 
 
 class CallRulesCriteria(Criteria):
-    """The rules, and what makes a call an earlier one."""
+    """The rules, and what it takes for a call to be earlier than another."""
 
     names_tools: ClassVar[str | None] = None
     rules: NotEmpty[tuple[CallRule, ...]]
@@ -44,10 +44,10 @@ class CallRulesConfig(Config):
 
 
 class CallRules(Evaluator[CallRulesConfig, CallRulesCriteria, RulesPlan]):
-    """Which share of the rules holds: rules that hold divided by all rules.
+    """The share of rules that hold: rules that hold divided by all rules.
 
-    A rule that no call was about holds, unless it must apply. Nothing called is 1.0, except for rules about the first
-    and the last call. The same call made twice is judged twice. No rules are an error.
+    A rule that no call was about holds, unless it has `must_apply`. Nothing called is 1.0, except for rules about the
+    first and the last call. The same call made twice is judged twice. No rules are an error.
     """
 
     type_id = "call-rules"
@@ -77,7 +77,7 @@ class CallRules(Evaluator[CallRulesConfig, CallRulesCriteria, RulesPlan]):
 
 
 class RulesAccount(msgspec.Struct, frozen=True):
-    """What was found about each rule."""
+    """The outcome of each rule."""
 
     stage: Stage
     plan: RulesPlan
@@ -114,7 +114,7 @@ class RulesAccount(msgspec.Struct, frozen=True):
             Finding("RC116", reasons.sentence(breach, place), actual=self._named([breach]), path=path, why=why)
             for place, breach in enumerate(ruling.breaches[:_MOST_FINDINGS])
         ]
-        # Every breach is counted, though only the first ones are told.
+        # The last finding is repeated so that the number of findings is that of all breaches; `find` cuts them off.
         return told + told[-1:] * (len(ruling.breaches) - len(told))
 
     def _check(self, rule: RulePlan, ruling: RuleOutcome) -> RuleCheck:
@@ -175,7 +175,7 @@ _LONGEST_ERROR = 80
 
 
 class Reasons:
-    """The words for one rule and one run."""
+    """Messages about one rule in one run."""
 
     def __init__(self, stage: Stage, rule: RulePlan) -> None:
         self._stage = stage
@@ -185,7 +185,7 @@ class Reasons:
         self._timeline = stage.timeline
 
     def sentence(self, breach: Breach, place: int) -> str:
-        """Return the sentence for a call that breaks the rule, the one at this place among them, from 0."""
+        """Return the message for a call that breaks the rule. `place` is its index among those that do."""
         return getattr(self, f"_{self._rule.form.relation}")(breach, place) + self._where(breach)  # type: ignore[no-any-return]
 
     def _only_after(self, breach: Breach, place: int) -> str:
@@ -254,7 +254,7 @@ class Reasons:
     def _instead(
         self, x: int, is_right: Callable[[int], bool], is_wrong: Callable[[int], bool], side: str, other_side: str
     ) -> str:
-        """What there was instead of a partner on the right side of a call."""
+        """Return the part of the message that says what there was instead of a partner on the right side of a call."""
         peers = {*self._peers(x)} - {x}
         ys, taken = [[y for y in part if y in peers] for part in (self._cast.y.sure, self._taken)]
         there = [y for y in ys if is_right(y)]
@@ -275,7 +275,7 @@ class Reasons:
         return f"; {self._numbered(taken[0])} failed" if taken else f"; {self._rule.y.text} was never called"
 
     def _between(self, x: int, ys: Sequence[int], side: str) -> int | None:
-        """The last call that comes between a call and the nearest of its partners."""
+        """Return a call that comes between a call and one of its partners; `None` if there is none."""
         pairs = [(y, z) for y in ys for z in self._cast.z.sure]
         for y, z in reversed(pairs) if side == "before" else pairs:
             first, second = (y, x) if side == "before" else (x, y)
@@ -284,7 +284,7 @@ class Reasons:
         return None
 
     def _values(self, calls: Sequence[int], side: str) -> str:
-        """What the arguments are that should have been the same."""
+        """Return the values of the arguments that should have been the same."""
         names = self._rule.same[1] if self._rule.same is not None else ()
         which = {"there": "in the run"}.get(side, side)
         shown = [self._same_values(call, names) for call in calls[:_MOST_VALUES]]
@@ -308,7 +308,7 @@ class Reasons:
         return self._timeline.is_before(one, other)
 
     def _peers(self, x: int) -> Sequence[int]:
-        """The calls of the same turn or agent where a rule is about each apart; else all."""
+        """Return the calls of the same turn or agent, if the rule has `per`; else all calls."""
         classes, _ = self._stage.classes(self._rule)
         return next((each for each in classes if x in each), []) if classes is not None else range(self._timeline.size)
 
@@ -344,7 +344,7 @@ class Reasons:
 
 
 def unknown_of(stage: Stage, rule: RulePlan, ruling: RuleOutcome) -> str:
-    """Return why it is not known whether a rule holds."""
+    """Return why it is unknown whether a rule holds."""
     calls = stage.selection.calls
     if rule.per is not None:
         unknown = next((call for call in calls if getattr(call, rule.per) is None), None)

@@ -1,10 +1,10 @@
-"""Judge one rule: which calls play which part, does it hold, which calls break it, did it apply, can the trace tell?
+"""Judge one rule: which calls it is about, whether it holds or applied, which calls break it, and what is unknown.
 
-Each rule is judged twice, with everything that is not known as bad as can be and as good as can be. What both say is so
-in every way to fill in what the trace leaves open.
+Each rule is judged twice: with everything unknown counted against it, and with everything unknown counted for it. If
+both agree, the outcome holds however the gaps of the trace are filled.
 
-The partner of a call is found by positions, sorted and bisected, because there may be hundreds of thousands of calls. A
-relation that goes by who made whom walks up from each call, whose makers together the timeline has limited.
+Partners of calls are found by sorting and bisection, because there may be hundreds of thousands of calls. Parents are
+followed upwards from each call; the timeline has limited the total number of ancestors.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 from ._timeline import NO_ORDER, Neighbours, Order, Timeline, Times
 
 Partners: TypeAlias = dict[int, int]
-"""For each call that has one, its partner."""
+"""The partner of each call that has one."""
 Pairs: TypeAlias = Iterable[tuple[int, int]]
 Relation: TypeAlias = Literal[
     "only_after", "never_after", "followed_by", "only_with", "never_with", "at_most", "always", "first", "last"
@@ -31,17 +31,17 @@ Status: TypeAlias = Literal["holds", "broken", "never_applied", "open"]
 
 
 class Scene(msgspec.Struct, frozen=True):
-    """What partners are looked for in.
+    """The settings of a search for partners.
 
-    Strictly, only what is surely so makes a partner; otherwise what is possibly so does. What would come in between
-    is judged the other way around.
+    With `strict`, only what is certain makes a partner; otherwise what is possible does. Calls in between are judged
+    the other way around.
     """
 
     timeline: Timeline
     order: Order
     strict: bool
     between: Sequence[int] = ()
-    """The calls that must not come in between."""
+    """The calls that must not come between a call and its partner."""
 
     @property
     def near(self) -> Times:
@@ -50,17 +50,17 @@ class Scene(msgspec.Struct, frozen=True):
 
     @property
     def far(self) -> Times:
-        """The times by which something comes in between."""
+        """The times by which a call comes in between."""
         return self.timeline.possible if self.strict else self.timeline.sure
 
 
 def unbroken(xs: Sequence[int], ys: Sequence[int], scene: Scene, *, backwards: bool) -> Partners:
-    """For each call X, a Y before it such that nothing of `between` is after Y and before X.
+    """Find for each call X a Y before it such that no call of `between` is after Y and before X.
 
-    Backwards, a Y after it such that nothing is after X and before Y: the same in a mirror.
+    With `backwards`, find a Y after X such that none is after X and before Y: the mirror image.
     """
-    # Before in time and made by are two relations that need not agree in a trace: a tool may return while what it
-    # started goes on. Pairs of the second kind are few and tried one by one; the first kind is swept.
+    # "Earlier" and "ancestor" need not agree in a trace: a tool may return while what it started goes on. Pairs of
+    # ancestor and descendant are few and tried one by one; earlier calls are found by one sweep over time.
     way = _Way(scene, backwards)
     near, far = way.times(scene.near), way.times(scene.far)
     barriers = way.barriers(far)
@@ -72,7 +72,7 @@ def unbroken(xs: Sequence[int], ys: Sequence[int], scene: Scene, *, backwards: b
         while taken < len(waiting) and near.end[waiting[taken]] <= near.begin[x]:
             heappush(reached, (-far.end[waiting[taken]], waiting[taken]))
             taken += 1
-        # Of the partners that ended in time, the last to end counts: what comes after it comes after the others.
+        # Of the partners that ended in time, try the last to end: whatever comes after it comes after the others, too.
         y = _last_open(reached, x, way, barriers)
         if y >= 0 and barriers.let(y, x):
             found[x] = y
@@ -80,13 +80,13 @@ def unbroken(xs: Sequence[int], ys: Sequence[int], scene: Scene, *, backwards: b
 
 
 def _last_open(reached: list[tuple[int, int]], x: int, way: _Way, barriers: _Barriers) -> int:
-    """The partner that ended last, without those that something they made has closed by now; -1 for none."""
+    """Return the partner that ended last and is not yet cut off by a barrier among its descendants; else -1."""
     tried = []
     last = -1
     while reached and last < 0:
         y = reached[0][1]
         if barriers.closes[y] <= barriers.far.begin[x]:
-            heappop(reached)  # calls come from early to late, so it is closed for all that follow, too
+            heappop(reached)  # calls come in order of time, so it is cut off for all later ones, too
         elif way.is_nested(x, y):
             tried.append(heappop(reached))
         else:
@@ -97,26 +97,26 @@ def _last_open(reached: list[tuple[int, int]], x: int, way: _Way, barriers: _Bar
 
 
 class _Barriers(msgspec.Struct, frozen=True):
-    """What must not come in between: when it ended and began, and what of it calls made or were made by."""
+    """The calls that must not come in between: their times, and which of them are ancestors or descendants."""
 
     far: Times
     ends: list[int]
     latest: list[float]
-    """For the number of those that ended, the latest beginning among them."""
+    """The latest start among the first n to end, by n."""
     above: dict[int, int]
-    """For a call that was made by some of it, the latest beginning of those."""
+    """The latest start of the barriers that are ancestors of a call."""
     closes: list[float]
-    """For each call, the earliest end of what it made of it."""
+    """The earliest end of the barriers that are descendants of each call."""
 
     def let(self, y: int, x: int) -> bool:
-        """Return whether nothing comes between a call and one before it, as far as time shows."""
+        """Return whether no barrier comes between a call and an earlier one, by their times."""
         now = self.far.begin[x]
         latest = max(self.latest[bisect_right(self.ends, now)], self.above.get(x, -inf))
         return self.far.end[y] > latest and self.closes[y] > now
 
 
 class _Way(msgspec.Struct, frozen=True):
-    """The direction in which partners are looked for: before a call, or backwards, after it."""
+    """The direction of the search for partners: before a call or, backwards, after it."""
 
     scene: Scene
     backwards: bool
@@ -139,7 +139,7 @@ class _Way(msgspec.Struct, frozen=True):
         return _Barriers(far, [far.end[z] for z in ordered], latest, above, closes)
 
     def nested(self, xs: Sequence[int], ys: Sequence[int]) -> Pairs:
-        """Yield calls and their partners where one made the other, with nothing of `between` on the way."""
+        """Yield pairs of a call and a partner that is its ancestor (backwards, descendant), with no barrier between."""
         if self.scene.timeline.parents is None:
             return
         lower, upper = (ys, set(xs)) if self.backwards else (xs, set(ys))
@@ -152,20 +152,20 @@ class _Way(msgspec.Struct, frozen=True):
                     break
 
     def is_nested(self, x: int, y: int) -> bool:
-        """Return whether one made the other, so that `nested` has tried them."""
+        """Return whether the two calls are ancestor and descendant, so that `nested` has tried them."""
         timeline = self.scene.timeline
         if timeline.parents is None:
             return False
         return x in timeline.makers(y) if self.backwards else y in timeline.makers(x)
 
     def _makers(self) -> Pairs:
-        """Each call with what of `between` made it."""
+        """Return pairs of a call and a barrier that is its ancestor."""
         timeline, between = self.scene.timeline, set(self.scene.between)
         calls = range(timeline.size) if timeline.parents is not None else ()
         return ((call, z) for call in calls for z in timeline.makers(call) if z in between)
 
     def _made(self) -> Pairs:
-        """Each call with what of `between` it made."""
+        """Return pairs of a call and a barrier that is its descendant."""
         return ((call, z) for z in self.scene.between for call in self.scene.timeline.makers(z))
 
 
@@ -173,19 +173,19 @@ Find: TypeAlias = Callable[[Sequence[int], Sequence[int], Scene], Partners]
 
 
 def same_call(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
-    """Each call that is one of the others itself."""
+    """Pair each call with itself if it is also among the others."""
     return {call: call for call in set(xs).intersection(ys)}
 
 
 def any_other(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
-    """For each call, the first of the others, wherever it is."""
+    """Pair each call with the first other call, wherever that is."""
     first, second = _two(ys)
     found = {x: first if first != x else second for x in xs}
     return {x: y for x, y in found.items() if y >= 0}
 
 
 def earlier(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
-    """For each call, the one before it that ended first."""
+    """Pair each call with the earlier call that ended first."""
     if scene.between:
         return unbroken(xs, ys, scene, backwards=False)
     begin, end = scene.near.begin, scene.near.end
@@ -199,7 +199,7 @@ def earlier(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
 
 
 def later(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
-    """For each call, the one after it that began last."""
+    """Pair each call with the later call that began last."""
     if scene.between:
         return unbroken(xs, ys, scene, backwards=True)
     begin, end = scene.near.begin, scene.near.end
@@ -213,8 +213,8 @@ def later(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
 
 
 def not_later(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
-    """For each call, one that it is not before: that began while it was running or earlier, or is the call itself."""
-    # What is strictly so here is that a call is not even possibly before the other.
+    """Pair each call with one that is not after it: one that began before it ended, or the call itself."""
+    # Here, strict means that the call is not even possibly before the other.
     begin, end = scene.far.begin, scene.far.end
     ordered = sorted(ys, key=lambda y: begin[y])
     found = {}
@@ -229,22 +229,22 @@ def not_later(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
 
 
 def right_before(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
-    """For each call, its neighbour before it."""
+    """Pair each call with its neighbour before it."""
     return _beside(xs, ys, scene, -1)
 
 
 def right_after(xs: Sequence[int], ys: Sequence[int], scene: Scene) -> Partners:
-    """For each call, its neighbour after it."""
+    """Pair each call with its neighbour after it."""
     return _beside(xs, ys, scene, 1)
 
 
 def _two(ys: Sequence[int]) -> tuple[int, int]:
-    """The first two calls: a call is not its own partner."""
+    """Return the first two calls, or -1: a call that is the first itself takes the second as its partner."""
     return (ys[0] if ys else -1), (ys[1] if len(ys) > 1 else -1)
 
 
 def _makers_among(xs: Iterable[int], ys: Collection[int], scene: Scene, found: Collection[int]) -> Partners:
-    """For calls that have no partner yet, the nearest of the others that made it."""
+    """Pair calls that have no partner yet with their nearest ancestor among the others."""
     if scene.timeline.parents is None:
         return {}
     among = set(ys)
@@ -253,7 +253,7 @@ def _makers_among(xs: Iterable[int], ys: Collection[int], scene: Scene, found: C
 
 
 def _made_among(xs: Collection[int], ys: Iterable[int], scene: Scene) -> Partners:
-    """For each call, one of the others that it made."""
+    """Pair each call with a descendant among the others."""
     if scene.timeline.parents is None:
         return {}
     among = set(xs)
@@ -282,20 +282,20 @@ def _is_apart(x: int, y: int, scene: Scene, step: int) -> bool:
 
 
 class Breach(msgspec.Struct, frozen=True):
-    """A call that breaks a rule, and the call it breaks it with; -1 for none."""
+    """A call that breaks a rule, and the call that it breaks it with, or -1."""
 
     call: int
     partner: int = -1
 
 
 class RuleOutcome(msgspec.Struct, frozen=True):
-    """What was found about a rule: its status, and the calls that break it, or may."""
+    """The outcome of a rule: its status, and the calls that break it, or may break it."""
 
     status: Status
     breaches: tuple[Breach, ...] = ()
-    """The calls that break it; where it is open, those that may."""
+    """The calls that break it; if it is open, those that may."""
     applied: bool | None = True
-    """Whether it applied; `None` where the trace does not say."""
+    """Whether it applied; `None` if the trace did not record enough."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -303,7 +303,7 @@ class Form(msgspec.Struct, frozen=True):
 
     relation: Relation
     most: int = 0
-    """For `at_most`, how many there may be."""
+    """For `at_most`, the allowed number of calls."""
     window: Literal["", "before", "after"] = ""
     """For `at_most`, which calls count: those before the first Y, or after it."""
     directly: bool = False
@@ -311,7 +311,7 @@ class Form(msgspec.Struct, frozen=True):
 
     @property
     def find(self) -> Find | None:
-        """How partners are found; none where calls are counted whatever else was called."""
+        """The function that finds partners; `None` if calls are counted whatever else was called."""
         if self.directly:
             return {"only_after": right_before, "followed_by": right_after}[self.relation]
         if self.relation == "at_most":
@@ -320,27 +320,27 @@ class Form(msgspec.Struct, frozen=True):
 
     @property
     def needs_partner(self) -> bool:
-        """Whether a call without a partner is the one that breaks the rule, or counts."""
+        """Whether a call without a partner breaks the rule, or is counted."""
         return self.relation in ("only_after", "followed_by", "only_with", "always") or self.window == "before"
 
     @property
     def spares_partners(self) -> bool:
-        """Whether a call that may be a partner is not asked to have one."""
+        """Whether calls that may be partners need no partner themselves."""
         return self.relation in ("only_after", "followed_by")
 
     @property
     def needs_order(self) -> bool:
-        """Whether it is about places in the order of calls."""
+        """Whether the rule is about positions in the order of calls."""
         return self.directly or self.relation in ("first", "last")
 
     @property
     def always_applies(self) -> bool:
-        """Whether it applies whatever was called."""
+        """Whether the rule applies whatever was called."""
         return self.relation in ("first", "last") or (self.relation == "at_most" and self.window != "after")
 
     @property
     def stays_broken(self) -> bool:
-        """Whether further calls, which the trace may lack, could not fix it."""
+        """Whether a broken rule stays broken if the trace lacks calls."""
         return self.relation in ("never_after", "never_with", "always") or (
             self.relation == "at_most" and self.window != "before"
         )
@@ -357,10 +357,10 @@ _FIND: dict[str, Find] = {
 
 
 def judge(form: Form, cast: Cast, timeline: Timeline, classes: Sequence[Sequence[int]] | None = None) -> RuleOutcome:
-    """Judge a rule; where there are classes of calls, in each of them apart.
+    """Judge a rule; with `classes`, in each class of calls separately.
 
-    For `first` and `last`, the calls that are X are X if they are selected at all; else only those that surely are
-    selected surely play a part.
+    For `first` and `last`, a call that may not be selected still counts as a match; for other relations, only calls
+    that are certainly selected count as certain.
     """
     parts = [range(timeline.size)] if classes is None else classes or [()]
     rulings = [
@@ -403,7 +403,7 @@ def _order(form: Form, timeline: Timeline, calls: Sequence[int]) -> Order:
 
 
 def _applied(form: Form, cast: Cast) -> bool | None:
-    """Return whether a rule applied; `None` where the trace does not say."""
+    """Return whether a rule applied; `None` if the trace did not record enough."""
     if form.always_applies:
         return True
     x = cast.spared_x() if form.spares_partners else cast.x
@@ -414,7 +414,7 @@ def _applied(form: Form, cast: Cast) -> bool | None:
 
 
 def _cannot_apply_well(form: Form, cast: Cast, timeline: Timeline, classes: Sequence[Sequence[int]] | None) -> bool:
-    """Return whether every call that the rule may be about would break it: then it is broken or never applied."""
+    """Return whether every call that the rule may be about would break it: it is broken or never applied."""
     if not form.needs_partner or classes is not None:
         return False
     xs = cast.spared_x().possible if form.spares_partners else cast.x.possible
@@ -424,7 +424,7 @@ def _cannot_apply_well(form: Form, cast: Cast, timeline: Timeline, classes: Sequ
 
 
 def _breaches(form: Form, cast: Cast, timeline: Timeline, order: Order, *, bad: bool) -> list[Breach]:
-    """The calls that break a rule, with everything that is not known as bad as can be, or as good."""
+    """Return the calls that break a rule, with everything unknown counted against it (`bad`), or for it."""
     if form.relation in ("first", "last"):
         return _breaches_at_the_end(cast.x, timeline.outermost(order, 1 if form.relation == "first" else -1), bad)
     x = cast.spared_x() if form.spares_partners else cast.x
@@ -463,14 +463,14 @@ def _breaches_at_the_end(x: RulePart, ends: Neighbours, bad: bool) -> list[Breac
 
 
 class RulePart(msgspec.Struct, frozen=True):
-    """The calls that surely play a part, and those that possibly do; both in ascending order."""
+    """The calls that certainly have a role in a rule, and those that possibly do; both in ascending order."""
 
     sure: Sequence[int] = ()
     possible: Sequence[int] = ()
 
     @classmethod
     def of(cls, answers: Iterable[bool | None]) -> RulePart:
-        """Return the part of the calls for which the answers are true, or not known."""
+        """Return the role of the calls for which the answer is true, or unknown."""
         sure, possible = [], []
         for call, answer in enumerate(answers):
             if answer is not False:
@@ -480,25 +480,25 @@ class RulePart(msgspec.Struct, frozen=True):
         return cls(sure, possible)
 
     def among(self, calls: frozenset[int]) -> RulePart:
-        """Return the part of these calls alone."""
+        """Return the role restricted to these calls."""
         return RulePart(
             [each for each in self.sure if each in calls], [each for each in self.possible if each in calls]
         )
 
 
 class ArgumentKey(Enum):
-    """A value that is not there, and agrees with nothing; and one that is not known, and may agree with any."""
+    """Stand-ins for a value that is absent, which equals nothing, and one that is unknown, which may equal any."""
 
     ABSENT = "absent"
     UNKNOWN = "unknown"
 
 
 Keys: TypeAlias = Mapping[int, Hashable]
-"""For each call that plays a part, the values that have to agree as one key; or one of the two above."""
+"""For each call with a role, a key for the values that have to be the same, or an `ArgumentKey`."""
 
 
 class SameArguments(msgspec.Struct, frozen=True):
-    """What calls and their partners have to agree in."""
+    """The arguments that have to be the same in a call and its partner."""
 
     x: Keys
     y: Keys
@@ -511,7 +511,7 @@ class SameArguments(msgspec.Struct, frozen=True):
     def groups(
         self, xs: Sequence[int], ys: Sequence[int], *, strict: bool
     ) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-        """Yield calls with those that agree with them: surely or, if not strict, possibly."""
+        """Yield calls with the calls that have the same arguments: certainly or, if not strict, possibly."""
         callers, partners = _by_key(xs, self.x), _by_key(ys, self.y)
         unknown = partners.pop(ArgumentKey.UNKNOWN, [])
         partners.pop(ArgumentKey.ABSENT, None)
@@ -535,10 +535,10 @@ def _by_key(calls: Sequence[int], keys: Keys) -> dict[Hashable, list[int]]:
 
 
 class Cast(msgspec.Struct, frozen=True):
-    """The parts of one rule.
+    """The calls in each role of one rule.
 
-    `x` are the calls it is about, `y` those they are compared with, `z` those that must not come in between. `spared`
-    are the calls that Y's pattern takes, whatever their outcome, where these are not asked to come after themselves.
+    `x` are the calls that the rule is about, `y` those they are compared with, `z` those that must not come in between.
+    `spared` are the calls that match Y, whatever their outcome, if these need not come after another Y.
     """
 
     x: RulePart = RulePart()
@@ -549,14 +549,14 @@ class Cast(msgspec.Struct, frozen=True):
 
     @property
     def is_certain(self) -> bool:
-        """Whether the trace says of every call which parts it plays."""
+        """Whether the trace shows the roles of every call."""
         parts = (self.x, self.y, self.z, self.spared)
         return all([len(part.sure) == len(part.possible) for part in parts]) and (
             self.agreement is None or self.agreement.is_certain
         )
 
     def spared_x(self) -> RulePart:
-        """Return the calls it is about, without those that are spared."""
+        """Return the calls that the rule is about, without spared ones."""
         if not self.spared.possible:
             return self.x
         surely, possibly = set(self.spared.sure), set(self.spared.possible)
@@ -566,6 +566,6 @@ class Cast(msgspec.Struct, frozen=True):
         )
 
     def among(self, calls: frozenset[int]) -> Cast:
-        """Return the parts that these calls play."""
+        """Return the roles restricted to these calls."""
         x, y, z, spared = [part.among(calls) for part in (self.x, self.y, self.z, self.spared)]
         return Cast(x, y, z, spared, self.agreement)

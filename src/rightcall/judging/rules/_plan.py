@@ -1,4 +1,4 @@
-"""Rules as people write them, the mistakes in them, and the patterns they are compiled into."""
+"""Rules as users write them, checks for mistakes, and their compiled form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PARTS = {"args", "output", "status"}
 _MOST_NAMED = 3
 RELATIONS: tuple[str, ...] = get_args(Relation)
 _OWN = {"since": ("only_after",), "before": ("followed_by", "at_most"), "after": ("at_most",)}
-"""Keys that belong to some relations, and these."""
+"""Keys that belong to certain relations."""
 _WORDS = {
     "one_of": "a list of calls means any of them: [a, b]",
     "any_order": "a rule is about single calls; orders and groups belong to 'calls'",
@@ -30,11 +30,11 @@ _WORDS = {
     "repeat": "a rule is about every call that fits, however often it is made",
     "steps": "a rule is about single calls; sequences belong to 'calls'",
 }
-"""Words of `calls` that mean nothing in a rule, and what is meant."""
+"""Keywords of `calls` that are not allowed in a rule, with a hint for each."""
 
 
 class CallTest(msgspec.Struct, frozen=True):
-    """One of the calls that a part of a rule names, compiled."""
+    """One compiled call of a rule."""
 
     pattern: Pattern
     text: str
@@ -43,13 +43,13 @@ class CallTest(msgspec.Struct, frozen=True):
 
 
 class Role(msgspec.Struct, frozen=True):
-    """The calls that a part of a rule names: any of these."""
+    """The calls that a part of a rule names. Any of them counts."""
 
     tests: tuple[CallTest, ...] = ()
 
     @property
     def text(self) -> str:
-        """The calls as a person would name them: `a`, or `a` or `b`."""
+        """The calls in words: `a`, or `a` or `b`."""
         names = [f"`{test.text}`" for test in self.tests]
         if len(names) > _MOST_NAMED:
             names = [*names[:_MOST_NAMED], f"{len(names) - _MOST_NAMED:,} more"]
@@ -64,21 +64,21 @@ class RulePlan(msgspec.Struct, frozen=True):
     y: Role
     z: Role
     described: Pattern | None
-    """What every call is like, for `always`."""
+    """The pattern that every call has to match, for `always`."""
     same: tuple[tuple[str, ...], tuple[str, ...]] | None
     per: Literal["turn", "agent"] | None
     why: str
 
     @property
     def spends(self) -> bool:
-        """Whether there are matchers in it."""
+        """Whether comparing needs a budget."""
         tests = [*self.x.tests, *self.y.tests, *self.z.tests]
         patterns = [*[test.pattern for test in tests], *([self.described] if self.described is not None else [])]
         return any([pattern.spends for pattern in patterns]) or self.same is not None
 
     @property
     def names(self) -> list[str]:
-        """The names of tools in it, as they are written."""
+        """The tool names in the rule, as written."""
         return [test.pattern.name for role in (self.x, self.y, self.z) for test in role.tests]
 
 
@@ -96,9 +96,9 @@ class RulesPlan(msgspec.Struct, frozen=True):
 def compile_rules(
     rules: Sequence[CallRule], order: Literal["finished", "started"], failed: Failed, limits: Limits
 ) -> RulesPlan:
-    """Return rules in the form that is quick to judge by. Raises `CriteriaError` at the part that is wrong."""
+    """Compile rules for fast judging. Raises `CriteriaError` with the path of the wrong part."""
     plans = tuple([_compiled(rule, number, limits) for number, rule in enumerate(rules)])
-    # A name that fits every tool names none: the framework's own calls count only where they are meant.
+    # The name `*` does not name any tool: internal calls of a framework count only if they are named.
     names = [name for plan in plans for name in plan.names if not ("*" in name and NamePattern.of(name).takes_all)]
     return RulesPlan(plans, order, failed, tool_names(names), len(plans), any([plan.spends for plan in plans]))
 
@@ -142,7 +142,7 @@ def _test(call: RuleCall, place: tuple[str | int, ...], limits: Limits) -> CallT
 
 
 def _described(written: Mapping[str, Any] | None, place: tuple[str | int, ...], limits: Limits) -> Pattern:
-    """The pattern of what every call is like: its arguments, or any of arguments, output and status."""
+    """Return the pattern for `always`: arguments, or an object of arguments, output and status."""
     parts = dict(written or {})
     if not parts.keys() <= _PARTS:
         parts = {"args": parts}
@@ -152,7 +152,7 @@ def _described(written: Mapping[str, Any] | None, place: tuple[str | int, ...], 
 
 @contextmanager
 def _at(place: tuple[str | int, ...]) -> Iterator[None]:
-    """Give mistakes in an expected value the place of the call that has it."""
+    """Turn an `ExpectationError` into a `CriteriaError` with the path of the call."""
     try:
         yield
     except ExpectationError as problem:
@@ -172,7 +172,7 @@ def _call_text(call: RuleCall) -> str:
 
 
 class RuleCall(UserModel):
-    """The calls that a rule is about: the name of a tool, `*` for any characters, and what else must be so."""
+    """The calls that a rule is about: the name of a tool, with `*` as a wildcard, and further conditions."""
 
     name: Annotated[str, Length(1, DEFAULT_LIMITS.name_length)]
     args: Any = None
@@ -189,18 +189,18 @@ class RuleCall(UserModel):
 
     @property
     def has_output(self) -> bool:
-        """Whether an output is expected; null is one."""
+        """Whether an output is expected; null counts as one."""
         return "output" in self.model_fields_set
 
 
 class AnyCall(tuple[RuleCall, ...]):
-    """One call or a list of them, any of which is meant."""
+    """One call or a list of calls, any of which counts."""
 
     __slots__ = ()
 
     @classmethod
     def check_value(cls, value: Any, place: Place, mistakes: Mistakes) -> Any:
-        """Return the calls that a user wrote: a name, an object, or a list of these."""
+        """Read calls that a user wrote: a name, an object, or a list of these."""
         if isinstance(value, cls):
             return value
         if not isinstance(value, (list, tuple)):
@@ -228,7 +228,7 @@ def _read_call(value: Any, place: Place, mistakes: Mistakes) -> Any:
 
 
 def _wrong_shape(call: dict[str, Any]) -> str | None:
-    """Return what would be right for an object that is not a call."""
+    """Return a hint for an object that is not a call; `None` if it is one."""
     if "name" in call and (len(call) > 1 or not isinstance(call["name"], dict) or _has_matcher(call["name"])):
         return f"'name' is the name of a tool, a text, not {shown(call['name'])}; a list of calls means any of them"
     for word, hint in _WORDS.items():
@@ -246,7 +246,7 @@ def _has_matcher(value: Any) -> bool:
 
 
 class CallRule(UserModel):
-    """One rule: the calls it is about, one relation, and what may be written beside it."""
+    """One rule: the calls it is about, one relation, and options."""
 
     beside: ClassVar[tuple[str, ...]] = ("same", "directly", "per", "must_apply", "why")
 
@@ -271,7 +271,7 @@ class CallRule(UserModel):
 
     @classmethod
     def check_value(cls, value: Any, place: Place, mistakes: Mistakes) -> Any:
-        """Return the rule that a user wrote."""
+        """Read a rule that a user wrote."""
         if not isinstance(value, (dict, cls)):
             return reject(place, mistakes, "a rule is an object such as {call: pay, only_after: confirm}", value)
         if isinstance(value, dict) and len(value) == 1 and (problem := _call_as_key(*value.items())):
@@ -290,13 +290,13 @@ class CallRule(UserModel):
 
     @property
     def subject(self) -> AnyCall:
-        """The calls it is about."""
+        """The calls that the rule is about."""
         found = self.call if self.relation not in ("first", "last") else getattr(self, self.relation)
         return found or AnyCall()
 
     @property
     def partner(self) -> AnyCall:
-        """The calls that those are compared with."""
+        """The calls that the subject is compared with."""
         found = getattr(self, self.window) if self.window else getattr(self, self.relation)
         return found if isinstance(found, AnyCall) and self.relation not in ("first", "last") else AnyCall()
 
@@ -308,13 +308,13 @@ class CallRule(UserModel):
 
     @property
     def window(self) -> Literal["", "before", "after"]:
-        """For `at_most`: which calls count."""
+        """For `at_most`, whether calls before or after another one are counted; empty for all."""
         if self.relation != "at_most":
             return ""
         return "before" if self.before is not None else "after" if self.after is not None else ""
 
     def misuses(self) -> Iterator[tuple[str, str]]:
-        """Yield each mistake in keys that are combined: the key it is at, and the sentence."""
+        """Yield each wrong combination of keys, as the key and a message."""
         relations = self._relations()
         if len(relations) != 1:
             named = ", ".join(RELATIONS[:-1]) + f" and {RELATIONS[-1]}"
@@ -340,7 +340,7 @@ class CallRule(UserModel):
             yield "always", "'always' is empty; say what every call is like, such as {path: {$startsWith: /tmp/}}"
 
     def _likely_meant(self) -> tuple[str, str] | None:
-        """The key of a rule that says 'before' or 'after' alone, and what it likely means."""
+        """Return the key and a hint for a rule that has only 'before' or 'after'; else None."""
         if self.after is not None:
             return "after", "'after' belongs to 'at_most'; did you mean 'only_after' or 'never_after'?"
         if self.before is not None:
@@ -376,7 +376,7 @@ class CallRule(UserModel):
 
 
 def _call_as_key(item: tuple[Any, Any]) -> str | None:
-    """What would be right for a rule that has its call as a key: `{pay: {only_after: confirm}}`."""
+    """Return a hint for a rule with its call as a key, `{pay: {only_after: confirm}}`; else None."""
     name, inside = item
     if name in RELATIONS or not isinstance(inside, dict):
         return None
@@ -402,7 +402,7 @@ def _same_problem(same: Any) -> str | None:
 
 
 def same_keys(same: Any) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the arguments of the one call and of the other that have to agree, each in order."""
+    """Return the names of the arguments that have to be the same, for the one call and for the other."""
     if same is None:
         return None
     if isinstance(same, dict):

@@ -1,4 +1,4 @@
-"""The calls of one run as rules look at them: which of them play which parts."""
+"""The calls of one run, and the roles they have in each rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._timeline import Timeline, timeline_of
 
 
 class Stage:
-    """The calls of one selection, as rules look at them. Made for one judgement, and then thrown away."""
+    """The calls of one selection, prepared for judging rules. Used for one evaluation only."""
 
     def __init__(self, selection: Selection, plan: RulesPlan, limits: Limits) -> None:
         self.selection = selection
@@ -38,7 +38,7 @@ class Stage:
         return ruling
 
     def warnings(self) -> tuple[str, ...]:
-        """Return how many calls were left out because they only read like errors."""
+        """Return a warning with the number of calls left out because they only read like errors."""
         count = sum(map(is_suspected, self.selection.calls)) if self._plan.failed == "ignore_suspected" else 0
         if not count:
             return ()
@@ -47,12 +47,12 @@ class Stage:
         return (f"{count:,} calls were left out that read like errors, or whose errors were not recorded",)
 
     def taken(self, rule: RulePlan) -> RulePart:
-        """The calls that Y of a rule takes, whatever their outcome."""
+        """Return the calls that match Y of a rule, whatever their outcome."""
         return _part(self._answers(rule.y))
 
     @cached_property
     def timeline(self) -> Timeline:
-        """The calls in time."""
+        """The timeline of all selected calls."""
         trajectory = self.selection.trajectory
         calls = trajectory.calls if trajectory is not None else self.selection.calls
         makers = {call.span_id: call.parent_id for call in calls if call.span_id is not None}
@@ -67,7 +67,7 @@ class Stage:
         )
 
     def timeline_for(self, rule: RulePlan) -> Timeline:
-        """The same; for the first and the last call, those that may be left out may not be there."""
+        """Return the timeline for a rule. For `first` and `last`, calls that may be left out may be missing."""
         if rule.form.relation not in ("first", "last") or self._plan.failed == "count":
             return self.timeline
         unknown = [call for call, left_out in enumerate(self._left_out) if left_out is None]
@@ -75,12 +75,12 @@ class Stage:
 
     @cached_property
     def failed(self) -> Sequence[bool | None]:
-        """Whether each call failed."""
+        """Whether each call failed; `None` if unknown."""
         return [has_failed(call) for call in self.selection.calls]
 
     @cached_property
     def _left_out(self) -> Sequence[bool | None]:
-        """Whether each call is left out where calls that failed are: not known where its outcome is not recorded."""
+        """Whether each call is left out if failed calls are ignored; `None` if its outcome is unknown."""
         if self._plan.failed != "ignore_suspected":
             return self.failed
         outcomes = zip(self.failed, self.selection.calls, strict=True)
@@ -94,7 +94,7 @@ class Stage:
         return places
 
     def cast(self, rule: RulePlan) -> Cast:
-        """The calls that play the parts of a rule."""
+        """Return the calls in each role of a rule."""
         form = rule.form
         if form.relation in ("first", "last"):
             return Cast(x=_part(self._answers(rule.x, self._as_x)))
@@ -112,7 +112,7 @@ class Stage:
         )
 
     def classes(self, rule: RulePlan) -> tuple[Sequence[Sequence[int]] | None, bool]:
-        """The calls of each turn or agent apart, where a rule says so; and whether that is known of all that matter."""
+        """Return the calls by turn or agent, if the rule has `per`, and whether that is known for all that matter."""
         places: Iterable[int] = range(len(self.selection.calls))
         if rule.form.relation in ("first", "last") and self._plan.failed != "count":
             places = [place for place in places if self._left_out[place] is not True]
@@ -127,7 +127,7 @@ class Stage:
         return list(found.values()), not self._matter(rule, unknown)
 
     def _matter(self, rule: RulePlan, calls: Sequence[int]) -> bool:
-        """Whether a rule depends on the class of one of these calls."""
+        """Return whether the rule depends on the class of one of these calls."""
         if rule.form.needs_order:
             return bool(calls)
         cast = self.cast(rule)
@@ -136,9 +136,9 @@ class Stage:
     def _answers(
         self, role: Role, outcome: Callable[[CallTest, int], bool | None] | None = None
     ) -> dict[int, bool | None]:
-        """Whether each call is one of those that a part names; calls that surely are not are left out."""
+        """Return the calls that match any test of a role: true or, if unknown, `None`. Others are left out."""
         if len(role.tests) == 1 and (outcome is None or self._counts_all(outcome)):
-            # One name is the rule, and most calls succeed.
+            # The common case, kept fast: one name, and no outcome to check.
             return {index: answer for index, answer in self._answers_to(role.tests[0]) if answer is not False}
         answers: dict[int, bool | None] = {}
         for test in role.tests:
@@ -149,7 +149,7 @@ class Stage:
         return answers
 
     def _counts_all(self, outcome: Callable[[CallTest, int], bool | None]) -> bool:
-        """Whether every call has an outcome that counts."""
+        """Return whether every call has an outcome that counts."""
         return self._all_succeeded or (outcome == self._as_x and self._plan.failed == "count")
 
     @cached_property
@@ -169,7 +169,7 @@ class Stage:
         return [(place, _both(known, pattern.accepts_at(calls[place], moment(place)))) for place in places]
 
     def _nth(self, places: Sequence[int], nth: int) -> tuple[Sequence[int], bool | None]:
-        """The call of a tool at a place in their order; where that is not known, all of them, as possible ones."""
+        """Return the nth of these calls; if their order is unknown, all of them as possible ones."""
         apart = self.timeline.order_of(places).blocks
         if self.doubts.missing or len(apart) < len(places) or self.doubts.members.intersection(places):
             return places, None
@@ -177,14 +177,14 @@ class Stage:
         return (places[index : index + 1] if index >= 0 else ()), True
 
     def _as_x(self, test: CallTest, index: int) -> bool | None:
-        """Whether a call counts as one that a rule is about: whatever its outcome, unless failures are left out."""
+        """Return whether a call counts as a subject: whatever its outcome, unless failed calls are left out."""
         if self._plan.failed == "count" or test.status == "error":
             return True
         left_out = self._left_out[index]
         return None if left_out is None else not left_out
 
     def _as_done(self, test: CallTest, index: int) -> bool | None:
-        """Whether a call counts as done: it went well, unless its outcome is named."""
+        """Return whether a call counts as done: it succeeded, unless the rule names its outcome."""
         if test.status is not None:
             return True
         failed = self.failed[index]
@@ -208,7 +208,7 @@ class Stage:
         return SameArguments(self._keys(mine, x), self._keys(others, y))
 
     def _keys(self, names: tuple[str, ...], calls: Iterable[int]) -> Keys:
-        # Each call has a few values here: many calls are no reason to stop, only huge values are.
+        # The budget grows with the number of calls, so that only huge values exceed it, not many calls.
         budget = Budget(self._limits.steps + 10 * len(self.selection.calls))
         known = self._known_keys.setdefault(names, {})
         for index in calls:
@@ -218,9 +218,9 @@ class Stage:
 
 
 def _has_group(call: ToolCall) -> bool:
-    """Whether a run has groups, by one of its calls: then a call without one is of a group that is not known.
+    """Return whether a call shows that groups were recorded: then the group of a call without one is unknown.
 
-    Where no call says anything about groups, as in a list of names, calls come one after the other as they are given.
+    If no call says anything about groups, as in a list of names, calls are sequential in the given order.
     """
     return call.group is not None or "group" in call.unrecorded
 
@@ -234,7 +234,7 @@ def _key(call: ToolCall, names: Sequence[str], budget: Budget) -> Hashable:
 
 
 def _value_key(value: Any, budget: Budget) -> Hashable:
-    # Texts are the rule, and are their own keys; everything else is compared as JSON, in which 1 is 1.0 but not true.
+    # Most values are texts, which are their own keys. Others are compared as JSON, where 1 equals 1.0 but not true.
     if value.__class__ is str:
         return value
     return (str(value) if value.__class__ is int else canonical(value, budget),)

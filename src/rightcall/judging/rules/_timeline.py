@@ -1,4 +1,4 @@
-"""When selected calls began and ended, who made whom, and in which order they are, as far as that is known."""
+"""Times, parents and order of the selected calls, as far as they are known."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rightcall.judging.core import Range, may_be_asked_together
 from rightcall.values.trajectory import ToolCall
 
 _MOST_NEIGHBOURS = 64
-"""Calls that may be the neighbour of another, up to which each of them is looked at."""
+"""Most calls to list as possible neighbours of another."""
 
 
 class Times(msgspec.Struct, frozen=True):
-    """When each call began and ended. A call is before another if it ended no later than the other began."""
+    """The start and end of each call. A call is before another if it ended no later than the other began."""
 
     begin: Sequence[int]
     end: Sequence[int]
@@ -28,37 +28,38 @@ class Neighbours(msgspec.Struct, frozen=True):
     calls: Sequence[int]
     may_be_none: bool
     too_many: bool = False
-    """Whether there are more of them than are listed."""
+    """Whether there are more than are listed."""
 
 
 class Timeline(msgspec.Struct, frozen=True):
     """The calls of one selection in time.
 
-    `sure` has every call as long as it may have been, `possible` as short: calls that are apart by the first surely
-    were, those that are not by the second surely were not. They are one object where everything is known.
+    In `sure`, every call is as long as it may have been, in `possible` as short: calls that do not overlap in `sure`
+    certainly did not, and calls that overlap in `possible` certainly did. If everything is known, both are the same
+    object.
     """
 
     sure: Times
     possible: Times
     parents: Sequence[int] | None = None
-    """The selected call that made each call, directly or through others; -1 for none. `None` where no call made one."""
+    """The nearest selected ancestor of each call; -1 for none. `None` if no call has one."""
     members: frozenset[int] = frozenset()
-    """Calls of which the trace does not say whether they are selected."""
+    """Calls for which it is unknown whether they are selected."""
     unordered: tuple[Range, ...] = ()
-    """Ranges of calls of which the trace does not say in which order they were made."""
+    """Ranges of calls whose order is unknown."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether it is known of all calls that they are selected, and which were before which."""
+        """Whether it is known for all calls that they are selected, and which came before which."""
         return not self.members and not self.unordered and self.sure is self.possible
 
     @property
     def size(self) -> int:
-        """How many calls there are."""
+        """The number of calls."""
         return len(self.sure.begin)
 
     def makers(self, call: int) -> Iterator[int]:
-        """Yield the call that made a call, the one that made that, and so on."""
+        """Yield the ancestors of a call, the nearest first."""
         if self.parents is not None:
             above = self.parents[call]
             while above >= 0:
@@ -66,7 +67,7 @@ class Timeline(msgspec.Struct, frozen=True):
                 above = self.parents[above]
 
     def is_before(self, one: int, other: int) -> bool:
-        """Return whether a call surely is before another: it ended no later than the other began, or made it."""
+        """Return whether a call is certainly before another: it ended by the start of the other, or is its ancestor."""
         return self.sure.end[one] <= self.sure.begin[other] or one in self.makers(other)
 
     def neighbours(self, order: Order, call: int, step: int) -> Neighbours:
@@ -88,7 +89,7 @@ class Timeline(msgspec.Struct, frozen=True):
         return Neighbours(found[:_MOST_NEIGHBOURS], True, len(found) > _MOST_NEIGHBOURS)
 
     def order_of(self, calls: Sequence[int]) -> Order:
-        """Return these calls, given in ascending order, in the order they were made."""
+        """Return the order of these calls, which are given by ascending index."""
         blocks: list[list[int]] = []
         if not self.unordered:
             blocks = [[call] for call in calls]
@@ -106,14 +107,14 @@ class Timeline(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """Calls in the order they were made, those together whose order is not known."""
+    """Calls in order. Calls whose order is unknown are in one block."""
 
     blocks: Sequence[Sequence[int]]
     block_of: dict[int, int]
 
 
 NO_ORDER = Order((), {})
-"""For rules that are not about places in the order."""
+"""For rules that are not about positions in the order."""
 
 Parents: TypeAlias = Sequence[int] | None
 
@@ -130,12 +131,12 @@ def timeline_of(
 ) -> Timeline:
     """Return the timeline of selected calls.
 
-    `makers` has the span of the call that made each call, by the call's own span, over the whole run: a call that is
-    not selected may have passed on what one that is selected began. With `started`, starts alone count. With
-    `are_groups_open`, a call without a group may have been asked for at once with its neighbours.
+    `makers` maps the span of each call of the whole run to that of its parent: a call that is not selected may be
+    between two that are. With `started`, only start times count. With `are_groups_open`, a call without a group may
+    have been requested together with its neighbours.
 
     Raises:
-        LimitError: calls are nested too deeply: all their makers together are more than `most`.
+        LimitError: calls are nested too deeply: they have more than `most` ancestors in total.
     """
     parents = _parents(calls, makers, most)
     if any([call.start_ns is None for call in calls]):
@@ -151,20 +152,20 @@ def _times(calls: Sequence[ToolCall], unordered: Sequence[Range], started: bool)
     begins = [call.start_ns for call in calls]
     ends = [call.end_ns for call in calls]
     starts: list[int] = begins  # type: ignore[assignment]
-    # A call takes some time, however coarse the clock: two calls at one instant are at the same time.
+    # A call takes some time, however coarse the clock, so two calls at the same instant overlap.
     if started:
         sure = Times(starts, [start + 1 for start in starts])
     else:
         sure = Times(starts, [max(start + 1, end or 0) for start, end in zip(starts, ends, strict=True)])
     shortest = list(sure.end)
     if None in ends and not started:
-        # A call whose end was not recorded may have run on to the end of the run.
+        # A call whose end was not recorded may have run until the end of the run.
         last = max(sure.end)
         longest = [last if end is None else known for end, known in zip(ends, sure.end, strict=True)]
         sure = Times(starts, longest)
     elif not unordered:
         return sure, sure
-    # Where nothing shows the order of calls that began together, one that took no time may have ended before.
+    # Of calls that began together in unknown order, one that took no time may have ended before the others began.
     for first, end in unordered:
         for call in range(first, end):
             if shortest[call] == starts[call] + 1:
@@ -173,7 +174,7 @@ def _times(calls: Sequence[ToolCall], unordered: Sequence[Range], started: bool)
 
 
 def _with_unknown_makers(calls: Sequence[ToolCall], makers: dict[str, str | None], times: Times) -> Times:
-    """The times as short as may be where the trace does not say who made a call: a maker is before what it made."""
+    """Return the shortest possible times if parents are unknown: a parent counts as before its children."""
     unsaid = any(["parent_id" in call.unrecorded for call in calls])
     unknown = unsaid or any([call.parent_id is not None and call.parent_id not in makers for call in calls])
     if not unknown:
@@ -186,7 +187,7 @@ def _with_unknown_makers(calls: Sequence[ToolCall], makers: dict[str, str | None
 
 
 def _times_of_positions(size: int, at_once: Sequence[Range], unordered: Sequence[Range]) -> tuple[Times, Times]:
-    """Positions as times. Calls asked for at once may have run at once, or one after the other as listed."""
+    """Use positions as times. Calls requested together may have run in parallel, or one after the other as listed."""
     begin, end = list(range(size)), [place + 1 for place in range(size)]
     if not at_once and not unordered:
         certain = Times(begin, end)
@@ -200,7 +201,7 @@ def _times_of_positions(size: int, at_once: Sequence[Range], unordered: Sequence
 
 
 def _asked_at_once(calls: Sequence[ToolCall], parents: Parents, are_groups_open: bool) -> list[Range]:
-    """The ranges of calls of one group, with the calls that these made: between families nothing shows an order."""
+    """Return the ranges of calls of one group, with their descendants: their order is unknown."""
     last = _last_made(parents, len(calls))
     ranges: dict[str, tuple[int, int, int]] = {}
     for place, call in enumerate(calls):
@@ -212,8 +213,8 @@ def _asked_at_once(calls: Sequence[ToolCall], parents: Parents, are_groups_open:
 
 
 def _maybe_at_once(calls: Sequence[ToolCall], parents: Parents, last: Sequence[int]) -> Iterator[Range]:
-    """The ranges from a call to the next that the same one made, where both may be of one group."""
-    # What a call made comes between it and the next one of its message, and belongs to messages of its own.
+    """Yield ranges of two neighbours with the same parent that may belong to one group."""
+    # The children of a call come between it and the next call of its message, and belong to other messages.
     before: dict[int, int] = {}
     for place, call in enumerate(calls):
         maker = -1 if parents is None else parents[place]
@@ -224,7 +225,7 @@ def _maybe_at_once(calls: Sequence[ToolCall], parents: Parents, last: Sequence[i
 
 
 def _last_made(parents: Parents, size: int) -> list[int]:
-    """For each call, the last that it made, directly or through others; itself where it made none."""
+    """Return the last descendant of each call; itself if it has none."""
     last = list(range(size))
     if parents is not None:
         for place in range(size - 1, -1, -1):
@@ -262,7 +263,7 @@ def _selected_maker(call: ToolCall, makers: dict[str, str | None], places: dict[
 
 
 def _without_circles(parents: list[int]) -> list[int]:
-    """The same, but for calls that would have made themselves in a damaged trace: these were made by none."""
+    """Return parents without cycles, which damaged traces may have: one call of each gets no parent."""
     state = [0] * len(parents)
     for start in range(len(parents)):
         path, call = [], start
