@@ -1,4 +1,4 @@
-"""Two runs, compared case by case and path by path, and how steady a run is by the trials of each case."""
+"""Comparison of two runs by case and by path, and the flakiness of a run by the trials of each case."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _plain_text = json.JSONEncoder(sort_keys=True, default=repr).encode
 
 Pairs = list[tuple[int, int]]
 _STEADY = 20
-"""Trials in a row that have to pass before a case in quarantine may leave it."""
+"""How many trials have to pass before a case may leave quarantine."""
 
 
 class ScoreChange(msgspec.Struct, frozen=True):
@@ -73,8 +73,8 @@ class ScoreChange(msgspec.Struct, frozen=True):
 class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
     """The change of one case.
 
-    `worse`: it passed, and does not now. `better`: it did not pass, and does now. `other`: another verdict, neither
-    of them `passed`. `edited`: it asks or expects something else now, so what changed says nothing of the agent.
+    `worse`: it passed, and no longer does. `better`: it did not pass, and now does. `other`: another verdict, neither
+    of them `passed`. `edited`: its input or expectations changed, so the difference says nothing about the agent.
     `drifted`: the same verdict by another path or with other scores. `only_before` and `only_after`: the case is in one
     run only.
     """
@@ -88,28 +88,28 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_flip(self) -> bool:
-        """Whether its verdict is another."""
+        """Whether its verdict changed."""
         return self.before is not None and self.after is not None and self.before.verdict != self.after.verdict
 
     @property
     def is_regression(self) -> bool:
-        """Whether it passed and does not now, edited or not."""
+        """Whether it passed and no longer does, edited or not."""
         return self.is_flip and self.before is not None and self.before.passed
 
     @property
     def is_rescored(self) -> bool:
-        """Whether only its scores are others, and its path is the same, as with `--only`."""
+        """Whether only its scores changed, not its path."""
         return self.kind == "drifted" and not self.path
 
     @property
     def is_quarantined(self) -> bool:
-        """Whether the case is in quarantine in the later run that has it: its change counts in nothing."""
+        """Whether the case is in quarantine in the later run that has it, so that its change does not count."""
         side = self.after or self.before
         return side is not None and side.is_quarantined
 
     @property
     def other_arguments(self) -> tuple[str, ...]:
-        """The arguments, such as `search.key`, that alone make the path another; none where a call does."""
+        """The arguments, such as `search.key`, if only arguments changed in the path; empty if calls changed, too."""
         if not all(step.kind == "arguments" for step in self.path):
             return ()
         calls = [call for side in (self.before, self.after) if side is not None for call in side.path]
@@ -122,12 +122,12 @@ class CaseChange(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def has_other_answer(self) -> bool:
-        """Whether the agent returned something else."""
+        """Whether the agent's answer changed."""
         return self.before is not None and self.after is not None and self.before.answer != self.after.answer
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """The changes from one run to another: flips first, and among them the cases that got worse."""
+    """The changes from one run to another: changed verdicts first, and of these the cases that got worse."""
 
     before: Overview
     after: Overview
@@ -148,7 +148,7 @@ def compare(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide]) -> Co
 class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     """One case in one run: its verdict, and the mean of its scores over all repeats.
 
-    The path and the answer are those of the first repeat that has the verdict of the case.
+    The path and the answer are those of the first repeat with the verdict of the case.
     """
 
     verdict: Verdict
@@ -159,17 +159,17 @@ class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     answer: bytes
     """A digest of what the agent returned."""
     is_recorded: bool
-    """Whether there is a path at all: an agent that broke has none."""
+    """Whether there is a path: an agent that crashed has none."""
     source: Source
     calls: float | None = None
     """The mean number of calls over the repeats that have a path."""
     is_quarantined: bool = False
     question: str = ""
-    """A digest of what was asked and expected."""
+    """A digest of the input and the expectations."""
 
     @property
     def passed(self) -> bool:
-        """Whether the verdict is `passed`, and nothing else."""
+        """Whether the verdict is `passed`."""
         return self.verdict == "passed"
 
 
@@ -192,9 +192,9 @@ def sides_of(
 ) -> dict[str, CaseSide]:
     """Return one side per case, by case id; `needed` is how many repeats must pass, all by default.
 
-    `needed_of` says it of single cases, and comes first. `quarantined` are the ids of cases that count in nothing.
-    `ignored` are arguments that are not compared, such as `key` or, of one tool only, `search.key`. `questions` are
-    digests of what the cases ask and expect.
+    `needed_of` overrides it for single cases. `quarantined` are the ids of cases that do not count. `ignored` are
+    arguments that are not compared, such as `key` or, of one tool only, `search.key`. `questions` are digests of the
+    inputs and expectations of the cases.
 
     Only the path of each result stays in memory, not the outputs of its tools.
     """
@@ -213,13 +213,13 @@ def sides_of(
 
 
 def sides_in(run: RunFolder, ignored: Collection[str] = ()) -> dict[str, CaseSide]:
-    """Return what a run has of each of its cases, without arguments that are `ignored`. Raises `StoreError`."""
+    """Return one side per case of a run; `ignored` arguments are not compared. Raises `StoreError`."""
     questions = {trial.case_id: trial.question for trial in run.trials()}
     return sides_of(run.results(), run.needed, run.needed_of, run.quarantined, frozenset(ignored), questions)
 
 
 def overview(sides: Mapping[str, CaseSide]) -> Overview:
-    """Return the totals of a run. Cases in quarantine are not among them."""
+    """Return the totals of a run, without cases in quarantine."""
     sides = {case_id: side for case_id, side in sides.items() if not side.is_quarantined}
     evaluators = dict.fromkeys(evaluator for side in sides.values() for evaluator in side.scores)
     means = {name: mean(side.scores.get(name) for side in sides.values()) for name in evaluators}
@@ -234,7 +234,7 @@ def mean(scores: Iterable[float | None]) -> float | None:
 
 
 def varying_arguments(changes: Iterable[CaseChange]) -> frozenset[tuple[str, str]]:
-    """Return the arguments, each a tool and a path, that have other values in most cases, as generated ids have.
+    """Return the arguments, each a tool and a path, whose values differ between cases, as generated ids do.
 
     Cases in which nothing else differs have changed in the same way.
     """
@@ -253,7 +253,7 @@ def varying_arguments(changes: Iterable[CaseChange]) -> frozenset[tuple[str, str
 
 
 def redacted_comparison(comparison: Comparison) -> Comparison:
-    """Return the same changes without secrets. A secret that was replaced by another is still a change."""
+    """Return the same changes without secrets. A changed secret is still a change."""
     return msgspec.structs.replace(comparison, cases=tuple([_redacted_change(change) for change in comparison.cases]))
 
 
@@ -290,13 +290,13 @@ def _score_changes(old: CaseSide, new: CaseSide) -> Iterator[ScoreChange]:
 
 
 def _argument(path: str, known: Iterable[str]) -> str:
-    """Return the argument that a difference is in; keys may have dots, so the longest that fits is meant."""
+    """Return the argument that contains a difference. Keys may have dots, so the longest match is taken."""
     fitting = [name for name in known if path == name or path.startswith((f"{name}.", f"{name}["))]
     return max(fitting, key=len, default="")
 
 
 def _place(change: CaseChange) -> tuple[int, str, int, int]:
-    """Sort by kind of change, then by position in the eval set."""
+    """Return a sort key: the kind of change, then the position in the eval set."""
     side = change.after or change.before
     source = side.source if side is not None else None
     return (_RANKS[change.kind], *((source.file, source.line, source.column) if source is not None else ("", 0, 0)))
@@ -304,7 +304,7 @@ def _place(change: CaseChange) -> tuple[int, str, int, int]:
 
 def _side(result: CaseResult, ignored: Collection[str]) -> CaseSide:
     trajectory = result.trajectory
-    # A digest, because answers are compared and never shown here, and may be megabytes.
+    # A digest is enough: answers are compared but never shown here, and may be megabytes.
     answer = dump_json(trajectory.output) if trajectory is not None else ""
     path = compared_calls(trajectory, ignored)
     return CaseSide(
@@ -359,7 +359,7 @@ class ComparedCall(msgspec.Struct, frozen=True):
     name: str
     args: Mapping[str, Any] | None = None
     ignored: tuple[str, ...] = ()
-    """Arguments of this call that are not compared. They stay in `args`, where redaction finds its secrets."""
+    """Arguments of this call that are not compared. They stay in `args`, where redaction looks for secrets."""
 
     @property
     def compared(self) -> Mapping[str, Any] | None:
@@ -372,9 +372,9 @@ class ComparedCall(msgspec.Struct, frozen=True):
 class PathChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One change of a path.
 
-    `swapped`: the call and `other` changed places. `earlier`: the call is made before `other` now; `later`: after it.
-    `removed` and `added`: calls in one path only, with their number in `times`. `arguments`: the same
-    call with other arguments; `differences` has the old values as expected.
+    `swapped`: the call and `other` changed places. `earlier`: the call is now made before `other`; `later`: after it.
+    `removed` and `added`: calls in one path only, with their number in `times`. `arguments`: the same call with other
+    arguments; in `differences` the old values are the expected ones.
     """
 
     kind: Literal["swapped", "earlier", "later", "removed", "added", "arguments"]
@@ -388,7 +388,7 @@ Calls = Sequence[ComparedCall]
 
 
 def compared_call(call: ToolCall, ignored: Collection[str] = ()) -> ComparedCall:
-    """Return what is compared of a call. `ignored` has arguments of all tools, `key`, or of one, `search.key`."""
+    """Return the compared part of a call. `ignored` has arguments of all tools, `key`, or of one, `search.key`."""
     args = None if "args" in call.unrecorded else call.args
     if not ignored:
         return ComparedCall(call.name, args)
@@ -397,7 +397,7 @@ def compared_call(call: ToolCall, ignored: Collection[str] = ()) -> ComparedCall
 
 
 def compared_calls(trajectory: Trajectory | None, ignored: Collection[str] = ()) -> tuple[ComparedCall, ...]:
-    """Return the path of a trajectory. Calls whose order was not recorded are sorted by what is compared of them."""
+    """Return the path of a trajectory. Calls whose order was not recorded are sorted."""
     if trajectory is None:
         return ()
     made = [compared_call(call, ignored) for call in trajectory.calls]
@@ -409,8 +409,8 @@ def compared_calls(trajectory: Trajectory | None, ignored: Collection[str] = ())
 def path_changes(before: Calls, after: Calls) -> tuple[PathChange, ...]:
     """Return the changes from one path to another: moves, removed calls, added calls, then arguments.
 
-    Equal calls are lined up first, then calls of one name. Arguments that one side did not record are not compared.
-    Paths with more calls than `limits.aligned_calls` are compared by how often each tool was called.
+    Equal calls are aligned first, then calls of the same name. Arguments that one side did not record are not compared.
+    Paths with more than `limits.aligned_calls` calls are compared only by how often each tool was called.
     """
     if list(map(_text, before)) == list(map(_text, after)):
         return ()
@@ -443,7 +443,7 @@ def _text(call: ComparedCall) -> str:
 
 
 def _in_place(before: Calls, after: Calls) -> Pairs:
-    """Return pairs of positions that rise on both sides: equal calls, and between them calls of the same name."""
+    """Return pairs of positions that increase on both sides: equal calls, and between them calls of the same name."""
     anchors = _common([_text(call) for call in before], [_text(call) for call in after])
     pairs = list(anchors)
     for (first, second), (end, other_end) in pairwise([(-1, -1), *anchors, (len(before), len(after))]):
@@ -460,7 +460,7 @@ def _common(before: Sequence[str], after: Sequence[str]) -> Pairs:
 
 
 def _leftovers(in_place: Pairs, before: Calls, after: Calls) -> Pairs:
-    """Return pairs of the calls that are not in place: equal calls first, then calls of the same name in order."""
+    """Pair the calls that are out of place: equal calls first, then calls of the same name in order."""
     left = set(range(len(before))) - {first for first, _ in in_place}
     free = set(range(len(after))) - {second for _, second in in_place}
     pairs: Pairs = []
@@ -477,7 +477,7 @@ def _leftovers(in_place: Pairs, before: Calls, after: Calls) -> Pairs:
 
 
 def _moves(in_place: Pairs, moved: Pairs, before: Sequence[ComparedCall]) -> Iterator[PathChange]:
-    """Yield, for each call out of place, the calls it was moved past."""
+    """Yield a move for each call that is out of place, named by the calls that it passed."""
     firsts, seconds = [first for first, _ in in_place], [second for _, second in in_place]
     for first, second in moved:
         old, new = bisect_left(firsts, first), bisect_left(seconds, second)
@@ -499,7 +499,7 @@ def _other_arguments(pairs: Pairs, before: Calls, after: Calls) -> Iterator[Path
 
 
 def _differences(old: Any, new: Any, path: str) -> Iterator[Difference]:
-    """Yield where two values differ, leaf by leaf. Both are plain data: a `$` in them has no meaning."""
+    """Yield where two values differ, leaf by leaf. Both are plain data: `$` has no special meaning."""
     if equal(old, new):
         return
     if isinstance(old, dict) and isinstance(new, dict):
@@ -531,12 +531,12 @@ class CaseTrials(msgspec.Struct, frozen=True):
 
     @property
     def measured(self) -> Trials:
-        """The trials that passed, of those with an answer."""
+        """The trials that passed, of those that were measured."""
         return Trials(self.verdicts.count("passed"), self.verdicts.count("passed") + self.verdicts.count("failed"))
 
     @property
     def open(self) -> int:
-        """Trials without an answer: in error, or not measured. They are never failures, and never left out silently."""
+        """The number of trials without an answer: in error, or not measured. They never count as failures."""
         return len(self.verdicts) - self.measured.measured
 
     @property
@@ -547,21 +547,21 @@ class CaseTrials(msgspec.Struct, frozen=True):
 
     @property
     def rate(self) -> float | None:
-        """The share of measured trials that passed; `None` where none was measured."""
+        """The share of measured trials that passed; `None` if none was measured."""
         return rate(self.measured)
 
     @property
     def interval(self) -> Interval | None:
-        """The 95 % interval of the rate."""
+        """The 95 % confidence interval of the rate."""
         return wilson(self.measured)
 
     def all_of(self, k: int) -> float | None:
-        """The chance that all of `k` tries pass; `None` where fewer were measured."""
+        """Return the probability that all of `k` tries pass; `None` if fewer were measured."""
         return pass_all_k(self.measured, k)
 
 
 class Steadiness(msgspec.Struct, frozen=True):
-    """The trials of all cases of a run. Those in quarantine are listed, and count in no figure."""
+    """The trials of all cases of a run. Cases in quarantine are listed, but not counted."""
 
     cases: tuple[CaseTrials, ...]
     quarantined: frozenset[str] = frozenset()
@@ -569,65 +569,65 @@ class Steadiness(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> tuple[CaseTrials, ...]:
-        """The cases that count."""
+        """The cases that are not in quarantine."""
         return tuple([case for case in self.cases if case.case_id not in self.quarantined])
 
     @property
     def may_leave(self) -> tuple[CaseTrials, ...]:
-        """The cases in quarantine of which twenty trials or more passed, and none failed or has no answer."""
+        """The cases in quarantine with at least twenty trials, all of which passed."""
         apart = [case for case in self.cases if case.case_id in self.quarantined]
         return tuple([case for case in apart if len(case.verdicts) >= _STEADY and set(case.verdicts) == {"passed"}])
 
     @property
     def trials(self) -> list[Trials]:
-        """The measured trials of each case that counts."""
+        """The measured trials of each counted case."""
         return [case.measured for case in self.counted]
 
     @property
     def most_trials(self) -> int:
-        """The number of trials of the case that has most; 1 where there is no case."""
+        """The largest number of trials of a case; 1 if there are no cases."""
         return max([len(case.verdicts) for case in self.cases], default=1)
 
     @property
     def rate(self) -> float | None:
-        """The mean rate of the cases: each counts the same, however often it ran."""
+        """The mean rate of the cases. Each counts the same, however often it ran."""
         return run_rate(self.trials)
 
     @property
     def again(self) -> Interval | None:
-        """The interval of the rate if these cases run again."""
+        """The interval of the rate if the same cases are run again."""
         return these_cases_again(self.trials)
 
     @property
     def like_these(self) -> Interval | None:
-        """The interval of the rate for cases like these."""
+        """The interval of the rate for other cases like these."""
         return cases_like_these(self.trials)
 
     @property
     def variance(self) -> float | None:
-        """How much the trials of one case vary; `None` where no case has two."""
+        """The variance of trials of one case; `None` if no case has two."""
         return trial_variance(self.trials)
 
     @property
     def flaky(self) -> tuple[CaseTrials, ...]:
-        """The cases of which some trials passed and some failed."""
+        """The cases with both passed and failed trials."""
         return tuple([case for case in self.counted if case.is_flaky])
 
     def all_of(self, k: int) -> tuple[float | None, int]:
-        """The mean chance that all of `k` tries pass, and over how many cases."""
+        """Return the mean probability that all of `k` tries pass, and the number of cases behind it."""
         return mean_of_k(pass_all_k, self.trials, k)
 
     def any_of(self, k: int) -> tuple[float | None, int]:
-        """The mean chance that at least one of `k` tries passes, and over how many cases."""
+        """Return the mean probability that at least one of `k` tries passes, and the number of cases behind it."""
         return mean_of_k(pass_any_k, self.trials, k)
 
     def all_of_interval(self, k: int) -> Interval | None:
-        """The interval of the mean chance that all of `k` tries pass."""
+        """Return the interval of the mean probability that all of `k` tries pass."""
         return all_of_k_interval(self.trials, k)
 
 
 def steadiness(trials: Iterable[Trial], quarantined: Iterable[str] = ()) -> Steadiness:
-    """Collect trials by case, in the order in which the cases were first seen."""
+    """Group trials by case, in the order in which the cases were first seen."""
     found: dict[str, dict[int, Verdict]] = {}
     for trial in trials:
         found.setdefault(trial.case_id, {})[trial.repeat] = trial.verdict
@@ -641,9 +641,9 @@ def _collected(found: dict[str, dict[int, Verdict]], quarantined: frozenset[str]
 
 
 def steadiness_by(key: str, results: Iterable[CaseResult]) -> Steadiness:
-    """Collect what the source of each trace itself calls success: a key of its metadata, such as `reward`.
+    """Group trials by case, with verdicts from a key of the traces' metadata, such as `reward`.
 
-    `true` and numbers from 1 on are passes, `false` and smaller numbers failures; anything else was not measured.
+    `true` and numbers from 1 on are passes, `false` and smaller numbers failures; anything else is not measured.
     """
     found: dict[str, dict[int, Verdict]] = {}
     for result in with_success(key, results):
@@ -652,7 +652,7 @@ def steadiness_by(key: str, results: Iterable[CaseResult]) -> Steadiness:
 
 
 def with_success(key: str, results: Iterable[CaseResult]) -> list[CaseResult]:
-    """Return results with the verdict that their traces have by a key of their metadata."""
+    """Replace the verdicts of results with those in a key of their traces' metadata."""
     found = []
     for result in results:
         metadata = result.trajectory.metadata if result.trajectory is not None else {}
@@ -661,6 +661,6 @@ def with_success(key: str, results: Iterable[CaseResult]) -> list[CaseResult]:
 
 
 def success(value: Any) -> Verdict:
-    """Return the verdict for a value that a source calls success."""
+    """Return the verdict for a success value in the metadata of a trace."""
     found = success_of(value)
     return "not_measured" if found is None else "passed" if found else "failed"

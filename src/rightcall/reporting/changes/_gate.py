@@ -1,7 +1,7 @@
-"""The gate: is this run worse than another one, or is the difference chance? By one look, or by rounds.
+"""The gate: is this run worse than another one, or is the difference chance? Decided at once, or in rounds.
 
-The decision depends on the verdicts of the trials alone, and not on the order in which they come: a look is taken when
-its round is whole, at the trials of the rounds so far. A run that was killed goes on to the same decision.
+The decision depends only on the verdicts of the trials, not on the order in which they arrive: a round is looked at
+when it is complete, together with all rounds before it. A run that was killed and resumed comes to the same decision.
 """
 
 from __future__ import annotations
@@ -36,57 +36,57 @@ from rightcall.values.statistics import (
 GateVerdict = Literal["worse", "better", "no worse", "inconclusive"]
 ChangeWord = Literal["worse", "likely worse", "better", "likely better", "not told from chance"]
 LIKELY = 0.10
-"""The adjusted chance up to which a change of one case is called likely."""
+"""The highest adjusted probability at which a change of one case is called likely."""
 _HALF = 0.5
-"""The loss of rate of one case that no early end may overlook: without this rule a dead case of fifty was missed in
-56 of 100 simulated runs, with it in none."""
+"""A case whose rate dropped by this much prevents an early end: without this rule, one broken case of fifty was missed
+in 56 of 100 simulated runs, with it in none."""
 FloorVerdict = Literal["passes", "fails", "inconclusive"]
 
 
 class GateRule(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gate asks."""
+    """The settings of a gate."""
 
     rule_out: float = 0.10
-    """The drop that has to be ruled out before it says `no worse`."""
+    """The drop that has to be ruled out for the verdict `no worse`."""
     allow_drop: float = 0.0
-    """A drop that may be proven and still passes."""
+    """A proven drop up to this size still passes."""
     confidence: float = 0.95
-    """1 minus the chance of any wrong alarm, over all looks together."""
+    """1 minus the probability of a false alarm, over all looks together."""
     inconclusive: Literal["pass", "fail"] = "pass"
 
 
 class GateSide(msgspec.Struct, frozen=True):
-    """One case on one side: the verdicts of its trials, and a digest of what was asked and expected."""
+    """One case in one run: the verdicts of its trials, and a digest of its question (input and expectations)."""
 
     trials: Totals
     question: str = ""
 
     @property
     def measured(self) -> Trials:
-        """The trials that passed, of those with an answer."""
+        """The trials that passed, of those that were measured."""
         return Trials(self.trials.passed, self.trials.passed + self.trials.failed)
 
     @property
     def open(self) -> int:
-        """Trials without an answer: in error, or not measured."""
+        """The number of trials without an answer: in error, or not measured."""
         return self.trials.error + self.trials.not_measured
 
     def filled(self, *, passes: bool) -> Trials:
-        """All trials, those without an answer taken for passes or for failures."""
+        """Return all trials, with those without an answer counted as passes or as failures."""
         passed, measured = self.measured
         return Trials(passed + (self.open if passes else 0), measured + self.open)
 
 
 class GatedCase(msgspec.Struct, frozen=True):
-    """One compared case: its trials on both sides, and what they tell."""
+    """One compared case: its trials on both sides, and the probability that the difference is chance."""
 
     case_id: str
     before: Totals
     after: Totals
     chance: float
-    """How likely as few passes are if nothing changed."""
+    """The probability of so few passes if nothing had changed."""
     adjusted: float
-    """The same, adjusted for looking at every case."""
+    """The same, adjusted for testing every case."""
     told: ChangeWord
 
 
@@ -94,15 +94,15 @@ class LeftOut(msgspec.Struct, frozen=True):
     """Cases that are not compared, by their ids."""
 
     changed: tuple[str, ...] = ()
-    """Their question is another one now."""
+    """Their question changed."""
     only_before: tuple[str, ...] = ()
     only_after: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
-    """No trial of one side has an answer."""
+    """One side has no measured trial."""
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gate says, and everything it says it by."""
+    """The verdict of a gate, and everything it is based on."""
 
     verdict: GateVerdict
     rule: GateRule
@@ -117,29 +117,29 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     cases: tuple[GatedCase, ...]
     left_out: LeftOut
     open_trials: int
-    """Trials of compared cases without an answer."""
+    """The number of trials of compared cases without an answer."""
     open_decides: bool = False
-    """Whether the verdict would be another one if those trials had passed instead of failed."""
+    """Whether the verdict depends on whether those trials count as passed or failed."""
     if_failed: GateVerdict | None = None
     """The verdict if all open trials after had failed, and those before had passed."""
     if_passed: GateVerdict | None = None
-    """The verdict the other way round."""
+    """The verdict if all open trials after had passed, and those before had failed."""
 
     @property
     def worse_cases(self) -> tuple[GatedCase, ...]:
-        """The cases that are worse by themselves, the surest first."""
+        """The cases that are worse on their own, the most certain first."""
         return tuple(sorted([case for case in self.cases if case.told == "worse"], key=lambda case: case.adjusted))
 
     @property
     def may_stop(self) -> bool:
-        """Whether a look may end the run: it is worse, or it is not and no case has lost half of its rate."""
+        """Whether a look may end the run early: it is worse, or conclusive and no case lost half of its rate."""
         if self.verdict == "worse":
             return True
         return self.verdict != "inconclusive" and not any([_lost_half(case) for case in self.cases])
 
     @property
     def exit_code(self) -> int:
-        """0 where it passes, 1 where it is worse, 2 where that is inconclusive."""
+        """0 if it passes, 1 if it is worse, 2 if that is inconclusive."""
         if self.open_decides or not self.cases:
             return 2
         if self.verdict == "inconclusive":
@@ -152,14 +152,14 @@ def gate(
 ) -> Gate:
     """Compare two runs case by case, by trials.
 
-    Worse: the cases together are, or one of them is by itself. Better: they are together. No worse: a drop of
+    Worse: all cases together are, or one of them is on its own. Better: all together are. No worse: a drop of
     `rule_out` is ruled out. Inconclusive: none of these. Trials without an answer are counted both ways; if the two
-    verdicts differ, it is inconclusive.
+    verdicts differ, the result is inconclusive.
     """
     asked = rule or GateRule()
     shared = [case_id for case_id in before if case_id in after and before[case_id].question == after[case_id].question]
     pairs = {case_id: (before[case_id], after[case_id]) for case_id in shared}
-    # What is shown is what was measured; what decides is measured both ways where trials are open.
+    # The figures shown are of measured trials only; the verdict is computed both ways if trials are open.
     seen = _Weighed([(old.measured, new.measured) for old, new in pairs.values()], asked, share)
     failed = _Weighed(_filled(pairs, passes=False), asked, share) if _has_open(pairs) else seen
     passed = _Weighed(_filled(pairs, passes=True), asked, share) if _has_open(pairs) else seen
@@ -229,7 +229,7 @@ def _has_open(pairs: _Pairs) -> bool:
 
 
 def _filled(pairs: _Pairs, *, passes: bool) -> list[tuple[Trials, Trials]]:
-    """All trials, with those open after taken one way and those open before the other way."""
+    """Count open trials one way after, and the other way before."""
     return [(old.filled(passes=not passes), new.filled(passes=passes)) for old, new in pairs.values()]
 
 
@@ -262,21 +262,21 @@ def _lost_half(case: GatedCase) -> bool:
 
 
 class Base(msgspec.Struct, frozen=True):
-    """What a run is compared with."""
+    """The run or baseline that a run is compared with."""
 
     name: str
-    """What people call it: its branch and its id, or its file."""
+    """The name to show: its branch and its id, or its file."""
     kept: str
-    """What finds it again when the run is resumed, though its branch has newer runs by then."""
+    """The name by which a resumed run finds it again, even if its branch has newer runs by then."""
     sides: Mapping[str, GateSide]
 
 
 def gate_base(name: str, evalset: str, runs: Path) -> Base:
-    """Find what a run is compared with.
+    """Find the run or baseline to compare with.
 
     Args:
         name: A baseline file, a branch, or a run as `open_run` takes it.
-        evalset: The eval set. Of a branch, the newest finished run of it is meant.
+        evalset: The eval set. A branch means its newest finished run of this eval set.
         runs: The folder of all runs.
 
     Raises:
@@ -297,7 +297,7 @@ def gate_base(name: str, evalset: str, runs: Path) -> Base:
 def gate_sides_in(run: RunFolder) -> dict[str, GateSide]:
     """Return the trials of each case of a run, with the digest of its question. Raises `StoreError`.
 
-    Cases in quarantine count in nothing, and are not among them.
+    Cases in quarantine are left out.
     """
     run.check()
     verdicts: dict[str, list[Verdict]] = {}
@@ -320,13 +320,13 @@ def _of_branch(name: str, evalset: str, runs: Path) -> RunFolder | None:
 
 
 class GatePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of a run: a comparison, a rate to reach, cases that have to pass every time."""
+    """What a run is checked for: a comparison, a minimum rate, cases that have to pass every time."""
 
     rule: GateRule
     least: int
-    """The rounds after which it looks first."""
+    """The number of rounds before the first look."""
     most: int
-    """The rounds at the end of which it has to decide."""
+    """The number of rounds after which it has to decide."""
     questions: Mapping[str, str]
     """The cases of the run, each with the digest of its question."""
     base: Mapping[str, GateSide] | None = None
@@ -336,13 +336,13 @@ class GatePlan(msgspec.Struct, frozen=True, kw_only=True):
     must: frozenset[str] = frozenset()
     """Cases that have to pass in every trial."""
     rounds_of: Mapping[str, int] = {}
-    """The most rounds of single cases that have fewer than the others."""
+    """The most rounds for single cases that have fewer than the others."""
     needed: Mapping[str, int] = {}
-    """How many trials of single cases have to pass, where there is nothing to compare them with; all by default."""
+    """How many trials of single cases have to pass if there is nothing to compare them with; all by default."""
 
     @property
     def own(self) -> frozenset[str]:
-        """The cases that are judged by themselves: those that must pass, and those that the base cannot tell of."""
+        """The cases judged on their own: those that must pass, and those that cannot be compared with the base."""
         base = self.base
         if base is None:
             return self.must if self.min_rate is not None else frozenset(self.questions)
@@ -350,12 +350,12 @@ class GatePlan(msgspec.Struct, frozen=True, kw_only=True):
         return self.must | frozenset(other)
 
     def rounds(self, case_id: str) -> int:
-        """The most rounds of a case."""
+        """Return the most rounds of a case."""
         return min(self.most, self.rounds_of.get(case_id, self.most))
 
 
 class Floor(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the rate that was asked for is reached."""
+    """Whether the required rate is reached."""
 
     at_least: float
     verdict: FloorVerdict
@@ -366,24 +366,24 @@ class Floor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gate said, after a number of rounds."""
+    """The decision of a gate after some rounds."""
 
     plan: GatePlan
     rounds: int
     gate: Gate | None = None
     gate_rounds: int = 0
-    """The rounds that the comparison looked at when it spoke."""
+    """The number of rounds on which the comparison was decided."""
     floor: Floor | None = None
     failed: tuple[str, ...] = ()
-    """Cases judged by themselves that failed."""
+    """Cases judged on their own that failed."""
     unmeasured: tuple[str, ...] = ()
-    """Cases judged by themselves that could not be measured."""
+    """Cases judged on their own that could not be measured."""
     is_identical: bool = False
-    """Whether cases were repeated, and each repeat of each case is the same to the byte."""
+    """Whether cases were repeated, and the agent did exactly the same in all repeats of each case."""
 
     @property
     def exit_code(self) -> int:
-        """1 where something is worse or failed, 2 where that is inconclusive, else 0."""
+        """1 if something is worse or failed, 2 if that is inconclusive, else 0."""
         codes = {1} if self.failed else {2} if self.unmeasured else {0}
         if self.gate is not None:
             codes.add(self.gate.exit_code)
@@ -398,7 +398,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rounds:
-    """The trials of a run, and what the gate says of them as soon as it has spoken."""
+    """Collect the trials of a run, and decide as soon as possible."""
 
     def __init__(self, plan: GatePlan) -> None:
         self._plan = plan
@@ -415,14 +415,14 @@ class Rounds:
         self._gate_rounds = 0
         self._floor: Floor | None = None
         self.decision: Decision | None = None
-        """What the gate said; `None` until it has spoken."""
+        """The decision; `None` until there is one."""
 
     def take(self, result: CaseResult) -> None:
-        """Count the result of one trial, as `add` does; what the agent did in it is compared as well."""
+        """Count the result of one trial as `add` does, with a digest of what the agent did."""
         self.add(result.case_id, result.repeat, result.verdict, _content(result))
 
     def add(self, case_id: str, repeat: int, verdict: Verdict, content: bytes = b"") -> None:
-        """Count one trial, and look if a round is whole by it. Trials that the plan does not have are passed over.
+        """Count one trial, and look if it completes a round. Trials that are not in the plan are ignored.
 
         `content` is a digest of what the agent did, if that is known.
         """
@@ -430,7 +430,7 @@ class Rounds:
         if found is None or repeat in found or repeat >= self._plan.rounds(case_id):
             return
         found[repeat] = verdict
-        # Without a digest the trial counts as unlike every other one: what is not known is not the same.
+        # Without a digest, the trial counts as different from every other one.
         self._contents.setdefault(case_id, set()).add(content or f"{case_id} {repeat}".encode())
         self._left[repeat] -= 1
         while self.decision is None and self._whole < self._plan.most and not self._left[self._whole]:
@@ -438,7 +438,7 @@ class Rounds:
             self._look()
 
     def _look(self) -> None:
-        """Look at the rounds that are whole, at their trials only."""
+        """Look at the complete rounds."""
         plan, rounds = self._plan, self._whole
         is_last = rounds == plan.most
         if self._gate is None and plan.base is not None and rounds in self._shares:
@@ -454,16 +454,16 @@ class Rounds:
             self._decide(own)
 
     def _has_failed(self, own: Mapping[str, Verdict]) -> bool:
-        """Whether nothing can turn the decision any more, because something failed."""
+        """Return whether the decision is final, because something failed."""
         if "failed" in own.values():
             return True
         is_worse = self._gate is not None and self._gate.exit_code == 1
         return is_worse or (self._floor is not None and self._floor.verdict == "fails")
 
     def _has_passed(self, tally: Tally) -> bool:
-        """Whether everything that was asked is answered, and every case judged by itself has passed so far."""
+        """Return whether all checks are decided, and every case judged on its own has passed so far."""
         base, least = self._plan.base, self._plan.min_rate
-        if base is None and least is None:  # nothing says that fewer rounds are enough
+        if base is None and least is None:  # no check could be decided early
             return False
         if (base is not None and self._gate is None) or (least is not None and self._floor is None):
             return False
@@ -482,7 +482,7 @@ class Rounds:
         )
 
     def _tally(self) -> Tally:
-        """The trials of the whole rounds, of cases that are judged by themselves."""
+        """Return a tally of the complete rounds, for cases that are judged on their own."""
         needed = {each: count for each, count in self._plan.needed.items() if each not in self._plan.must}
         tally = Tally(by_case=needed)
         for case_id in sorted(self._own):
@@ -500,7 +500,7 @@ class Rounds:
         }
 
     def _reached(self, asked: float) -> Floor:
-        """Say whether the rate is reached; trials without an answer are counted both ways."""
+        """Return whether the rate is reached; trials without an answer are counted both ways."""
         sides = list(self._compared().values())
         passed = sum([side.trials.passed for side in sides])
         failed = sum([side.trials.failed for side in sides])
@@ -522,7 +522,7 @@ class Rounds:
 
 
 def one_look(plan: GatePlan, trials: Iterable[tuple[str, int, Verdict]]) -> Decision | None:
-    """Return what a gate says of trials that are all there; `None` where the plan has trials that they lack."""
+    """Decide on trials that are already complete; `None` if some trials of the plan are missing."""
     rounds = Rounds(plan)
     for case_id, repeat, verdict in trials:
         rounds.add(case_id, repeat, verdict)
@@ -530,7 +530,7 @@ def one_look(plan: GatePlan, trials: Iterable[tuple[str, int, Verdict]]) -> Deci
 
 
 def _content(result: CaseResult) -> bytes:
-    """Return a digest of what the agent did: its calls with arguments and outputs, and its answer; not the times."""
+    """Return a digest of what the agent did: its calls with arguments and outputs, and its answer, without times."""
     if result.trajectory is None:
         error = result.outcome.error if result.outcome is not None else None
         return blake2b(dump_json(error).encode(errors="surrogatepass"), digest_size=16).digest()

@@ -1,7 +1,7 @@
-"""Counts of the paths that runs take, of how long calls take, and of where passed and failed runs diverge.
+"""Counts of the paths that runs take, of call durations, and of where passed and failed runs diverge.
 
-A path is counted once for all runs that take it, and everything else (tools, edges, what runs have in common) is made
-of paths and their numbers. So a million runs cost a million additions and no more.
+Each distinct path is stored once with the number of its runs; everything else (tools, edges, what runs have in common)
+is derived from these. So a million runs cost no more than a million additions.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from rightcall.values.statistics import association, normal_quantile
 from rightcall.values.trajectory import ToolCall, Trajectory
 
 Route = tuple[str, ...] | None
-"""The keys of calls in order; `None` where the calls of a run were not recorded."""
+"""The keys of calls in order; `None` if the calls of a run were not recorded."""
 
 _WITH = "\x1f"
-"""Separates a tool from the digest of its arguments in a key (the unit separator of ASCII: no tool has it)."""
+"""Separates a tool from the digest of its arguments in a key: ASCII's unit separator, which tool names do not have."""
 _DIGEST = 16
 _VALUE_WIDTH = 60
 _OFTEN = 3
-"""A run that calls a tool more often than this repeats it: three are common, such as a search made narrower."""
+"""More calls of a tool in one run count as repetition. Three are common, such as a search that is refined."""
 _PLACE: dict[Verdict | None, int] = {"passed": 0, "failed": 1}
 EXACT = 1_000_000
-"""Calls whose times are all kept, 8 bytes each."""
+"""The most durations to keep exactly, 8 bytes each."""
 _MOST = 1 << 63
 _STEP = log(1.01)
-"""Each class of times is 1 % wider than the one below it, so a percentile is wrong by half a percent at most."""
+"""Each histogram bucket is 1 % wider than the one below it, so a percentile is off by half a percent at most."""
 _MOST_BRANCHES = 8
 _ARGUMENT_WIDTH = 60
 
 
 class Feature(NamedTuple):
-    """Something that a run has or has not; each kind counts runs, never calls."""
+    """Something that a run has or lacks. Features count runs, never calls."""
 
     kind: str
     """`tool`, `begin`, `end`, `follows`, `often`, `error` or `path`."""
@@ -52,18 +52,18 @@ class Feature(NamedTuple):
 
 
 class ToolFacts(msgspec.Struct):
-    """What is known of the calls of one tool beyond their number."""
+    """Errors and retries of the calls of one tool."""
 
     errors: int = 0
-    """Calls that raised, or whose result reads like an error."""
+    """Calls that failed, or whose result reads like an error."""
     suspected: int = 0
-    """Those whose result only reads like one."""
+    """Of these, calls whose result only reads like an error."""
     unknown: int = 0
-    """Calls of which the trace does not say what came of them."""
+    """Calls whose outcome was not recorded."""
     error_runs: int = 0
     """Runs with such an error."""
     retry_runs: int = 0
-    """Runs that called the tool again right after an error of it."""
+    """Runs that called the tool again right after it failed."""
 
     def add(self, other: ToolFacts) -> None:
         """Add the facts of other calls."""
@@ -81,11 +81,11 @@ class Totalled:
         self.calls: Counter[str] = Counter()
         self.edge_calls: Counter[tuple[str, ...]] = Counter()
         self.first_places: Counter[str] = Counter()
-        """The place of the first call of a tool, added up over runs: by its mean tools are put in order."""
+        """The index of a tool's first call, summed over runs. Tools are ordered by its mean."""
         self.features: dict[Feature, list[int]] = {}
 
     def add(self, route: Route, ends: Sequence[int], *, is_whole: bool = True) -> None:
-        """Add the runs of one path; the path is a feature too, if it `is_whole`."""
+        """Add the runs of one path. With `is_whole`, the path itself is a feature, too."""
         for place, runs in enumerate(ends):
             self.ends[place] += runs
             self.unrecorded[place] += runs if route is None else 0
@@ -106,7 +106,7 @@ class Totalled:
 
 
 def features_of(route: tuple[str, ...], *, is_whole: bool = True) -> Iterator[Feature]:
-    """Yield what a run of this path has, each thing once."""
+    """Yield the features of a path, each once."""
     times = Counter(route)
     for key, number in times.items():
         yield Feature("tool", (key,))
@@ -122,15 +122,15 @@ def features_of(route: tuple[str, ...], *, is_whole: bool = True) -> Iterator[Fe
 
 
 class PathCounts:
-    """How many runs took each path, and what is known of the calls of each tool.
+    """How many runs took each path, and errors, retries and durations by tool.
 
     Args:
-        with_args: Whether calls of one tool with other arguments are other calls.
-        internal: Whether calls of the framework itself count, such as hand-offs.
-        redacts: Whether secrets are left out of the texts of arguments. Calls are distinguished by what they
-            really are, so no figure depends on it.
-        most: Different paths that are held. Beyond that there is no list of paths, but everything else is counted: the
-            memory of a million is about 200 MB.
+        with_args: Whether calls of one tool with different arguments are different steps.
+        internal: Whether internal calls of the framework count, such as hand-offs.
+        redacts: Whether to redact secrets in the texts of arguments. Calls are told apart by their real arguments, so
+            no figure depends on this.
+        most: The most distinct paths to keep. Beyond that there is no list of paths, but everything else is counted: a
+            million paths take about 200 MB.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class PathCounts:
         self.labels: dict[str, str] = {}
         self.times = Durations()
         self.is_listed = True
-        """Whether the paths are listed: there are no more of them than may be held."""
+        """Whether the paths are listed: there are not more of them than allowed."""
         self._most = most
         self._folded = Totalled()
 
@@ -163,7 +163,7 @@ class PathCounts:
         return route
 
     def add_route(self, route: Route, ends: Sequence[int]) -> None:
-        """Count the runs of one path, by their end."""
+        """Count the runs of one path, given as the numbers of passed, failed and other runs."""
         if not self.is_listed:
             self._folded.add(route, ends, is_whole=False)
             return
@@ -177,13 +177,13 @@ class PathCounts:
                 held[place] += runs
 
     def add_facts(self, tool: str, facts: ToolFacts) -> None:
-        """Count what is known of calls of a tool. Where there is nothing to tell, nothing is kept."""
+        """Add facts about calls of a tool. All-zero facts are not stored."""
         if facts == ToolFacts():
             return
         self.facts.setdefault(tool, ToolFacts()).add(facts)
 
     def merge(self, other: PathCounts) -> None:
-        """Count what another has counted. The order in which parts are merged makes no difference."""
+        """Add the counts of another instance. The order of merging makes no difference."""
         if not other.is_listed:
             self._fold()
             _merge(self._folded, other._folded)
@@ -195,7 +195,7 @@ class PathCounts:
         self.times.merge(other.times)
 
     def totalled(self) -> Totalled:
-        """Return the totals of all paths."""
+        """Return totals over all paths."""
         if not self.is_listed:
             return self._folded
         made = Totalled()
@@ -204,7 +204,7 @@ class PathCounts:
         return made
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it, in an order that does not depend on the order of runs."""
+        """Return plain data for JSON, independent of the order of runs."""
         routes = sorted(self.routes.items(), key=lambda item: (item[0] is not None, item[0] or ()))
         return {
             "with_args": self.with_args,
@@ -219,7 +219,7 @@ class PathCounts:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> PathCounts:
-        """The counts that `to_plain` wrote."""
+        """Restore counts that `to_plain` wrote."""
         made = cls(with_args=plain["with_args"], internal=plain["internal"])
         made.is_listed = plain["is_listed"]
         made.routes = {None if route is None else tuple(route): ends for route, *ends in plain["routes"]}
@@ -230,7 +230,7 @@ class PathCounts:
         return made
 
     def _fold(self) -> None:
-        """Give up the list of paths, and go on with the totals."""
+        """Replace the list of paths by totals."""
         if self.is_listed:
             self.is_listed = False
             for route, ends in self.routes.items():
@@ -268,7 +268,7 @@ class PathCounts:
 
 
 def _canonical(value: Any) -> bytes:
-    """A value as bytes that do not depend on the order of keys."""
+    """Encode a value as bytes that do not depend on the order of keys."""
     try:
         return msgspec.json.encode(value, order="sorted")
     except (UnicodeEncodeError, OverflowError, TypeError):  # a lone surrogate, a large integer
@@ -276,17 +276,17 @@ def _canonical(value: Any) -> bytes:
 
 
 def is_unknown(call: ToolCall) -> bool:
-    """Return whether a trace does not say if a call failed."""
+    """Return whether the trace did not record if a call failed."""
     return "error" in call.unrecorded or (call.source is not None and "output" in call.unrecorded)
 
 
 def tool_of(key: str) -> str:
-    """Return the tool of a key."""
+    """Return the tool name in a key."""
     return key.partition(_WITH)[0]
 
 
 def calls_in_order(trajectory: Trajectory, *, internal: bool = False) -> list[ToolCall]:
-    """Return the calls of a path, those whose order was not recorded sorted by name, so that they are one path."""
+    """Return the calls of a path. Calls whose order was not recorded are sorted by name, so that they are one path."""
     made = list(trajectory.calls)
     for first, end in trajectory.unordered:
         made[first:end] = sorted(made[first:end], key=lambda call: (call.name, _canonical(call.args)))
@@ -294,14 +294,14 @@ def calls_in_order(trajectory: Trajectory, *, internal: bool = False) -> list[To
 
 
 def route_text(route: Route, label: Mapping[str, str], arrow: str = " → ") -> str:
-    """Return a path as people write it: `search ×4 → book`; runs of one name above three are counted."""
+    """Return a path as text: `search ×4 → book`. More than three of one call in a row are counted."""
     if route is None:
         return "(calls were not recorded)"
     return arrow.join(route_steps(route, label)) or "(no calls)"
 
 
 def route_steps(route: Iterable[str], label: Mapping[str, str]) -> list[str]:
-    """Return the steps of a path as people write them, runs of one name above three as one: `search ×4`."""
+    """Return the steps of a path as text. More than three of one call in a row become one step: `search ×4`."""
     groups: list[tuple[str, int]] = []
     for key in route:
         name = label.get(key, key)
@@ -348,10 +348,10 @@ def _totalled(plain: Mapping[str, Any]) -> Totalled:
 
 
 class Durations:
-    """Times in nanoseconds, by tool. How they were added makes no difference to what comes out.
+    """Durations in nanoseconds, by tool. The order in which they are added makes no difference.
 
     Args:
-        most: The number of times that are all kept; beyond it they are sorted into classes.
+        most: The most durations to keep exactly; beyond it they go into a histogram.
     """
 
     def __init__(self, most: int = EXACT) -> None:
@@ -360,15 +360,15 @@ class Durations:
         self._classes: dict[str, Counter[int]] = {}
         self._count = 0
         self.is_exact = True
-        """Whether all times are kept."""
+        """Whether all durations are kept exactly."""
 
     def add(self, tool: str, nanoseconds: int) -> None:
-        """Add the time of one call. Clocks that ran backwards give no time, nor do times beyond 292 years."""
+        """Add the duration of one call. Negative durations, and those beyond 292 years, are ignored."""
         if 0 <= nanoseconds < _MOST:
             self.add_all(tool, (nanoseconds,))
 
     def add_all(self, tool: str, times: Iterable[int]) -> None:
-        """Add the times of calls, none of them below 0."""
+        """Add durations of calls, none of them negative."""
         if not self.is_exact:
             self._classify(tool, times)
             return
@@ -380,7 +380,7 @@ class Durations:
             self._give_up()
 
     def merge(self, other: Durations) -> None:
-        """Add the times that another has."""
+        """Add the durations of another instance."""
         if not other.is_exact:
             self._give_up()
         for tool, times in other._exact.items():
@@ -389,21 +389,21 @@ class Durations:
             self._classes.setdefault(tool, Counter()).update(classes)
 
     def of(self, tool: str) -> TimesOf:
-        """Return the times of a tool."""
+        """Return the durations of a tool."""
         if self.is_exact:
             return TimesOf(sorted(self._exact.get(tool, ())))
         classes = sorted(self._classes.get(tool, Counter()).items())
         return TimesOf([_middle(number) for number, _ in classes], [count for _, count in classes])
 
     def to_plain(self) -> dict[str, Any]:
-        """As JSON has it, in an order that does not depend on how times were added."""
+        """Return plain data for JSON, independent of the order of additions."""
         classes = {tool: sorted(self._classes[tool].items()) for tool in sorted(self._classes)}
         exact = {tool: sorted(self._exact[tool]) for tool in sorted(self._exact)}
         return {"is_exact": self.is_exact, "exact": exact, "classes": classes}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Durations:
-        """The times that `to_plain` wrote."""
+        """Restore durations that `to_plain` wrote."""
         made = cls()
         made.is_exact = plain["is_exact"]
         made._exact = {tool: array("q", times) for tool, times in plain["exact"].items()}
@@ -412,7 +412,7 @@ class Durations:
         return made
 
     def _give_up(self) -> None:
-        """Sort the times that were kept into classes, and all that come later too."""
+        """Move exact durations into a histogram, for all later ones, too."""
         kept, self._exact, self.is_exact = self._exact, {}, False
         for tool, times in kept.items():
             self._classify(tool, times)
@@ -430,7 +430,7 @@ def _middle(number: int) -> int:
 
 
 class TimesOf:
-    """The times of one tool, in order; each as often as `counts` says, or once."""
+    """The sorted durations of one tool, each as often as `counts` says, or once."""
 
     def __init__(self, times: Sequence[int], counts: Sequence[int] | None = None) -> None:
         self._times = times
@@ -440,21 +440,21 @@ class TimesOf:
         return len(self._times) if self._until is None else self._until[-1] if self._until else 0
 
     def percentile(self, share: float) -> int | None:
-        """The smallest time that at least this share of calls does not exceed; `None` without any."""
+        """Return the smallest duration that at least this share of calls does not exceed; `None` if there are none."""
         count = len(self)
         return self._at(max(0, ceil(share * count) - 1)) if count else None
 
     def median_interval(self, independent: int, confidence: float) -> tuple[int, int] | None:
-        """The interval of the median by order statistics; `None` where there are too few for one.
+        """Return the interval of the median by order statistics; `None` if there are too few values.
 
         Args:
-            independent: How many of the times tell something of their own: the runs, because calls of one run are
-                alike. With all calls the interval would be too narrow.
-            confidence: How sure it is, such as 0.95.
+            independent: The number of independent values: the runs, because calls of one run resemble each other. With
+                the number of calls, the interval would be too narrow.
+            confidence: The confidence, such as 0.95.
         """
         if not len(self) or not independent:
             return None
-        # The number of times below the median is binomial with one half; half a step out is the continuity correction.
+        # The number of values below the median is binomial with p = 1/2; the `+ 1` is the continuity correction.
         reach = (normal_quantile(0.5 + confidence / 2) * sqrt(independent) + 1) / 2 / independent
         if reach >= 0.5:
             return None
@@ -466,34 +466,34 @@ class TimesOf:
 
 
 class Branch(msgspec.Struct, frozen=True):
-    """The runs that go on with the same call, or end."""
+    """The runs that continue with the same call, or end."""
 
     call: str | None
-    """The call they make next; `None` where they end."""
+    """The next call; `None` if the runs end here."""
     runs: int
     passed: int
     failed: int
     reason: str = ""
-    """The commonest finding among those that failed, with its code; empty if there is none."""
+    """The most common finding of the failed runs, with its code; empty if there is none."""
     repeats: tuple[int, ...] = ()
 
 
 class Parting(msgspec.Struct, frozen=True):
-    """A place where runs diverge: the calls up to there, and what they do next."""
+    """A place where runs diverge: the calls up to there, and what comes next."""
 
     after: tuple[str, ...]
     branches: tuple[Branch, ...]
     by_arguments: bool = False
-    """Whether branches differ in arguments; otherwise in the name of the call."""
+    """Whether branches differ in arguments; otherwise, in the name of the call."""
 
     @property
     def runs(self) -> int:
-        """The runs that reach this place."""
+        """The number of runs that reach this place."""
         return sum([branch.runs for branch in self.branches])
 
 
 class CasePaths(msgspec.Struct, frozen=True):
-    """The different paths of the runs of one case, and where they part, the most telling place first."""
+    """The different paths of the runs of one case, and where they diverge, the most significant place first."""
 
     case_id: str
     runs: int
@@ -503,7 +503,7 @@ class CasePaths(msgspec.Struct, frozen=True):
 
 
 class Walk(msgspec.Struct, frozen=True):
-    """A path as far as partings look at it, and how its runs ended."""
+    """A path, by names or with arguments, and how its runs ended."""
 
     steps: tuple[str, ...]
     passed: int = 0
@@ -514,21 +514,22 @@ class Walk(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> int:
-        """The runs that took it."""
+        """The number of runs that took it."""
         return self.passed + self.failed + self.unjudged
 
 
 Found = list[tuple[float, Parting]]
-"""Places where runs diverge, and how much each separates."""
+"""Places where runs diverge, each with how well it separates passed from failed runs."""
 
 
 def case_paths(case_id: str, results: Sequence[CaseResult]) -> CasePaths:
-    """Find where the runs of one case part ways.
+    """Find where the runs of one case diverge.
 
-    Of all places where runs go on differently, the one that best separates passed from failed runs is named first
-    (largest G, then the shallowest), then those that are not below it. Names decide, unless arguments separate better.
+    Of all places where runs continue differently, the one that best separates passed from failed runs comes first (the
+    largest G, then the shallowest), then those that are not below it. Steps are compared by name, unless comparing
+    arguments separates better.
     """
-    # A run without a trajectory crashed before anything was recorded: it took no path, not an empty one.
+    # A run without a trajectory crashed before anything was recorded: it has no path, not an empty one.
     by_name = [_walk(result, by_arguments=False) for result in results if result.trajectory is not None]
     by_arguments = [_walk(result, by_arguments=True) for result in results if result.trajectory is not None]
     found, closer = partings(by_name), partings(by_arguments, by_arguments=True)
@@ -543,10 +544,10 @@ def case_paths(case_id: str, results: Sequence[CaseResult]) -> CasePaths:
 
 
 def partings(walks: Sequence[Walk], *, by_arguments: bool = False) -> Found:
-    """Return all partings that no more telling one is above, the most telling first.
+    """Return all places of divergence that are not below a more significant one, the most significant first.
 
-    Where verdicts separate nothing (there are none, or all are the same), the place is named at which most runs leave
-    the commonest path.
+    If verdicts separate nothing (there are none, or all are the same), places on the most common path are returned, by
+    how many runs leave it there.
     """
     found = _all_partings(walks, by_arguments=by_arguments)
     if walks and not any([strength for strength, _ in found]):
@@ -571,7 +572,7 @@ def _walk(result: CaseResult, *, by_arguments: bool) -> Walk:
 
 
 def _all_partings(walks: Sequence[Walk], *, by_arguments: bool) -> Found:
-    """Walk down the tree of all runs, and note every place with two ways on."""
+    """Walk down the prefix tree of all runs, and collect every place with two or more continuations."""
     found: Found = []
     # A list instead of recursion: a path may have more calls than Python has stack frames.
     waiting = [(list(walks), 0)]
@@ -583,13 +584,13 @@ def _all_partings(walks: Sequence[Walk], *, by_arguments: bool) -> Found:
         if len(ways) > 1:
             strength = association([_outcomes(some) for some in ways.values()])
             found.append((strength, Parting(here[0].steps[:depth], _branches(ways), by_arguments)))
-        # A walk that is alone cannot part from anything any more.
+        # A single walk cannot diverge from anything.
         waiting += [(some, depth + 1) for call, some in ways.items() if call is not None and len(some) > 1]
     return found
 
 
 def _leaving(found: Found, commonest: tuple[str, ...]) -> Found:
-    """Those places that are on the commonest path, by how many runs leave it there."""
+    """Return the places on the most common path, by how many runs leave it there."""
     left: Found = []
     for _, parting in found:
         depth = len(parting.after)

@@ -1,8 +1,8 @@
-"""A summary of the paths of runs: what they do, where they diverge, and what changed between two sets of them.
+"""A summary of the paths of runs: what they do, where they diverge, and what changed between two sets of runs.
 
-Everything is a share of runs that have something. Counts of calls are never compared: calls of one run hang together,
-so one run that loops would be a change (in simulations "nothing changed" had a line in 48 % of comparisons by calls,
-and in 4 % by runs).
+Everything is a share of runs. Numbers of calls are never compared: calls of one run are not independent, so a single
+run that loops would show up as a change (in simulations, "nothing changed" was reported as a change in 48 % of
+comparisons by calls, and in 4 % by runs).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from rightcall.values.statistics import Interval, Trials, adjust_for_many, diffe
 from ._counts import Feature, Parting, PathCounts, Route, ToolFacts, Totalled, Walk, partings, tool_of
 
 _WALKED = 10_000
-"""The paths among which a parting is looked for, the commonest first: rarer ones are on no screen."""
+"""How many of the most common paths to search for a place of divergence. Rarer ones are not shown."""
 LEAST_CHANGE = 0.01
-"""A change of less than one point is not reported, however sure it is."""
+"""The smallest change to report, as a share, however significant."""
 WRONG = 0.05
-"""The share of lines that are wrong by chance (the false discovery rate)."""
+"""The accepted false discovery rate: the share of reported changes that are chance."""
 _COMMON = 0.01
-"""Paths that fewer runs take on both sides are not asked about: there are thousands of them."""
+"""Paths that a smaller share of runs takes on both sides are not tested: there are thousands of them."""
 _LEAST_RATIO = 1.1
 _KINDS = ("tool", "error", "often", "begin", "end", "follows", "path")
-"""Where several say the same of the same runs, the first of these is reported."""
+"""If several features describe the same runs, the first of these kinds is reported."""
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How runs ended. Those in error, not measured, or never judged have no verdict, and count in no rate."""
+    """How runs ended. Runs in error, not measured, or not judged have no verdict, and count in no rate."""
 
     passed: int = 0
     failed: int = 0
@@ -40,7 +40,7 @@ class Ended(msgspec.Struct, frozen=True):
 
     @property
     def runs(self) -> int:
-        """All of them."""
+        """The number of all runs."""
         return self.passed + self.failed + self.unjudged
 
     @property
@@ -70,7 +70,7 @@ class UsedTool(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     facts: ToolFacts
     p50: int | None = None
-    """Nanoseconds that half of its calls do not exceed."""
+    """The median duration of its calls, in nanoseconds."""
     p95: int | None = None
     p99: int | None = None
 
@@ -82,12 +82,12 @@ class UsedTool(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def error_interval(self) -> Interval | None:
-        """The 95 % interval of the share."""
+        """The 95 % confidence interval of the share."""
         return wilson(Trials(self.facts.errors, max(0, self.calls - self.facts.unknown)))
 
 
 class Edge(msgspec.Struct, frozen=True):
-    """A call right after another. Without `before` it is the first of a run, without `after` the run ends there."""
+    """A call right after another. Without `before` it is the first of a run; without `after` the run ends there."""
 
     before: str | None
     after: str | None
@@ -100,29 +100,29 @@ class Paths(msgspec.Struct, frozen=True, kw_only=True):
 
     ended: Ended
     unrecorded: int = 0
-    """Runs whose calls were not recorded: they are in no share."""
+    """The number of runs whose calls were not recorded. They are in no share."""
     paths: tuple[TakenPath, ...] = ()
-    """All different paths, the commonest first; empty where there are too many to list."""
+    """All distinct paths, the most common first; empty if there are too many to list."""
     is_listed: bool = True
     tools: tuple[UsedTool, ...] = ()
     edges: tuple[Edge, ...] = ()
-    """What follows what, the commonest first."""
+    """The most common first."""
     places: Mapping[str, float] = {}
-    """The mean place of the first call of each tool in its runs, by which the graph goes from left to right."""
+    """The mean index of each tool's first call, by which the graph is laid out from left to right."""
     mean_calls: float | None = None
     median_calls: int | None = None
     p95_calls: int | None = None
     differ: tuple[Shifted, ...] = ()
-    """What passed and failed runs differ in, the largest difference first."""
+    """Differences between passed and failed runs, the largest first."""
     parting: Parting | None = None
-    """The place that best separates passed runs from failed ones or, unless some passed and others failed, where
-    most runs leave the commonest path."""
+    """The place that best separates passed from failed runs or, if there are not both, where most runs leave the most
+    common path."""
     labels: Mapping[str, str] = {}
-    """What calls are called, where that is not their key."""
+    """Display names of calls that differ from their keys."""
 
 
 def overview(counts: PathCounts, *, redacts: bool = True) -> Paths:
-    """Return the summary of counts."""
+    """Return the summary of path counts."""
     totalled = counts.totalled()
     listed = sorted(counts.routes.items(), key=lambda item: (-sum(item[1]), item[0] is None, item[0] or ()))
     keys = sorted(totalled.calls)
@@ -150,7 +150,7 @@ def differences(totalled: Totalled) -> tuple[Shifted, ...]:
 
 
 def feature_words(feature: Feature, labels: Mapping[str, str]) -> str:
-    """Say what a run has that has this feature."""
+    """Describe a feature in words."""
     steps = [f"`{labels.get(key, key)}`" for key in feature.steps]
     words = {
         "tool": "{}",
@@ -194,7 +194,7 @@ def _tools(counts: PathCounts, totalled: Totalled) -> tuple[UsedTool, ...]:
 
 
 def _runs_by_tool(counts: PathCounts, totalled: Totalled, by_tool: Mapping[str, Sequence[str]]) -> dict[str, Ended]:
-    """How the runs of each tool ended. With arguments, a run has a tool once, however many different calls it makes."""
+    """Return how the runs of each tool ended. A run counts once for a tool, however many calls it makes."""
     if not counts.with_args or not counts.is_listed:
         largest = {tool: max(keys, key=lambda key: _runs_with(totalled, key)) for tool, keys in by_tool.items()}
         return {tool: Ended(*totalled.features[Feature("tool", (key,))]) for tool, key in largest.items()}
@@ -216,7 +216,7 @@ def _edges(totalled: Totalled, places: Mapping[str, float]) -> tuple[Edge, ...]:
             made.append(Edge(None, feature.steps[0], ended, ended.runs))
         elif feature.kind == "end":
             made.append(Edge(feature.steps[0], None, ended, ended.runs))
-    # Equally common ones in the order of a run, which reads like one.
+    # Equally common edges are in the order of a run.
     place: dict[str | None, float] = {None: -1.0}
     place.update(places.items())
     made.sort(
@@ -252,7 +252,7 @@ def _parting(listed: Iterable[tuple[Route, Sequence[int]]]) -> Parting | None:
 
 
 def _labels(counts: PathCounts, keys: Iterable[str], *, redacts: bool) -> dict[str, str]:
-    """What each key is called where that is another text; two keys never have the same one."""
+    """Return display names for keys whose name differs; no two keys get the same name."""
     labels: dict[str, str] = {}
     taken: dict[str, int] = {}
     for key in keys:
@@ -267,31 +267,31 @@ def _labels(counts: PathCounts, keys: Iterable[str], *, redacts: bool) -> dict[s
 
 
 class Shifted(msgspec.Struct, frozen=True):
-    """Something that a share of runs has, and another share of other runs."""
+    """A feature with different shares in two sets of runs."""
 
     feature: Feature
     before: float
     after: float
     chance: float
-    """How likely a difference as large is by chance, adjusted for having asked about everything."""
+    """The probability of a difference as large by chance, adjusted for multiple tests."""
 
     @property
     def points(self) -> float:
-        """The difference, as a share."""
+        """The difference of the shares."""
         return self.after - self.before
 
 
 class SlowerTool(msgspec.Struct, frozen=True):
-    """A tool whose calls take another time than before, in nanoseconds."""
+    """A tool whose call durations changed, slower or faster, in nanoseconds."""
 
     tool: str
     before: tuple[int, int]
-    """The median, and what 95 % of calls do not exceed."""
+    """The median and the 95th percentile."""
     after: tuple[int, int]
 
     @property
     def ratio(self) -> float:
-        """How many times as long its median is."""
+        """The median after divided by the median before."""
         return self.after[0] / self.before[0] if self.before[0] else float("inf")
 
 
@@ -299,13 +299,13 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """What changed between two sets of runs."""
 
     before: int
-    """Runs whose calls were recorded, on the first side."""
+    """The number of runs with recorded calls on the first side."""
     after: int
     shifts: tuple[Shifted, ...] = ()
     """The largest change first."""
     times: tuple[SlowerTool, ...] = ()
     asked: int = 0
-    """About how many things it was asked."""
+    """The number of features and tools that were tested."""
 
     @property
     def count(self) -> int:
@@ -324,7 +324,7 @@ def drift(before: PathCounts, after: PathCounts) -> Drift:
 
 
 def shifted(counts: Mapping[Feature, tuple[int, int]], before: int, after: int) -> tuple[list[Shifted], int]:
-    """Return those of some features whose shares differ by more than chance, and how many were asked about.
+    """Return the features whose shares differ by more than chance, and the number of features tested.
 
     Args:
         counts: The runs that have each feature, on both sides.
@@ -333,7 +333,7 @@ def shifted(counts: Mapping[Feature, tuple[int, int]], before: int, after: int) 
     """
     if not before or not after:
         return [], 0
-    # What no run lacks, or none has, on either side cannot differ: to ask would only make the others harder to tell.
+    # A feature that all runs have, or none, cannot differ. Testing it would only weaken the other tests.
     asked = {each: held for each, held in counts.items() if held not in ((0, 0), (before, after))}
     chances = [_chance(hits[0], before, hits[1], after) for hits in asked.values()]
     found = [
@@ -351,7 +351,7 @@ def _chance(hits_before: int, before: int, hits_after: int, after: int) -> float
 
 
 def _once(found: list[Shifted]) -> list[Shifted]:
-    """Drop what says the same as a line above it: of the same runs and calls, or of exactly all other runs.
+    """Drop what repeats a line above it: a feature of the same runs and calls, or of exactly all other runs.
 
     A new tool comes with an edge to it, and takes the end of runs from the call before it: that is one change.
     """
@@ -388,14 +388,14 @@ def _shares(
 def _times(
     counted: tuple[PathCounts, PathCounts], sides: tuple[Totalled, Totalled]
 ) -> tuple[tuple[SlowerTool, ...], int]:
-    """Tools whose medians differ by more than a tenth, with intervals that do not meet; and how many have times."""
+    """Return tools whose medians differ by more than a tenth with disjoint intervals; and how many were tested."""
     runs = [_most_runs_by_tool(side) for side in sides]
     both = sorted(runs[0].keys() & runs[1].keys())
     timed = {tool: (counted[0].times.of(tool), counted[1].times.of(tool)) for tool in both}
     timed = {tool: times for tool, times in timed.items() if len(times[0]) and len(times[1])}
     found = []
     for tool, times in timed.items():
-        # All tools are asked at once, so each interval is wider (Bonferroni).
+        # All tools are tested at once, so each interval is wider (Bonferroni).
         ends = [
             each.median_interval(number[tool], 1 - WRONG / len(timed)) for each, number in zip(times, runs, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""The header of a run, in the file `run.json`: digests, commit, and what a gate said of it."""
+"""The header of a run, in the file `run.json`, with digests, commit, and the decision of a gate."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _LENGTH = 32
 
 
 class Seal(msgspec.Struct, frozen=True):
-    """The length and the hash of all lines that a run had written to its journal when it last synced."""
+    """The length and the hash of all journal lines that a run had written at its last sync."""
 
     length: int = 0
     sha256: str = sha256(b"").hexdigest()
 
 
 class Sample(msgspec.Struct, frozen=True):
-    """How many results a run had, if its journal holds only examples because there were too many to keep."""
+    """The number of results of a run whose journal has only examples, because there were too many to keep."""
 
     results: int
     """The number of results."""
@@ -71,7 +71,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The version of this format. A folder with a greater one is refused."""
     id: str
     started: str
-    """When, in UTC, as ISO 8601."""
+    """The start time in UTC, as ISO 8601."""
     rightcall: str
     python: str
     platform: str
@@ -79,33 +79,33 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     branch: str | None = None
     agent: str
     agent_hash: str | None = None
-    """Of the files that the agent is made of, as far as they are known."""
+    """The digest of the agent's files, as far as they are known."""
     evalset: str
     evalset_hash: str
-    """Of the eval set's file."""
+    """The digest of the eval set's file."""
     options: dict[str, Any] = {}
     planned: int | None = None
-    """The number of results when all cases have run; `None` if it was not counted."""
+    """The expected number of results; `None` if it was not counted."""
     finished: str | None = None
     """When the run finished; `None` if it is running or was interrupted."""
     seconds: float | None = None
     totals: Totals | None = None
     rate: float | None = None
-    """The pass rate: the mean of the cases' rates; `None` where nothing was measured, and in runs of older versions."""
+    """The pass rate: the mean of the cases' rates; `None` if nothing was measured, and in runs of older versions."""
     evaluators: dict[str, EvaluatorTotals] = {}
     """The totals of each evaluator over all results, by its id."""
     overall: tuple[OverallResult, ...] = ()
     """The results of all cases together."""
     gate: GateRecord | None = None
-    """What a gate said of it. It stays, whatever is run afterwards: a gate that has spoken has spent its error rate."""
+    """The decision of a gate. It is never decided again, because a second look would raise the error rate."""
     sample: Sample | None = None
-    """Where the journal holds only examples, of how many results they are."""
+    """If the journal has only examples, the number of all results."""
     journal: Seal | None = None
-    """How much of the journal the run itself wrote; `None` in runs of older versions."""
+    """The part of the journal that the run itself wrote; `None` in runs of older versions."""
 
     @property
     def variant_of(self) -> str:
-        """The agent, with the variant of it that was run, if there are several; empty where traces were scored."""
+        """The agent, with its variant if it has several; empty if traces were scored."""
         variant = self.options.get("variant")
         return f"{self.agent}, variant {variant}" if self.agent and isinstance(variant, str) and variant else self.agent
 
@@ -123,13 +123,13 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_header(folder: Path, header: Header) -> None:
-    """Write a header to a run's folder, all of it or nothing. Raises `StoreError`."""
+    """Write a header to a run's folder atomically. Raises `StoreError`."""
     with os_errors_at(folder / HEADER_FILE):
         put_header(folder, header)
 
 
 def put_header(folder: Path, header: Header) -> None:
-    """Write a header as `write_header` does, with the errors of the operating system. Raises `OSError`."""
+    """Write a header as `write_header` does. Raises `OSError`."""
     replace_file(folder / HEADER_FILE, (dump_json(msgspec.to_builtins(header), indent=2) + "\n").encode())
 
 
@@ -155,9 +155,9 @@ def read_header(folder: Path) -> Header:
 
 
 def unusual_options(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the names and values, in words, of the options that were set to something unusual.
+    """Yield names and values, in words, of options that differ from their defaults.
 
-    An unknown option is shown by its own name, and a value that an option cannot have as it is.
+    An unknown option keeps its name, and an invalid value is shown as it is.
     """
     for name, value in options.items():
         if isinstance(value, bool):
@@ -214,11 +214,11 @@ _OPTION_WORDS: dict[str, Callable[[Any], tuple[str, str]]] = {
 
 
 def case_digest(case: Case, *others: object) -> str:
-    """Return the digest of a case in two parts, with a hyphen between them.
+    """Return the digest of a case in two parts, separated by a hyphen.
 
-    The first is of its question: inputs, session, mocks and expectations, so that two agents can be compared on the
-    same question. The second is of all that and the other objects given, such as the agent. The place of the case in
-    its file and its formatting do not count.
+    The first covers its question: inputs, session, mocks and expectations, so that two agents can be compared on the
+    same question. The second covers all that and the other objects given, such as the agent. The position of the case
+    in its file and its formatting do not count.
     """
     checks = [
         [check.key, check.evaluator.type_id, _written(check.evaluator.config), _written(check.criteria), check.weight]
@@ -230,7 +230,7 @@ def case_digest(case: Case, *others: object) -> str:
     if any(check.evaluator.waits for check in case.checks):  # these evaluators see more of a case
         code = [check.evaluator.fingerprint for check in case.checks]
         question += [case.expected_behavior, dict(case.metadata), code]
-    # Two parts, because a gate compares two agents on one question, and a resumed run asks whether either changed.
+    # Two parts: a gate compares two agents on one question, and a resumed run checks whether either changed.
     asked = _hashed(dump_json(question).encode())
     return f"{asked}-{_hashed(dump_json([asked, *map(str, others)]).encode())}"
 
@@ -256,7 +256,7 @@ def commit_of(folder: Path) -> tuple[str | None, str | None]:
 
 
 def _written(model: Any) -> str:
-    """Return criteria or a configuration as text; pydantic writes models fastest."""
+    """Return criteria or a configuration as text, by `model_dump_json` if there is one, else `repr`."""
     dump = getattr(model, "model_dump_json", None)
     if dump is None:
         return repr(model)
@@ -305,12 +305,12 @@ class GatedCaseRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     case_id: str
     before: tuple[int, int]
-    """How many trials of the base passed, and how many have an answer."""
+    """Passed and measured trials of the base."""
     after: tuple[int, int]
     p: float
-    """How likely as few passes are if nothing changed."""
+    """The probability of so few passes if nothing had changed."""
     q: float
-    """The same, adjusted for looking at every case."""
+    """The same, adjusted for testing every case."""
     told: str
 
 
@@ -324,7 +324,7 @@ class LeftOutRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FloorRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a run reached the rate that was asked for."""
+    """Whether a run reached the required rate."""
 
     at_least: float
     verdict: str
@@ -337,15 +337,15 @@ class FloorRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gate said: the verdict, what it was decided by, and the exit code."""
+    """The decision of a gate: the verdict, what it is based on, and the exit code."""
 
     verdict: str | None
-    """`worse`, `better`, `no worse` or `inconclusive`; `None` where the run was compared with nothing."""
+    """`worse`, `better`, `no worse` or `inconclusive`; `None` if the run was not compared."""
     exit_code: int
     reason: str
     """The decision in one sentence."""
     told: tuple[str, ...]
-    """What is printed: the decision, what else failed, hints and warnings."""
+    """The printed lines: the decision, what else failed, hints and warnings."""
     base: str
     alpha: float
     share: float
@@ -365,13 +365,13 @@ class GateRecord(msgspec.Struct, frozen=True, kw_only=True):
     left_out: LeftOutRecord = LeftOutRecord()
     floor: FloorRecord | None = None
     failed: tuple[str, ...] = ()
-    """Cases that failed by themselves: they have to pass every time, or there is nothing to compare them with."""
+    """Cases judged on their own that failed: they have to pass every time, or there is nothing to compare them with."""
     unmeasured: tuple[str, ...] = ()
-    """Such cases that could not be measured."""
+    """Cases judged on their own that could not be measured."""
     own: tuple[str, ...] = ()
-    """All cases that were judged by themselves."""
+    """All cases that were judged on their own."""
 
     @property
     def worse_cases(self) -> tuple[GatedCaseRecord, ...]:
-        """The cases that are worse by themselves, the surest first."""
+        """The cases that are worse on their own, the most certain first."""
         return tuple(sorted([case for case in self.cases if case.told == "worse"], key=lambda case: case.q))

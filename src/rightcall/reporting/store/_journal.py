@@ -1,4 +1,4 @@
-"""The results of a run, one line each, its spans beside them, and figures over both without reading them whole."""
+"""The results of a run, one line each, its spans beside them, and figures computed without decoding everything."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._header import Header, Seal, put_header, read_header
 from ._run_files import Lines, SealedLines, os_errors_at
 from ._summaries import JOURNAL_FILE
 
-# An fsync takes milliseconds on a disk. A run that finishes hundreds of cases a second would wait for nothing else.
+# An fsync takes milliseconds on a disk. A run with hundreds of cases per second would spend all its time waiting.
 _SYNC_EVERY = 0.05
 _REMOVED = "{}: another program removed this folder while the run lasted; nothing of the run is kept"
 _CHANGED = (
@@ -30,26 +30,26 @@ _CHANGED = (
 )
 FILE = "spans.jsonl"
 _HEAD_END = b', "left_out": '
-"""The text after the head of a line. No case id contains it, because quotes are escaped there."""
+"""The text after the head of a line. No case id contains it, because its quotes would be escaped."""
 _P95 = 0.95
 
 
 class JournalEntry(msgspec.Struct, frozen=True):
-    """One line of a journal: a result, and the digest of the case as it was."""
+    """One line of a journal: a result, and the digest of the case at that time."""
 
     digest: str
     result: CaseResult
 
 
 class JournalLine(msgspec.Struct, frozen=True):
-    """A line of a journal, and its place in the file: its first byte, the one after its last, its number."""
+    """A line of a journal with its offsets (first byte, one past the last) and its number."""
 
     begin: int
     end: int
     number: int
     entry: JournalEntry
     mark: int = 0
-    """By which the same line is known when it is read again by this process."""
+    """A hash by which this process recognises the line when it reads it again."""
 
 
 class Journal:
@@ -59,7 +59,7 @@ class Journal:
     to the header: after the writer has ended, only sealed lines count. A sync is due 50 ms after the last one. Sync
     before a result is printed.
 
-    The folder may be removed meanwhile. Results are still accepted then, and can be read from here.
+    If the folder is removed meanwhile, results are still accepted, and can be read from here.
 
     Raises:
         StoreError: the file cannot be written, another process writes to it, or another program has changed it.
@@ -70,7 +70,7 @@ class Journal:
         self._lines = Lines(folder / JOURNAL_FILE, alone=True)
         try:
             self.header = read_header(folder)
-            """The header as it is in the folder now."""
+            """The current header in the folder."""
             self._lines.take_over(self.header.journal, is_final=self.header.finished is not None)
         except StoreError:
             self._lines.close()
@@ -80,18 +80,18 @@ class Journal:
         self._is_broken = False
         self._is_removed = False
         self.trouble: str | None = None
-        """Why the run cannot be read from its folder, once it is closed: another program was at it."""
+        """After closing, why the run cannot be read from its folder: another program changed or removed it."""
 
     def append(self, result: CaseResult, digest: str) -> None:
-        """Add a result. A line that does not fit on the disk leaves no trace. Raises `StoreError`.
+        """Add a result. If its line does not fit on the disk, nothing of it remains. Raises `StoreError`.
 
-        A result that is too large to be read again is kept without its calls and details, and says so.
+        A result that is too large to be read again is saved without its calls and details, with a warning.
         """
         line = _line(result, digest)
         # `decode_json` refuses longer texts, so a longer line could never be read again.
         if len(line) > DEFAULT_LIMITS.text_bytes:
             line = _line(_without_details(result, len(line)), digest)
-        if self.header.finished is not None:  # the run goes on: a line after the seal is not a change by others
+        if self.header.finished is not None:  # the run continues: new lines must not look like changes by others
             self._put(msgspec.structs.replace(self.header, finished=None))
         self._lines.append(line)
         self._is_synced = False
@@ -123,7 +123,7 @@ class Journal:
     def close(self) -> None:
         """Flush everything to the disk, and close the file. Raises `StoreError`."""
         try:
-            self._is_synced = False  # whatever another program has put into the header meanwhile: here is the truth
+            self._is_synced = False  # write the seal again, in case another program changed the header
             self.sync()
         finally:
             self._close()
@@ -143,7 +143,7 @@ class Journal:
         if self._is_broken or self._lines.is_as_written():
             self._lines.close()
             return
-        # The file stays open: after a removal, the descriptor is the only way to the data.
+        # Keep the file open: after a removal, the descriptor is the only way to the data.
         is_removed = self._is_removed or not self._folder.exists()
         self.trouble = _REMOVED.format(self._folder) if is_removed else _CHANGED.format(self._lines.path)
 
@@ -168,19 +168,19 @@ class Journal:
 
 
 def read_journal(folder: Path) -> Iterator[JournalEntry]:
-    """Yield the sealed results in a run's folder, in the order they were written.
+    """Yield the sealed results in a run's folder, in the order of writing.
 
-    Of a run without a seal every whole line counts; a last one that is torn is left out.
+    Without a seal, every complete line counts; an incomplete last line is left out.
 
     Raises:
-        StoreError: the file cannot be read, a line in it is not a result, or another program has changed it. The latter
-            is known when all lines have been read.
+        StoreError: the file cannot be read, a line in it is not a result, or another program has changed it, which is
+            known only after the last line.
     """
     return (line.entry for line in JournalReader(folder).lines())
 
 
 class JournalReader:
-    """A run's journal, read once, and further as it grows."""
+    """A reader of a run's journal that can continue as it grows."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -190,7 +190,7 @@ class JournalReader:
 
     @property
     def end(self) -> int:
-        """Where the lines end that were read."""
+        """The offset behind the last line that was read."""
         return self._sealed.end
 
     def lines(self) -> Iterator[JournalLine]:
@@ -206,7 +206,7 @@ class JournalReader:
 def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[bytes]:
     """Yield the lines of a run's journal that count, as bytes. Raises `StoreError`.
 
-    While a run is being written, lines that are not sealed yet count too. Once its writer has ended they do not: they
+    While a run is being written, lines that are not sealed yet count, too. Once its writer has ended they do not: they
     are the tail of a run that was killed, and any program may have written them.
     """
     header = read_header(folder)
@@ -217,10 +217,10 @@ def sealed_lines(folder: Path, lines: SealedLines | None = None) -> Iterator[byt
 
 @contextmanager
 def damage_reported_last(lines: Iterator[bytes]) -> Iterator[None]:
-    """Read the other lines before reporting a damaged one: a change by another program explains more.
+    """Read the remaining lines before reporting a damaged one: a change by another program is the better reason.
 
     Raises:
-        StoreError: another program has changed the lines, or what was wrong with the one.
+        StoreError: another program has changed the lines, or the error of the damaged one.
     """
     try:
         yield
@@ -231,9 +231,9 @@ def damage_reported_last(lines: Iterator[bytes]) -> Iterator[None]:
 
 
 def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
-    """Yield the lines of a run's journal from a byte on, after `number` lines, as far as the seal goes.
+    """Yield the lines of a run's journal from an offset on, after `number` lines, up to the seal.
 
-    This does not detect changes by other programs: for that a journal has to be read from its beginning.
+    This does not detect changes by other programs: for that, a journal has to be read from its beginning.
 
     Raises:
         StoreError: the file cannot be read, or a line in it is not a result.
@@ -245,7 +245,7 @@ def read_lines(folder: Path, begin: int = 0, number: int = 0) -> Iterator[Journa
 
 
 def mark_at(folder: Path, begin: int) -> int | None:
-    """Return the mark of the line at a byte of a run's journal, as `read_lines` finds it. Raises `StoreError`."""
+    """Return the mark of the line at an offset of a run's journal; `None` if there is none. Raises `StoreError`."""
     line = next(_lines_from(folder, begin), None)
     return hash(line) if line is not None else None
 
@@ -274,9 +274,9 @@ def _line_at(path: Path, line: bytes, begin: int, number: int) -> JournalLine:
 
 
 def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[CaseResult]:
-    """Yield the last result of each case and repeat, in the order of the journal; entries are read twice.
+    """Yield the last result of each case and repeat, in the order of the journal. The entries are read twice.
 
-    A case that was changed and run again when a run was resumed has two lines, of which the second counts.
+    A case that was changed and run again in a resumed run has two lines, of which the second counts.
     """
     # Two passes over the file, so that only line numbers stay in memory and not results.
     last = {(entry.result.case_id, entry.result.repeat): number for number, entry in enumerate(entries())}
@@ -286,11 +286,11 @@ def last_results(entries: Callable[[], Iterator[JournalEntry]]) -> Iterator[Case
 
 
 def is_being_written(folder: Path) -> bool:
-    """Return whether a process has the journal of a run open for writing; no, if that cannot be found out."""
+    """Return whether a process has the journal of a run open for writing; false if that cannot be found out."""
     import fcntl
 
     try:
-        # O_NONBLOCK, because opening a pipe in place of the journal would wait for its writer.
+        # O_NONBLOCK, because if the journal is a named pipe, opening it would wait for a writer.
         descriptor = os.open(folder / JOURNAL_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
@@ -328,12 +328,12 @@ def _entry(fields: Any) -> JournalEntry:
 
 
 class RunSpans(Mapping[str, RawSpan]):
-    """The spans of one run of a case by their ids, in the order they were recorded."""
+    """The spans of one run of a case by id, in the order of recording."""
 
     def __init__(self, spans: Mapping[str, RawSpan], left_out: int = 0) -> None:
         self._spans = spans
         self.left_out = left_out
-        """The number of spans that are not here: they did not fit, or could not be written."""
+        """The number of spans that were left out: they did not fit, or could not be encoded."""
 
     def __getitem__(self, span_id: str) -> RawSpan:
         return self._spans[span_id]
@@ -346,7 +346,7 @@ class RunSpans(Mapping[str, RawSpan]):
 
 
 class SpanFile:
-    """The file with the spans of a run; only the process that holds the journal writes to it.
+    """The file with the spans of a run. Only the process that holds the journal writes to it.
 
     Each line is written at once, without fsync: no verdict depends on spans.
 
@@ -362,7 +362,7 @@ class SpanFile:
         """Append the spans of one run of a case; if there are several lines, the last one counts.
 
         Raises:
-            StoreError: they do not fit on the disk. Nothing of them is written then.
+            StoreError: they do not fit on the disk. Then nothing of them is written.
             InputError: they cannot be written as one line.
         """
         spans.check()
@@ -370,7 +370,7 @@ class SpanFile:
         self._lines.append(_head(case_id, repeat) + _HEAD_END + rest)
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         self._lines.close()
 
 
@@ -382,8 +382,8 @@ def has_spans(folder: Path) -> bool:
 class SpanIndex:
     """An index of the spans of each case in a run's file, extended when the file has grown.
 
-    A line is decoded when its spans are requested. A torn last line is left out. A missing file has no spans, and may
-    appear later. Several threads may use one index.
+    A line is decoded when its spans are requested. An incomplete last line is left out. A missing file has no spans,
+    and may appear later. Several threads may use one index.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -446,25 +446,25 @@ def _read(fields: Any, case_id: str) -> RunSpans:
 
 
 class RunFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """The figures of a run: the trials of each case, and figures by trial. `None` is not recorded."""
+    """The figures of a run: the trials of each case, and means over trials. `None` means not recorded."""
 
     trials: Mapping[str, Totals]
     interval: Interval | None = None
-    """The interval of the pass rate for cases like these, or for these cases where there is only one."""
+    """The interval of the pass rate for cases like these; if there is only one case, for that case."""
     failing: tuple[str, ...] = ()
     """The cases that failed in some trial."""
     calls: float | None = None
-    """Mean calls of a trial."""
+    """Mean number of calls per trial."""
     errors: float | None = None
     """The share of calls that failed."""
     p95: float | None = None
-    """Seconds that 95 of 100 trials stay below."""
+    """The 95th percentile of the duration of trials, in seconds."""
     tokens: float | None = None
-    """Mean tokens of a trial, in and out."""
+    """Mean input and output tokens per trial."""
 
     @property
     def weight(self) -> int:
-        """How much memory it takes, in cases."""
+        """The memory it takes, measured in cases."""
         return 1 + len(self.trials)
 
 
@@ -509,12 +509,12 @@ class _Line(msgspec.Struct):
 
 
 def read_figures(folder: Path, left_out: Mapping[str, object] | None = None) -> RunFigures:
-    """Return the figures of a run; cases that are `left_out` are in none of them.
+    """Return the figures of a run, without cases in `left_out`.
 
     Raises:
         StoreError: the journal cannot be read, or another program has changed it.
     """
-    # Only these fields are decoded: of a journal with whole outputs that takes a fifth of the time of all of them.
+    # Decode only these fields: with large outputs, that takes a fifth of the time.
     decoder = msgspec.json.Decoder(_Line)
     found: dict[tuple[str, int], _Line] = {}
     lines = sealed_lines(folder)

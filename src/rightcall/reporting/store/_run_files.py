@@ -1,4 +1,4 @@
-"""The files of a run: private to their owner, replaced whole, and lines that are only appended and sealed."""
+"""The files of a run: private to their owner, replaced atomically, or append-only with a seal."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from rightcall.files import (
 
 _ATTEMPTS, _PAUSE = 5, 0.01
 _PIECE = 1 << 20
-# Runs hold prompts and outputs of tools. Other users of the machine must not be able to read them.
+# Runs contain prompts and outputs of tools. Other users of the machine must not be able to read them.
 _FOLDER = 0o700
 _FILE = 0o600
 
 
 class Lines:
-    """A file that lines are appended to, readable by its owner only. Call `take_over` first if it has lines.
+    """An append-only file of lines, readable only by its owner. Call `take_over` first if it has lines.
 
     Raises:
-        StoreError: the file cannot be written; if it is `alone`, also where another process writes to it.
+        StoreError: the file cannot be written; with `alone`, also if another process writes to it.
     """
 
     def __init__(self, path: Path, *, alone: bool = False) -> None:
@@ -41,7 +41,7 @@ class Lines:
         self._hash = hashlib.sha256()
         self._length = self._end = 0
         self._parts: list[tuple[int, int]] = []
-        """Where the lines that count are: one part, unless another program has written in between."""
+        """The ranges of the lines that count: one range, unless another program has written in between."""
         with os_errors_at(path):
             self._descriptor = open_private(path, os.O_RDWR | os.O_APPEND)
         try:
@@ -53,7 +53,7 @@ class Lines:
 
     @property
     def length(self) -> int:
-        """The number of bytes in the lines that count: those taken over, and those appended."""
+        """The number of bytes in the lines that count: existing ones taken over, and those appended."""
         return self._length
 
     @property
@@ -62,7 +62,7 @@ class Lines:
         return self._hash.hexdigest()
 
     def take_over(self, seal: Extent | None, *, is_final: bool = False) -> None:
-        """Count the lines that are there, as far as their seal goes, and cut off what follows: a torn or unknown line.
+        """Count the existing lines up to their seal, and cut off what follows: an incomplete or unknown line.
 
         Raises:
             StoreError: they are not what was written.
@@ -77,18 +77,18 @@ class Lines:
                 cut_file(self._descriptor, lines.end)
 
     def append(self, line: bytes) -> None:
-        """Add a line. One that does not fit on the disk leaves no trace. Raises `StoreError`."""
+        """Add a line. If it does not fit on the disk, nothing of it remains. Raises `StoreError`."""
         try:
             write_all(self._descriptor, line)
         except OSError:
-            # A torn line would make the next one unreadable, too: cut back to the end of the last whole line.
+            # An incomplete line would make the next one unreadable, too: cut back to the end of the last complete line.
             with os_errors_at(self.path):
                 cut_file(self._descriptor, self._end)
             with os_errors_at(self.path):
                 raise
         self._hash.update(line)
         self._length += len(line)
-        # O_APPEND writes at the end of the file, which another program may have moved: ask where the line went.
+        # O_APPEND writes at the end of the file, which another program may have moved: find out where the line went.
         self._end = os.lseek(self._descriptor, 0, os.SEEK_CUR)
         begin = self._end - len(line)
         if self._parts and self._parts[-1][1] == begin:
@@ -101,7 +101,7 @@ class Lines:
             sync_file(self._descriptor)
 
     def is_as_written(self) -> bool:
-        """Return whether the path still names this file, and it has the lines that count and nothing else."""
+        """Return whether the path still names this file, and it has exactly the lines that count."""
         try:
             mine, named = os.fstat(self._descriptor), os.stat(self.path)
             is_mine = os.path.samestat(mine, named) and mine.st_size == self._length
@@ -110,7 +110,7 @@ class Lines:
             return False
 
     def written(self) -> Iterator[bytes]:
-        """Yield the lines that count, from the open file: its path may be gone.
+        """Yield the lines that count, from the open file, because its path may be gone.
 
         Raises:
             StoreError: another program has changed them.
@@ -124,7 +124,7 @@ class Lines:
                 yield from [line + b"\n" for line in whole]
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the file."""
         close_file(self._descriptor)
 
     def _has_its_lines(self) -> bool:
@@ -153,7 +153,7 @@ class Lines:
 
 
 class Extent(Protocol):
-    """The part of a file that the run itself wrote: the length and the hash of its first lines."""
+    """The part of a file that the run itself wrote, by length and hash."""
 
     @property
     def length(self) -> int:
@@ -165,29 +165,29 @@ class Extent(Protocol):
 
 
 class SealedLines:
-    """The lines of a file as far as its seal goes, read once, and further as the seal does.
+    """The lines of a file up to its seal. Each is read once; more can be read when the seal has moved.
 
-    Without a seal, as in runs of older versions, every whole line counts.
+    Without a seal, as in runs of older versions, every complete line counts.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._hash = hashlib.sha256()
         self._known = {0: self._hash.hexdigest()}
-        """The hash of everything up to the end of each line that may be the next to be sealed."""
+        """The hash of everything up to the end of each line at which the next seal may be."""
         self.end = 0
-        """Where the lines end that were read."""
+        """The offset behind the last line that was read."""
 
     def read(self, seal: Extent | None, *, is_final: bool = False, is_growing: bool = False) -> Iterator[bytes]:
         """Yield the lines that were not read before.
 
         Args:
-            seal: How far they count.
-            is_final: Whether there may be nothing after them.
-            is_growing: Whether lines are being written now: then those that wait for their seal are read as well.
+            seal: How far lines count.
+            is_final: Whether nothing may follow them.
+            is_growing: Whether lines are being written now: then lines that are not yet sealed are read as well.
 
         Raises:
-            StoreError: the file cannot be read, or is not what the run has written. That is known at the end only.
+            StoreError: the file cannot be read, or is not what the run wrote, which is known only at the end.
         """
         if not self._path.exists():
             if seal is not None and seal.length:
@@ -229,7 +229,7 @@ def changed(path: Path) -> StoreError:
 
 @contextmanager
 def os_errors_at(path: Path) -> Iterator[None]:
-    """Turn an error of the operating system into one line that names the path.
+    """Turn an `OSError` into a one-line message that names the path.
 
     Raises:
         StoreError: the operating system raised an error.
@@ -241,17 +241,17 @@ def os_errors_at(path: Path) -> Iterator[None]:
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder for its owner alone, whatever the umask. Raises `FileExistsError`."""
+    """Create a folder that only its owner can access, whatever the umask. Raises `FileExistsError`."""
     make_folder(folder, _FOLDER)
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file, for its owner alone if it is made now, whatever the umask."""
+    """Open a file; if it is created, only its owner can access it, whatever the umask."""
     return open_file(path, flags, _FILE)
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write a file for its owner alone: there is what was there before or all of the new, also after a crash."""
+    """Replace a file atomically, also in case of a crash. Only its owner can access it."""
     replace_any_file(path, data, _FILE)
 
 

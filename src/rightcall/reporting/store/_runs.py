@@ -1,4 +1,4 @@
-"""The folders of runs: make, find and resume them; baselines and faults that are kept of them."""
+"""The folders of runs: create, find and resume them; baselines, and reports of faults."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from ._run_files import make_private, os_errors_at
 from ._summaries import FOLDER_NAME, HEADER_FILE, JOURNAL_FILE, Trial, line_head
 
 RUNS = Path(".rightcall") / "runs"
-"""Where runs are kept, below the folder that commands are given in."""
+"""The default folder of runs, relative to the current folder."""
 
 _SHOWN = 4
 _VERDICTS: dict[str, Verdict] = {verdict: verdict for verdict in get_args(Verdict)}
@@ -67,7 +67,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def short_id(self) -> str:
-        """The beginning of its id, for people."""
+        """The beginning of its id, for display."""
         return self.header.id[:_SHOWN]
 
     @property
@@ -78,7 +78,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def needed_of(self) -> dict[str, int]:
-        """The same for single cases, by their ids; these come first."""
+        """Overrides of `needed` for single cases, by id."""
         found = self.header.options.get("needed")
         if not isinstance(found, dict):
             return {}
@@ -86,7 +86,7 @@ class RunFolder(msgspec.Struct, frozen=True):
 
     @property
     def quarantined(self) -> dict[str, Quarantine]:
-        """The cases that were in quarantine when it began, by their ids."""
+        """The cases that were in quarantine when the run began, by id."""
         found = self.header.options.get("quarantined")
         try:
             return msgspec.convert(found or {}, dict[str, Quarantine])
@@ -98,7 +98,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return self.tally().totals()
 
     def verdicts(self) -> dict[str, Verdict]:
-        """Return the verdict of each case over all its repeats, without reading its results.
+        """Return the verdict of each case over all its repeats, without decoding its results.
 
         Raises:
             StoreError: the journal cannot be read.
@@ -106,7 +106,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return self.tally().verdicts()
 
     def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
-        """Return all repeats of each case; nothing where no case has more than one, unless `always`.
+        """Return all repeats of each case; empty if no case has more than one, unless `always`.
 
         Raises:
             StoreError: the journal cannot be read.
@@ -114,14 +114,14 @@ class RunFolder(msgspec.Struct, frozen=True):
         return self.tally().repeats(always=always)
 
     def tally(self) -> Tally:
-        """Count its trials, without reading their results. Raises `StoreError`."""
+        """Count its trials, without decoding their results. Raises `StoreError`."""
         tally = Tally(self.needed, self.needed_of, self.quarantined)
         for trial in self.trials():
             tally.count(trial.case_id, trial.verdict, trial.repeat)
         return tally
 
     def trials(self) -> Iterable[Trial]:
-        """Return each case and repeat with its verdict, without reading its results. Raises `StoreError`."""
+        """Return each case and repeat with its verdict, without decoding its results. Raises `StoreError`."""
         return read_trials(self.folder).values()
 
     def entries(self) -> Iterator[JournalEntry]:
@@ -129,15 +129,15 @@ class RunFolder(msgspec.Struct, frozen=True):
         return read_journal(self.folder)
 
     def reading(self) -> JournalReader:
-        """Return a reader of its journal, which can read on as it grows."""
+        """Return a reader of its journal, which can continue as it grows."""
         return JournalReader(self.folder)
 
     def lines(self, begin: int = 0, number: int = 0) -> Iterator[JournalLine]:
-        """Yield the lines of its journal from a byte on, after `number` lines. Raises `StoreError`."""
+        """Yield the lines of its journal from an offset on, after `number` lines. Raises `StoreError`."""
         return read_lines(self.folder, begin, number)
 
     def mark_at(self, begin: int) -> int | None:
-        """Return the mark of the line at a byte of its journal, if there is one. Raises `StoreError`."""
+        """Return the mark of the line at an offset of its journal, if there is one. Raises `StoreError`."""
         return mark_at(self.folder, begin)
 
     @property
@@ -149,8 +149,8 @@ class RunFolder(msgspec.Struct, frozen=True):
         """Yield the result of every case and repeat, the last one if there are several, in the order of the journal.
 
         Raises:
-            StoreError: the journal cannot be read, or another program has changed it or the totals in the header.
-                In that case no result is returned.
+            StoreError: the journal cannot be read, or another program has changed it or the totals in the header. Then
+                no result is returned.
         """
         self.check()
         return last_results(self.entries)
@@ -160,7 +160,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return Journal(self.folder)
 
     def spans(self, case_id: str, repeat: int = 0) -> RunSpans:
-        """Return the spans of one run of a case as they were recorded; empty if the run did not keep them.
+        """Return the recorded spans of one run of a case; empty if the run did not keep them.
 
         For the spans of many cases use one `SpanIndex`, which reads the file once.
 
@@ -175,7 +175,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         return has_spans(self.folder)
 
     def span_file(self) -> SpanFile:
-        """Open the file with its spans for writing; only the process that has its journal may. Raises `StoreError`."""
+        """Open the file with its spans for writing; only the holder of its journal may. Raises `StoreError`."""
         return SpanFile(self.folder)
 
     def finish(
@@ -217,7 +217,7 @@ class RunFolder(msgspec.Struct, frozen=True):
         header = read_header(self.folder)
         if header.totals is None or header.finished is None or header.sample is not None:
             return
-        # The journal may have more: cases that were taken out of the eval set before the run was resumed.
+        # The journal may have more: cases that were removed from the eval set before the run was resumed.
         pairs = zip(msgspec.structs.astuple(header.totals), msgspec.structs.astuple(counted), strict=True)
         if any([claimed > found for claimed, found in pairs]):
             raise StoreError(
@@ -261,7 +261,7 @@ def create_run(runs: Path, **known: Any) -> RunFolder:
 
 
 def open_run(name: str, runs: Path = RUNS) -> RunFolder:
-    """Open a run by its folder, by the beginning of its id or of its folder's name, by a branch, or `last`.
+    """Open a run by its folder, by the beginning of its id or folder name, by a branch, or `last`.
 
     A branch means its newest run.
 
@@ -300,7 +300,7 @@ def list_runs(runs: Path) -> list[Path]:
 def run_folder(runs: Path, name: str) -> Path | None:
     """Return the folder of a run by its name, if `list_runs` lists it."""
     if not FOLDER_NAME.fullmatch(name):
-        return None  # anything else could lead out of here
+        return None  # any other name could be a path out of this folder
     return folder if ((folder := runs / name) / HEADER_FILE).is_file() else None
 
 
@@ -319,15 +319,15 @@ def _now() -> datetime:
 def _platform() -> str:
     """Return the system, its release and the machine.
 
-    `platform.platform()` says little more, but starts `uname -p` for it and searches the interpreter's file for the
-    version of its C library, 1 ms in every run.
+    `platform.platform()` returns little more, but starts `uname -p` and searches the interpreter's file for its C
+    library version, which takes 1 ms in every run.
     """
     known = platform.uname()
     return f"{known.system}-{known.release}-{known.machine}"
 
 
 def _make_parents(runs: Path) -> None:
-    """Create the folders above a run's folder, each for its owner alone."""
+    """Create missing folders, each accessible only to its owner."""
     missing = []
     while not runs.exists():
         missing.append(runs)
@@ -339,12 +339,12 @@ def _make_parents(runs: Path) -> None:
             continue  # another run made it in the meantime
     if missing:
         runs = missing[0]
-    # A folder that cannot be listed is an error now, not after the first case.
+    # If the folder cannot be listed, fail now, not after the first case.
     next(runs.iterdir(), None)
 
 
 def read_trials(folder: Path) -> dict[tuple[str, int], Trial]:
-    """Return each case and repeat with its verdict. The last line of each counts, and only sealed lines.
+    """Return each case and repeat with its verdict, from sealed lines. The last line of each counts.
 
     Raises:
         StoreError: the journal cannot be read, a line in it is not a result, or another program has changed it.
@@ -370,7 +370,7 @@ def _decoded(line: bytes, where: str) -> Trial:
 
 
 class BaselineCase(msgspec.Struct, frozen=True, kw_only=True):
-    """The trials of one case, and the digest of the question they answer."""
+    """The trials of one case, and the digest of its question."""
 
     question: str
     passed: int = 0
@@ -385,7 +385,7 @@ class BaselineCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
-    """Pooled trials: by which agent's commit, of which runs, and of each case."""
+    """Pooled trials of several runs, by case."""
 
     schema: int = _SCHEMA
     """The version of this format. A file with a greater one is refused."""
@@ -395,7 +395,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
     cases: dict[str, BaselineCase]
 
     def text(self) -> str:
-        """Return the file: sorted, one case a line, without times, so that a diff of it reads well."""
+        """Return the text of the file: sorted, one case per line, without times, so that diffs are readable."""
         head = {"schema": self.schema, "evalset": self.evalset, "commit": self.commit, "runs": list(self.runs)}
         lines = [f"{dump_json(key)}: {dump_json(value)}," for key, value in head.items()]
         cases = [f"{dump_json(key)}: {dump_json(_plain(self.cases[key]))}" for key in sorted(self.cases)]
@@ -403,11 +403,12 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pooled(runs: Sequence[RunFolder]) -> Baseline:
-    """Return the trials of runs, the oldest first. A case whose question changed counts from its last question on,
-    and one in quarantine does not count.
+    """Pool the trials of runs, the oldest first.
+
+    A case whose question changed counts from its last question on. Cases in quarantine do not count.
 
     Raises:
-        StoreError: a run is not finished, has only examples, or differs from the others in what is not the agent's.
+        StoreError: a run is not finished, has only examples, or differs in its eval set or in `--replay`.
     """
     ordered = sorted(runs, key=lambda run: run.header.started)
     for run in ordered:
@@ -470,14 +471,14 @@ def _listed(lines: Sequence[str]) -> str:
 
 
 def keep_mutation(folder: Path, report: MutationReport) -> None:
-    """Keep a report in the folder of a run, in place of an older one. Raises `StoreError`."""
+    """Save a report in the folder of a run, replacing an older one. Raises `StoreError`."""
     path = folder / _FILE
     with os_errors_at(path):
         replace_file(path, msgspec.json.encode(report), _PRIVATE)
 
 
 def kept_mutation(folder: Path) -> MutationReport | None:
-    """Return the report that was kept, if there is one. Raises `StoreError`."""
+    """Return the saved report; `None` if there is none. Raises `StoreError`."""
     path = folder / _FILE
     if not path.is_file():
         return None

@@ -1,8 +1,8 @@
-"""Summaries of the newest runs, for the status line and for completion.
+"""Summaries of the newest runs, for the status line and for shell completion.
 
-A shell asks for completion at every press of a key, so this module imports the standard library only: msgspec alone
-would add 30 ms of CPU time to 100. Files are read up to a limit. A run that cannot be read is left out here; commands
-that open it say what is wrong with it.
+A shell asks for completion at every key press, so this module imports only the standard library: msgspec alone would
+add 30 ms of CPU time to 100. Files are read up to a limit. A run that cannot be read is left out here; commands that
+open it report what is wrong with it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 HEADER_FILE = "run.json"
 JOURNAL_FILE = "cases.jsonl"
 FOLDER_NAME = re.compile(r"\d{8}T\d{6}\.\d{3}Z-([0-9a-f]{6})", re.ASCII)
-"""The name of a run's folder: when the run started, and its id."""
+"""The name of a run's folder: its start time and its id."""
 
 # The journal writes these four keys first, so verdicts are read without decoding the results, which may be megabytes.
 _LINE_HEAD = re.compile(
@@ -39,7 +39,7 @@ _MOST_CHECKED_BYTES = 256 << 20
 
 
 class SealedPart(NamedTuple):
-    """The part of the journal that the run itself wrote."""
+    """The length and the hash of the part of the journal that the run itself wrote."""
 
     length: int
     sha256: str
@@ -52,11 +52,11 @@ class Trial(NamedTuple):
     repeat: int
     verdict: Verdict
     digest: str
-    """Of the case, and of the agent as it was."""
+    """The digest of the case, and of the agent at that time."""
 
     @property
     def question(self) -> str:
-        """The part of the digest that is about the case alone, whatever agent answers; empty in older runs."""
+        """The part of the digest that covers the case alone, whatever the agent; empty in older runs."""
         return self.digest.partition("-")[0] if "-" in self.digest else ""
 
 
@@ -80,13 +80,13 @@ class RunSummary(NamedTuple):
     branch: str | None
     seal: SealedPart | None = None
     has_agent: bool = True
-    """Whether an agent was run; not where recorded traces were scored."""
+    """Whether an agent was run; false if recorded traces were scored."""
     quarantined: frozenset[str] = frozenset()
-    """The cases that were in quarantine: they have verdicts, and are in no total."""
+    """The cases in quarantine: they have verdicts, but are in no total."""
     needed: int | None = None
     """How many repeats of a case have to pass; all by default."""
     needed_of: dict[str, int] = {}
-    """The same for single cases; these come first."""
+    """Overrides of `needed` for single cases."""
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case over its repeats, from the first megabytes of the journal."""
@@ -106,7 +106,7 @@ class RunSummary(NamedTuple):
         return list(found.values())
 
     def is_changed(self) -> bool:
-        """Return whether another program changed the journal after the run wrote it. Very large ones are not read."""
+        """Return whether another program changed the journal after the run. Very large journals are not read."""
         if self.seal is None or self.seal.length > _MOST_CHECKED_BYTES:
             return False
         from rightcall.errors import StoreError
@@ -121,21 +121,21 @@ class RunSummary(NamedTuple):
         return False
 
     def _together(self, case_id: str, verdicts: list[Verdict]) -> Verdict:
-        """Return the verdict of all repeats, as `Tally` does, which would have to be imported."""
+        """Return the verdict over all repeats. This repeats `Tally`, which is too slow to import here."""
         needed = self.needed_of.get(case_id, self.needed)
         if len(verdicts) - verdicts.count("failed") < (len(verdicts) if needed is None else needed):
             return "failed"
         return next((verdict for verdict in _WORST_FIRST if verdict in verdicts), "passed")
 
     def _lines(self) -> Iterator[tuple[bytes, Trial]]:
-        """Yield each whole line that counts, with its case, repeat and verdict."""
+        """Yield each complete line that counts, with its case, repeat and verdict."""
         most = _MOST_BYTES if self.seal is None else min(self.seal.length, _MOST_BYTES)
         try:
             with (self.folder / JOURNAL_FILE).open("rb") as file:
                 data = file.read(most)
         except OSError:
             return
-        for line in data.split(b"\n")[:-1]:  # what follows the last newline is torn, or beyond the limit
+        for line in data.split(b"\n")[:-1]:  # what follows the last newline is incomplete, or beyond the limit
             head = line_head(line)
             if head is not None:
                 yield line, head
@@ -186,7 +186,7 @@ def _summary(folder: Path) -> RunSummary | None:
 
 
 def _counting(options: dict[str, Any]) -> dict[str, Any]:
-    """Return how the options of a run say that its cases are counted."""
+    """Return the options that determine how cases are counted."""
     needed, needed_of = options.get("min_repeat_pass"), options.get("needed") or {}
     return {
         "quarantined": frozenset(options.get("quarantined") or ()),
