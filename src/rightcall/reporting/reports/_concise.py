@@ -1,4 +1,4 @@
-"""Results in lines: one for each case and overall result and a last one, or one for each evaluator of each case."""
+"""Results as lines: one for each problem, with totals; or details of each evaluator of each case."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _MOST = 100
 _LINES = 3
 _TRIES = 5
 _MOST_REPEATED = 30
-"""Cases whose repeats are listed at the end of a run; `rightcall stats` lists all."""
+"""Most cases whose repeats are listed at the end of a run; `rightcall stats` lists all."""
 
 
 def concise_lines(block: CaseBlock) -> Iterator[str]:
-    """Yield the problems of a case: place, code, case and sentence. Nothing if all of it passed.
+    """Yield the problems of a case: location, code, case and message. Nothing if it passed.
 
-    Where other repeats made up for what failed, it is one line, a note.
+    If the case passes because of its other repeats, this is one line, a note.
     """
     result = block.result
     if result.passed:
@@ -80,7 +80,7 @@ def concise_report(report: Report) -> Iterator[str]:
 
 
 def repeat_lines(report: Report, paper: Paper) -> Iterator[Line]:
-    """Yield how steady the cases are, below an empty line; nothing where no case was repeated."""
+    """Yield how flaky the cases are, below an empty line; nothing if no case was repeated."""
     if report.repeats:
         from ._steadiness_lines import steadiness_lines  # most reports have no repeats
 
@@ -92,7 +92,7 @@ def repeat_lines(report: Report, paper: Paper) -> Iterator[Line]:
 
 
 def ending(report: Report) -> Iterator[str]:
-    """Yield notes, warnings and overall results, then the totals and, last, what a gate said."""
+    """Yield notes, warnings and overall results, then the totals and the decision of a gate."""
     yield from report.notes
     for warning, cases in report.warnings.items():
         yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
@@ -105,7 +105,7 @@ def ending(report: Report) -> Iterator[str]:
 
 
 def repeats_headline(block: CaseBlock, paper: Paper) -> Line:
-    """Return one line of a case that was repeated: `✗ laptop  ✗✗✓✓✓  3/5 passed, 5 needed`."""
+    """Return one line for a repeated case: `✗ laptop  ✗✗✓✓✓  3/5 passed, 5 needed`."""
     from ._steadiness_lines import marks_text
 
     name = fit(paper.text(block.name), max(_NAME, min(paper.width, _WIDEST) // 3), plain=paper.plain)
@@ -133,7 +133,7 @@ def headline(block: CaseBlock, paper: Paper) -> Line:
 
 
 def held_share(result: CaseResult, one: EvaluationResult) -> str:
-    """Return how much of an expectation holds: `2/4` if it can be counted, else its score."""
+    """Return how much of an expectation matched: `2/4` if it can be counted, else its score."""
     if one.verdict == "not_measured":
         return "?"
     if one.verdict == "error":
@@ -167,7 +167,7 @@ def overall_line(result: OverallResult) -> str:
 
 
 def matrices(results: Sequence[OverallResult]) -> Iterator[tuple[str, Classification]]:
-    """Yield each confusion matrix once, with the names of its evaluators; those with very many classes are left out."""
+    """Yield each confusion matrix once, with the names of its evaluators, unless it has very many classes."""
     found: dict[Classification, list[str]] = {}
     for each in results:
         if each.classification is not None and len(each.classification.classes) <= _MOST_CLASSES:
@@ -177,7 +177,7 @@ def matrices(results: Sequence[OverallResult]) -> Iterator[tuple[str, Classifica
 
 
 def matrix_lines(found: Classification, *, plain: bool) -> Iterator[str]:
-    """Yield the confusion matrix as lines, a row for each expected class."""
+    """Yield the confusion matrix as lines, one for each expected class."""
     rows = matrix_table(found)
     cells = [[fit(cell, _WIDEST_CELL, plain=plain) for cell in row] for row in rows]
     widths = [max(cell_count(row[index]) for row in cells) for index in range(len(cells[0]))]
@@ -187,7 +187,7 @@ def matrix_lines(found: Classification, *, plain: bool) -> Iterator[str]:
 
 
 def matrix_table(found: Classification) -> list[list[str]]:
-    """Return the confusion matrix with its figures, as a table of texts with headings."""
+    """Return the confusion matrix with precision, recall and F1, as a table of texts with headings."""
     has_others = any(row[-1] for row in found.matrix)
     classes = [*found.classes, OTHER] if has_others else [*found.classes]
     table = [["expected", *classes, "precision", "recall", "f1"]]
@@ -238,7 +238,7 @@ def _size(result: CaseResult) -> str:
 
 
 def detail_lines(report: Report, paper: Paper) -> Iterator[Line]:
-    """Yield all cases, also those that passed: each evaluator with its verdict, its score and its details.
+    """Yield all cases, also those that passed: each evaluator with its verdict, score and details.
 
     Long lists are cut after a hundred items, long values in the middle.
     """
@@ -261,7 +261,7 @@ def _head(result: CaseResult, paper: Paper) -> Line:
 
 
 def _name(raw: str, paper: Paper) -> str:
-    """Return the name of a case or an evaluator on one line. Only the part that is shown is processed."""
+    """Return the name of a case or evaluator on one line. Of a long one, only the part that is shown is processed."""
     text = raw if len(raw) <= 4 * paper.width else raw[: 2 * paper.width] + raw[-2 * paper.width :]
     return fit(paper.text(text), max(NARROWEST, paper.width // 2), plain=paper.plain)
 
@@ -283,7 +283,7 @@ def _evaluation(one: EvaluationResult, paper: Paper) -> Iterator[Line]:
 
 
 def _detail(key: str, value: Any, paper: Paper) -> Iterator[Line]:
-    """Yield one part of the details: an alignment step by step, a list item by item, anything else as JSON."""
+    """Yield one item of the details: an alignment by steps, a list by items, anything else as JSON."""
     if isinstance(value, dict) and "steps" in value:
         for step in value["steps"][:_MOST]:
             yield from _shown_results(_step(step, paper), paper, 8)

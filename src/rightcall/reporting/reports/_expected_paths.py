@@ -1,6 +1,6 @@
-"""The paths behind a result: how expected calls line up with actual ones, as rows, and side by side for an assertion.
+"""The alignment of expected with actual calls behind a result, as rows, and side by side for an assertion.
 
-Terminal, pytest, pages, Markdown and JUnit draw these rows, so that a group looks the same wherever it is shown.
+Terminal, pytest, pages, Markdown and JUnit draw these rows, so that a group looks the same everywhere.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BRACKETED = ("any_order", "at_once", "one_of", "repeat", "optional")
 _PHRASES = {"any_order": "any order", "at_once": "at once", "optional": "optional"}
 _FINE = ("match", "skipped")
 _MOST_ROUNDS = 6
-"""Rounds whose calls one row names; more of them are counted."""
+"""How many rounds of a loop one row lists; the others are counted."""
 _BY_NAMED_ARGUMENT = ("RC107", "RC104", "RC106", "RC108", "RC101", "RC105", "RC103", "RC102")
 """The order of problems in the first line: those that name an argument come first."""
 _PREAMBLE = "not measured: "
@@ -61,27 +61,27 @@ _BEGIN, _INSIDE, _END = ("┌", "["), ("│", "|"), ("└", "]")
 
 
 class ExpectedPath(msgspec.Struct, frozen=True):
-    """One list of expected calls, lined up with the actual ones; with its problems, the worst first."""
+    """One list of expected calls, aligned with the actual calls; with its problems, the worst first."""
 
     alignment: Alignment
     place: str
-    """Which part of the criteria lists the expected calls, such as `expected`; empty where that is not known."""
+    """The part of the criteria that lists the expected calls, such as `expected`; empty if unknown."""
     sources: tuple[Source, ...]
     heeds_order: bool
     shows_extras: bool
     problems: tuple[PlacedFinding, ...]
 
     def kind(self, step: Step) -> str:
-        """Return the kind of a step: a call that is only out of place is a match where order does not matter.
+        """Return the kind of a step. If order does not matter, a call that is only out of place is a match.
 
-        A mismatch without a difference was not measured: what decides it was not recorded.
+        A mismatch without a difference is `not_measured`: the values that decide it were not recorded.
         """
         if step.kind == "mismatch" and not step.differences:
             return "not_measured"
         return "match" if step.kind == "moved" and not self.heeds_order else step.kind
 
     def source(self, step: Step) -> Source | None:
-        """Return where an expected call is written, if that is known."""
+        """Return where an expected call is written; `None` if unknown."""
         known = step.expected is not None and step.expected < len(self.sources)
         return self.sources[step.expected] if known and step.expected is not None else None
 
@@ -95,13 +95,13 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         return sum(each.line == source.line for each in self.sources) == 1
 
     def rows(self) -> list[PathRow]:
-        """Return the rows that matter: all but the extra calls that the expectation allows."""
+        """Return all rows but extra calls that the expectation allows."""
         every = self.alignment.steps
         steps = [step for step in every if step.kind != "extra" or self.shows_extras or self.is_reported(step)]
         return path_rows(steps, self.alignment.groups)
 
     def shown_rows(self) -> tuple[list[PathRow], list[int]]:
-        """Return these rows, and which of them to show: the wrong ones, with their groups and some around them."""
+        """Return these rows, and the indices of those to show: wrong ones, with their groups and some context."""
         rows = self.rows()
         telling = [place for place, row in enumerate(rows) if self.kind(row.step) not in ("match", "skipped")]
         near = {place + by for place in telling for by in range(-_AROUND, _AROUND + 1)}
@@ -113,7 +113,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
 
     @property
     def matched(self) -> tuple[int, int] | None:
-        """Return how many of the expected calls match, and of how many; `None` if that is not known for all of them."""
+        """The number of expected calls that match, and of all expected calls; `None` if unknown."""
         steps = [step for step in self.alignment.steps if step.expected is not None and step.kind != "skipped"]
         kinds = [self.kind(step) for step in steps]
         if self.alignment.left_out or "not_measured" in kinds:
@@ -122,7 +122,7 @@ class ExpectedPath(msgspec.Struct, frozen=True):
 
 
 def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath]:
-    """Return the paths of an evaluator's result, turn by turn; empty if it does not compare calls."""
+    """Yield the paths of an evaluator's result, turn by turn; none if it does not compare calls."""
     details = one.details
     heeds_order = isinstance(details, ToolCallOrderEvaluatorJustification)
     is_trajectory = isinstance(details, ToolTrajectoryEvaluatorJustification)
@@ -143,7 +143,7 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath
 
 
 def difference_texts(differences: Sequence[Difference], width: int, paper: Paper) -> Iterator[str]:
-    """Yield differences, each in `width` columns: `product_id "P001" → "P010"`. At most three."""
+    """Yield at most three differences, each in `width` columns: `product_id "P001" → "P010"`."""
     for difference in differences[:_MOST_TOLD]:
         name = paper.text(difference.name)
         name = fit(f"{name} " if name else "", max(8, width // 2), plain=paper.plain)
@@ -153,7 +153,7 @@ def difference_texts(differences: Sequence[Difference], width: int, paper: Paper
 
 
 def order_text(step: Step, steps: Sequence[Step]) -> str:
-    """Return which call a step is on the wrong side of: `before get_product_details`, `after the 2nd weather`."""
+    """Return where a misplaced call was made: `before get_product_details`, `after the 2nd weather`."""
     if step.expected is None or step.actual is None:
         return ""
     paired = {(each.expected, each.actual): each for each in steps if each.expected is not None}
@@ -205,7 +205,7 @@ def _first_difference(first: str, second: str) -> int:
 
 
 def _around(text: str, place: int, width: int, paper: Paper) -> str:
-    """Return a text cut to `width` columns around a place in it."""
+    """Cut a text to `width` columns around an index."""
     if cell_count(text) <= width:
         return text
     gap = "..." if paper.plain else "…"
@@ -222,18 +222,18 @@ class PathRow(msgspec.Struct, frozen=True):
 
     steps: tuple[Step, ...]
     groups: tuple[AlignedGroup, ...] = ()
-    """Those that are worth a bracket."""
+    """The groups that get a bracket."""
     words: tuple[str, ...] = ()
-    """The words of all groups around it."""
+    """The keywords of all groups around it."""
 
     @property
     def step(self) -> Step:
-        """The step that matters most: the first that is not as expected, else the first."""
+        """The step to report: the first that is not as expected, else the first."""
         return next((step for step in self.steps if step.kind not in _FINE), self.steps[0])
 
     @property
     def left_out(self) -> str:
-        """Why nothing had to match it; empty where something had to."""
+        """Why the step did not have to be matched; empty if it had to."""
         if self.step.kind != "skipped":
             return ""
         inner = next((word for word in reversed(self.words) if word in ("one_of", "optional", "repeat")), "")
@@ -241,13 +241,13 @@ class PathRow(msgspec.Struct, frozen=True):
 
 
 class Bracket(msgspec.Struct, frozen=True):
-    """Where a group begins (`label` says what it is) or ends, and how many others are around it."""
+    """The beginning (with a `label`) or the end of a group, and its nesting depth."""
 
     depth: int
     label: str = ""
     group: AlignedGroup | None = None
     first: Step | None = None
-    """The first step in it."""
+    """The first step in the group."""
 
     @property
     def opens(self) -> bool:
@@ -256,9 +256,9 @@ class Bracket(msgspec.Struct, frozen=True):
 
 
 def path_rows(steps: Sequence[Step], groups: Sequence[AlignedGroup], *, rounds: bool = True) -> list[PathRow]:
-    """Return the rows of steps, each with the groups that are worth a bracket.
+    """Return the rows of steps, each with the groups that get a bracket.
 
-    With `rounds`, those of a loop are in one row; else every step has its own, in the order it was read.
+    With `rounds`, the rounds of a loop share a row; otherwise every step has its own, in the order of the calls.
     """
     around = _Around(groups)
     rows: list[PathRow] = []
@@ -277,7 +277,7 @@ def path_rows(steps: Sequence[Step], groups: Sequence[AlignedGroup], *, rounds: 
 
 
 def with_brackets(rows: Sequence[PathRow], every: Sequence[PathRow]) -> Iterator[PathRow | Bracket]:
-    """Yield rows with a bracket wherever a group begins or ends. `every` are all rows, which labels are about."""
+    """Yield rows with a bracket wherever a group begins or ends. `every` has all rows, for the labels."""
     labels = group_labels(every)
     held: tuple[AlignedGroup, ...] = ()
     for row in rows:
@@ -291,7 +291,7 @@ def with_brackets(rows: Sequence[PathRow], every: Sequence[PathRow]) -> Iterator
 
 
 def group_labels(rows: Sequence[PathRow]) -> dict[str, str]:
-    """Return each group in a few words, by its path: `any order, 2 of 3 made`, `1 of 2`, `2 rounds (at least 1)`."""
+    """Return a short label for each group, by its path: `any order, 2 of 3 made`, `1 of 2`, `2 rounds (at least 1)`."""
     groups: dict[str, AlignedGroup] = {}
     inside: dict[str, list[Step]] = {}
     for row in rows:
@@ -325,19 +325,19 @@ def _rounds_text(group: AlignedGroup) -> str:
 
 
 def rounds_named(row: PathRow) -> tuple[tuple[Step, ...], int]:
-    """Return the rounds of a row to name one by one, and the number of the others."""
+    """Return the rounds of a row to list, and the number of the others."""
     return row.steps[:_MOST_ROUNDS], max(0, len(row.steps) - _MOST_ROUNDS)
 
 
 class _Around:
-    """The groups around each expected call that are worth a bracket."""
+    """The groups around each expected call."""
 
     def __init__(self, groups: Sequence[AlignedGroup]) -> None:
         self._groups = groups
         self._known: dict[int, tuple[AlignedGroup, ...]] = {}
 
     def row(self, steps: tuple[Step, ...]) -> PathRow:
-        """The row of a step, or of its rounds."""
+        """Return the row of a step, or of its rounds."""
         around = self._of(steps[0])
         return PathRow(
             steps, tuple([each for each in around if _is_bracketed(each)]), tuple([each.word for each in around])
@@ -351,7 +351,7 @@ class _Around:
         return self._known[step.expected]
 
     def loop(self, step: Step) -> AlignedGroup | None:
-        """The outermost loop around a step."""
+        """Return the outermost loop around a step."""
         return next((group for group in self._of(step) if group.word == "repeat"), None)
 
     def is_in(self, step: Step, group: AlignedGroup) -> bool:
@@ -363,12 +363,12 @@ class _Around:
 
 
 def _is_bracketed(group: AlignedGroup) -> bool:
-    """Whether a group is worth a bracket: there are several calls in it, and a word about them."""
+    """Return whether a group gets a bracket: it has several calls, and a keyword to label it with."""
     return group.word in _BRACKETED and group.end - group.first > 1
 
 
 def _is_foldable(steps: Sequence[Step]) -> bool:
-    """Whether rounds can stand side by side: there are several, and each step is there once in each."""
+    """Return whether rounds can share rows: there are several, and each step occurs once in each."""
     numbers = [(step.expected, step.rounds) for step in steps]
     return len({step.rounds for step in steps}) > 1 and len(set(numbers)) == len(numbers)
 
@@ -381,7 +381,7 @@ def _by_leaf(steps: Sequence[Step]) -> list[tuple[Step, ...]]:
 
 
 def _with_extras_inside(rows: Sequence[PathRow]) -> list[PathRow]:
-    """Put extra calls into the groups that both of their neighbours are in: a bracket is drawn once."""
+    """Put extra calls into the groups of both neighbours, so that each bracket is drawn only once."""
     shown = list(rows)
     before: tuple[AlignedGroup, ...] = ()
     after: tuple[AlignedGroup, ...] = ()
@@ -399,13 +399,13 @@ def _with_extras_inside(rows: Sequence[PathRow]) -> list[PathRow]:
 
 
 def _shared(one: Sequence[AlignedGroup], other: Sequence[AlignedGroup]) -> int:
-    """How many groups two rows have in common, from the outermost on."""
+    """Return how many groups two rows have in common, from the outermost on."""
     pairs = zip(one, other, strict=False)
     return next((place for place, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
 
 
 def summary(result: CaseResult) -> str:
-    """Return one line: the worst problem with its call and argument, the number of others, and how much holds."""
+    """Return one line: the worst problem with its call and argument, the number of others, and what share matched."""
     problems = _problems(result)
     if not problems:
         return f"{result.verdict.replace('_', ' ')}, score {result.score}"
@@ -417,14 +417,14 @@ def summary(result: CaseResult) -> str:
 
 
 def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
-    """Yield the lines below the summary: expected and actual calls in two columns, then every other problem.
+    """Yield the lines below the summary: expected and actual calls in two columns, then all other problems.
 
-    Nothing for a case that passed.
+    Yields nothing for a case that passed.
     """
     reported: set[tuple[str, str]] = set()
     for check, one in zip(case.checks, result.results, strict=False):
         paths = [path for path in paths_of(result, one) if path.problems] if not one.passed else []
-        # Several expectations may say the same of the same calls: once is enough, and the summary names them all.
+        # Several expectations may report the same problem of the same calls: show it once. The summary names them all.
         fresh = [path for path in paths if not {_identity(each) for each in path.problems} <= reported]
         for path in fresh[:_MOST_PATHS]:
             reported |= {_identity(each) for each in path.problems}
@@ -434,7 +434,7 @@ def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
 
 
 def _held(result: CaseResult, one: EvaluationResult) -> str:
-    """Return how much of an expectation holds; its name alone if that cannot be counted."""
+    """Return the name of an expectation and how much of it matched, if that can be counted."""
     share = held_share(result, one)
     return one.evaluator if share.replace(".", "").isdigit() else f"{one.evaluator} {share}"
 
@@ -482,7 +482,7 @@ def _table(check: Check, path: ExpectedPath, calls: Sequence[ToolCall], paper: P
 def _texts(
     row: PathRow, path: ExpectedPath, expected: Sequence[Any], calls: Sequence[ToolCall], check: Check, paper: Paper
 ) -> tuple[str, str]:
-    """Return the two cells of a row, in brackets, and with the rounds of a loop beside each other."""
+    """Return the two cells of a row, in brackets, with the rounds of a loop next to each other."""
     left, right = _pair(row.step, path, expected, calls, check, paper)
     inside = f"{paper.glyph(_INSIDE)} " * len(row.groups) if row.step.expected is not None else ""
     left = f"{left}, {row.left_out}" if row.left_out else left
@@ -496,7 +496,7 @@ def _texts(
 
 
 def _columns(texts: Sequence[tuple[str, str]], room: int) -> tuple[int, int]:
-    """Return the widths of the two columns: as wide as their content, else the space that the other one leaves."""
+    """Return the widths of the two columns: as wide as their content, if there is space."""
     left = max([cell_count(text) for text, _ in texts], default=0)
     right = max([cell_count(text) for _, text in texts], default=0)
     if left + right > room:
@@ -554,7 +554,7 @@ def _row(step: Step, path: ExpectedPath, left: str, right: str, column: int, res
 
 
 def _others(result: CaseResult, reported: set[tuple[str, str]], paper: Paper) -> Iterator[str]:
-    """Yield the problems that no table shows, one per line, and advice on all of them."""
+    """Yield the problems that no table shows, one per line, and help for all problems."""
     problems = _problems(result)
     others = [placed for placed in problems if _identity(placed) not in reported]
     if len(problems) > 1 or reported:
@@ -568,7 +568,7 @@ def _others(result: CaseResult, reported: set[tuple[str, str]], paper: Paper) ->
 
 
 def _evidence(result: CaseResult, paper: Paper) -> Iterator[str]:
-    """Yield evidence for what could not be judged: advice of the reader, and the traceback of an agent or evaluator."""
+    """Yield why a case could not be judged: notes of the reader, and the traceback of an agent or evaluator."""
     if result.verdict == "not_measured":
         yield from [f"note: {paper.text(warning)}" for warning in result.notes[:3]]
     broken: list[EvaluationResult] = [one for one in result.results if one.traceback]

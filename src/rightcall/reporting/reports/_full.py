@@ -1,4 +1,4 @@
-"""The diagnosis: lines of the user's own file with the verdict beside each, and what failed cases have in common."""
+"""The diagnosis: lines of the user's eval set with the verdict beside each, and common causes of failures."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LINES_OF_A_MESSAGE = 6
 _MOST_OF_A_CASE = 12
 _MOST_QUARANTINED = 20
 _MOST_UNEXPLAINED = 20
-"""Causes that are counted in a line each below those that are explained."""
+"""Most causes listed in one line each, after those that are explained."""
 _PREAMBLE = "not measured: "
 _MOST_NAMED = 5
 _MOST_ARGUMENTS = 3
@@ -69,8 +69,8 @@ _GRAVEST = (
 def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[Line]:
     """Yield all results: a line for each case that did not pass, diagnoses, and totals.
 
-    Up to `max_detail` cases are explained one by one. Where there are more, one case of each cause is explained, the
-    commonest cause first.
+    Up to `max_detail` cases are explained one by one. If there are more, one case of each cause is explained, the most
+    common cause first.
     """
     explained: list[CaseBlock] = []
     causes: dict[Cause, CauseCount] = {}
@@ -88,7 +88,7 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
             causes.setdefault(cause, CauseCount(cause)).add(block)
             if len(explained) < max_detail:
                 explained.append(block)
-    # Results that passed are not always at hand, but they are counted: all that passed, without those listed above.
+    # The report may lack results that passed, so their number comes from the totals, without those listed above.
     steady = report.totals.passed - made_up
     if steady:
         reported = f"{steady:,} more" if listed else f"{steady:,} passed"
@@ -102,7 +102,7 @@ def full_lines(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[L
 
 
 def _by_cause(report: Report, causes: list[CauseCount], paper: Paper, max_detail: int, problems: int) -> Iterator[Line]:
-    """Yield each cause with its number of cases, and a diagnosis of the first case of the commonest causes."""
+    """Yield each cause with its number of cases, and a diagnosis of one case for each of the most common causes."""
     firsts = firsts_of([each.cause for each in causes[:max_detail]], case_blocks(report))
     yield ()
     for each in causes[: max_detail + _MOST_UNEXPLAINED]:
@@ -121,7 +121,7 @@ def _by_cause(report: Report, causes: list[CauseCount], paper: Paper, max_detail
 
 
 def _cause_lines(counted: CauseCount, paper: Paper) -> Iterator[Line]:
-    """Yield a cause: `49 cases: `search` called out of order`, and the first of these cases."""
+    """Yield a cause: `49 cases: `search` called out of order`, and the names of the first of these cases."""
     number = "1 case" if counted.cases == 1 else f"{counted.cases:,} cases"
     note = " (other repeats passed)" if counted.cause.verdict == "passed" else ""
     sentence = paper.text(f"{number}: {counted.cause.problem.sentence}{note}")
@@ -134,7 +134,7 @@ def _cause_lines(counted: CauseCount, paper: Paper) -> Iterator[Line]:
 
 
 def _closing(report: Report, paper: Paper) -> Iterator[Line]:
-    """Yield how steady cases are, confusion matrices, notes and totals."""
+    """Yield how flaky cases are, confusion matrices, notes and totals."""
     yield from repeat_lines(report, paper)
     yield ()
     for names, found in matrices(report.overall):
@@ -148,7 +148,7 @@ def _closing(report: Report, paper: Paper) -> Iterator[Line]:
 
 
 def full_report(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[str]:
-    """Yield the same as plain text, piece by piece."""
+    """Yield the same as plain text, line by line."""
     for line in full_lines(report, paper, max_detail):
         yield line_text(line) + "\n"
 
@@ -156,12 +156,12 @@ def full_report(report: Report, paper: Paper, max_detail: int = 10) -> Iterator[
 def diagnosis(result: CaseResult, paper: Paper, run_id: str = "", *, is_note: bool = False) -> Iterator[Line]:
     """Yield the problems of one case, each below an empty line. Nothing if it passed.
 
-    With the id of the run, the last line is the command that shows all calls. Problems that other repeats made up for
-    are notes, not errors.
+    With the id of the run, the last line is the command that shows all calls. With `is_note`, problems are notes, not
+    errors.
     """
     if result.passed:
         return
-    # Several expectations may say the same of the same lines: once is enough, and the headline names them all.
+    # Several expectations may report the same problem of the same lines: show it once. The headline names them all.
     blocks = list(dict.fromkeys([tuple(block) for block in _blocks(result, paper)]))
     for block in blocks[:_MOST_OF_A_CASE]:
         yield ()
@@ -175,7 +175,7 @@ def diagnosis(result: CaseResult, paper: Paper, run_id: str = "", *, is_note: bo
 
 
 def _as_note(block: tuple[Line, ...]) -> Iterator[Line]:
-    """Yield a block whose first line says `note` and not `error`."""
+    """Yield a block whose first line says `note` instead of `error`."""
     first, *rest = block[0]
     word = first if isinstance(first, str) else first[0]
     yield ((word.replace("error", "note", 1), "bold yellow"), *rest)
@@ -210,7 +210,7 @@ def _blocks(result: CaseResult, paper: Paper) -> Iterator[Iterator[Line]]:
 
 
 def _without_preamble(placed: list[PlacedFinding]) -> list[PlacedFinding]:
-    """Return findings without the one that only says "not measured", if another says what was not."""
+    """Drop findings that only say "not measured", if another says what was not."""
     reported = [each for each in placed if not each.finding.message.startswith("not measured: ")]
     return reported or placed
 
@@ -285,7 +285,7 @@ def _title(placed: PlacedFinding, paper: Paper) -> Iterator[Line]:
 
 
 def _recording(result: CaseResult, placed: PlacedFinding, gutter: Gutter) -> Iterator[Line]:
-    """Yield the reader's advice on how to record what was not measured."""
+    """Yield notes on how to record what was not measured."""
     if placed.finding.code == "RC301":
         for warning in result.notes[:3]:
             yield from gutter.remark("note", warning)
@@ -298,12 +298,12 @@ def _tail(text: str, lines: int, gutter: Gutter, paper: Paper) -> Iterator[Line]
 
 
 class Problem(msgspec.Struct, frozen=True, order=True, gc=False):
-    """What a finding has in common with others: its code, its tool, and words that follow the tool's name."""
+    """What findings of different cases have in common: a code, a tool, and words that follow the tool's name."""
 
     code: str
     tool: str = ""
     words: str = ""
-    """Such as `amount differs`, or `called out of order` where nothing more is known."""
+    """For example `amount differs`, or `called out of order` if nothing more is known."""
 
     @property
     def sentence(self) -> str:
@@ -312,20 +312,20 @@ class Problem(msgspec.Struct, frozen=True, order=True, gc=False):
 
     @property
     def general(self) -> Problem:
-        """The same as far as its code and its tool say it."""
+        """The problem by its code and tool alone."""
         return Problem(self.code, self.tool, group_words(self.code, self.tool))
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """What a case is counted under: its verdict, and its worst problem."""
+    """What cases are grouped by: the verdict, and the worst problem."""
 
     verdict: str
-    """`passed` for a case whose other repeats made up for what failed."""
+    """`passed` for a case that passes because of its other repeats."""
     problem: Problem = Problem("", words="no reason given")
 
 
 class CauseCount(msgspec.Struct):
-    """How many cases have a cause, and the first of them."""
+    """The number of cases with a cause, and the names of the first of them."""
 
     cause: Cause
     cases: int = 0
@@ -347,12 +347,12 @@ def cause_of(block: CaseBlock) -> Cause:
 
 
 def by_weight(counts: Iterable[CauseCount]) -> list[CauseCount]:
-    """Return causes in the order of the pages: what failed before what is in error, and the commonest first."""
+    """Sort causes as the pages do: failures before errors, then the most common first."""
     return sorted(counts, key=lambda each: (_rank(each.cause.verdict), -each.cases, each.cause.problem))
 
 
 def firsts_of(causes: Sequence[Cause], blocks: Iterable[CaseBlock]) -> dict[Cause, CaseBlock]:
-    """Return the first case of each of these causes. No more cases are read than it takes to find them."""
+    """Return the first case of each of these causes. Reading stops when all are found."""
     wanted, found = set(causes), dict[Cause, CaseBlock]()
     for block in blocks:
         if not wanted:
@@ -364,7 +364,7 @@ def firsts_of(causes: Sequence[Cause], blocks: Iterable[CaseBlock]) -> dict[Caus
 
 
 def problems_of(result: CaseResult, most: int | None = None) -> tuple[Problem, ...]:
-    """Return the problems of a case, the worst first, each once; of at most so many findings."""
+    """Return the problems of a case, the worst first, each once; from at most `most` findings."""
     by_name = {one.evaluator: one for one in result.results}
     return tuple(
         dict.fromkeys(
@@ -377,7 +377,7 @@ def problems_of(result: CaseResult, most: int | None = None) -> tuple[Problem, .
 
 
 def _words(finding: Finding, one: EvaluationResult | None) -> str:
-    """Return what a finding says of its tool, as far as other cases may have it in common."""
+    """Return what a finding says about its tool, without details that differ between cases."""
     code, general = finding.code, group_words(finding.code, finding.tool)
     if not finding.tool:
         return general
@@ -432,7 +432,7 @@ def _of_step(code: str, step: Step | None, steps: Sequence[Step]) -> str:
 
 
 def _arguments(differences: Sequence[Difference]) -> str:
-    """Return the names of what differs, of values inside of others the outermost: `amount and currency`."""
+    """Return the names of the arguments that differ, without paths inside them: `amount and currency`."""
     names = list(dict.fromkeys(map(_argument, differences)))
     if not all(names):
         return ""
@@ -461,7 +461,7 @@ def reported_findings(result: CaseResult) -> list[PlacedFinding]:
 
 
 def _weight(result: CaseResult, finding: Finding) -> int:
-    """Return the rank of a finding: those that decided the verdict come first."""
+    """Return the rank of a finding. Those that explain the verdict come first."""
     if result.verdict == "error" and finding.code >= "RC4":
         return -1
     if result.verdict == "not_measured" and is_unmeasured(finding.code):

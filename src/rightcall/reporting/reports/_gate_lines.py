@@ -1,4 +1,4 @@
-"""The decision of a gate in words and figures, for the terminal and for GitHub, Markdown and JUnit."""
+"""The decision of a gate in words and figures, for the terminal, GitHub, Markdown and JUnit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MARKS = {0: "✅", 1: "❌", 2: "⚠️"}
 
 
 def gate_sentence(gate: Gate, base: str) -> str:
-    """The decision in one sentence: the word, what it is about, and the interval it can be read off."""
+    """Return the decision in one sentence: the verdict, what it is about, and the interval behind it."""
     if not gate.cases:
         return f"inconclusive: no case of {base} can be compared"
     if gate.open_decides:
@@ -68,9 +68,9 @@ def gate_lines(gate: Gate, base: str, paper: Paper) -> Iterator[Line]:
 
 
 def gate_notes(gate: Gate, *, lists_changes: bool = False) -> Iterator[str]:
-    """Yield what was not compared, and what makes the comparison weaker than it looks.
+    """Yield what was not compared, and what weakens the comparison.
 
-    Where changes are listed beside it, cases that were edited or are in one run only are not named again.
+    With `lists_changes`, cases that were edited or are in one run only are left out, because they are listed elsewhere.
     """
     left = gate.left_out
     reasons = (
@@ -92,7 +92,7 @@ def gate_notes(gate: Gate, *, lists_changes: bool = False) -> Iterator[str]:
 
 
 def points_text(gate: Gate) -> str:
-    """The difference and its interval in points: `−33 points (−48 to −17)`."""
+    """Return the difference and its interval in percentage points: `−33 points (−48 to −17)`."""
     if gate.difference is None or gate.interval is None:
         return "nothing to compare"
     low, high = [_signed(end) for end in gate.interval]
@@ -101,7 +101,7 @@ def points_text(gate: Gate) -> str:
 
 
 def counts_text(case: GatedCase) -> str:
-    """The trials of a case on both sides: `17/20 → 9/20`."""
+    """Return the trials of a case on both sides: `17/20 → 9/20`."""
     before, after = [GateSide(side).measured for side in (case.before, case.after)]
     return f"{before.passed}/{before.measured} → {after.passed}/{after.measured}"
 
@@ -121,7 +121,7 @@ def _differs(case: GatedCase) -> bool:
 
 
 def _rank(case: GatedCase) -> tuple[float, float, str]:
-    """The surest change first, and of those that are equally sure the largest drop."""
+    """Return a sort key: the most certain change first, then the largest drop."""
     before, after = [GateSide(side).measured for side in (case.before, case.after)]
     return case.adjusted, (rate(after) or 0.0) - (rate(before) or 0.0), case.case_id
 
@@ -134,7 +134,7 @@ _COIN = 0.25
 
 
 def gate_record(decision: Decision) -> GateRecord:
-    """Return what a gate said, with the lines that say it."""
+    """Return the record of a decision, with its printed lines."""
     gate, floor, plan = decision.gate, decision.floor, decision.plan
     figures = {} if gate is None else _figures(gate)
     return GateRecord(
@@ -201,7 +201,7 @@ def _floor(floor: Floor) -> FloorRecord:
 
 
 def _lines_of(decision: Decision) -> Iterator[str]:
-    """Yield the lines of a gate: first what weakens it and what failed by itself, then the decisions."""
+    """Yield the lines of a gate: what weakens it, cases that failed on their own, then the decisions."""
     gate = decision.gate
     if gate is not None:
         yield from gate_notes(gate)
@@ -232,7 +232,7 @@ def _floor_sentence(floor: Floor, planned: int, cases: int) -> str:
 
 
 def _hint(decision: Decision, gate: Gate) -> Iterator[str]:
-    """Yield the plan that would settle it, given how much these trials vary."""
+    """Yield the number of repeats that would decide it, given the variance of these trials."""
     plan = decision.plan
     sides = [GateSide(side).measured for case in gate.cases for side in (case.before, case.after)]
     variance = trial_variance([Trials(*side) for side in sides])
@@ -246,7 +246,7 @@ def _hint(decision: Decision, gate: Gate) -> Iterator[str]:
 
 
 class GateTest(msgspec.Struct, frozen=True):
-    """One question of a gate as a test: what it is called, how it ended, and why."""
+    """One check of a gate as a test: its name, outcome and reason."""
 
     name: str
     kind: str
@@ -256,7 +256,7 @@ class GateTest(msgspec.Struct, frozen=True):
 
 
 def gate_tests(gate: GateRecord) -> list[GateTest]:
-    """Return the questions of a gate: the cases together, each case that is worse, the rate that was asked for."""
+    """Return the checks of a gate: all cases together, each case that is worse, the required rate."""
     tests: list[GateTest] = []
     if gate.verdict is not None:
         tests.append(_together(gate))
@@ -272,7 +272,7 @@ def gate_tests(gate: GateRecord) -> list[GateTest]:
 def _together(gate: GateRecord) -> GateTest:
     verdict = str(gate.verdict)
     if verdict == "worse":
-        # A case that is worse by itself has a test of its own; the mean may be no worse.
+        # A case that is worse on its own has a test of its own; the mean may be no worse.
         is_mean = not gate.worse_cases or (gate.p_worse is not None and gate.p_worse <= gate.alpha * gate.share / 2)
         kind = "failure" if is_mean else "passed"
     elif verdict == "inconclusive":
@@ -283,7 +283,7 @@ def _together(gate: GateRecord) -> GateTest:
 
 
 def gate_suite(gate: GateRecord) -> Iterator[str]:
-    """Yield a gate as a suite of JUnit."""
+    """Yield a gate as a JUnit test suite."""
     tests = gate_tests(gate)
     yield f'<testsuite name="gate" {suite_numbers(tests)} time="0.000" skipped="{_number(tests, "skipped")}">\n'
     for test in tests:
@@ -305,7 +305,7 @@ def suite_numbers(tests: list[GateTest]) -> str:
 
 
 def gate_commands(report: Report) -> Iterator[str]:
-    """Yield a gate as workflow commands of GitHub: an error at each case that is worse, else one line."""
+    """Yield a gate as GitHub workflow commands: an error for each case that is worse, else one line."""
     gate = report.gate
     if gate is None:
         return
@@ -324,7 +324,7 @@ def gate_commands(report: Report) -> Iterator[str]:
 
 
 def gate_markdown(report: Report) -> Iterator[str]:
-    """Yield a gate as Markdown: the decision, the cases that are worse with their commonest problem, the mean."""
+    """Yield a gate as Markdown: the decision, the cases that are worse with their most common problem, the mean."""
     gate = report.gate
     if gate is None:
         return

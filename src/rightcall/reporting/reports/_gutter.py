@@ -1,4 +1,4 @@
-"""Lines of the user's own file in a margin of numbers, with the verdict beside each, and brackets around groups."""
+"""Lines of the user's eval set with line numbers, the verdict beside each, and brackets around groups."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _INDENT = "  "
 _WIDEST = 60
 _WIDEST_EXTRA = 30
 _LONGEST_PLACE = 300
-"""A place is not cut to the width, so that it can be clicked on; but it may come from outside."""
+"""A location is not cut to the width, so that it stays clickable; but it may come from outside, so it is limited."""
 _WORD = lazy_pattern(r"\"[^\"]*\"|'[^']*'|[^\s,:{}\[\]\"']+")
 _AFTER = 12
 _MOST_PATHS = 5
-"""Lists of expected calls that one case shows."""
+"""Most lists of expected calls to show for one case."""
 _CUT = "..."
 _WIDEST_MARK = 40
 _BEGIN, _INSIDE, _END = ("┌", "["), ("│", "|"), ("└", "]")
@@ -45,7 +45,7 @@ _TOLD = {"repeat": ("↻ ", "loop: ")}
 
 
 class Gutter:
-    """Writes lines of a file with a margin of line numbers and, on the right, a column of verdicts."""
+    """Format lines of a file with line numbers on the left and verdicts on the right."""
 
     def __init__(self, sources: Sequence[Source], paper: Paper) -> None:
         self._paper = paper
@@ -58,7 +58,7 @@ class Gutter:
         return ((f"{'':>{self._margin}} |", "cyan"), *parts)
 
     def arrow(self, source: Source, case: str) -> Line:
-        """Return the place and the case that a diagnosis is about."""
+        """Return the line with the location and the case of a diagnosis."""
         text, plain = self._paper.text, self._paper.plain
         place = fit(text(str(source)), _LONGEST_PLACE, plain=plain)
         room = max(24, self._paper.width - self._margin - len("-->   ") - cell_count(place))
@@ -72,7 +72,7 @@ class Gutter:
         yield from ((" " * len(lead), piece) for piece in pieces[1:])
 
     def single(self, source: Source, finding: Finding | None = None) -> Iterator[Line]:
-        """Yield one line of the file, with a mark below the part in question."""
+        """Yield one line of the file, with a mark below the relevant part."""
         yield self.bar()
         if source.excerpt.strip():
             yield self._numbered(source, excerpt(source, self._indent, self._room, self._paper).text)
@@ -112,7 +112,7 @@ class Gutter:
         return f"{around}{glyph(_BEGIN)} {glyph(_TOLD.get(bracket.group.word, ('', '')))}{bracket.label}"
 
     def _line_of(self, source: Source, path: ExpectedPath) -> Iterator[Line]:
-        """Yield a line of the file that has several steps, with the mark below the worst problem if it is there."""
+        """Yield a line of the file that has several steps, with a mark if the worst problem is on it."""
         head = path.problems[0]
         marked = head.source if head.source.line == source.line else source
         yield self._numbered(marked, excerpt(marked, self._indent, self._room, self._paper).text)
@@ -122,7 +122,7 @@ class Gutter:
     def _row(
         self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], column: int, below: Source | None
     ) -> Iterator[Line]:
-        """Yield a row: beside its line if that line has no other step, else below it."""
+        """Yield a row: next to its line if no other step is on that line, else below it."""
         source, head = path.source(row.step), path.problems[0]
         inside = f"{self._paper.glyph(_INSIDE)} " * len(row.groups)
         is_alone = source is not None and path.is_alone(source)
@@ -145,7 +145,7 @@ class Gutter:
         yield from rest
 
     def _verdict(self, row: PathRow, path: ExpectedPath, calls: Sequence[ToolCall], room: int) -> list[Line]:
-        """Return the sign and the number of each call, and the remarks about them, on one line or several."""
+        """Return the sign and number of each call, with remarks, on one or several lines."""
         paper, step = self._paper, row.step
         named, more = rounds_named(row)
         marks = [self._mark(each, path) for each in named]
@@ -180,19 +180,19 @@ class Gutter:
             texts.append(order_text(step, path.alignment.steps))
         source = path.source(step)
         if row.groups or (source is not None and path.is_alone(source) and step.name in source.excerpt):
-            return texts  # the line has the name already
+            return texts  # the line contains the name already
         together = "  ".join([step.name, *texts[:1]])
         return [together, *texts[1:]] if cell_count(together) <= room else [step.name, *texts]
 
     def _column(self, path: ExpectedPath, rows: Sequence[PathRow], calls: Sequence[ToolCall]) -> int:
-        """Return the width of the column of lines: their own width, as long as the verdicts fit beside them."""
+        """Return the width of the column of lines: their own width, if the verdicts fit beside them."""
         own = [(row, source) for row in rows if (source := path.source(row.step)) is not None and path.is_alone(source)]
         widths = [
             cell_count(self._paper.text(source.excerpt[self._indent :].rstrip())) + 2 * len(row.groups)
             for row, source in own
         ]
         widths += [cell_count(self._paper.text(row.step.name)) + 2 * len(row.groups) for row in rows if row.groups]
-        # A call that is not expected may have any number of arguments: its name has room, and the rest if it fits.
+        # An extra call may have any number of arguments: reserve space for its name only.
         wanted = 0
         for row in rows:
             longest = max([line_length(line) for line in self._verdict(row, path, calls, _WIDEST)])
@@ -203,7 +203,7 @@ class Gutter:
         return ((f"{source.line:>{self._margin}} | ", "cyan"), _INDENT, text)
 
     def _caret(self, source: Source | None, finding: Finding | None, room: int, inside: str = "") -> Iterator[Line]:
-        """Yield a mark below a line, and what is wrong there; `inside` are the brackets before it."""
+        """Yield a mark below a line, with what is wrong there; `inside` has the brackets before it."""
         if source is None:
             return
         shown = excerpt(source, self._indent, room - len(inside), self._paper)
@@ -218,9 +218,9 @@ class Gutter:
 
 
 def aligned_lines(result: CaseResult, paper: Paper) -> Iterator[str]:
-    """Yield how the expected calls of a case line up with the actual ones, as the terminal shows them, without colour.
+    """Yield the alignment of expected with actual calls of a case, as the terminal shows it, without colour.
 
-    The lists of calls that nothing is wrong with are left out, and so is one that says the same as another.
+    Lists of calls without problems are left out, and so are duplicates.
     """
     calls = result.trajectory.calls if result.trajectory is not None else ()
     paths = [path for one in result.results if not one.passed for path in paths_of(result, one) if path.problems]
@@ -230,7 +230,7 @@ def aligned_lines(result: CaseResult, paper: Paper) -> Iterator[str]:
 
 
 class Excerpt(msgspec.Struct, frozen=True):
-    """A line of a file as it is shown, and where the mark below it begins and how long it is; 0 for no mark."""
+    """A line of a file as shown, with the start and length of the mark below it; length 0 for no mark."""
 
     text: str
     start: int = 0
@@ -238,7 +238,7 @@ class Excerpt(msgspec.Struct, frozen=True):
 
 
 def excerpt(source: Source, indent: int, width: int, paper: Paper) -> Excerpt:
-    """Return the line of a source without its indent, in `width` columns around its place."""
+    """Return the line of a source without its indent, cut to `width` columns around its location."""
     line, at = source.excerpt[indent:].rstrip(), source.column - 1 - indent
     if not 0 <= at < len(line):
         return Excerpt(fit(paper.text(line), width, plain=paper.plain))

@@ -1,4 +1,4 @@
-"""The form of a report in JSON: its keys, and their JSON Schema."""
+"""The JSON format of a report: its keys, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class CaseTrialCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The repeats of one case: how many ended how, how many have to pass, and the verdict that comes of it."""
+    """The repeats of one case: the number by verdict, how many have to pass, and the resulting verdict."""
 
     verdict: Verdict
     passed: int
@@ -28,20 +28,20 @@ class CaseTrialCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRates(msgspec.Struct, frozen=True, kw_only=True):
-    """What the repeats of all cases say about the run; `None` where too few were measured."""
+    """Rates over the repeats of all cases; `None` if too few were measured."""
 
     rate: float | None
     """The mean rate of the cases."""
     again: Interval | None
-    """Its 95 % interval if these cases run again."""
+    """Its 95 % interval if these cases are run again."""
     like_these: Interval | None
-    """Its 95 % interval for cases like these."""
+    """Its 95 % interval for other cases like these."""
     flaky: list[str]
-    """The ids of the cases of which some repeats passed and some failed."""
+    """The ids of cases with both passed and failed repeats."""
 
 
 class JsonReport(msgspec.Struct, kw_only=True):
-    """A run, or scored traces, with everything: what `--format json` and `--output-file` write."""
+    """A complete report of a run or of scored traces, as `--format json` and `--output-file` write it."""
 
     rightcall: str
     evalset: str
@@ -53,11 +53,11 @@ class JsonReport(msgspec.Struct, kw_only=True):
     exit_code: int = 0
     """1 if anything failed, 2 if something could not be measured, else 0."""
     trials: dict[str, CaseTrialCounts] = {}
-    """By the id of the case; only where cases were repeated."""
+    """By case id; empty if no case was repeated."""
     rates: RunRates | None = None
     gate: GateRecord | None = None
     quarantined: dict[str, Quarantine] = {}
-    """By the id of the case: cases that count in nothing, neither in `totals` nor in `rates` nor for the gate."""
+    """By case id: cases that are not counted in `totals`, in `rates` or by the gate."""
     comparison: dict[str, Any] | None = None
 
 
@@ -68,7 +68,7 @@ def report_schema() -> dict[str, Any]:
 
 
 def trial_keys(report: Report) -> dict[str, Any]:
-    """Return the keys of a report whose cases were repeated: `trials` by case, and `rates`."""
+    """Return the keys of a report with repeated cases: `trials` by case, and `rates`."""
     return {
         "trials": {case_id: msgspec.to_builtins(_trials(each)) for case_id, each in report.repeats.items()},
         "rates": msgspec.to_builtins(_rates(report.steadiness)),

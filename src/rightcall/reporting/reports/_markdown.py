@@ -38,21 +38,21 @@ from ._paper import (
 from ._report import CaseBlock, Report, case_blocks
 
 COMMENT_BYTES = 65_536
-"""The longest comment that GitHub accepts, in characters; a text never has fewer bytes than characters."""
+"""The longest comment that GitHub accepts, in characters. Counting bytes instead is safe: there are never fewer."""
 _RESERVE = 512
 _MOST_FINDINGS = 20
 _MOST_VIEWS = 10
-"""Cases whose calls are shown side by side, as many as the terminal explains."""
+"""Most cases whose calls are shown side by side, as many as the terminal explains."""
 _MOST_LINES = 60
 _MOST_EVALUATORS = 50
 _SENTENCE = 500
 _NOTE = "⚠️"
 _MARKS = {0: SIGNS["passed"].emoji, 1: SIGNS["failed"].emoji, 2: _NOTE}
-"""By exit code."""
+"""The sign in the heading, by exit code."""
 _APART = "⏸️"
 _CELL = 40
 _MOST_NOTES = 10
-"""Annotations of each level that GitHub shows of one step."""
+"""How many annotations of each level GitHub shows for one step."""
 _MESSAGE = 4_000
 _TITLE = 200
 _FILE = 1_000
@@ -61,16 +61,16 @@ _SUMMARY_BYTES = 1024 * 1024
 _PRINTED = 4_000
 _MOST_FINDINGS_IN_XML = 50
 _MOST_LINES_IN_XML = 100
-"""Lines that show how the calls of one case line up with the expected ones."""
+"""Most lines for the alignment of one case."""
 
 
 def markdown_report(report: Report, changes: Comparison | None = None, baseline: str = "") -> Iterator[str]:
     """Yield a report as Markdown, short enough for a comment.
 
-    Totals come first, then what changed against a baseline run if there is one, flips before everything else, then
-    the findings of cases that did not pass: code, sentence, place, and how the calls of the first ten of them line up
-    with the expected ones. What does not fit is counted. Text from agents and eval sets is written as code, where
-    Markdown has no commands.
+    Totals come first, then changes against a baseline run if there is one, changed verdicts before everything else,
+    then the findings of cases that did not pass: code, message, location and, for the first ten cases, the alignment of
+    their calls with the expected ones. What does not fit is counted. Text from agents and eval sets is written as code,
+    in which Markdown has no effect.
     """
     return bounded_markdown(report, COMMENT_BYTES, changes, baseline)
 
@@ -78,7 +78,7 @@ def markdown_report(report: Report, changes: Comparison | None = None, baseline:
 def bounded_markdown(
     report: Report, most_bytes: int, changes: Comparison | None = None, baseline: str = ""
 ) -> Iterator[str]:
-    """Yield the same within a number of bytes. Changes get at most half of the space that the totals leave."""
+    """Yield the same within a number of bytes. Changes get at most half of the space after the totals."""
     head = "".join(_head(report))
     room = most_bytes - _RESERVE - len(head.encode())
     yield head
@@ -92,9 +92,9 @@ def bounded_markdown(
 def github_report(report: Report) -> Iterator[str]:
     """Yield the findings of cases that did not pass, as workflow commands, one per line.
 
-    What failed or broke is an `error`, what was not measured a `warning`, also in a case that failed for another
-    reason, and what other repeats of the case made up for a `notice`. GitHub shows ten of each; where there are more,
-    the tenth says how many. The first finding of every case comes before the second of any.
+    Failures and errors are an `error`, what was not measured is a `warning`, even in a case that failed for another
+    reason, and problems of a case that passes because of its other repeats are a `notice`. GitHub shows ten of each; if
+    there are more, the tenth says how many. The first finding of every case comes before the second of any.
     """
     firsts: dict[str, list[_Note]] = {"error": [], "warning": [], "notice": []}
     others: dict[str, list[_Note]] = {"error": [], "warning": [], "notice": []}
@@ -128,7 +128,7 @@ def github_summary(report: Report) -> Iterator[str]:
 
 
 def _fitting(blocks: Iterator[str], room: int, what: str) -> Iterator[str]:
-    """Yield blocks while there is space, then the number of those left out. The first block is a heading."""
+    """Yield blocks while there is space, then the number of those left out."""
     left_out = 0
     for block in blocks:
         size = len(block.encode())
@@ -252,7 +252,7 @@ def _failure_block(block: CaseBlock) -> str:
 
 
 def _view(block: CaseBlock) -> str:
-    """Return how the calls of a case line up, below its findings; nothing if it compares no calls."""
+    """Return the alignment of calls of a case, below its findings; empty if it compares no calls."""
     lines = list(islice(aligned_lines(block.result, Paper()), _MOST_LINES + 1))
     if not lines:
         return ""
@@ -260,7 +260,7 @@ def _view(block: CaseBlock) -> str:
 
 
 class _Note(msgspec.Struct, frozen=True):
-    """An annotation in the making."""
+    """The data of an annotation."""
 
     level: str
     case: str
@@ -307,11 +307,11 @@ def _command(note: _Note) -> str:
 def junit_report(report: Report) -> Iterator[str]:
     """Yield a report as JUnit XML: the eval set is a suite, each case a test case, whatever its repeats.
 
-    A case that failed is a failure; one in error, or not measured, is an error, for neither says that the agent did
-    badly. A case in quarantine is skipped, with its reason. A repeat that others made up for is a line of the output of
-    a test that passed. Scores are properties of the
-    suite, where the common schema has a place for them; those of a repeated case are means, beside its `passes` and
-    `trials`. The same report gives the same text. The results are read twice: a suite begins with its counts.
+    A failed case is a failure; a case in error, or not measured, is an error, because neither shows that the agent did
+    badly. A case in quarantine is skipped, with its reason. If a case passes although a repeat failed, that is noted in
+    the output of the test. Scores are properties of the suite, where the common schema allows them; those of a repeated
+    case are means, beside its `passes` and `trials`. The same report gives the same text. The results are read twice,
+    because a suite begins with its counts.
     """
     properties = [*_suite_properties(report), *_scores(report)]
     blocks = [(block.verdict, block.quarantine is not None) for block in case_blocks(report)]
@@ -341,7 +341,7 @@ def junit_report(report: Report) -> Iterator[str]:
 
 
 def _gate(report: Report) -> Iterator[str]:
-    """Yield the suite of a gate; nothing where there is none."""
+    """Yield the suite of a gate; nothing if there is none."""
     if report.gate is not None:
         from ._gate_lines import gate_suite  # most reports have no gate
 
@@ -349,7 +349,7 @@ def _gate(report: Report) -> Iterator[str]:
 
 
 def _added(counts: Totals, tests: int, report: Report) -> str:
-    """Return the counts of all suites, as attributes."""
+    """Return the counts over all suites, as attributes."""
     failures, errors = counts.failed, counts.error + counts.not_measured
     if report.gate is not None:
         from ._gate_lines import gate_tests
@@ -422,7 +422,7 @@ def _case(block: CaseBlock, subject: str) -> Iterator[str]:
 
 
 def _trouble(block: CaseBlock) -> str:
-    """Return the element that says what is wrong: only one, because many readers ignore the others."""
+    """Return the failure or error element: only one, because many readers of JUnit ignore others."""
     result = block.result
     tag = "failure" if block.verdict == "failed" else "error"
     findings = [placed.finding for placed in result.findings]
@@ -460,7 +460,7 @@ def _tail(text: str) -> str:
 
 
 def _time(result: CaseResult) -> str:
-    """Return the time the agent took or, for a recorded trace, the time its calls took."""
+    """Return the time that the agent took or, for a recorded trace, its calls."""
     if result.outcome is not None:
         return _seconds(result.outcome.seconds)
     begin, end = extent(result.trajectory.calls) if result.trajectory is not None else (None, None)

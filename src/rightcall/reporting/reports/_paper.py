@@ -1,6 +1,6 @@
-"""Text on a screen of a given width, and inside XML, Markdown and workflow commands; durations.
+"""Text for terminals, XML, Markdown and workflow commands, and formatting of durations.
 
-Text from outside loses its control characters, and is escaped for the language it is put into.
+Control characters in text from outside become escapes, and it is escaped for the language it is embedded in.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Part = str | tuple[str, str]
 Line = tuple[Part, ...]
 _LONG = 100_000
 NARROWEST = 30
-"""Columns that a text has at least, however narrow the paper is."""
+"""The least columns for a text, however narrow the terminal."""
 _PLAIN = str.maketrans({"…": "...", "≠": "!=", "−": "-", "–": "-", "→": "->", "×": "x"})
 _KEPT = frozenset("\n\t")
 # Unicode categories that a terminal acts on or does not show: control, format and surrogate characters, and line and
@@ -37,22 +37,22 @@ _DAY = 24 * _HOUR
 _LONGEST = 1e12
 # XML 1.0, section 2.2: these two are not characters of XML, not even as references. `printable` escapes the others.
 _NO_XML = lazy_pattern("[\ufffe\uffff]")
-# The runner obeys `::` at the beginning of a line, and `##[` anywhere in one.
+# GitHub's runner interprets `::` at the beginning of a line, and `##[` anywhere in one, as commands.
 _COMMAND = lazy_pattern(r"^([^\S\n]*)::", re.MULTILINE)
 _BACKTICKS = lazy_pattern("`+")
-# Zero-width space: Markdown shows it as nothing, and it breaks up a command.
+# Zero-width space: invisible in Markdown, and it breaks up a command.
 _SPACE = "\u200b"
 
 
 class Paper(msgspec.Struct, frozen=True, kw_only=True):
-    """The medium of a report: its width in columns, whether it is ASCII only, whether values are shown in full."""
+    """The output medium: its width in columns, whether it is ASCII only, whether values are shown in full."""
 
     width: int = 80
     plain: bool = False
     full: bool = False
 
     def text(self, raw: str) -> str:
-        """Return a text from a trace on one line, without control characters."""
+        """Return a text on one line, with control characters escaped."""
         return printable(raw, plain=self.plain, one_line=True)
 
     def sign(self, kind: str) -> str:
@@ -61,26 +61,26 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return sign.ascii if self.plain else sign.symbol
 
     def glyph(self, pair: tuple[str, str]) -> str:
-        """Return the first of two signs, or the second, which is ASCII."""
+        """Return the first of two signs or, on plain paper, the second, which is ASCII."""
         return pair[self.plain]
 
     @property
     def value_width(self) -> int:
-        """The number of characters of a value worth formatting, before it is cut to fit."""
+        """The number of characters of a value worth formatting before it is cut to fit."""
         return sys.maxsize if self.full else self.width * 2
 
     def pieces(self, raw: str, width: int, lines: int = 1, hanging: int = 0) -> list[str]:
-        """Return a text on at most `lines` lines; on as many as it needs if values are shown in full."""
+        """Return a text on at most `lines` lines, or on as many as needed if values are shown in full."""
         if len(raw) <= width and raw.isascii() and raw.isprintable():
             return [raw]
         if self.full:
             return list(wrap(self.text(raw), width, hanging))
         room = width * lines
-        if len(raw) > 4 * room:  # its middle will be cut out; a text of a gigabyte need not be measured for that
+        if len(raw) > 4 * room:  # its middle will be cut out anyway: do not process a gigabyte of text for that
             raw = raw[: 2 * room] + raw[-2 * room :]
         text = self.text(raw)
         pieces = [text]
-        # Lines break at spaces, so some room at their ends is lost; how much is known when it is.
+        # Lines break at spaces, so space is lost at their ends. Try with less until it fits.
         for lost in range(0, width, 4):
             pieces = list(wrap(fit(text, room - lost, plain=self.plain), width, hanging))
             if len(pieces) <= lines:
@@ -88,7 +88,7 @@ class Paper(msgspec.Struct, frozen=True, kw_only=True):
         return pieces
 
     def paragraphs(self, raw: str, width: int, lines: int = 1) -> list[str]:
-        """Return a text of several lines: lines are kept if values are shown in full, and joined if not."""
+        """Return a text of several lines. Line breaks are kept if values are shown in full, and joined if not."""
         if not self.full:
             return self.pieces(" ".join(raw.split()) if len(raw) < _LONG else raw, width, lines)
         return [piece for line in raw.splitlines() or [""] for piece in self.pieces(line, width)]
@@ -105,10 +105,10 @@ def line_length(line: Line) -> int:
 
 
 def printable(text: str, *, plain: bool = False, one_line: bool = False) -> str:
-    """Return a text with escapes for characters that would move, hide or reverse the text around them.
+    """Escape characters that would move, hide or reverse the text around them.
 
-    Newlines and tabs stay, unless `one_line` is set. A `plain` text is ASCII. A printable text comes back unchanged,
-    so calling this twice is safe.
+    Newlines and tabs are kept, unless `one_line` is set. A `plain` text is ASCII. A printable text is returned
+    unchanged, so calling this twice is safe.
     """
     if not text.isprintable():
         text = "".join(map(_visible, text))
@@ -120,15 +120,15 @@ def printable(text: str, *, plain: bool = False, one_line: bool = False) -> str:
 
 
 def cell_count(text: str) -> int:
-    """Return the number of terminal columns that a printable text takes: two for wide characters.
+    """Return the number of terminal columns of a printable text: two for wide characters.
 
-    A combining accent counts as one column, although it takes none: a trace may pile a thousand on one letter.
+    A combining accent counts as one column, although it takes none: a trace may put a thousand on one letter.
     """
     return len(text) if text.isascii() else sum(map(_cells_of, text))
 
 
 def beginning(text: str, width: int) -> str:
-    """Return as much of the beginning of a text as fits `width` columns."""
+    """Return as much of the beginning of a text as fits into `width` columns."""
     if text.isascii():
         return text[:width]
     used = 0
@@ -140,7 +140,7 @@ def beginning(text: str, width: int) -> str:
 
 
 def fit(text: str, width: int, *, plain: bool = False) -> str:
-    """Return a printable text, cut in the middle to `width` columns."""
+    """Return a printable text, shortened in the middle to `width` columns."""
     if cell_count(text) <= width:
         return text
     gap = "..." if plain else "…"
@@ -177,7 +177,7 @@ def _visible(character: str) -> str:
 
 
 def duration_text(nanoseconds: int) -> str:
-    """Return a duration in the unit that suits it: `8.0us`, `0.19ms`, `31ms`, `1.30s`, `2m05s`, `3h20m`, `12d`.
+    """Return a duration in a suitable unit: `8.0us`, `0.19ms`, `31ms`, `1.30s`, `2m05s`, `3h20m`, `12d`.
 
     A trace may contain any integer, so any integer is accepted: floats would lose digits or overflow.
     """
@@ -204,42 +204,42 @@ def seconds_text(seconds: float) -> str:
 
 
 def bounded_seconds(seconds: float) -> float:
-    """Return a duration from outside as a finite number that can be calculated with."""
+    """Return a duration from outside as a finite number, not negative."""
     return min(max(0.0, seconds), _LONGEST)
 
 
 def seconds_between(begin: int | None, end: int | None) -> float | None:
-    """Return the seconds between two times in nanoseconds; `None` if one is unknown or they run backwards."""
+    """Return the seconds between two times in nanoseconds; `None` if one is unknown or the end is first."""
     if begin is None or end is None or end < begin:
         return None
     return min(end - begin, round(_LONGEST) * _SECOND) / _SECOND
 
 
 def extent(calls: Sequence[ToolCall]) -> tuple[int | None, int | None]:
-    """Return when the first call began and the last one ended, as far as it was recorded."""
+    """Return the first start and the last end of calls, as far as recorded."""
     begin = min((call.start_ns for call in calls if call.start_ns is not None), default=None)
     end = max((call.end_ns for call in calls if call.end_ns is not None), default=None)
     return begin, end
 
 
 def escape_commands(text: str) -> str:
-    """Return a text without lines that GitHub Actions would obey if it were printed there."""
+    """Return a text that GitHub Actions does not interpret as commands when it is printed."""
     return _COMMAND.sub(r"\1: :", text.replace("##[", "# #["))
 
 
 def escape_commands_in_json(text: str) -> str:
-    """Return JSON with the same value that GitHub Actions would not obey."""
+    """Return JSON with the same value that GitHub Actions does not interpret as commands."""
     return text.replace("##[", "#\\u0023[")  # "##[" can only be inside a JSON string
 
 
 def xml_text(text: str) -> str:
     """Return a text to write between XML tags. Characters that XML cannot have become escapes.
 
-    No line of it is a workflow command, which GitHub would obey if the document were printed.
+    No line of it is a workflow command, in case the document is printed on GitHub.
     """
     from html import escape  # its table of 2,231 entities is for this function alone
 
-    # Line by line, because `isprintable` finds the lines that need no work at the speed of C.
+    # Line by line, because the fast `isprintable` then spares most lines.
     harmless = "\n".join([printable(line) for line in text.split("\n")])
     written = escape(_NO_XML.sub(_as_escape, harmless))
     return written.replace("::", ":&#58;").replace("##[", "#&#35;[")
@@ -251,7 +251,7 @@ def xml_attribute(text: str) -> str:
 
 
 def code_span(text: str, width: int = 200) -> str:
-    """Return a text as code in a line of Markdown, cut in the middle to `width` columns.
+    """Return a text as inline code in Markdown, shortened in the middle to `width` columns.
 
     Code has no HTML, links, mentions, references or emoji. The fence is longer than any in the text.
     """
@@ -266,7 +266,7 @@ def code_span(text: str, width: int = 200) -> str:
 
 
 def code_block(lines: Sequence[str], indent: str = "") -> str:
-    """Return lines as a block of code in Markdown, in which nothing is markup."""
+    """Return lines as a code block in Markdown, in which nothing is markup."""
     # CommonMark 0.31, section 4.5: the block ends at a fence that is at least as long as the one it began with.
     longest = max([len(run) for line in lines for run in _BACKTICKS.findall(line)], default=0)
     fence = "`" * max(3, longest + 1)
@@ -275,18 +275,18 @@ def code_block(lines: Sequence[str], indent: str = "") -> str:
 
 
 def command_message(text: str, width: int) -> str:
-    """Return a text as the message of a workflow command, cut in the middle to `width` columns."""
+    """Return a text as the message of a workflow command, shortened in the middle to `width` columns."""
     # The escapes of actions/toolkit (packages/core/src/command.ts), which the runner decodes.
     return fit(_line(text, width), width).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def command_property(text: str, width: int) -> str:
-    """Return a text as a property of a workflow command, cut in the middle to `width` columns."""
+    """Return a text as a property of a workflow command, shortened in the middle to `width` columns."""
     return command_message(text, width).replace(":", "%3A").replace(",", "%2C")
 
 
 def _line(text: str, width: int) -> str:
-    """Return a text on one line, without control characters. Only the part that is shown is processed."""
+    """Return a text on one line, with control characters escaped. Only the part that is shown is processed."""
     if len(text) > 4 * width:
         text = text[: 2 * width] + text[-2 * width :]
     return printable(text, one_line=True)

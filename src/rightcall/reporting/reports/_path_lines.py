@@ -1,4 +1,4 @@
-"""Paths of runs in words, as JSON and as a table: what runs do, where they part, and what changed."""
+"""Paths of runs as text, as JSON and as CSV: what runs do, where they diverge, and what changed."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _MOST_DIFFERENCES = 8
 _ARROW = ("→", "->")
 _TABLE = ("kind", "name", "after", "runs", "passed", "failed", "unjudged", "calls", "errors", "suspected_errors")
 _TIMES = ("p50_ms", "p95_ms", "p99_ms")
-# A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
+# A spreadsheet executes a cell that begins with one of these as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def path_lines(paths: Paths, paper: Paper, *, least: float | None = None) -> Iterator[Line]:
-    """Yield the paths of runs, the tools they call, what follows what, and what passed and failed runs differ in.
+    """Yield the paths of runs, the tools they call, edges, and what passed and failed runs differ in.
 
     Args:
         paths: The paths.
-        paper: What it is written on.
-        least: The share of runs that a path, a tool or an edge has to have to be listed; the commonest by default.
+        paper: The output medium.
+        least: The least share of runs for a path, a tool or an edge to be listed; by default the most common are.
     """
     yield ((_headline(paths), "bold"),)
     if paths.unrecorded:
@@ -57,7 +57,7 @@ def path_lines(paths: Paths, paper: Paper, *, least: float | None = None) -> Ite
 
 
 def drift_lines(drift: Drift, names: tuple[str, str], labels: Mapping[str, str], paper: Paper) -> Iterator[Line]:
-    """Yield what changed between two sets of runs: shares of runs, and times."""
+    """Yield what changed between two sets of runs: shares of runs, and durations."""
     sides = [f"{paper.text(name)}  {runs:,}" for name, runs in zip(names, (drift.before, drift.after), strict=True)]
     arrow = paper.glyph(_ARROW)
     yield ((f"{sides[0]} {arrow} {sides[1]} runs", "bold"),)
@@ -84,7 +84,7 @@ def drift_lines(drift: Drift, names: tuple[str, str], labels: Mapping[str, str],
 
 
 def paths_plain(paths: Paths) -> dict[str, Any]:
-    """Return paths as JSON has them."""
+    """Return paths as plain data for JSON."""
     named = _namer(paths)
     return {
         "runs": paths.ended.runs,
@@ -119,7 +119,7 @@ def paths_plain(paths: Paths) -> dict[str, Any]:
 
 
 def drift_plain(drift: Drift, labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return what changed as JSON has it."""
+    """Return changes as plain data for JSON."""
     return {
         "runs_before": drift.before,
         "runs_after": drift.after,
@@ -139,7 +139,7 @@ def drift_plain(drift: Drift, labels: Mapping[str, str]) -> dict[str, Any]:
 
 
 def paths_csv(paths: Paths) -> str:
-    """Return paths, tools and edges as one table; a cell that a spreadsheet would run begins with an apostrophe."""
+    """Return paths, tools and edges as one CSV table. Cells that a spreadsheet would execute get an apostrophe."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow([*_TABLE, *_TIMES])
@@ -191,7 +191,7 @@ def _path_table(paths: Paths, paper: Paper, least: float | None) -> Iterator[Lin
 
 
 def _shortened(path: TakenPath, paths: Paths, paper: Paper, room: int) -> str:
-    """A path that fits, with steps left out in the middle if it has to be: a half of a name would name no tool."""
+    """Return a path that fits, with whole steps left out in the middle if needed: half a name would name no tool."""
     if path.calls is None or cell_count(whole := route_text(path.calls, paths.labels)) <= room:
         return route_text(path.calls, paths.labels)
     steps = route_steps(path.calls, paths.labels)

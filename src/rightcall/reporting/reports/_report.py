@@ -1,4 +1,4 @@
-"""The data of a report, the same for every format: one block a case, all of its repeats put together."""
+"""The data of a report, the same for every format: one block per case, which combines all of its repeats."""
 
 from __future__ import annotations
 
@@ -29,54 +29,54 @@ if TYPE_CHECKING:
 
 
 _MOST_COUNTED = 100
-"""Findings of a result that are counted over all repeats; reports show fewer of them."""
+"""Most findings of a result to count over all repeats. Reports show fewer."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The results of a run, or of recorded traces, and their totals.
 
-    A format is a function of a report that gives the text piece by piece. It prints nothing and opens nothing.
+    A format is a function from a report to pieces of text. It prints nothing and opens nothing.
     """
 
     results: Callable[[], Iterator[CaseResult]]
-    """The complete results, in order, one at a time. They can be asked for again."""
+    """Returns an iterator over the complete results, in order. It can be called again."""
     totals: Totals
     evaluators: Mapping[str, EvaluatorTotals] = {}
     overall: tuple[OverallResult, ...] = ()
     """The results of all cases together."""
     subject: str = ""
-    """The eval set, or the one expectation."""
+    """The eval set, or the single expectation."""
     seconds: float = 0.0
     run_id: str = ""
-    """Empty where nothing was run."""
+    """Empty if no agent was run."""
     agent: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     """Other facts about the run, by name, such as its branch."""
     notes: tuple[str, ...] = ()
     """Remarks about the run as a whole."""
     warnings: Mapping[str, int] = {}
-    """Warnings of the reader of the traces, with the number of cases each is about."""
+    """Warnings from reading the traces, each with the number of its cases."""
     documents: Callable[[], Iterator[str]] | None = None
-    """The same results as `to_json` writes them, where they are written already."""
+    """The same results as `to_json` encodes them, if they are encoded already."""
     repeats: Mapping[str, CaseRepeats] = {}
-    """All repeats of each case, by its id; empty where no case was repeated. They decide what a format says of it."""
+    """All repeats of each case, by id; empty if no case was repeated. Formats report cases, not repeats, by these."""
 
     quarantined: Mapping[str, Quarantine] = {}
-    """Cases that are shown, and count in nothing, by their ids."""
+    """Cases that are shown but not counted, by id."""
     gate: GateRecord | None = None
-    """What a gate said, which then decides the exit code; cases that it compares decide nothing by themselves."""
+    """The decision of a gate, which then sets the exit code, instead of the cases that it compares."""
 
     comparison: Mapping[str, Any] | None = None
-    """The verdicts beside those of the source of the traces, if they were compared."""
+    """The comparison of verdicts with those of the source of the traces, if there is one."""
     min_pass: float | None = None
-    """The share of cases that is enough; `None` means all, and for a run that is not complete."""
+    """The share of cases that has to pass; `None` for all, and for an incomplete run."""
 
     @property
     def exit_code(self) -> int:
         """The exit code of the command: 1 if anything failed, 2 if something could not be measured, else 0.
 
-        A gate decides it, or the cases do, with what `min_pass` lets pass; an overall result that did not pass is
-        never let pass. Every format says what this says.
+        A gate sets it, or the cases do, where failures within `min_pass` are tolerated; an overall result that did not
+        pass is never tolerated. Every format agrees with it.
         """
         verdicts = {each.verdict for each in self.overall}
         code = self.totals.exit_code if self.gate is None else self.gate.exit_code
@@ -87,14 +87,14 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def void(self) -> str:
-        """Why nothing was measured though nothing went wrong; empty where something was."""
+        """Why nothing was measured although nothing went wrong; empty if something was measured."""
         if self.gate is not None or self.totals != Totals():
             return ""
         return "every case is in quarantine, so nothing was measured" if self.quarantined else "there are no cases"
 
     @property
     def lets_pass(self) -> bool:
-        """Whether some cases failed, and enough others passed. Errors are never let pass."""
+        """Whether some cases failed, but enough passed for `min_pass`. Errors are never tolerated."""
         totals = self.totals
         if self.gate is not None or self.min_pass is None or not totals.failed or totals.error or totals.not_measured:
             return False
@@ -108,13 +108,13 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float | None:
-        """The pass rate: the mean of the cases' rates; `None` where nothing was measured."""
+        """The pass rate: the mean of the cases' rates; `None` if nothing was measured."""
         return self.steadiness.rate if self.repeats else self.totals.rate
 
     @property
     def steadiness(self) -> Steadiness:
-        """The trials of the repeated cases, and the rates that they give."""
-        # Imported here because most reports have no repeats, and need nothing of it.
+        """The trials of the repeated cases, and their rates."""
+        # Imported here because most reports have no repeats.
         from rightcall.reporting.changes import CaseTrials, Steadiness
 
         cases = [CaseTrials(case_id, each.verdicts) for case_id, each in self.repeats.items()]
@@ -151,7 +151,7 @@ def redacted_report(report: Report) -> Report:
 
 
 def redacted_gate(gate: GateRecord) -> GateRecord:
-    """Return what a gate said without secrets; ids of cases are kept, as everywhere."""
+    """Return the decision of a gate without secrets; case ids are kept, as everywhere."""
     from rightcall.values.redaction import redacted_text
 
     return msgspec.structs.replace(
@@ -165,12 +165,12 @@ def redacted_gate(gate: GateRecord) -> GateRecord:
 def json_report(report: Report) -> Iterator[str]:
     """Yield the results as one JSON document, piece by piece.
 
-    `rightcall` is the version that wrote it, `evalset` what was expected, `cases` each result with its evaluations,
-    findings and the trajectory that was judged, `totals` the cases by verdict, and `evaluators` the results of each
-    evaluator by verdict with their mean score, `overall` the results of all cases together, `notes` other remarks
-    about the run, and `exit_code` the exit code that comes of it all. Where cases were repeated, `trials` counts the
-    repeats of each case, with the verdict they give, and `rates` has what they say about the run. `gate` has what a
-    gate said, and `quarantined` the cases that count in nothing.
+    `rightcall` is the version that wrote it, `evalset` the eval set, `cases` each result with its evaluations, findings
+    and the judged trajectory, `totals` the number of cases by verdict, `evaluators` the number of results of each
+    evaluator by verdict with their mean score, `overall` the results over all cases together, `notes` other remarks
+    about the run, and `exit_code` the resulting exit code. If cases were repeated, `trials` counts the repeats of each
+    case, with the resulting verdict, and `rates` has the rates of the run. `gate` has the decision of a gate, and
+    `quarantined` the cases that are not counted.
     """
     yield (
         escape_commands_in_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
@@ -199,7 +199,7 @@ def json_report(report: Report) -> Iterator[str]:
 
 
 def json_case(result: CaseResult, evidence: str) -> str:
-    """Return a result as `to_json` writes it, given what `json_evidence` wrote."""
+    """Return a result as `to_json` encodes it, given the text from `json_evidence`."""
     known = {"case_id": result.case_id, "repeat": result.repeat}
     known |= {"is_repeat_told": True} if result.is_repeat_told else {}
     return f"{dump_json(known)[:-1]}, {evidence[1:]}"
@@ -214,22 +214,22 @@ def json_evidence(result: CaseResult) -> str:
 
 
 class CaseBlock(msgspec.Struct, frozen=True):
-    """One case in a report: the result that is shown of it and, if it was repeated, all of its repeats."""
+    """One case in a report: the result to show and, if the case was repeated, all of its repeats."""
 
     result: CaseResult
     repeats: CaseRepeats | None = None
     alike: int = 1
-    """How many repeats have the same problem as the one that is shown."""
+    """The number of repeats with the same problem as the result shown."""
     decided: Verdict | None = None
-    """What the case adds to the exit code, where a gate or a share of cases decides: `passed` if it adds nothing."""
+    """The verdict that counts for the exit code if a gate or `min_pass` decides; `passed` if the case has no effect."""
     quarantine: Quarantine | None = None
-    """Why the case counts in nothing; `None` where it counts."""
+    """Why the case is not counted; `None` if it is."""
     findings: Mapping[tuple[str, ...], int] = {}
-    """How many repeats have each finding, where repeats are put together."""
+    """The number of repeats with each finding, if repeats are combined."""
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the case, by which the exit code is decided; `passed` for a case in quarantine."""
+        """The verdict of the case that counts for the exit code; `passed` for a case in quarantine."""
         if self.quarantine is not None:
             return "passed"
         if self.decided is not None:
@@ -238,23 +238,23 @@ class CaseBlock(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the case passed, though a repeat may have failed."""
+        """Whether the case passed, even if a repeat failed."""
         return self.verdict == "passed"
 
     @property
     def is_note(self) -> bool:
-        """Whether the result that is shown did not pass, and the case still does: it decides nothing."""
+        """Whether the result shown did not pass, but has no effect on the exit code."""
         return self.passed and not self.result.passed
 
     @property
     def is_made_up(self) -> bool:
-        """Whether the case passed by itself, because enough other repeats did, and the result that is shown did not."""
+        """Whether the result shown did not pass, but the case did, because enough other repeats passed."""
         passed = self.repeats is not None and self.repeats.verdict == "passed"
         return passed and self.quarantine is None and not self.result.passed
 
     @property
     def name(self) -> str:
-        """What the case is called in a report: with the number of the repeat, where repeats are reported one by one."""
+        """The name of the case in a report, with the number of the repeat if repeats are reported one by one."""
         return f"{self.result.case_id}{self.result.repeat_note if self.repeats is None else ''}"
 
     @property
@@ -263,7 +263,7 @@ class CaseBlock(msgspec.Struct, frozen=True):
         return self._of_all(self.alike)
 
     def how_often_found(self, placed: PlacedFinding) -> str:
-        """How many repeats have this very finding, in the same words: those with one problem may differ in others."""
+        """Return how many repeats have exactly this finding. Repeats with one problem may differ in others."""
         return "" if self.repeats is None else self._of_all(self.findings.get(_key(placed), self.alike))
 
     def _of_all(self, count: int) -> str:
@@ -273,7 +273,7 @@ class CaseBlock(msgspec.Struct, frozen=True):
 
     @property
     def shares(self) -> str:
-        """How many repeats passed and have to: `4/5 passed, 3 needed`; empty for a case that was not repeated."""
+        """How many repeats passed and have to pass: `4/5 passed, 3 needed`; empty for a case that was not repeated."""
         if self.repeats is None or len(self.repeats.verdicts) == 1:
             return ""
         totals = self.repeats.totals
@@ -285,7 +285,7 @@ class CaseBlock(msgspec.Struct, frozen=True):
 
 
 def case_blocks(report: Report) -> Iterator[CaseBlock]:
-    """Yield each case once. Where cases were repeated, results are read twice: most are counted, one is shown."""
+    """Yield each case once. If cases were repeated, results are read twice: to count them, and to show one."""
     if not report.repeats:
         for result in report.results():
             apart = report.quarantined.get(result.case_id)
@@ -301,7 +301,7 @@ def case_blocks(report: Report) -> Iterator[CaseBlock]:
 
 
 def decided_verdict(report: Report, result: CaseResult) -> Verdict | None:
-    """Return what the case of a result adds to the exit code; `None` where its own verdict is all there is to it."""
+    """Return the verdict of a case for the exit code if a gate or `min_pass` decides; `None` if its own counts."""
     if report.lets_pass:
         return "passed"
     if report.gate is None:
@@ -315,7 +315,7 @@ def decided_verdict(report: Report, result: CaseResult) -> Verdict | None:
 
 
 def _chosen(report: Report) -> tuple[dict[tuple[str, int], int], dict[str, Counter[tuple[str, ...]]]]:
-    """Return which repeat of each case is shown, with how many others have its problem, and all findings, counted."""
+    """Return the repeat of each case to show, with how many repeats have its problem, and counted findings."""
     problems: dict[str, Counter[tuple[str, ...]]] = {}
     findings: dict[str, Counter[tuple[str, ...]]] = {}
     firsts: dict[tuple[str, tuple[str, ...]], int] = {}
@@ -337,9 +337,9 @@ def _verdict(report: Report, case_id: str) -> Verdict:
 
 
 def _shown(verdict_of_all: Verdict, counts: Counter[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the problem to show: one that the verdict comes from or, of a case that passed, one made up for."""
+    """Return the problem to show: one that explains the verdict or, for a passed case, that of a failed repeat."""
     for verdict in (verdict_of_all,) if verdict_of_all != "passed" else ("failed", "passed"):
-        # By how often, then by its text: which repeat finished first must not change a report.
+        # By frequency, then by text: a report must not depend on which repeat finished first.
         found = sorted([(-number, problem) for problem, number in counts.items() if problem[0] == verdict])
         if found:
             return found[0][1]
@@ -347,7 +347,7 @@ def _shown(verdict_of_all: Verdict, counts: Counter[tuple[str, ...]]) -> tuple[s
 
 
 def _problem(result: CaseResult) -> tuple[str, ...]:
-    """Return by what two results have the same problem: verdict, place and the first finding."""
+    """Return the key by which results have the same problem: verdict, location and first finding."""
     if not result.findings:
         return (result.verdict, str(result.source))
     return (result.verdict, *_key(result.findings[0]))

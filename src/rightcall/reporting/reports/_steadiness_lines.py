@@ -1,4 +1,4 @@
-"""Repeats in words: rates with their intervals, where runs diverge, and how many repeats it takes."""
+"""Repeats in words: rates with their intervals, where runs diverge, and how many repeats are needed."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _RAIL = ("│", "|")
 _COIN = 0.25
 _DROPS = (0.20, 0.10, 0.05, 0.02)
 _FEW = 100
-"""Trials below which a share is shown without decimals: more would be false precision."""
+"""With fewer trials, a share is shown without decimals, which would be false precision."""
 
 
 def share_text(share: float | None, trials: int = 0) -> str:
-    """A share as people read it: `68 %`, with a decimal from a hundred trials on.
+    """Return a share as text: `68 %`, with a decimal from a hundred trials on.
 
-    It is never 100 % if something is missing, and never 0 % if something is there.
+    It is never rounded to 100 % if something is missing, and never to 0 % if something is there.
     """
     if share is None:
         return "-"
@@ -42,19 +42,19 @@ def share_text(share: float | None, trials: int = 0) -> str:
 
 
 def interval_text(interval: Interval | None) -> str:
-    """An interval of shares: `53–89 %`."""
+    """Return an interval of shares: `53–89 %`."""
     return "-" if interval is None else f"{interval.low * 100:.0f}–{interval.high * 100:.0f} %"
 
 
 def trials_text(case: CaseTrials) -> str:
-    """How many trials passed, and how many have no answer: `4/5 + 1 error`."""
+    """Return how many trials passed, and how many have no answer: `4/5 + 1 error`."""
     passed, measured = case.measured
     counts = [(case.totals.error, SIGNS["error"].word), (case.totals.not_measured, SIGNS["not_measured"].word)]
     return "".join([f"{passed}/{measured}", *[f" + {count} {word}" for count, word in counts if count]])
 
 
 def marks_text(verdicts: Sequence[Verdict], paper: Paper) -> str:
-    """A mark for each trial, at most twenty: `✓✗✓✓✓`."""
+    """Return a mark for each trial, at most twenty: `✓✗✓✓✓`."""
     marks = "".join([paper.glyph(_MARKS[verdict]) for verdict in verdicts[:_MOST_MARKS]])
     more = len(verdicts) - _MOST_MARKS
     return marks + (f" {paper.glyph(('…', '...'))} {more:,} more" if more > 0 else "")
@@ -69,15 +69,15 @@ def steadiness_lines(
     *,
     has_every_k: bool = False,
 ) -> Iterator[Line]:
-    """Yield the trials of each case and what they say about the run.
+    """Yield the trials of each case, and rates of the run.
 
     Args:
         run: All trials.
-        k: How many tries have to pass, for the last column.
-        paper: What it is written on.
-        name: What commands call the run.
-        most: How many cases are listed, those first that did not pass every time; all by default.
-        has_every_k: Whether the chance that all tries pass is shown for each number of tries up to `k`.
+        k: The number of tries for the last column, all of which have to pass.
+        paper: The output medium.
+        name: The name of the run in commands.
+        most: The most cases to list, those first that did not pass every time; all by default.
+        has_every_k: Whether to show the probability that all tries pass for each number of tries up to `k`.
     """
     shown = _listed(run, most)
     width = max([len("case"), *[cell_count(_case(case, paper)) for case in shown]])
@@ -101,7 +101,7 @@ def steadiness_lines(
 
 
 def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
-    """Yield where the runs of one case diverge, and how each way on ends."""
+    """Yield where the runs of one case diverge, and how each branch ends."""
     if not found.paths:
         yield (f"{paper.text(found.case_id)}  no path was recorded",)
         return
@@ -117,7 +117,7 @@ def parting_lines(found: CasePaths, paper: Paper) -> Iterator[Line]:
 
 
 def plan_lines(run: Steadiness, before: int | None = None) -> Iterator[Line]:
-    """Yield how many repeats it takes to notice a drop, with as many cases that vary as these do."""
+    """Yield how many repeats are needed to detect a drop, for this number of cases and their variance."""
     cases = len([case for case in run.counted if case.measured.measured])
     varies = run.variance
     basis = "your cases; 0.25 is a coin" if varies is not None else "a coin: no case has two trials yet"
@@ -210,7 +210,7 @@ def parting_tree(
     *,
     has_verdicts: bool = True,
 ) -> Iterator[Line]:
-    """Yield one place where runs diverge, as a tree: the calls up to there, and each way on with how it ends."""
+    """Yield one place where runs diverge, as a tree: the calls up to there, and how each branch ends."""
     path = ", ".join([paper.text(step) for step in map(named, parting.after)])
     room = max(20, paper.width - 10)
     yield (f"  after {fit(path, room, plain=paper.plain)}" if path else "  at the beginning",)
@@ -226,7 +226,7 @@ def parting_tree(
 
 
 def _with_reason(text: str, reason: str, rail: str, paper: Paper) -> Iterator[Line]:
-    """Yield a way on and why it fails: on a line of its own where both do not fit, since half a reason says nothing."""
+    """Yield a branch and why it fails, on a line of its own if both do not fit: a cut reason is no use."""
     if not reason:
         yield (text,)
     elif cell_count(text) + 3 + cell_count(reason) <= paper.width:

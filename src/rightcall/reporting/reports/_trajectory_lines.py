@@ -1,4 +1,4 @@
-"""A trajectory as lines of text: a header, the tree of calls with numbers and times, and notes."""
+"""A trajectory as text: a header, the tree of calls with numbers and times, and notes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ LANES = {
     ("asked", "middle"): ("│", ":"),
     ("asked", "last"): ("└", "'"),
 }
-"""The signs of calls that belong together, each with its ASCII form."""
+"""The signs beside calls that belong together, each with its ASCII form."""
 # Eight levels take 16 of 80 columns, which leaves room for the call.
 _MOST_LANES = 8
 _HANGING = 2
 _LINES_OF_A_CALL = 2
 _SUSPECTED = "! reads like an error"
 UNSURE = "[internal?]"
-"""The mark of a call that may be the framework's own."""
+"""The mark of a call that may be internal to the framework."""
 _GIVES = ("→", "->")
 Bond = Literal["", "concurrent", "asked"]
-"""The bond between calls side by side: they ran at the same time, or the model asked for them at once."""
+"""Why neighbouring calls belong together: they ran in parallel, or the model requested them in one message."""
 Lane = tuple[Bond, Literal["", "first", "middle", "last"]]
-"""A call's place among calls that belong together."""
+"""The position of a call among calls that belong together."""
 ALONE: Lane = ("", "")
 
 
@@ -62,7 +62,7 @@ def dim_lines(text: str, paper: Paper) -> Iterator[Line]:
 
 
 def header_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Line]:
-    """Yield where a trajectory comes from, and its summary: file, trace, calls, agents, input and output."""
+    """Yield the origin of a trajectory, and its summary: file, trace, calls, agents, input and output."""
     trace = f"trace {trajectory.trace_id}" if trajectory.trace_id else ""
     titled = [paper.text(name), *(paper.pieces(trace, paper.width) if trace else ())]
     between = paper.glyph(_BETWEEN)
@@ -82,7 +82,7 @@ def header_lines(trajectory: Trajectory, name: str, paper: Paper) -> Iterator[Li
 
 
 def _withheld(trajectory: Trajectory, paper: Paper) -> Iterator[Line]:
-    """Yield the calls that were requested and not made, each with the reason."""
+    """Yield the calls that were requested and not executed, each with the reason."""
     limit = paper.value_width
     for call in trajectory.withheld:
         text = call_text(call.name, call.args or {}, limit, limit)
@@ -93,7 +93,7 @@ def _withheld(trajectory: Trajectory, paper: Paper) -> Iterator[Line]:
 
 
 def _legend(trajectory: Trajectory, bonds: set[Bond], paper: Paper) -> Iterator[Line]:
-    """Yield the meaning of the signs that occur, and how much was not recorded."""
+    """Yield the meaning of the signs that occur, and what was not recorded."""
     notes = []
     missing = Counter(field for call in trajectory.calls for field in call.unrecorded)
     if missing.pop("internal", 0):
@@ -163,7 +163,7 @@ def _no_calls(trajectory: Trajectory) -> str:
 
 
 def _turns(trajectory: Trajectory) -> str:
-    """How many turns there are, where the input is that of the first and the output that of the last."""
+    """Return the number of turns in words; empty if there is only one."""
     count = len(trajectory.turn_inputs)
     return f" in {count:,} turns" if count > 1 else ""
 
@@ -185,11 +185,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 class CallTable:
-    """The calls of a trajectory, a row for each: number, start, duration, and the call in its place in the tree."""
+    """The calls of a trajectory, one per row: number, start, duration, and the call at its place in the tree."""
 
     def __init__(self, trajectory: Trajectory, paper: Paper) -> None:
         self.bonds: set[Bond] = set()
-        """The bonds that occur in the lines written so far."""
+        """The bonds in the lines so far, for the legend."""
         self._calls = trajectory.calls
         self._paper = paper
         self._begin, _ = extent(self._calls)
@@ -199,7 +199,7 @@ class CallTable:
         self._counts_turns = len({call.turn for call in self._calls} - {None}) > 1
 
     def lines(self) -> Iterator[Line]:
-        """Yield all rows, under their headings."""
+        """Yield all rows, with column headings."""
         if self._time_width:
             yield ((f"{'#':>{self._number_width + 1}}{self._times('start', 'took')}", "dim"),)
         turn = None
@@ -283,7 +283,7 @@ class CallTable:
             yield (" " * (len(mark) + 1), (piece, style))
 
     def _lanes(self, lanes: tuple[Lane, ...], is_head: bool) -> str:
-        """Return the signs of the lanes before a call, or before the lines below it."""
+        """Return the lane signs in front of a call (`is_head`), or in front of the lines below it."""
         last = lanes[-1]
         if last == ALONE and len(lanes) == 1:
             return "  "
@@ -321,9 +321,9 @@ class CallRow(NamedTuple):
 
 
 def rows(calls: Sequence[ToolCall], most_lanes: int) -> Iterator[CallRow]:
-    """Yield the calls, each before the calls it made. A call whose maker is unknown, or is itself, is a root.
+    """Yield the calls, each before its children. A call whose parent is unknown, or itself, is a root.
 
-    A call deeper than `most_lanes` has the lanes of the first levels only: a chain of 100,000 calls would otherwise
+    A call deeper than `most_lanes` has only the lanes of the first levels: a chain of 100,000 calls would otherwise
     have ten thousand million lanes.
     """
     children = _children(calls)
@@ -333,7 +333,7 @@ def rows(calls: Sequence[ToolCall], most_lanes: int) -> Iterator[CallRow]:
     for position, lane in reversed(_together(calls, children.pop(None, []))):
         stack.append((position, (lane,), 0))
     while unseen:
-        if not stack:  # calls that made one another in a circle, which has no top
+        if not stack:  # a cycle of parents, which has no root
             stack = [(next(iter(unseen)), (ALONE,), 0)]
         position, lanes, depth = stack.pop()
         if position not in unseen:
@@ -351,7 +351,7 @@ def _passing_lane(lane: Lane) -> Lane:
 
 
 def _children(calls: Sequence[ToolCall]) -> dict[int | None, list[int]]:
-    """Return the positions of the calls that each call made; under `None` those without a maker."""
+    """Return the positions of the children of each call; under `None` those of the roots."""
     places: dict[str, int] = {}
     for position, call in enumerate(calls):
         if call.span_id is not None:
@@ -364,7 +364,7 @@ def _children(calls: Sequence[ToolCall]) -> dict[int | None, list[int]]:
 
 
 def _together(calls: Sequence[ToolCall], siblings: Sequence[int]) -> list[tuple[int, Lane]]:
-    """Return calls side by side, each with its lane."""
+    """Return sibling calls, each with its lane."""
     laned: list[tuple[int, Lane]] = []
     run: list[int] = []
     end, overlaps = None, False
