@@ -1,4 +1,4 @@
-"""The page of one case: why it came out as it did, everything the agent did, and the case to take along."""
+"""The page of one case: why it has its verdict, everything the agent did, and texts to copy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from ._templates import Crumb, Links, ShownText, case_key, render, shown_text
 from ._timeline import Material, RuleView, first_problem_page, rule_views, timeline_of
 from ._timeline_items import TimelineItem, flows_of, money
 
-# Calls and messages of any length make pages of less than 300 kB with it.
+# Keeps pages below 300 kB, however long calls and messages are.
 CALLS_A_PAGE = 100
 _BRIEF_CALLS = 40
 _BRIEF_STEPS = 60
@@ -45,7 +45,7 @@ _LONG = 20_000
 _DEEPEST = 12
 _TEXT = 2_000
 _TEXT_OF_MANY = 300
-"""Characters of a value where a case has more calls than a page: the page stays small whatever they hold."""
+"""Characters of a value if a case has more calls than a page, to keep the page small."""
 _MESSAGE_OF_MANY = 200
 _MOST_CALLS = 100
 _LONGEST = 20_000
@@ -61,9 +61,9 @@ class Neighbours(msgspec.Struct, frozen=True):
     failure_before: str = ""
     failure_after: str = ""
     cause: str = ""
-    """Its place among the cases with the same first problem: `6 of 31`."""
+    """Its position among the cases with the same first problem: `6 of 31`."""
     cause_href: str = ""
-    """The address of the list of these."""
+    """The address of their list."""
 
 
 class Sibling(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ class Sibling(msgspec.Struct, frozen=True):
 
     repeat: int
     number: int
-    """The number that is shown."""
+    """The number of the repeat, for display."""
     verdict: Verdict
     href: str
 
@@ -87,9 +87,9 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
     began: bool = False
     """Whether this is the run in which the case stopped passing."""
     is_first: bool = False
-    """Whether the case did not pass in this run, which is the first of all that have it."""
+    """Whether the case did not pass, and this is the first run that has it."""
     changed: str = ""
-    """Where what changed since the run before is shown."""
+    """The address of the comparison with the run before."""
 
 
 class Acting(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,11 +97,11 @@ class Acting(msgspec.Struct, frozen=True, kw_only=True):
 
     copies: tuple[Copy, ...] = ()
     is_allowed: bool = False
-    """Whether files may be written from here."""
+    """Whether files may be edited from this page."""
     done: str = ""
     """What was just written."""
     token: str = ""
-    """That of the form that undoes it."""
+    """The token of the form that undoes it."""
 
 
 class CasePage(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     calls_pages: int = 1
     warnings: tuple[ShownText, ...] = ()
     is_recorded: bool = True
-    """Whether there is a trajectory at all."""
+    """Whether there is a trajectory."""
     input: ShownText | None = None
     output: ShownText | None = None
     turn_inputs: tuple[ShownText, ...] = ()
@@ -149,36 +149,36 @@ class CasePage(msgspec.Struct, frozen=True, kw_only=True):
     timeline: tuple[TimelineItem, ...] = ()
     rules: tuple[RuleView, ...] = ()
     is_timed: bool = False
-    """Whether it is known when calls were made."""
+    """Whether any call or message has a time."""
     length: str = ""
-    """How long it took from the first thing to the last, which is the width of the bars."""
+    """The duration from the first start to the last end, which is the full width of the bars."""
     acting: Acting = Acting()
     tokens: str = ""
     """The tokens of the run, in words."""
     cost: str = ""
     models: str = ""
     asked: str = ""
-    """What the user asked for, on one line."""
+    """The user's request, on one line."""
     headline: tuple[tuple[str, str], ...] = ()
-    """The sentence in pieces, each with what it is: code, or a value that was expected or given."""
+    """The sentence in pieces, each with its kind: code, or an expected or actual value."""
     is_named: bool = True
-    """Whether the case has an id of its own, and not that of its trace."""
+    """Whether the case has an id of its own, rather than that of its trace."""
 
     @property
     def anchor(self) -> str:
-        """The prefix of all ids on this page, so that one file can hold many cases."""
+        """The prefix of all HTML ids of the case, so that one file can contain many cases."""
         return f"{self.key}-" if self.is_brief else ""
 
     @property
     def spent(self) -> str:
-        """What the case took, on one line: calls, tokens, money, time."""
+        """What the case took, on one line: calls, tokens, cost, time."""
         calls = f"{self.size:,} call{'' if self.size == 1 else 's'}" if self.is_recorded else ""
         tokens = f"{self.tokens} tokens" if self.tokens else ""
         return " · ".join([each for each in (calls, tokens, self.cost, self.took) if each])
 
     @property
     def has_folds(self) -> bool:
-        """Whether something is folded in the timeline."""
+        """Whether something is collapsed in the timeline."""
         return any([item.kind == "fold" or any([each.kind == "fold" for each in item.items]) for item in self.timeline])
 
     def call_href(self, number: int, links: Links) -> str:
@@ -209,9 +209,9 @@ def case_page(
         result: The result of the case.
         run_id: The name of its run in addresses.
         links: The addresses of other pages.
-        run_name: The name of its run on the page; the id by default.
-        calls_page: Which calls are shown, `CALLS_A_PAGE` of them at a time; by default those with the first problem.
-        spans: The recorded spans as plain data or structs, by their ids.
+        run_name: The name of its run for display; the id by default.
+        calls_page: Which `CALLS_A_PAGE` calls to show; by default those with the first problem.
+        spans: The recorded spans as plain data or structs, by id.
         neighbours: The cases before and after it.
         siblings: All its repeats, this one included; empty if there is only one.
         history: Its verdicts in other runs.
@@ -238,7 +238,7 @@ def case_page(
 
 
 def _with_timeline(page: CasePage, result: CaseResult, number: int) -> CasePage:
-    """The page with the timeline of the calls that are on it, `number` being which page of them."""
+    """Return the page with the timeline of its calls; `number` is the page of calls."""
     calls = result.trajectory.calls if result.trajectory is not None else ()
     messages = result.trajectory.messages if result.trajectory is not None else ()
     numbers = range((number - 1) * CALLS_A_PAGE + 1, min(number * CALLS_A_PAGE, len(calls)) + 1)
@@ -279,7 +279,7 @@ def _material(
 
 
 def _depth(parent_id: str | None, parents: Mapping[str, str | None]) -> int:
-    """Return how many calls are around something, given the call it is in."""
+    """Return the nesting depth below a parent call."""
     above: set[str] = set()
     while parent_id is not None and parent_id in parents and parent_id not in above:
         above.add(parent_id)
@@ -288,7 +288,7 @@ def _depth(parent_id: str | None, parents: Mapping[str, str | None]) -> int:
 
 
 def _cost(messages: Sequence[Message]) -> str:
-    """Return what the calls of models cost, if the trace says it of all of them; otherwise an empty text."""
+    """Return the cost of all model calls; empty unless the trace recorded that of each."""
     costs = [each.cost for each in messages if each.writer == "model"]
     known = [cost for cost in costs if cost is not None]
     return money(sum(known)) if known and len(known) == len(costs) else ""
@@ -319,7 +319,7 @@ def case_html(page: CasePage, links: Links) -> str:
 
 
 def _name(result: CaseResult) -> str:
-    """Return the name of a result; a case that has only the id of its trace is named by what was asked for."""
+    """Return the name of a result. If its id is that of its trace, the user's request is used instead."""
     trajectory = result.trajectory
     is_trace = trajectory is not None and trajectory.trace_id == result.case_id
     name = title_of(result) if is_trace else ""
@@ -369,7 +369,7 @@ def _page(
 
 
 def _not_made(trajectory: Trajectory | None) -> list[str]:
-    """Return a sentence for each call that was requested and not made."""
+    """Return a sentence for each call that was requested and not executed."""
     withheld = trajectory.withheld[:20] if trajectory is not None else ()
     return [f"not made: {call_text(call.name, call.args or {})}: {call.reason}" for call in withheld]
 
@@ -410,7 +410,7 @@ def _other_error(result: CaseResult) -> str:
 
 
 class Copy(msgspec.Struct, frozen=True):
-    """A text to copy, and what it is."""
+    """A labelled text to copy."""
 
     label: str
     text: str
@@ -418,7 +418,7 @@ class Copy(msgspec.Struct, frozen=True):
 
 
 def copies_of(result: CaseResult, agent: str, evalset: str) -> tuple[Copy, ...]:
-    """Return the texts that a case can be copied as. A text that would be very long is left out."""
+    """Return the texts to copy for a case. Very long texts are left out."""
     made = []
     if agent and evalset:
         words = ["rightcall", "run", agent, evalset, "--case", result.case_id]
@@ -431,13 +431,13 @@ def copies_of(result: CaseResult, agent: str, evalset: str) -> tuple[Copy, ...]:
 
 
 def _expectation(calls: Sequence[ToolCall]) -> str:
-    """Return calls as an eval set expects them. JSON is YAML, so that no value has to be quoted in another way."""
+    """Return calls as an eval set expects them. Values are written as JSON, which is YAML, too."""
     lines = [f"  - {dump_json(call.name)}: {dump_json(_expected(call))}" for call in calls]
     return "\n".join(["calls:", *lines]) + "\n"
 
 
 def _expected(call: ToolCall) -> Any:
-    """Return the arguments of a call so that none of them is taken for a matcher."""
+    """Return the arguments of a call, with `$literal` around those that could be taken for matchers."""
     args = {} if call.args is None else dict(call.args)
     return {key: {"$literal": held} if "$" in dump_json(held) else held for key, held in args.items()}
 

@@ -51,7 +51,7 @@ _TABS: tuple[tuple[Shown, str, str], ...] = (
     ("paths", "Other path or score", "Other paths or scores"),
     ("same", "Unchanged", "Unchanged"),
 )
-"""The kinds of change: their names in addresses, and what one and several cases of each are called."""
+"""The kinds of change: their names in addresses, and their labels for one and for several cases."""
 _ALWAYS = ("regressions", "fixes", "paths", "same")
 _ON_BOTH = {
     "passed": "passes on both",
@@ -62,9 +62,9 @@ _ON_BOTH = {
 _LONGEST_ID = 400
 LONGEST_IGNORED = 200
 MOST_IGNORED = 20
-"""How many arguments an address can name that are not compared."""
+"""The most arguments to ignore that an address can name."""
 _WIDTH = 520.0
-"""The width of the scale, in units of its drawing."""
+"""The width of the scale, in units of the drawing."""
 _LEAST_REACH = 0.2
 _WORDS = {"not told from chance": "could be chance"}
 _SIGNS: dict[str, Verdict] = {
@@ -83,13 +83,13 @@ class ChangeLine(msgspec.Struct, frozen=True, kw_only=True):
     before: Verdict | None
     after: Verdict | None
     summary: str = ""
-    """Where the verdict is the same: which it is, and whether the path is another."""
+    """If the verdict is the same: the verdict, and whether the path differs."""
     scores: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
-    """Where the verdict is the same: the arguments that alone make the path another, such as `search.key`."""
+    """If the verdict is the same and only arguments differ: these arguments, such as `search.key`."""
     change: tuple[str, ...] = ()
-    """What it is grouped by, if not by `path`: the same without values that are others in each case."""
+    """What it is grouped by, if not by `path`: the same without values that differ from case to case."""
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     totals: tuple[tuple[str, str], ...]
     flips: tuple[ChangeLine, ...]
     edited: tuple[ChangeLine, ...]
-    """Cases that ask or expect something else now."""
+    """Cases whose input or expectations changed."""
     drifted: tuple[ChangeLine, ...]
     only_before: tuple[ChangeLine, ...]
     only_after: tuple[ChangeLine, ...]
@@ -109,7 +109,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> tuple[ChangeLine, ...]:
-        """Cases that both have and that are not as they were, flips first."""
+        """The cases of both runs that changed, those with another verdict first."""
         return self.flips + self.edited + self.drifted
 
 
@@ -119,9 +119,9 @@ class ChangeRow(msgspec.Struct, frozen=True):
     line: ChangeLine
     href: str
     trials: str = ""
-    """How many trials passed before and after: `20/20 → 0/5`; empty where they were not compared."""
+    """How many trials passed before and after: `20/20 → 0/5`; empty if they were not compared."""
     word: str = ""
-    """What the trials say of this case alone."""
+    """What the trials say about this case alone."""
     is_chosen: bool = False
 
 
@@ -134,13 +134,13 @@ class ChangeGroup(msgspec.Struct, frozen=True, kw_only=True):
     more: int = 0
     href: str = ""
     arguments: tuple[str, ...] = ()
-    """The arguments that alone differ in all of its cases; none where more does."""
+    """The arguments, if nothing else differs in all of its cases; else empty."""
     ignore_href: str = ""
     is_open: bool = False
 
 
 class Tab(msgspec.Struct, frozen=True):
-    """A kind of change, with how many cases it has."""
+    """A kind of change, with its number of cases."""
 
     name: Shown
     label: str
@@ -150,22 +150,22 @@ class Tab(msgspec.Struct, frozen=True):
 
 
 class AlignedCall(msgspec.Struct, frozen=True):
-    """A call before and after; a side is empty where it was not made."""
+    """A call before and after; a side is empty if the call was not made."""
 
     kind: Literal["same", "changed", "gone", "new"]
     before: str = ""
     after: str = ""
     expected: str = ""
-    """The expected call that it was compared with; empty where none was."""
+    """The expected call that it was compared with; empty if there is none."""
 
     @property
     def marked(self) -> tuple[Marked, Marked]:
-        """Both texts, each with the part marked that differs."""
+        """Both texts, each with the differing part marked."""
         return marked_pair(self.before, self.after)
 
 
 class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """One case in both runs: its verdicts, a sentence, and both paths lined up."""
+    """One case in both runs: its verdicts, a sentence, and both paths aligned."""
 
     case_id: str
     before: Verdict | None
@@ -173,17 +173,17 @@ class ComparedCase(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     calls: tuple[AlignedCall, ...]
     title: str = ""
-    """What the user asked for, on one line."""
+    """The user's request, on one line."""
     left_out: int = 0
     before_href: str = ""
     after_href: str = ""
     scores: tuple[str, ...] = ()
     answers: tuple[Marked, Marked] | None = None
-    """What the agent returned before and after, if that differs."""
+    """The answers of the agent before and after, if they differ."""
 
     @property
     def rows(self) -> tuple[tuple[AlignedCall, ...], ...]:
-        """The calls as rows: neighbours that are the same in both runs are one row, which is folded."""
+        """The calls as rows. Neighbouring calls that are the same in both runs share a collapsed row."""
         found: list[tuple[AlignedCall, ...]] = []
         for is_same, run in groupby(self.calls, lambda call: call.kind == "same"):
             calls = tuple(run)
@@ -206,7 +206,7 @@ class ComparePage(PartOfList, frozen=True, kw_only=True):
     gate: GatePanel | None = None
     """What the gate says; none where no case can be compared."""
     gate_reasons: tuple[str, ...] = ()
-    """What gates decided about these runs when they were run."""
+    """The decisions of gates when these runs were run."""
     case: ComparedCase | None = None
     is_case_asked: bool = False
     is_wide: bool = True
@@ -260,7 +260,7 @@ def _change_line(change: CaseChange, varying: frozenset[tuple[str, str]]) -> Cha
 
 
 def _ignorable(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return arguments if an address can hold them all."""
+    """Return arguments if an address can name them all; else nothing."""
     return names if len(names) <= MOST_IGNORED and all([len(name) <= LONGEST_IGNORED for name in names]) else ()
 
 
@@ -283,7 +283,7 @@ def lines_of(changes: Changes, shown: Shown) -> tuple[ChangeLine, ...]:
 def tabs_of(
     changes: Changes, chosen: Shown, names: tuple[str, str], links: Links, ignored: Sequence[str] = ()
 ) -> tuple[Tab, ...]:
-    """Return the kinds of change, each with its number; that of edited cases only where there are some."""
+    """Return the kinds of change, each with its number of cases; edited cases only if there are any."""
     found: list[Tab] = []
     for name, one, several in _TABS:
         count = len(lines_of(changes, name))
@@ -310,9 +310,9 @@ def groups_of(
     *,
     matched: Mapping[tuple[str, ...], int] | None = None,
 ) -> tuple[ChangeGroup, ...]:
-    """Return cases by change, the commonest first. `only` is the change whose cases are all listed.
+    """Group cases by change, the most common first. `only` is the change whose cases are all listed.
 
-    Where `lines` are one page of them, `matched` has how many each change has, and all on the page are listed.
+    If `lines` are one page of them, `matched` has the total of each change, and all cases on the page are listed.
     """
     found: dict[tuple[str, ...], list[ChangeLine]] = {}
     for line in lines:
@@ -352,10 +352,10 @@ def aligned(
     expected: tuple[Mapping[int, str], Mapping[int, str]] = ({}, {}),
     ignored: Collection[str] = (),
 ) -> tuple[tuple[AlignedCall, ...], int]:
-    """Return two paths lined up by the names of their calls, and how many calls at their ends are left out.
+    """Align two paths by the names of their calls, and return how many calls at their ends are left out.
 
-    `expected` has the expected calls that those of each path were compared with, by position.
-    Calls that differ in `ignored` arguments alone are the same.
+    `expected` has the expected calls that those of each path were compared with, by position. Calls that differ only in
+    `ignored` arguments are the same.
     """
     old, new = before[:_MOST_CALLS], after[:_MOST_CALLS]
     texts = [[call_text(call.name, call.args or {}, value_width=60)[:_CALL] for call in calls] for calls in (old, new)]
@@ -376,7 +376,7 @@ def aligned(
 
 
 def other_answers(before: object, after: object) -> tuple[Marked, Marked] | None:
-    """Return two answers that differ, each with the part marked that does; nothing where they are equal."""
+    """Return two answers, each with the differing part marked; `None` if they are equal."""
     texts = [
         "no answer" if value is None else value if isinstance(value, str) else value_text(value, _ANSWER)
         for value in (before, after)
@@ -385,7 +385,7 @@ def other_answers(before: object, after: object) -> tuple[Marked, Marked] | None
 
 
 def sentence_of_change(calls: Sequence[AlignedCall]) -> str:
-    """Return in one sentence what changed in a path, made from the alignment."""
+    """Describe in one sentence what changed in a path, given the alignment."""
     gone = list(dict.fromkeys([_name(call.before) for call in calls if call.kind == "gone"]))
     new = list(dict.fromkeys([_name(call.after) for call in calls if call.kind == "new"]))
     changed = list(dict.fromkeys([_name(call.after) for call in calls if call.kind == "changed"]))
@@ -400,7 +400,7 @@ def _name(text: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    # A backtick in a name would end the code that it stands in.
+    # A backtick in a name would end the code span around it.
     quoted = [f"`{name[:60].replace(chr(96), chr(39))}`" for name in names[:5]]
     more = [f"{len(names) - 5} more"] if len(names) > 5 else []
     texts = [*quoted, *more]
@@ -412,37 +412,37 @@ def _rest(address: Mapping[str, str]) -> dict[str, str]:
 
 
 class GatePanel(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gate says of two runs."""
+    """The decision of the gate on two runs."""
 
     word: str
     sign: Verdict
-    """The verdict whose sign and colour it has."""
+    """The verdict whose sign and colour it is shown with."""
     before: str
     after: str
     points: str
     confidence: str
     compared: int
     reach: int
-    """The points at the ends of the scale."""
+    """The percentage points at the ends of the scale."""
     low: float
-    """Where the interval begins on the scale."""
+    """The start of the interval on the scale."""
     width: float
     at: float
-    """Where the difference is."""
+    """The position of the difference."""
     rule_out: float
-    """Where the drop to rule out is."""
+    """The position of the drop to rule out."""
     rule_out_points: str
     counts: tuple[tuple[str, int], ...] = ()
-    """How many cases have each word."""
+    """The number of cases by word, such as `worse`."""
     facts: tuple[tuple[str, str], ...] = ()
     zero: float = _WIDTH / 2
     words: Mapping[str, tuple[str, str]] = {}
-    """For each case its trials before and after, and what they say, if they differ."""
+    """The trials of each case before and after, and what they say if they differ."""
     notes: tuple[str, ...] = ()
 
 
 def gate_panel(gate: Gate) -> GatePanel | None:
-    """Return the panel of a gate; nothing where there is nothing to compare."""
+    """Return the panel of a gate; `None` if there is nothing to compare."""
     if gate.interval is None or gate.difference is None:
         return None
     reach = max(_LEAST_REACH, abs(gate.interval.low), abs(gate.interval.high), gate.rule.rule_out)
@@ -486,7 +486,7 @@ _ORDER = ("worse", "likely worse", "could be chance", "likely better", "better")
 
 
 def _alone(word: str, count: int) -> str:
-    """Return what is said of so many cases, each by itself: together they may well show a change."""
+    """Return the word for a number of cases, each on its own: together they may well show a change."""
     return "could each be chance" if word == "could be chance" and count > 1 else word
 
 

@@ -1,4 +1,4 @@
-"""The page of an edit: what would be written, as a diff, before it is."""
+"""The page of an edit, which shows it as a diff before it is written."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _LINE = 2_000
 
 
 class DiffRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a diff: `kept`, `removed`, `added`, or the `head` of a part."""
+    """A line of a diff: `kept`, `removed`, `added`, or the `head` of a hunk."""
 
     kind: str
     text: Marked
     old: int = 0
-    """The number of the line before; 0 for none."""
+    """The line number before the edit; 0 for none."""
     new: int = 0
 
 
 class EditScope(msgspec.Struct, frozen=True):
-    """How much is edited: one case, or all with the same cause."""
+    """The scope of an edit: one case, or all cases with the same cause."""
 
     label: str
     href: str
@@ -35,14 +35,14 @@ class EditScope(msgspec.Struct, frozen=True):
 
 
 class EditPage(msgspec.Struct, frozen=True, kw_only=True):
-    """An edit of a file, as it would be made."""
+    """A proposed edit of a file."""
 
     title: str
     sentence: str
     trail: tuple[Crumb, ...] = ()
     is_running: bool = False
     path: str = ""
-    """The file, as the user names it; empty where nothing can be written."""
+    """The file, as the user names it; empty if nothing can be written."""
     rows: tuple[DiffRow, ...] = ()
     left_out: int = 0
     patch: str = ""
@@ -53,7 +53,7 @@ class EditPage(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[EditScope, ...] = ()
     action: str = ""
     fields: tuple[tuple[str, str], ...] = ()
-    """What the form sends along."""
+    """The hidden fields of the form."""
     back: str = ""
 
 
@@ -78,7 +78,7 @@ def diff_rows(lines: Sequence[str]) -> tuple[tuple[DiffRow, ...], int]:
             old += 1
         elif sign == "+":
             shown = Marked(text, "")
-            if removed:  # the first line that is added stands for the first that is removed
+            if removed:  # pair added with removed lines in order, and mark what differs
                 place = removed.pop(0)
                 was, shown = marked_pair(rows[place].text.before, text)
                 rows[place] = msgspec.structs.replace(rows[place], text=was)

@@ -36,7 +36,7 @@ from ._rows import ProblemView
 from ._templates import Change, Marked, ShownText, change_of, marked_pair, pieces, shown_text
 
 MOST_STEPS = 400
-"""The number of lines that one comparison has on a page."""
+"""Most lines of one comparison on a page."""
 _MOST_CHANGES = 20
 _CALL = 300
 _TEXT = 4_000
@@ -46,20 +46,20 @@ _NO_DETAILS = Justification()
 
 
 class StepView(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of a comparison: what was expected beside what was called, and what is wrong about it."""
+    """One line of a comparison: the expected and the actual call, and what is wrong."""
 
     kind: str
     expected: str = ""
     place: str = ""
-    """Where that is written, as the line of a file."""
+    """The line of the file where the expected call is written."""
     actual: str = ""
     number: int = 0
-    """Which call it is, from 1; 0 for none."""
+    """The number of the actual call, from 1; 0 for none."""
     note: str = ""
     changes: tuple[Change, ...] = ()
     more_changes: int = 0
     depth: int = 0
-    """How many groups are around it."""
+    """The number of groups around it."""
     opens: tuple[str, ...] = ()
     """The groups that begin with it, in words."""
 
@@ -84,7 +84,7 @@ class CheckView(msgspec.Struct, frozen=True):
 
 
 class BudgetView(msgspec.Struct, frozen=True):
-    """A figure of the run and its limit, and how they compare, as the kind of a sign."""
+    """A figure of the run and its limit, and the kind of sign for how they compare."""
 
     what: str
     limit: str
@@ -93,7 +93,7 @@ class BudgetView(msgspec.Struct, frozen=True):
 
 
 class AnswerView(msgspec.Struct, frozen=True):
-    """An expected and an actual answer, marked where they part, and the differences inside of them."""
+    """An expected and an actual answer, with the differing parts marked, and the differences inside them."""
 
     title: str
     expected: Marked
@@ -109,7 +109,7 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     threshold: float
     held: str = ""
-    """How much of it holds where it did not pass: `4 of 6`; empty where that cannot be counted."""
+    """How much of it matched, if it did not pass: `4 of 6`; empty if that cannot be counted."""
     rule: str = ""
     """The way calls were compared, such as `IN_ORDER, arguments subset`."""
     tables: tuple[TableView, ...] = ()
@@ -126,19 +126,19 @@ class EvaluationView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def evaluation_views(result: CaseResult, most_steps: int = MOST_STEPS) -> tuple[EvaluationView, ...]:
-    """Return the results of all evaluators, those that did not pass first. Without steps, calls are not compared."""
+    """Return the results of all evaluators, those that did not pass first. With `most_steps` 0, without calls."""
     ordered = sorted(result.results, key=lambda one: one.passed)
     return tuple([_evaluation(result, one, most_steps) for one in ordered])
 
 
 def expected_calls(result: CaseResult) -> dict[int, str]:
-    """Return the expected calls that calls were compared with, as text, by their positions."""
+    """Return the expected calls that actual calls were compared with, as text, by position."""
     steps = [step for view in evaluation_views(result) for table in view.tables for step in table.steps]
     return {step.number - 1: step.expected for step in reversed(steps) if step.number and step.expected}
 
 
 def signs_of(views: Sequence[EvaluationView]) -> dict[int, str]:
-    """Return the sign of each call, by its number: the first one that is not a match."""
+    """Return the sign of each call, by number: that of the first comparison that is not a match."""
     signs: dict[int, str] = {}
     for view in views:
         for table in view.tables:
@@ -162,13 +162,13 @@ class JudgedView(msgspec.Struct, frozen=True):
     reason: ShownText
     facts: str
     number: int = 0
-    """Which call decided the matter, from 1; 0 for none."""
+    """The number of the call that decided the matter, from 1; 0 for none."""
     call: str = ""
     rubrics: tuple[RubricView, ...] = ()
 
 
 def judged_view(details: object) -> JudgedView | None:
-    """Return the answer of a judge, if the details are those of a judge."""
+    """Return the answer of a judge; `None` if the details are not those of a judge."""
     if not isinstance(details, JudgeJustification):
         return None
     rubrics = sorted(details.rubrics, key=lambda rubric: rubric.met)[:_MOST]
@@ -266,7 +266,7 @@ def _step(step: Step, path: ExpectedPath, calls: Sequence[ToolCall]) -> StepView
 
 
 def _expected(step: Step, path: ExpectedPath, source: Source | None) -> str:
-    """Return the expected call: the line of the eval set if it has nothing else, the text of a finding, or the name."""
+    """Return the expected call: its line in the eval set if it is alone there, else from a finding, else its name."""
     if source is not None and path.is_alone(source):
         line = source.excerpt.strip().removeprefix("- ").rstrip(",")
         if line.startswith(step.name):
@@ -306,7 +306,7 @@ def _answer(answer: ComparedAnswer) -> AnswerView:
 
 
 def _facts(details: JudgeJustification) -> str:
-    """Return the model, the number of answers, how far they agree, and what they cost."""
+    """Return the model, the number of answers, how far they agree, and their cost."""
     facts = [details.model[:100]]
     if (count := len(details.samples)) > 1:
         facts.append(f"{count} answers, {details.agreement:.0%} agree")
@@ -322,7 +322,7 @@ def _facts(details: JudgeJustification) -> str:
 def headline_of(
     sentence: ShownText, problems: Sequence[ProblemView], evaluations: Sequence[EvaluationView]
 ) -> tuple[tuple[str, str], ...]:
-    """Return the pieces of the sentence that says why: `code`, and the values that were `wanted` and `given`."""
+    """Split the sentence that says why into pieces: `code`, and values that were `wanted` and `given`."""
     number = problems[0].number if problems else 0
     steps = [step for view in evaluations for table in view.tables for step in table.steps if step.number == number]
     changes = [change for step in steps if number for change in step.changes]
@@ -336,7 +336,7 @@ def headline_of(
 
 
 def _marked_in(text: str, change: Change) -> list[tuple[str, str]] | None:
-    """Return a text in pieces where it tells a change: what was given, and then what was expected."""
+    """Split a text that describes a change into pieces, with the given and the expected value marked; else None."""
     if change.expected is None or change.actual is None:
         return None
     given, wanted = [f"{each.before}{each.marked}{each.after}" for each in (change.actual, change.expected)]

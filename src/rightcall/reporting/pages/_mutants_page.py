@@ -1,4 +1,4 @@
-"""The page of faults: cases and operators as a grid, and below it every fault that was let pass."""
+"""The page of faults: a grid of cases and operators, and below it every fault that was not noticed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._templates import Crumb, Links, render
 
 _MOST_CASES = 500
 _MOST_OPENED = 300
-"""Faults whose calls are shown beside what was expected; a page is to stay within a few megabytes."""
+"""Most faults whose calls are shown beside the expected ones, so that the page stays within a few megabytes."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -21,12 +21,12 @@ class Cell(msgspec.Struct, frozen=True):
 
     text: str
     kind: str
-    """`passed`, `failed`, or empty where there was nothing to notice."""
+    """`passed`, `failed`, or empty if there was nothing to notice."""
     href: str = ""
 
 
 class GridRow(msgspec.Struct, frozen=True):
-    """One case."""
+    """One case in the grid."""
 
     case_id: str
     total: Cell
@@ -34,7 +34,7 @@ class GridRow(msgspec.Struct, frozen=True):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A fault that was let pass, with the calls as expected beside those that were not noticed."""
+    """A fault that was not noticed, with the expected calls beside the faulty ones."""
 
     anchor: str
     fault: str
@@ -43,14 +43,14 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Faults of one case that one line would notice."""
+    """Faults of one case that one additional line would notice."""
 
     line: str
     faults: tuple[Opened, ...]
 
 
 class GapsOfCase(msgspec.Struct, frozen=True):
-    """The faults that one case let pass."""
+    """The faults that one case did not notice."""
 
     case_id: str
     total: str
@@ -58,7 +58,7 @@ class GapsOfCase(msgspec.Struct, frozen=True):
 
 
 class MutantsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the page shows."""
+    """The page of faults."""
 
     title: str
     trail: tuple[Crumb, ...]
@@ -74,7 +74,7 @@ class MutantsPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def mutants_page(report: MutationReport, trail: tuple[Crumb, ...] = ()) -> MutantsPage:
-    """Return the page of a report."""
+    """Return the page for a report."""
     operators = tuple([name for name in report.operators if any([name in case.cells for case in report.cases])])
     shown = report.cases[:_MOST_CASES]
     let_pass = report.counted - report.noticed

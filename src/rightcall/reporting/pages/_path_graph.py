@@ -1,9 +1,9 @@
-"""A drawing of what follows what: where its boxes and lines are, as wide as runs are many.
+"""The layout of a graph of calls: its boxes, and edges whose width shows the number of runs.
 
-Counts are put down last, each where it covers no box and no other count, and on top of every line.
+Labels with counts are placed last, where they cover no box and no other label, on top of all edges.
 
-The method is Sugiyama's: columns by the longest way, invisible nodes where lines pass a column, six sweeps of
-barycentres for the order in a column. Lines that go back run below everything.
+The method is Sugiyama's: columns by longest path, dummy nodes where edges pass a column, six barycentre sweeps for the
+order within columns. Back edges run below everything.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import msgspec
 from rightcall.reporting.paths import Edge, Ended, Paths, Route
 
 MOST_EDGES = 20
-"""Lines that a drawing has: with 38 it was a tangle."""
+"""Most edges in a drawing: 38 were unreadable."""
 _LABEL = 14.0
 _GOOD, _FAIR = 0.9, 0.6
 Tone = Literal["good", "fair", "bad", "plain"]
 START, END = "\x02", "\x03"
-"""The keys of the two ends: control characters, which no tool is called."""
+"""The keys of start and end: control characters, which are not names of tools."""
 _LETTER, _LONGEST = 6.7, 24
 _BOX, _PILL, _LOOP, _DUMMY = 40.0, 26.0, 30.0, 12.0
 _BETWEEN, _GAP, _EDGE, _LANE = 20.0, 56.0, 4.0, 22.0
@@ -32,11 +32,11 @@ _PLACES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.22, 0.8)
 
 
 class GraphBox(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool, or an end of runs, in the drawing: its corner and size, and how many runs have it."""
+    """A tool, or the start or end of runs, in the drawing: its position and size, and its number of runs."""
 
     label: str
     whole: str
-    """The label without a cut."""
+    """The full label."""
     x: float
     y: float
     width: float
@@ -46,7 +46,7 @@ class GraphBox(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the drawing: its path, its count and where that is."""
+    """An edge of the drawing: its SVG path, and its count with the position of that."""
 
     path: str
     width: float
@@ -61,14 +61,14 @@ class GraphLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):
-    """A drawing of a size in pixels."""
+    """A drawing with its size in pixels."""
 
     width: int
     height: int
     boxes: tuple[GraphBox, ...] = ()
     lines: tuple[GraphLine, ...] = ()
     hidden: int = 0
-    """Weaker edges that are not drawn."""
+    """The number of weaker edges that are not drawn."""
 
 
 def path_graph(
@@ -78,7 +78,7 @@ def path_graph(
     *,
     marked: Collection[tuple[str, ...]] = (),
 ) -> Graph | None:
-    """Return the drawing of the strongest edges, with one path or some edges marked; `None` without any call."""
+    """Return the drawing of the strongest edges, with one path or some edges marked; `None` if there are no calls."""
     edges = strongest(paths.edges, most)
     if not edges:
         return None
@@ -94,9 +94,9 @@ def path_graph(
 
 
 def strongest(edges: Sequence[Edge], most: int = MOST_EDGES) -> list[Edge]:
-    """Return the edges to draw: of the commonest tools the strongest way in and out each, then the strongest others.
+    """Return the edges to draw: the strongest in and out of the most common tools, then the strongest others.
 
-    A third of them is kept for the others, among which are the loops.
+    A third of them is reserved for the others, which include the loops.
     """
     by_runs: dict[str, int] = {}
     for edge in edges:
@@ -113,7 +113,7 @@ def strongest(edges: Sequence[Edge], most: int = MOST_EDGES) -> list[Edge]:
             kept.update(more)
     drawn = {key for edge in kept for key in (edge.before, edge.after)}
     for edge in edges:
-        # An edge to a tool that has no other line would leave it hanging in the air.
+        # Skip edges to tools that have no other edge: they would be dead ends.
         if len(kept) < most and {edge.before, edge.after} <= drawn:
             kept.setdefault(edge)
     return [edge for edge in edges if edge in kept]
@@ -136,11 +136,11 @@ def _boxes(layout: PathLayout, marked: set[str]) -> Iterator[GraphBox]:
 
 
 def _lines(layout: PathLayout, edges: Sequence[Edge], marked: set[tuple[str, str]]) -> Iterator[GraphLine]:
-    """Yield the lines, each with its count."""
+    """Yield the edges, each with its count."""
     taken = list(layout.rects.values())
     most = max([edge.ended.runs for edge in edges])
     drawn = [layout.drawn(edge) for edge in edges]
-    # Chosen lines come last, so that they are on top.
+    # Marked edges come last, so that they are drawn on top.
     for edge, (path, spots) in sorted(zip(edges, drawn, strict=True), key=lambda each: ends_of(each[0]) in marked):
         count = f"{edge.ended.runs:,}"
         room = 6.6 * len(count) + 6
@@ -172,7 +172,7 @@ def _tone(ended: Ended) -> Tone:
 
 
 def _free(spots: Sequence[Point], width: float, taken: Sequence[Rect]) -> Rect:
-    """Return a place for a count that covers nothing; where every good one is taken, the nearest above or below."""
+    """Return a free position for a label; if the best ones are taken, the nearest above or below."""
     for step in range(40):
         for shift in (0.0,) if step == 0 else (-4.0 * step, 4.0 * step):
             for spot in spots:
@@ -207,11 +207,11 @@ class Rect(NamedTuple):
 
 
 _Item = str | tuple[str, str, int]
-"""What has a place in a column: a box, or where a line over several columns passes."""
+"""An item of a column: a box, or the dummy node of an edge that spans several columns."""
 
 
 class PathLayout:
-    """Where everything is; lengths are in pixels."""
+    """The positions of everything, in pixels."""
 
     def __init__(self, paths: Paths, edges: Sequence[Edge]) -> None:
         self._paths, self._edges = paths, edges
@@ -237,13 +237,13 @@ class PathLayout:
         return self._order[before] < self._order[after]
 
     def _ranked(self, keys: Iterable[str]) -> dict[str, int]:
-        """The column of each box: the longest way to it, all of whose lines go on. No column is without a box."""
+        """Return the column of each box: the longest path to it over forward edges. No column is empty."""
         rank = dict.fromkeys(keys, 1) | {START: 0}
         for key in sorted(rank, key=lambda each: self._order.get(each, -1)):
             into = [rank[ends_of(edge)[0]] + 1 for edge in self._forward if ends_of(edge)[1] == key]
             rank[key] = max(into, default=rank[key])
         rank[END] = max([column for key, column in rank.items() if key != END], default=0) + 1
-        # The lines from the start, or to the end, may be among those that are not drawn.
+        # The edges from the start, or to the end, may not be drawn, so close gaps.
         columns = sorted({rank[key] for key in keys})
         return {key: columns.index(rank[key]) for key in keys}
 
@@ -253,7 +253,7 @@ class PathLayout:
         return [before, *[(before, after, column) for column in between], after]
 
     def _ordered_columns(self) -> list[list[_Item]]:
-        """The items of each column from top to bottom, by six sweeps of barycentres."""
+        """Return the items of each column from top to bottom, by six barycentre sweeps."""
         columns: list[dict[_Item, None]] = [{} for _ in range(max(self._rank.values()) + 1)]
         for edge in sorted(self._forward, key=lambda edge: -edge.ended.runs):
             for item in self._chains[edge]:
@@ -279,7 +279,7 @@ class PathLayout:
         return found
 
     def _placed(self) -> dict[_Item, float]:
-        """The middle of each item: as near to its neighbours as the order and the room between allow."""
+        """Return the vertical centre of each item: as near to its neighbours as order and spacing allow."""
         y = {item: 60.0 * place for column in self._columns for place, item in enumerate(column)}
         for _ in range(24):
             for column in (*self._columns, *reversed(self._columns)):
@@ -303,7 +303,7 @@ class PathLayout:
         return self._rank[item] if isinstance(item, str) else item[2]
 
     def _column_places(self) -> tuple[list[tuple[float, float]], float]:
-        """The left and the right of each column, and the width of all."""
+        """Return the left and right of each column, and the total width."""
         places, left = [], _EDGE
         for column in self._columns:
             width = max([self._box_width(item) for item in column if isinstance(item, str)], default=0.0)
@@ -322,7 +322,7 @@ class PathLayout:
         return Rect((left + right - width) / 2, bottom - height, width, height)
 
     def _port(self, edge: Edge, *, out: bool) -> Point:
-        """Where a line leaves a box on its right, or comes in on its left: lines are spread by where they go."""
+        """Return where an edge leaves a box on its right, or enters on its left: edges are spread by direction."""
         key = ends_of(edge)[0 if out else 1]
         rect = self.rects[key]
         mine = [each for each in self._forward if ends_of(each)[0 if out else 1] == key]
@@ -334,14 +334,14 @@ class PathLayout:
         return Point(rect.x + rect.width if out else rect.x, middle)
 
     def drawn(self, edge: Edge) -> tuple[str, list[Point]]:
-        """The path of a line, and where its count may be, the best place first."""
+        """Return the SVG path of an edge, and candidate positions for its label, the best first."""
         if edge.before == edge.after:
             return self._loop(self.rects[edge.before or ""])
         if edge in self.back:
             return self._way_back(edge)
         chain = self._chains[edge]
         begin, end = self._port(edge, out=True), self._port(edge, out=False)
-        # Straight as far as the column goes: boxes above and below may be wider than this one.
+        # Straight up to the border of the column: boxes above and below may be wider than this one.
         points = [Point(self._x[self._column_of(chain[0])][1], begin.y)]
         for item in chain[1:-1]:
             left, right = self._x[self._column_of(item)]
@@ -364,7 +364,7 @@ class PathLayout:
         return path, [Point(rect.x + rect.width / 2, rect.y - 18)]
 
     def _way_back(self, edge: Edge) -> tuple[str, list[Point]]:
-        """A line that leaves on the right, goes below everything to the left, and comes in from there."""
+        """Return a back edge: it leaves on the right, runs below everything to the left, and enters from there."""
         number = self.back.index(edge)
         begin, end = self._port(edge, out=True), self._port(edge, out=False)
         right = self._x[self._rank[ends_of(edge)[0]]][1] + 16 + 5 * number
@@ -381,7 +381,7 @@ class PathLayout:
 
 
 def ends_of(edge: Edge) -> tuple[str, str]:
-    """Return the boxes that a line begins and ends at."""
+    """Return the keys of the boxes at both ends of an edge."""
     return edge.before or START, edge.after or END
 
 
@@ -390,12 +390,12 @@ def _name(key: str, labels: Mapping[str, str]) -> str:
 
 
 def shortened(name: str) -> str:
-    """Return a name that fits into a box: its beginning and its end."""
+    """Shorten a name to fit into a box: its beginning and its end."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 10]}…{name[-9:]}"
 
 
 def _runs_of(paths: Paths) -> dict[str, int]:
-    """How many runs make each call; with arguments, not each tool but each different call."""
+    """Return how many runs make each call; with arguments, each distinct call counts on its own."""
     runs = {tool.name: tool.ended.runs for tool in paths.tools}
     tools = set(runs)
     for path in paths.paths:
@@ -405,13 +405,13 @@ def _runs_of(paths: Paths) -> dict[str, int]:
 
 
 def _left_to_right(keys: Iterable[str], places: Mapping[str, float], edges: Sequence[Edge]) -> dict[str, int]:
-    """The order of boxes: by the mean place of first calls, then changed so that as few runs as possible go back."""
+    """Return the order of boxes: by the mean index of first calls, then improved to minimise runs that go back."""
     order = sorted([key for key in keys if key not in (START, END)], key=lambda key: (places.get(key, 0.0), key))
     weights = {(edge.before, edge.after): edge.ended.runs for edge in edges}
     for _ in range(3):
         for key in list(order):
             order.remove(key)
-            # The runs that go back if it is put at each place, from the left: fewer into it, more out of it.
+            # The runs that go back if it is inserted at each place: further right, fewer into it, more out of it.
             back, costs = sum([weights.get((other, key), 0) for other in order]), []
             for other in order:
                 costs.append(back)
@@ -425,7 +425,7 @@ def _neighbours(chains: Mapping[Edge, Sequence[_Item]]) -> dict[_Item, list[tupl
     found: dict[_Item, list[tuple[_Item, float]]] = {}
     for edge, chain in chains.items():
         for one, other in pairwise(chain):
-            # Between two invisible nodes a line should be straight, so they pull harder.
+            # Between two dummy nodes an edge should be straight, so they attract each other more.
             pull = edge.ended.runs * (1.0, 2.0, 8.0)[2 - isinstance(one, str) - isinstance(other, str)]
             found.setdefault(one, []).append((other, pull))
             found.setdefault(other, []).append((one, pull))
@@ -433,7 +433,7 @@ def _neighbours(chains: Mapping[Edge, Sequence[_Item]]) -> dict[_Item, list[tupl
 
 
 def _spread(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
-    """Return places nearest to those wanted that keep the order and are so far apart: pooled neighbours, as in PAVA."""
+    """Return positions nearest to those wanted that keep the order and the distances: pooled neighbours, as in PAVA."""
     shifts = [0.0]
     for each in apart:
         shifts.append(shifts[-1] + each)
@@ -448,7 +448,7 @@ def _spread(wanted: Sequence[float], apart: Sequence[float]) -> list[float]:
 
 
 def _bezier(one: Point, other: Point, share: float) -> Point:
-    """A point of the curve between two points that leaves and arrives level."""
+    """Return a point of the curve between two points that begins and ends horizontally."""
     left = 1 - share
     middle = (one.x + other.x) / 2
     x = left**3 * one.x + 3 * left * share * middle + share**3 * other.x
@@ -457,7 +457,7 @@ def _bezier(one: Point, other: Point, share: float) -> Point:
 
 
 def _with_straights(points: Sequence[Point]) -> str:
-    """The path through points: curves between columns, straight lines across them."""
+    """Return the SVG path through points: curves between columns, straight lines across them."""
     path = f"H{points[0].x:.1f}"
     for number, (one, other) in enumerate(pairwise(points)):
         middle = (one.x + other.x) / 2

@@ -1,4 +1,4 @@
-"""The page of paths: the list first, then what runs differ in, where they part, the graph, and what changed."""
+"""The page of paths: their list, what runs differ in, where they diverge, the graph, and what changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LISTED = 8
 _IN_ONE_FILE = 20
 _MOST_TABLE = 300
 _NARROW = 764
-"""Pixels up to which a drawing has room beside the list."""
+"""The widest drawing, in pixels, that fits beside the list."""
 _BAR = 100.0
 _COLUMNS: dict[str, dict[str, Column]] = {
     "sort": {
@@ -56,11 +56,11 @@ _COLUMNS: dict[str, dict[str, Column]] = {
         "passed": Column("Passed", lambda edge: edge.ended.rate),
     },
 }
-"""The columns that sort each table, by the name under which an address says how."""
+"""The sortable columns of each table, by the parameter of the address with its sorting."""
 
 
 class PathLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A path in the list: its steps, how many runs took it and how they ended, and a bar of that."""
+    """A path in the list: its steps, how many runs took it and how they ended, and a bar for these."""
 
     steps: tuple[str, ...]
     is_recorded: bool
@@ -83,20 +83,20 @@ class RunOfPath(msgspec.Struct, frozen=True):
 
 
 class ChosenPath(msgspec.Struct, frozen=True, kw_only=True):
-    """The path that was chosen, and runs that took it."""
+    """The selected path, and runs that took it."""
 
     line: PathLine
     problem: str = ""
-    """The commonest problem of those that failed."""
+    """The most common problem of those that failed."""
     runs: tuple[RunOfPath, ...] = ()
     more: int = 0
 
 
 class BranchLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A way on at a parting: the call, how its runs end, and the runs."""
+    """A branch where runs diverge: the next call, how its runs end, and the runs."""
 
     call: str
-    """Empty where runs end."""
+    """The next call; empty if runs end here."""
     ended: Ended
     bars: tuple[float, float, float]
     reason: str = ""
@@ -112,7 +112,7 @@ class PartingView(msgspec.Struct, frozen=True):
 
 
 class ShiftLine(msgspec.Struct, frozen=True):
-    """Something that another share of other runs has."""
+    """A feature with different shares in two sets of runs, as text."""
 
     words: str
     before: str
@@ -128,7 +128,7 @@ class TableRow(msgspec.Struct, frozen=True):
 
 
 class Option(msgspec.Struct, frozen=True):
-    """Something to choose on the page, by a link."""
+    """A link that selects something on the page."""
 
     label: str
     href: str
@@ -136,7 +136,7 @@ class Option(msgspec.Struct, frozen=True):
 
 
 class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything on the page."""
+    """The page of paths."""
 
     title: str = "Paths"
     trail: tuple[Crumb, ...] = (Crumb("Paths"),)
@@ -154,15 +154,15 @@ class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
     differ: tuple[ShiftLine, ...] = ()
     partings: tuple[PartingView, ...] = ()
     graphs: tuple[tuple[str, Graph], ...] = ()
-    """Drawings, each with a heading; two where two sets of runs are compared."""
+    """Drawings, each with a heading; two if two sets of runs are compared."""
     all_edges: str = ""
-    """The address that draws weaker edges too."""
+    """The address that also draws weaker edges."""
     needs_width: bool = False
     """Whether a drawing needs the whole width."""
     tools: tuple[TableRow, ...] = ()
     edges: tuple[TableRow, ...] = ()
     heads: Mapping[str, Mapping[str, Head]] = {}
-    """The heads that sort the tables: `sort` of the list of paths, `tools`, `follows` of what follows what."""
+    """The headings that sort the tables: `sort` for paths, `tools`, and `follows` for edges."""
     options: tuple[tuple[str, tuple[Option, ...]], ...] = ()
     """Groups of links, each with a name."""
     drift: tuple[ShiftLine, ...] = ()
@@ -173,7 +173,7 @@ class PathsPage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def follows_sorted(self) -> bool:
-        """Whether an address asks for an order of what follows what: then it is open."""
+        """Whether the address sorts the table of edges, which is then open."""
         return any([head.direction for head in self.heads.get("follows", {}).values()])
 
 
@@ -183,7 +183,7 @@ def paths_html(page: PathsPage, links: Links) -> str:
 
 
 def paths_file(paths: Paths, name: str, drift: Drift | None = None, before: str = "") -> str:
-    """Return the page as one file that needs no other file and no network. Raises `MissingExtraError`."""
+    """Return the page as a single file that needs no other file and no network. Raises `MissingExtraError`."""
     title = f"Paths of {name.rstrip('/').rpartition('/')[2]}"
     page = paths_page(paths, title=title, trail=(Crumb(title),), listed=_IN_ONE_FILE)
     if drift is not None:
@@ -208,13 +208,13 @@ def paths_page(
     Args:
         paths: The paths.
         title: The title of the page.
-        trail: The way to it.
-        number: Which path is chosen, from 1; none if it is 0.
-        listed: How many paths are listed.
-        most_edges: How many edges are drawn.
-        href: The address that chooses the path of a number.
-        asked: How each table is sorted, as the address says it.
-        sorts: The address that sorts a table.
+        trail: The breadcrumbs.
+        number: The selected path, from 1; 0 for none.
+        listed: The number of paths to list.
+        most_edges: The number of edges to draw.
+        href: Returns the address that selects a path by number.
+        asked: The sorting of each table in the address.
+        sorts: Returns the address that sorts a table.
     """
     tables, heads = _tables(paths, asked or {}, sorts)
     lines, rest = _listed(tables["sort"], listed, number)
@@ -240,7 +240,7 @@ def paths_page(
 
 
 def _more(rest: Sequence[TakenPath]) -> str:
-    """Return in words how many paths are not listed; nothing where all are."""
+    """Return in words how many paths are not listed; empty if all are."""
     runs = sum([path.ended.runs for path in rest])
     return f"{count_text(len(rest), 'more path')}, {count_text(runs, 'run')}" if rest else ""
 
@@ -248,7 +248,7 @@ def _more(rest: Sequence[TakenPath]) -> str:
 def _tables(
     paths: Paths, asked: Mapping[str, str], sorts: Callable[[str, str], str]
 ) -> tuple[dict[str, list[Any]], dict[str, dict[str, Head]]]:
-    """Return the rows of each table as an address asks for them, paths with their numbers; and the heads."""
+    """Return the sorted rows of each table, paths with their numbers, and the headings."""
     rows: dict[str, Sequence[Any]] = {
         "sort": list(enumerate(paths.paths, 1)),
         "tools": paths.tools,
@@ -261,7 +261,7 @@ def _tables(
 
 
 def with_drift(page: PathsPage, drift: Drift, labels: Mapping[str, str], names: tuple[str, str]) -> PathsPage:
-    """Return a page that begins with what changed."""
+    """Return the page with what changed in front."""
     lines = [shift_line(each, labels, min(drift.before, drift.after)) for each in drift.shifts]
     for each in drift.times:
         times = [duration_text(time) for time in (each.before[0], each.after[0])]
@@ -275,14 +275,14 @@ def with_drift(page: PathsPage, drift: Drift, labels: Mapping[str, str], names: 
 def case_partings(
     found: CasePaths, address: Callable[[int], str], labels: Mapping[str, str] | None = None
 ) -> tuple[PartingView, ...]:
-    """Return where the runs of one case part; `address` gives the page of a repeat, from 0."""
+    """Return where the runs of one case diverge; `address` returns the page of a repeat, from 0."""
     return tuple([parting_view(parting, labels or {}, address) for parting in found.partings[:4]])
 
 
 def parting_view(
     parting: Parting, labels: Mapping[str, str], address: Callable[[int], str] | None = None
 ) -> PartingView:
-    """Return a place where runs diverge, with a bar for each way on."""
+    """Return a place where runs diverge, with a bar for each branch."""
     longest = max([branch.runs for branch in parting.branches])
     branches = []
     for branch in parting.branches:
@@ -321,7 +321,7 @@ def _judged(paths: Paths) -> int:
 def _listed(
     paths: Sequence[tuple[int, TakenPath]], listed: int, chosen: int
 ) -> tuple[list[tuple[int, TakenPath]], list[TakenPath]]:
-    """Return the first paths and the chosen one with their numbers, and the rest."""
+    """Return the first paths and the selected one with their numbers, and the rest."""
     shown = [each for place, each in enumerate(paths) if place < listed or each[0] == chosen]
     return shown, [path for number, path in paths[listed:] if number != chosen]
 

@@ -48,25 +48,25 @@ _BRIEF = 200
 _MOST_TOGETHER = 10
 _pretty = json.JSONEncoder(ensure_ascii=False, default=repr, indent=2).encode
 WIDTH = 1_000
-"""The whole time, in units of the picture."""
+"""The width of the whole duration, in units of the drawing."""
 _NARROWEST = 4
 _DEEPEST = 12
 _MOST_LANES = 40
 
 
 class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One result of a case, as small as a list needs it: what is long is cut, what is many is bounded."""
+    """One result of a case, as a small row of a list: texts are shortened, and lists limited."""
 
     key: str
-    """Its name in addresses."""
+    """Its key in addresses."""
     case_id: str
     repeat: int
     number: int
-    """The number of the repeat that is shown."""
+    """The number of the repeat, for display."""
     verdict: Verdict
     score: float | None
     why: str
-    """One sentence; empty where it passed."""
+    """One sentence; empty if it passed."""
     problems: tuple[Problem, ...] = ()
     """The worst first."""
     tools: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class CaseRow(msgspec.Struct, frozen=True, kw_only=True):
     """The time the agent took; `None` if it was not run and its calls have no times."""
     tags: tuple[str, ...] = ()
     title: str = ""
-    """What the user asked for, on one line; empty where that is not a text."""
+    """The user's request, on one line; empty if it is not a text."""
 
 
 def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
@@ -100,11 +100,11 @@ def row_of(result: CaseResult, tags: Sequence[str] = ()) -> CaseRow:
 
 
 _ASKED = ("query", "text", "question", "message", "prompt", "input", "content", "request")
-"""Keys under which the input of an agent is what its user said. A value under another key may be anything."""
+"""Keys under which an agent's input has the user's message. A value under another key may be anything."""
 
 
 def title_of(result: CaseResult) -> str:
-    """Return what the user asked for, on one line; empty where neither the input nor a message has it."""
+    """Return the user's request, on one line; empty if neither the input nor a message has it."""
     given = result.trajectory.input if result.trajectory is not None else None
     if isinstance(given, (list, tuple)) and given:
         given = given[0]
@@ -116,7 +116,7 @@ def title_of(result: CaseResult) -> str:
 
 
 def sentence_of(result: CaseResult) -> str:
-    """Return the sentence that says why a case did not pass; empty if it did."""
+    """Return why a case did not pass, in one sentence; empty if it passed."""
     if result.passed:
         return ""
     reported = reported_findings(result)
@@ -146,11 +146,11 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     """The totals of a run."""
 
     totals: Totals
-    """Cases, each once however often it was run."""
+    """The number of cases by verdict, each once however often it was run."""
     rate: float | None = None
-    """The pass rate where cases were repeated; else that of the totals counts."""
+    """The pass rate if cases were repeated; otherwise that of the totals is used."""
     results: Totals
-    """Results: each repeat of a case is one."""
+    """The number of results by verdict: each repeat of a case is one."""
     groups: tuple[Group, ...] = ()
     """The largest first."""
     calls: float | None = None
@@ -161,7 +161,7 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RowCounter:
-    """Counts rows, one at a time."""
+    """Count rows, one at a time."""
 
     def __init__(self) -> None:
         self._problems: Counter[Problem] = Counter()
@@ -186,7 +186,7 @@ class RowCounter:
         return tuple(sorted(found, key=lambda group: (-group.cases, group.problem)))
 
     def counts(self, totals: Totals, evaluators: Mapping[str, EvaluatorTotals]) -> RunCounts:
-        """Return the totals of all rows, given the totals that rows do not have."""
+        """Return the totals of all rows, given totals that cannot be computed from rows."""
         verdicts = self._verdicts
         results = Totals(verdicts["passed"], verdicts["failed"], verdicts["not_measured"], verdicts["error"])
         number = results.passed + results.failed + results.not_measured + results.error
@@ -195,19 +195,19 @@ class RowCounter:
 
 
 class ProblemView(msgspec.Struct, frozen=True, kw_only=True):
-    """One sentence that says what is wrong, its code, who found it, where that is written, and what may help."""
+    """A problem in one sentence, with its code, its expectation, the location of that, and help."""
 
     code: str
     name: str
-    """The name of the code; empty for one that is not known."""
+    """The name of the code; empty if unknown."""
     message: ShownText
     expectation: str
     place: str
     help: str = ""
     why: str = ""
-    """The reason for what is expected, where the expectation gives one."""
+    """The `why` of the expectation, if it has one."""
     number: int = 0
-    """The call it is about, from 1; 0 for none."""
+    """The number of the call it is about, from 1; 0 for none."""
     path: str = ""
     """The part of the criteria it is about."""
 
@@ -247,14 +247,14 @@ def problem_view(placed: PlacedFinding) -> ProblemView:
 
 
 class CallView(msgspec.Struct, frozen=True, kw_only=True):
-    """One call. `args` and `output` are `None` where they were not recorded, `output` also where the call failed."""
+    """One call. `args` and `output` are `None` if not recorded, `output` also if the call failed."""
 
     number: int
     name: str
     href: str = ""
     """The page of its tool."""
     sign: str = ""
-    """The kind of its step in a comparison; empty if no comparison mentions it."""
+    """The kind of its step in a comparison; empty if it is in none."""
     line: str = ""
     """The arguments on one line, shortened."""
     gave: str = ""
@@ -267,9 +267,9 @@ class CallView(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[tuple[str, str], ...] = ()
     """Everything else that was recorded: agent, turn, times."""
     made_by: int = 0
-    """The number of the call that made it; 0 for none."""
+    """The number of its parent call; 0 for none."""
     together: tuple[int, ...] = ()
-    """The numbers of the first other calls of its group: the model asked for them at once, or they ran at one time."""
+    """The numbers of the first other calls of its group, which the model requested in one message."""
     more_together: int = 0
     unrecorded: tuple[str, ...] = ()
     record: ShownText | None = None
@@ -288,9 +288,10 @@ def call_view(
     sign: str = "",
     most: int = _TEXT,
 ) -> CallView:
-    """Return a call with everything recorded; times count from the start of the first call. Values have `most` letters.
+    """Return a call with everything recorded; times are relative to the start of the first call.
 
-    `makers` has the numbers of calls by span id, `groups` those of calls that belong together by the name of the group.
+    Values are shortened to `most` characters. `makers` has the numbers of calls by span id, `groups` those of calls
+    that belong together by the name of the group.
     """
     call = calls[position]
     group = groups.get(call.group or "", ())
@@ -334,12 +335,12 @@ def brief_call_view(position: int, calls: Sequence[ToolCall], sign: str = "") ->
 
 
 def _has_output(call: ToolCall) -> bool:
-    """Return whether there is an output to show. A call that failed and gave nothing has none, not even null."""
+    """Return whether there is an output to show. A failed call that returned nothing has none, not even null."""
     return "output" not in call.unrecorded and (call.output is not None or call.error is None)
 
 
 def _error_text(error: str, span: Any) -> str:
-    """Return the message of an error after its type, if the span of the call recorded one that the message lacks.
+    """Return an error message with its type in front, if the span of the call recorded one that the message lacks.
 
     The message of a `KeyError` is only the key: OpenTelemetry records the type of an exception apart from its message.
     """
@@ -353,7 +354,7 @@ def _error_text(error: str, span: Any) -> str:
 
 
 def value_shown(value: Any, most: int = _TEXT, *, whole: bool = True) -> ShownText:
-    """Return a value as JSON, on one line if it is short. A long text keeps its lines."""
+    """Return a value as JSON, on one line if it is short. A long text keeps its line breaks."""
     if isinstance(value, str) and ("\n" in value or len(value) > _SHORT):
         return shown_text(value, most, whole=whole)
     text = _pretty(value)
@@ -364,7 +365,7 @@ def value_shown(value: Any, most: int = _TEXT, *, whole: bool = True) -> ShownTe
 
 
 class BarView(msgspec.Struct, frozen=True, kw_only=True):
-    """A call and its bar: where it begins and how wide it is. A width of 0 means that its time is not known."""
+    """A call and its bar: where it begins and how wide it is. A width of 0 means that its time is unknown."""
 
     number: int
     name: str
@@ -373,14 +374,14 @@ class BarView(msgspec.Struct, frozen=True, kw_only=True):
     width: float = 0
     took: str = ""
     together: str = ""
-    """How it belongs together with others, in words."""
+    """Why it belongs together with others, in words."""
     is_error: bool = False
     is_internal: bool = False
     is_model: bool = False
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """When the first thing began, how long everything took, in nanoseconds, and whether bars are drawn."""
+    """The start and the length of everything, in nanoseconds, and whether bars are drawn."""
 
     begin: int = 0
     length: int = 1
@@ -388,14 +389,14 @@ class Scale(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """How long everything took, in words; empty where nothing is drawn."""
+        """The length in words; empty if nothing is drawn."""
         return duration_text(self.length) if self.is_drawn and self.length > 1 else ""
 
 
 def scale_of(calls: Sequence[ToolCall], messages: Sequence[Message] = (), most: int = 0) -> Scale:
     """Return the scale on which all calls and messages are drawn. Clocks may run backwards.
 
-    Of more calls than `most`, if that is given, each bar would be a dot: none is drawn.
+    With more than `most` calls, if given, no bars are drawn: each would be a dot.
     """
     timed: list[ToolCall | Message] = [*calls, *messages]
     starts = [each.start_ns for each in timed if each.start_ns is not None]
@@ -407,14 +408,14 @@ def scale_of(calls: Sequence[ToolCall], messages: Sequence[Message] = (), most: 
 def bars_of(calls: Sequence[ToolCall], numbers: range, scale: Scale) -> dict[int, BarView]:
     """Return the bars of the calls with these numbers.
 
-    A call without a start has no bar, one without an end has the narrowest.
+    A call without a start has no bar, and one without an end has the narrowest.
     """
     chosen = [row for row in rows(calls, _MOST_LANES) if row.position + 1 in numbers]
     return {row.position + 1: _bar(row, scale) for row in chosen}
 
 
 def message_bar(message: Message, scale: Scale) -> BarView | None:
-    """Return the bar of a message of a model; None for others, and where no time is known."""
+    """Return the bar of a model's message; `None` for others, and if no time is known."""
     if message.writer != "model" or message.start_ns is None:
         return None
     left, width, took = _extent(message.start_ns, message.end_ns, scale)
@@ -422,7 +423,7 @@ def message_bar(message: Message, scale: Scale) -> BarView | None:
 
 
 def _extent(start_ns: int, end_ns: int | None, scale: Scale) -> tuple[float, float, str]:
-    """Return where a bar begins, how wide it is, and how long that took, in words."""
+    """Return where a bar begins, how wide it is, and the duration in words."""
     left = min(WIDTH - _NARROWEST, WIDTH * (start_ns - scale.begin) / scale.length)
     if end_ns is None:
         return left, float(_NARROWEST) if scale.is_drawn else 0.0, ""

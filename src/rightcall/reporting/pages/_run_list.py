@@ -1,4 +1,4 @@
-"""The page of a run in the viewer: its cases by cause on the left, the chosen one on the right."""
+"""The page of a run in the viewer: its cases by cause on the left, the selected case on the right."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 ROWS_A_GROUP = 6
-"""Rows that a group has at first; a link opens the others."""
+"""Rows of a group at first; a link shows the others."""
 MOST_DOTS = 10
 GROUPS_A_PAGE = 60
 _BAR = 320.0
@@ -40,7 +40,7 @@ _PILLS: tuple[tuple[str, str], ...] = (
 
 
 class ListedCase(msgspec.Struct, frozen=True, kw_only=True):
-    """One case: the result that is shown of it, and the verdicts of all of its repeats."""
+    """One case: the result to show, and the verdicts of all of its repeats."""
 
     row: CaseRow
     verdict: Verdict
@@ -67,13 +67,13 @@ class RowView(msgspec.Struct, frozen=True, kw_only=True):
     """The address of the case's own page."""
     verdict: Verdict
     dots: tuple[Verdict, ...] = ()
-    """The verdicts of its repeats, where they are few enough for a dot each."""
+    """The verdicts of its repeats, if they are few enough for a dot each."""
     share: str = ""
-    """How many of its repeats passed, where there are more."""
+    """How many of its repeats passed, if there are too many for dots."""
     low: float = 0.0
     width: float = 0.0
     at: float | None = None
-    """Where the rate is on its track; `None` for a case that was not repeated."""
+    """The position of the rate on its scale; `None` for a case that was not repeated."""
     rate: str = ""
     calls: int = 0
     seconds: float | None = None
@@ -81,7 +81,7 @@ class RowView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CauseView(msgspec.Struct, frozen=True, kw_only=True):
-    """Cases with the same first problem: how many, what it is, and the first of them."""
+    """Cases with the same first problem: their number, the problem, and the first of them."""
 
     verdict: str
     problem: Problem
@@ -94,7 +94,7 @@ class CauseView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pill(msgspec.Struct, frozen=True):
-    """A filter by verdict, with how many cases it has."""
+    """A filter by verdict, with its number of cases."""
 
     label: str
     verdict: str
@@ -116,15 +116,15 @@ class RunHead(msgspec.Struct, frozen=True, kw_only=True):
     low: float | None = None
     high: float | None = None
     base: float | None = None
-    """Where the rate of the base of its gate is on the bar."""
+    """The position of the rate of its gate's base on the bar."""
     base_text: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     all_of: tuple[tuple[int, str, str, bool], ...] = ()
-    """For each number of tries the chance that all pass, the address that chooses it, and whether it is chosen."""
+    """For each number of tries: the probability that all pass, the address that selects it, and if it is selected."""
 
 
 class RunListPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of a run: its result, its cases by cause, and the case that is chosen."""
+    """The page of a run: its result, its cases by cause, and the selected case."""
 
     title: str
     trail: tuple[Crumb, ...]
@@ -134,9 +134,9 @@ class RunListPage(msgspec.Struct, frozen=True, kw_only=True):
     causes: tuple[CauseView, ...]
     q: str = ""
     kept: tuple[tuple[str, str], ...] = ()
-    """What a search keeps of the address: names and values."""
+    """The parts of the address that a search keeps, as names and values."""
     filtered: str = ""
-    """What is filtered by, in words; empty where nothing is."""
+    """The filter in words; empty if there is none."""
     matched: int = 0
     notes: tuple[str, ...] = ()
     evaluators: tuple[tuple[str, EvaluatorTotals], ...] = ()
@@ -149,7 +149,7 @@ class RunListPage(msgspec.Struct, frozen=True, kw_only=True):
     """What was just written."""
     token: str = ""
     is_case_asked: bool = False
-    """Whether the address names the case, so that a small screen shows it instead of the list."""
+    """Whether the address names a case, so that a small screen shows it instead of the list."""
     number: int = 1
     of: int = 1
     before: str = ""
@@ -158,7 +158,7 @@ class RunListPage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_running(self) -> bool:
-        """Whether the run is not over yet."""
+        """Whether the run is still going on."""
         return self.facts.is_running
 
 
@@ -175,7 +175,7 @@ def run_head(
     k: int,
     hrefs: Sequence[str],
 ) -> RunHead:
-    """Return the line that says how a run came out; `hrefs` are the addresses for 1, 3, 5 and 10 tries."""
+    """Return the summary line of a run; `hrefs` are the addresses for 1, 3, 5 and 10 tries."""
     counts = {name: getattr(totals, name) for name in ("passed", "not_measured", "error", "failed")}
     cases = sum(counts.values())
     is_repeated = steady.most_trials > 1
@@ -223,11 +223,11 @@ def cause_views(
     matched: Mapping[tuple[str, Problem], int] | None = None,
     page: int = 1,
 ) -> tuple[CauseView, ...]:
-    """Return cases by cause: what failed before what is in error or was not measured, the commonest cause first.
+    """Group cases by cause: failures before errors and what was not measured, the most common cause first.
 
-    `chosen` is the key of the chosen case, and `query` what its rows keep of the address. The first `opens` groups are
-    open, and the one with the chosen case. `counted` has the numbers of causes where only examples are kept, `matched`
-    those where `cases` are only some of a cause. Of very many causes, a `page` has some.
+    `chosen` is the key of the selected case, and `query` the parts of the address that its rows keep. The first `opens`
+    groups are open, and the one with the selected case. `counted` has the number of cases by cause if only examples are
+    kept, `matched` if `cases` are only some of a cause. Very many causes are split into pages, of which `page` is one.
     """
     groups: dict[tuple[str, Problem], list[ListedCase]] = {}
     for case in cases:
@@ -259,7 +259,7 @@ def cause_views(
 def _without_examples(
     counted: Mapping[Problem, int], known: Collection[tuple[str, Problem]], run_id: str, links: Links
 ) -> list[CauseView]:
-    """Return the causes of which no example is kept, with their numbers."""
+    """Return the causes without a kept example, with their numbers."""
     seen = {problem for _, problem in known}
     return [
         CauseView(
@@ -271,12 +271,12 @@ def _without_examples(
 
 
 def cause_key(problem: Problem) -> str:
-    """Return a key for a problem, in addresses: short, because every row of its cases has it."""
+    """Return a short key for a problem, for addresses: every row of its cases has it."""
     return key_of(f"{problem.code} {problem.tool} {problem.words}")[-_LONGEST_KEY:]
 
 
 def pills(cases: Sequence[ListedCase], chosen: str, run_id: str, links: Links, q: str) -> tuple[Pill, ...]:
-    """Return the filters by verdict, with their numbers."""
+    """Return the filters by verdict, with their numbers of cases."""
     counted = [case for case in cases if case.quarantine is None]
     by_verdict = Totals.of([case.verdict for case in counted])
     numbers = {"": len(cases), "open": len(counted) - by_verdict.passed}

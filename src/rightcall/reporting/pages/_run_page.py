@@ -1,4 +1,4 @@
-"""The page of a run and of one of its tools, and the run as one file of HTML."""
+"""The page of a run and of one of its tools, and a run as a single HTML file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._run_list import ListedCase, cause_key
 from ._runs_page import PartOfList, RunFacts, RunLine, report_facts
 from ._templates import Crumb, Head, Links, ShownText, environment, key_of, rate_text, render, shown_text
 
-# With long titles and a case beside them, 120 rows of a list make a page of less than 100 kB.
+# With long titles and a case beside them, 120 rows make a page of less than 100 kB.
 ROWS_A_PAGE = 120
 MOST_GROUPS = 30
 _FILTERS = (
@@ -33,18 +33,18 @@ _BARS = 20
 _LONGEST_VALUE = 1_200
 # Durations of one tool differ by orders of magnitude, so the scale is logarithmic.
 _STEP = 10 ** (1 / 4)
-"""Bars of a histogram are a quarter of a power of ten wide."""
+"""The ratio of neighbouring bars of a histogram: four bars are a power of ten."""
 MOST_BYTES = 3_000_000
-"""The space for details of cases, in bytes; cases after that have one line each."""
+"""Most bytes for the details of cases; further cases have one line each."""
 MOST_CASES = 20_000
-"""The number of cases that are listed."""
+"""Most cases to list."""
 _MOST_OPEN = 20
 _LONGEST_NOTE = 300
 _LINKS = Links(is_one_file=True)
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """The cases to show; an empty field selects all. Tools and whole problems are given by their keys."""
+    """The filter of cases; empty fields match all. Tools and causes are given by their keys."""
 
     verdict: str = ""
     rule: str = ""
@@ -54,7 +54,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     page: int = 1
 
     def accepts(self, row: CaseRow) -> bool:
-        """Return whether to show a row. The text is searched in the id, the sentence and the tools, ignoring case."""
+        """Return whether to show a row. Text is searched in id, title, sentence, tools and tags, ignoring case."""
         if self.verdict and row.verdict != self.verdict:
             return False
         if (self.rule or self.tool or self.cause) and not any(map(self.is_about, row.problems)):
@@ -65,7 +65,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         return any(wanted in text.casefold() for text in (row.case_id, row.why, row.title, *row.tools, *row.tags))
 
     def takes(self, case: ListedCase) -> bool:
-        """Return whether to show a case in the list of the viewer, where it is listed under its first problem."""
+        """Return whether to show a case in the viewer's list, where it is under its first problem."""
         verdict, problem = case.cause
         is_open = verdict not in ("passed", "quarantined")
         if self.verdict and verdict != self.verdict and not (self.verdict == "open" and is_open):
@@ -84,11 +84,11 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.rule or self.cause) and self.is_about(group.problem)
 
     def kept(self) -> dict[str, str]:
-        """Return what an address keeps of it."""
+        """Return its fields as parameters of an address."""
         return {"verdict": self.verdict, "rule": self.rule, "tool": self.tool, "cause": self.cause, "q": self.q}
 
     def is_about(self, problem: Problem) -> bool:
-        """Return whether a problem is the one it asks for, or any."""
+        """Return whether a problem matches the filter."""
         return (
             (not self.rule or problem.code == self.rule)
             and (not self.tool or key_of(problem.tool) == self.tool)
@@ -104,7 +104,7 @@ class Tile(msgspec.Struct, frozen=True):
 
 
 class FilterView(msgspec.Struct, frozen=True):
-    """A way to see some of the cases only."""
+    """A filter of the cases by verdict."""
 
     label: str
     verdict: str
@@ -122,7 +122,7 @@ class GroupView(msgspec.Struct, frozen=True):
     cases: int
     href: str
     key: str
-    """The key that `cause_key` returns for these cases."""
+    """The `cause_key` of the problem."""
     is_chosen: bool = False
 
 
@@ -140,7 +140,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     filters: tuple[FilterView, ...] = ()
     choice: Choice = Choice()
     chosen: str = ""
-    """Which group is chosen, in words."""
+    """The selected group, in words."""
     rows: tuple[CaseRow, ...] = ()
     matched: int = 0
     before: str = ""
@@ -148,15 +148,15 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
     tools: tuple[ToolTotal, ...] = ()
     mutants: str = ""
-    """The share of faults that the eval set notices, where `rightcall mutate` was asked."""
+    """The share of faults that the eval set notices, if `rightcall mutate` was run."""
     rate: str = ""
     """The pass rate."""
     exit_code: int | None = None
-    """That of the command; `None` for a run that is not complete."""
+    """The exit code of the command; `None` for a run that is not complete."""
 
     @property
     def came_out(self) -> Verdict | None:
-        """How the run came out, by its exit code; `None` for a run that is not complete."""
+        """The verdict of the run by its exit code; `None` for a run that is not complete."""
         ends: dict[int | None, Verdict] = {0: "passed", 1: "failed", 2: "not_measured"}
         return ends.get(self.exit_code)
 
@@ -167,7 +167,7 @@ class RunPage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_running(self) -> bool:
-        """Whether the run is not over yet."""
+        """Whether the run is still going on."""
         return self.facts.is_running
 
     @property
@@ -190,14 +190,14 @@ def run_page(
     """Return the page of a run.
 
     Args:
-        facts: Its header, as facts.
+        facts: The facts about the run.
         counts: Its totals.
         links: The addresses of other pages.
-        choice: Which of its cases to show.
+        choice: The filter of its cases.
         rows: The cases on this page, `ROWS_A_PAGE` at most.
         matched: The number of cases on all pages.
         notes: Other remarks, one sentence each.
-        exit_code: That of the command, which gave the run its verdict.
+        exit_code: The exit code of the command, which determines the verdict of the run.
     """
     choice = choice or Choice()
     groups = tuple([_group(group, facts, choice, links) for group in counts.groups])
@@ -261,7 +261,7 @@ def _paged(facts: RunFacts, choice: Choice, page: int, links: Links) -> str:
 
 
 class CallLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of the tool. What was not recorded is `None`."""
+    """One call of the tool. `None` means not recorded."""
 
     case_id: str
     key: str
@@ -269,7 +269,7 @@ class CallLine(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     """Of its case."""
     position: int
-    """Which call of the case it is, from 1."""
+    """The number of the call in its case, from 1."""
     arguments: ShownText | None
     output: ShownText | None
     error: ShownText | None
@@ -278,7 +278,7 @@ class CallLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def page(self) -> int:
-        """Which page of its case's calls it is on; 0 for the first, which is where a case is."""
+        """The page of its case that shows it; 0 for the first, which is the default."""
         number = (self.position - 1) // CALLS_A_PAGE + 1
         return number if number > 1 else 0
 
@@ -293,7 +293,7 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class ToolPage(PartOfList, frozen=True, kw_only=True):
-    """Calls of one tool, in figures and one by one."""
+    """The calls of one tool: figures, and a list."""
 
     run: RunLine
     tool: str
@@ -307,11 +307,11 @@ class ToolPage(PartOfList, frozen=True, kw_only=True):
     bars: tuple[Bar, ...] = ()
     only_errors: bool = False
     heads: Mapping[str, Head]
-    """The heads of the columns that sort the calls."""
+    """The headings that sort the calls."""
 
 
 def call_line(call: ToolCall, position: int, case_id: str, key: str, verdict: Verdict) -> CallLine:
-    """Return a call as a line. Values are JSON, cut in the middle if they are long."""
+    """Return a call as a line. Values are JSON, shortened in the middle if they are long."""
     took = ""
     if call.start_ns is not None and call.end_ns is not None and call.end_ns >= call.start_ns:
         took = duration_text(call.end_ns - call.start_ns)
@@ -363,24 +363,24 @@ def _shown(value: object) -> ShownText:
 
 
 class ArticleView(msgspec.Struct, frozen=True, kw_only=True):
-    """One case in the file: its line, its details if there is room, and whether they are open at first."""
+    """One case in the file: its line, its details if there is space, and whether they are open at first."""
 
     row: CaseRow
     cause: str
-    """The key of its first problem, by which it is found; empty if it has none."""
+    """The key of its first problem, for filtering; empty if it has none."""
     case: CasePage | None = None
     is_open: bool = False
     note: str = ""
-    """That other repeats made up for it, or that it is in quarantine; empty if it counts as it is."""
+    """Why its verdict has no effect: other repeats passed, a gate decides, or it is in quarantine; else empty."""
 
 
 def html_report(report: Report) -> Iterator[str]:
-    """Yield a report as one HTML file, piece by piece, that needs no other file and no network.
+    """Yield a report as a single HTML file, piece by piece, that needs no other file and no network.
 
-    The cases that did not pass come first, the first of them open; all values are cut. A repeat that others made up for
-    is among those that passed, and says so. When details have taken up
-    3 MB, further cases have their sentence only, and after 20,000 cases the rest is counted. A policy inside of the
-    file forbids everything but its own stylesheet and script.
+    Cases that did not pass come first, the first of them open; all values are shortened. A failed repeat of a passed
+    case is listed among the passed ones, with a note. When details have taken up 3 MB, further cases have only their
+    sentence, and after 20,000 cases the rest is counted. A policy in the file forbids everything but its own stylesheet
+    and script.
 
     Raises:
         MissingExtraError: Jinja is not installed.
@@ -407,13 +407,13 @@ def html_report(report: Report) -> Iterator[str]:
 
 
 def check_installed() -> None:
-    """Check, before any work is done, that Jinja is installed. Raises `MissingExtraError`."""
+    """Check that Jinja is installed, before any work is done. Raises `MissingExtraError`."""
     if find_spec("jinja2") is None:
         raise missing_package("web pages need jinja2")
 
 
 class _Articles:
-    """The cases of a report as HTML, those that did not pass first. Results are read once, and none is kept whole."""
+    """The cases of a report as HTML, those that did not pass first. Results are read once, and not kept."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
@@ -428,7 +428,7 @@ class _Articles:
         """Add a case."""
         row = row_of(result)
         self.number += 1
-        first = row.problems[:1]  # so that the numbers of causes add up to that of cases
+        first = row.problems[:1]  # so that the numbers of cases by cause add up to that of all cases
         self.grouping.add(msgspec.structs.replace(row, problems=first))
         self._codes.update(dict.fromkeys([problem.code for problem in row.problems]))
         # Results arrive in any order and failures come first in the file, so both kinds are kept, as finished HTML.
@@ -466,7 +466,7 @@ class _Articles:
 
 
 class _Pile:
-    """Cases without and with their details, and how much the latter take up."""
+    """Cases with and without their details, and the total size of the details."""
 
     def __init__(self) -> None:
         self.texts: list[tuple[ArticleView, str]] = []

@@ -1,4 +1,4 @@
-"""The pages of all runs, of several compared, and of a search over them; the facts that pages show about a run."""
+"""The pages of all runs, of several runs compared, and of a search; and the facts that pages show about a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_FOUND = 50
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """A point in time: for a program, for a person, and relative to now; the last is empty if now is not given."""
+    """A point in time: as ISO 8601, for display, and relative to now; the last is empty if now is not given."""
 
     iso: str
     absolute: str
@@ -35,7 +35,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One run in the list. One that cannot be read has a `problem` and little else."""
+    """One run in the list. A run that cannot be read has a `problem` and little else."""
 
     name: str
     """Its name in addresses."""
@@ -82,13 +82,13 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     evalset: str
     dots: tuple[Dot, ...]
     rate: str
-    """That of the newest run."""
+    """The pass rate of the newest run."""
     first: str
     last: str
 
 
 class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs, the newest first, and a picture of those of each eval set."""
+    """Runs, the newest first by default, and a chart for each eval set."""
 
     folder: str
     lines: tuple[RunLine, ...]
@@ -96,9 +96,9 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
     """The number of runs on all pages."""
     pictures: tuple[Picture, ...] = ()
     evalsets: tuple[str, ...] = ()
-    """The eval sets to choose from, where there are several."""
+    """The eval sets to select from."""
     evalset: str = ""
-    """The one that was chosen."""
+    """The selected eval set."""
     sorting: Sorting = NEWEST_FIRST
     number: int = 1
     of: int = 1
@@ -109,17 +109,17 @@ class RunsPage(msgspec.Struct, frozen=True, kw_only=True):
     trail: tuple[Crumb, ...] = (Crumb("Runs"),)
 
     def href(self, links: Links, **query: str | int) -> str:
-        """Return the address of the list with the same eval set and sorting, but for what `query` says."""
+        """Return the address of the list with the same eval set and sorting, except for what `query` changes."""
         sort = "" if self.sorting == NEWEST_FIRST else self.sorting.text
         return links.runs(**{"evalset": self.evalset, "sort": sort, **query})
 
     def heads(self, links: Links) -> dict[str, Head]:
-        """Return the heads of the columns that sort the list."""
+        """Return the headings that sort the list."""
         return heads_of(RUN_COLUMNS, self.sorting, lambda sort: self.href(links, sort=sort))
 
 
 def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:
-    """Return a picture of each eval set that has several finished runs, given the runs newest first."""
+    """Return a chart for each eval set with several finished runs, given the runs newest first."""
     by_set: dict[str, list[RunLine]] = {}
     for line in lines:
         if line.state == "finished" and line.share is not None:
@@ -141,7 +141,7 @@ def pictures(lines: Sequence[RunLine]) -> tuple[Picture, ...]:
 
 
 def ends_text(first: str, last: str) -> tuple[str, str]:
-    """Return the two ends of a chart: days, or times where it is one day, to the second where it is one minute."""
+    """Return labels for the ends of a chart: days; for a single day times, for a single minute with seconds."""
     if first[:10] != last[:10]:
         return first[:10], last[:10]
     part = slice(11, 16 if first[:16] != last[:16] else 19)
@@ -170,7 +170,7 @@ def picture(lines: Sequence[RunLine]) -> tuple[Dot, ...]:
 
 
 def _shares(times: Sequence[str]) -> list[float]:
-    """Return where times are between the first and the last; evenly spread where they do not tell."""
+    """Return the positions of times between the first and the last; evenly spread if times are missing or equal."""
     even = [place / (len(times) - 1) for place in range(len(times))]
     if not all(times):
         return even
@@ -187,12 +187,12 @@ def runs_html(page: RunsPage, links: Links) -> str:
 
 
 class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A run: its name, its start, its duration, and everything else by name."""
+    """A run: its name, start and duration, and everything else by name."""
 
     id: str
     """Its name in addresses."""
     name: str
-    """Its name on a page."""
+    """Its name for display."""
     subject: str
     """Its eval set."""
     started: Moment | None = None
@@ -255,7 +255,7 @@ def _ago(seconds: float) -> str:
 
 
 class PartOfList(msgspec.Struct, frozen=True, kw_only=True):
-    """A page with a part of a list: its number, how many there are, and the addresses of those beside it."""
+    """A page of a list: its number, the number of pages, and the addresses of those before and after it."""
 
     number: int = 1
     of: int = 1
@@ -267,7 +267,7 @@ class PartOfList(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerdictRow(msgspec.Struct, frozen=True):
-    """The verdicts of one case, run by run; none where a run does not have it."""
+    """The verdicts of one case, run by run; `None` if a run does not have it."""
 
     case_id: str
     key: str
@@ -275,19 +275,19 @@ class VerdictRow(msgspec.Struct, frozen=True):
 
 
 class VerdictsPage(PartOfList, frozen=True, kw_only=True):
-    """More than two runs beside each other: the cases whose verdicts are not the same in all of them."""
+    """More than two runs side by side: the cases whose verdicts differ."""
 
     runs: tuple[RunLine, ...]
     rows: tuple[VerdictRow, ...]
     differing: int
     same: int
     heads: Mapping[str, Head]
-    """The heads that sort the rows: by `case`, and by the verdict in each run, under its number."""
+    """The headings that sort the rows: `case`, and the verdict in each run by its number."""
     title: str = "Compare"
 
 
 def verdict_rows(runs: Sequence[Mapping[str, Verdict]]) -> list[VerdictRow]:
-    """Return the cases whose verdicts differ between runs, by id: parallel cases end in another order in each run."""
+    """Return the cases whose verdicts differ between runs, sorted by id: their order in runs varies."""
     rows = []
     for case_id in sorted({case_id for verdicts in runs for case_id in verdicts}):
         found = tuple([verdicts.get(case_id) for verdicts in runs])
@@ -302,7 +302,7 @@ def verdicts_html(page: VerdictsPage, links: Links) -> str:
 
 
 class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run whose id, branch, commit, eval set or agent has the text."""
+    """A run whose id, branch, commit, eval set or agent contains the text."""
 
     short_id: str
     href: str
@@ -311,7 +311,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A case that has the text: as it was in the newest run that has it, and in how many others."""
+    """A case that contains the text, as in the newest run that has it, with the number of other runs."""
 
     case_id: str
     title: str
@@ -321,11 +321,11 @@ class FoundCase(msgspec.Struct, frozen=True, kw_only=True):
     href: str
     when: Moment
     others: int = 0
-    """The number of other runs that have it, too."""
+    """The number of other runs in which it was found."""
 
 
 class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found."""
+    """The results of a search."""
 
     q: str
     runs: tuple[FoundRun, ...] = ()
@@ -342,5 +342,5 @@ class SearchPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search_html(page: SearchPage, links: Links) -> str:
-    """Render what was found. Raises `MissingExtraError`."""
+    """Render the results of a search. Raises `MissingExtraError`."""
     return render("search.html", page, links)

@@ -1,4 +1,4 @@
-"""What every page is made of: templates, addresses, tables that sort, and text from outside made harmless."""
+"""Shared by all pages: templates, addresses, sortable tables, and escaping of text from outside."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"-?[0-9][0-9.eE+-]{0,40}")
 _OTHER = re.compile(r"[^A-Za-z0-9_-]+")
 _SLUG = 40
-# 64 bits: among a million names the chance that two share a digest is one in 37 million.
+# 64 bits: among a million names, the probability of a collision is one in 37 million.
 _DIGEST = 16
 _FOLDER = Path(__file__).parent
 _ACCENTS = frozenset({"Mn", "Me"})
-# Far more than any script needs: Vietnamese puts two on a letter.
+# Far more than any script needs: Vietnamese has two on a letter.
 _MOST_ACCENTS = 8
 _PILE = re.compile(r"[^\w\s\x00-\x7f]{9}")
-"""Nine characters in a row that may be a pile of accents: neither letters nor spaces. Almost no text has any."""
+"""Nine characters in a row that may be stacked accents: neither letters nor spaces. Almost no text has any."""
 MOST_WHOLE = 200_000
-"""The longest text that a page holds whole, folded away, next to its shortened form."""
+"""The longest text that a page contains in full, collapsed, next to its shortened form."""
 _MOST_MARKED = 400
 
 
@@ -56,13 +56,13 @@ _GLYPHS = {
     "model": "M8 2.5c.5 3.4 1.8 4.9 5.5 5.5-3.7.6-5 2.1-5.5 5.5-.5-3.4-1.8-4.9-5.5-5.5 3.7-.6 5-2.1 5.5-5.5z",
     "system": "M3.5 4.5h9M3.5 8h9M3.5 11.5h5",
 }
-"""The paths of signs, in a box of 16 by 16: every font draws its own ticks, and some swallow the blank after `≠`."""
+"""SVG paths of signs, 16 by 16, because fonts draw ticks differently and some swallow the blank after `≠`."""
 _Row = TypeVar("_Row")
 _LARGEST_FIRST = "-"
 
 
 class Crumb(msgspec.Struct, frozen=True):
-    """A step of the way to a page, from the first one; the page itself has no address here."""
+    """A breadcrumb: a link on the way to a page; the page itself has no address here."""
 
     text: str
     href: str = ""
@@ -71,7 +71,7 @@ class Crumb(msgspec.Struct, frozen=True):
 class Links(msgspec.Struct, frozen=True):
     """The addresses of pages. An empty address means that the page does not exist, and is not linked.
 
-    In one file there are only anchors: cases and calls have them, other runs, tools and comparisons do not.
+    In a single-file report there are only anchors, for cases and calls. Other runs, tools and comparisons have none.
     """
 
     is_one_file: bool = False
@@ -95,14 +95,14 @@ class Links(msgspec.Struct, frozen=True):
         return "" if self.is_one_file else f"/runs/{_part(run_id)}/tools/{key_of(name)}{_query(query)}"
 
     def act(self, run_id: str, action: str, key: str = "", **query: str | int) -> str:
-        """Return the address of an edit: `accept` and `ignore` of a case, `baseline` of a run."""
+        """Return the address of an edit: `accept` and `ignore` for a case, `baseline` for a run."""
         if self.is_one_file:
             return ""
         case = f"/cases/{_part(key)}" if key else ""
         return f"/runs/{_part(run_id)}{case}/{action}{_query(query)}"
 
     def mutants(self, run_id: str) -> str:
-        """Return the address of the faults that were put into the trajectories of a run."""
+        """Return the address of the page of faults of a run."""
         return "" if self.is_one_file else f"/runs/{_part(run_id)}/mutants"
 
     def search(self, **query: str | int) -> str:
@@ -110,7 +110,7 @@ class Links(msgspec.Struct, frozen=True):
         return "" if self.is_one_file else f"/search{_query(query)}"
 
     def trends(self, **query: str | int) -> str:
-        """Return the address of what changed over time, of one eval set and branch or of all."""
+        """Return the address of the trends of one eval set and branch, or of all."""
         return "" if self.is_one_file else f"/trends{_query(query)}"
 
     def compare(self, before: str, after: str, ignored: Sequence[str] = (), **query: str | int) -> str:
@@ -131,21 +131,21 @@ class Links(msgspec.Struct, frozen=True):
 def case_key(case_id: str, repeat: int = 0) -> str:
     """Return the key of a case, such as `laptop_search-1f0c9d2a7be45f10`, with `.1` for its second repeat.
 
-    The beginning is for people; the digest makes the key unique. Ids never appear in a path as they are, because a
-    trace may contain anything.
+    The beginning is readable; the digest makes the key unique. Ids never appear in a path as they are, because a trace
+    may contain anything.
     """
     return key_of(case_id) + (f".{repeat}" if repeat else "")
 
 
 def key_of(name: str) -> str:
-    """Return the key of any name, such as a tool's: its letters, digits, `_` and `-`, and a digest of it all."""
+    """Return the key of any name, such as a tool's: its letters, digits, `_` and `-`, and a digest."""
     slug = _OTHER.sub("-", name[: 4 * _SLUG]).strip("-")[:_SLUG]
     digest = sha256(name.encode(errors="surrogatepass")).hexdigest()[:_DIGEST]
     return f"{slug}-{digest}" if slug else digest
 
 
 def _part(text: str) -> str:
-    # An id may hold a lone surrogate, which has no UTF-8 form.
+    # An id may contain a lone surrogate, which has no UTF-8 form.
     return quote(text, safe="", errors="backslashreplace")
 
 
@@ -155,15 +155,15 @@ def _query(query: dict[str, str | int]) -> str:
 
 
 def render_part(template: str, page: Any, links: Links) -> Markup:
-    """Render what a page is about, without what is around it, to be part of another page. Raises as `render` does."""
+    """Render the content of a page without its frame, to be embedded in another page. Raises as `render` does."""
     from markupsafe import Markup
 
-    # It has escaped everything that needs it, as it does on a page of its own.
+    # Safe as markup: `render` has escaped every value in it.
     return Markup(render(template, page, links, layout="part.html"))  # noqa: S704
 
 
 def render(template: str, page: Any, links: Links, **more: Any) -> str:
-    """Render a page as HTML. Every value is made visible and escaped, whatever the template says.
+    """Render a page as HTML. Every value is made visible and escaped, whatever the template does.
 
     Args:
         template: The name of the template, such as `run.html`.
@@ -179,19 +179,19 @@ def render(template: str, page: Any, links: Links, **more: Any) -> str:
 
 @cache
 def stylesheet() -> str:
-    """Return the stylesheet: the files of `style`, joined in the order of their names."""
+    """Return the stylesheet: the files in `style`, joined in the order of their names."""
     return "\n".join([path.read_text(encoding="utf-8") for path in sorted((_FOLDER / "style").glob("*.css"))])
 
 
 @cache
 def script() -> str:
-    """Return the script. Every page can be read without it."""
+    """Return the script. Every page can be used without it."""
     return (_FOLDER / "script.js").read_text(encoding="utf-8")
 
 
 @cache
 def policy() -> str:
-    """Return the Content-Security-Policy of a page that contains stylesheet and script, and allows nothing else."""
+    """Return the Content-Security-Policy of a page with inline stylesheet and script, which allows nothing else."""
     style, code = [b64encode(sha256(text.encode()).digest()).decode() for text in (stylesheet(), script())]
     allowed = f"style-src 'sha256-{style}'; script-src 'sha256-{code}'; img-src data:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -199,7 +199,7 @@ def policy() -> str:
 
 @cache
 def environment() -> Environment:
-    """Return the environment of all templates. Raises `MissingExtraError`."""
+    """Return the Jinja environment of all templates. Raises `MissingExtraError`."""
     try:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
         from markupsafe import Markup
@@ -223,7 +223,7 @@ def environment() -> Environment:
 
 
 class MessagePage(msgspec.Struct, frozen=True, kw_only=True):
-    """A heading, sentences below it, and commands that help."""
+    """A heading, sentences below it, and commands to try."""
 
     title: str
     sentences: tuple[str, ...] = ()
@@ -238,9 +238,9 @@ def message_html(page: MessagePage, links: Links) -> str:
 
 
 def _gate(value: Any) -> Any:
-    """Return the text to write for a value: text from outside is made visible, markup of templates stays.
+    """Return the text to write for a value: text from outside is made visible, markup of templates is kept.
 
-    Jinja calls this for every expression (its `finalize`), so no template can forget it. Nothing is written for `None`.
+    Jinja calls this for every expression (its `finalize`), so no template can forget it. `None` becomes nothing.
     """
     if value.__class__ is str:
         return visible(value)
@@ -248,9 +248,9 @@ def _gate(value: Any) -> Any:
 
 
 class ShownText(msgspec.Struct, frozen=True):
-    """A text, or its beginning and its end with a number of characters left out between them.
+    """A text, or its beginning and end with the number of characters left out between them.
 
-    `whole` is all of it, for what is folded away; empty where nothing was left out or it is too long for a page.
+    `whole` is the full text, shown collapsed; empty if nothing was left out or it is too long for a page.
     """
 
     head: str
@@ -264,10 +264,10 @@ class ShownText(msgspec.Struct, frozen=True):
 
 
 def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: bool = False) -> ShownText:
-    r"""Return a text of at most `most` characters, cut in the middle, with escapes for invisible characters.
+    r"""Return a text of at most `most` characters, shortened in the middle, with escapes for invisible characters.
 
-    Control, bidirectional and zero-width characters become escapes such as `\u202e`. With `whole`, a text that is
-    cut comes with all of it, up to 200,000 characters.
+    Control, bidirectional and zero-width characters become escapes such as `\u202e`. With `whole`, a shortened text
+    also has its full text, up to 200,000 characters.
     """
     length = len(text)
     if length <= most:
@@ -279,7 +279,7 @@ def shown_text(text: str, most: int = 2_000, *, whole: bool = False, one_line: b
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return a text with escapes for characters that are invisible or would cover the lines around them.
+    r"""Escape characters that are invisible or would cover the lines around them.
 
     These are the characters that `printable` escapes, and every accent on a letter after the eighth (`\u0301`).
     """
@@ -295,7 +295,7 @@ def visible(text: str, *, one_line: bool = False) -> str:
 
 
 def pieces(text: str) -> list[tuple[str, bool]]:
-    """Split a sentence at its backticks, and mark the parts inside them; a backtick without a partner is kept."""
+    """Split a sentence at its backticks, and mark the parts inside them; an unpaired backtick is kept."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         parts[-2:] = [f"{parts[-2]}`{parts[-1]}"]
@@ -308,7 +308,7 @@ def score_text(score: float | None) -> str:
 
 
 def seconds_text(seconds: float | None) -> str:
-    """Return a duration, or a dash if it is not known."""
+    """Return a duration, or a dash if it is unknown."""
     return told_seconds(seconds) if seconds is not None else "–"
 
 
@@ -318,7 +318,7 @@ def percent(part: float, of: float) -> str:
 
 
 def rate_text(totals: Totals, rate: float | None = None) -> str:
-    """Return the pass rate of repeated cases, or else that of the totals, and of how many it is if not of all."""
+    """Return the given pass rate, else that of the totals, with the number of measured cases if not all were."""
     if rate is not None or totals.rate is None:
         return share_text(rate) if rate is not None else "–"
     measured = totals.measured.measured
@@ -335,7 +335,7 @@ class Marked(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One difference: its path, a word for it, and the two values; a side can be missing."""
+    """One difference: its path, a word for it, and the two values, of which one may be missing."""
 
     path: str
     word: str
@@ -346,7 +346,7 @@ class Change(msgspec.Struct, frozen=True):
 def change_of(difference: Difference) -> Change:
     """Return a difference with its values marked from the first to the last character that differs.
 
-    A matcher is not compared letter by letter: what is given does not satisfy it, and that is all.
+    A matcher is not compared letter by letter with the value that does not satisfy it.
     """
     path = difference.name[:_MOST_MARKED]
     expected, actual = difference.expected, difference.actual
@@ -361,9 +361,9 @@ def change_of(difference: Difference) -> Change:
 
 
 def marked_pair(expected: str, actual: str) -> tuple[Marked, Marked]:
-    """Return two texts, each with the part marked that differs, between their common beginning and end.
+    """Return two texts, each with the differing part marked, between their common beginning and end.
 
-    A number is another one as a whole, whichever of its digits differ.
+    Numbers are marked as a whole, whichever of their digits differ.
     """
     if _NUMBER.fullmatch(expected) and _NUMBER.fullmatch(actual):
         return Marked("", expected), Marked("", actual)
@@ -379,29 +379,29 @@ def marked_pair(expected: str, actual: str) -> tuple[Marked, Marked]:
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """The head of a column that sorts its table."""
+    """The heading of a sortable column."""
 
     label: str
     href: str
-    """The address of the table sorted by this column; of the other direction if it is already."""
+    """The address of the table sorted by this column, or reversed if it already is."""
     direction: Literal["", "ascending", "descending"] = ""
-    """How the table is sorted by this column, as `aria-sort` says it; empty if it is not."""
+    """The direction if the table is sorted by this column, for `aria-sort`; else empty."""
 
 
 class Sorting(msgspec.Struct, frozen=True, kw_only=True):
-    """By which column a table is sorted; an empty one means the table's own order."""
+    """The column that a table is sorted by; empty for the table's own order."""
 
     column: str = ""
     is_descending: bool = False
 
     @property
     def text(self) -> str:
-        """Return the sorting as it stands in an address."""
+        """The sorting as it is written in an address."""
         return f"{_LARGEST_FIRST * self.is_descending}{self.column}"
 
 
 class Column(NamedTuple):
-    """A column that sorts its table: its label, and its value in a row; `None` where a row has none."""
+    """A sortable column: its label, and a function that returns its value in a row, or `None`."""
 
     label: str
     value: Callable[[Any], Any]
@@ -415,20 +415,20 @@ RUN_COLUMNS = {
     "agent": "Agent and eval set",
     "took": "Took",
 }
-"""The columns of the list of runs that sort it."""
+"""The sortable columns of the list of runs."""
 NEWEST_FIRST = Sorting(column="started", is_descending=True)
 
 
 def sorting_of(asked: str, columns: Mapping[str, str], default: Sorting) -> Sorting:
-    """Return the sorting that an address asks for. A column that the table lacks means the default."""
+    """Parse the sorting in an address. An unknown column means the default."""
     column = asked.removeprefix(_LARGEST_FIRST)
     return Sorting(column=column, is_descending=asked != column) if column in columns else default
 
 
 def heads_of(columns: Mapping[str, str], sorting: Sorting, href: Callable[[str], str]) -> dict[str, Head]:
-    """Return the heads of columns, given their labels by key, and the address for a sorting.
+    """Return the headings of columns, given their labels by key, and the address for each sorting.
 
-    A column is sorted from its smallest value first, and the other way round on the second click.
+    The first click sorts by ascending values, the second by descending ones.
     """
     heads = {}
     for column, label in columns.items():
@@ -444,9 +444,10 @@ def heads_of(columns: Mapping[str, str], sorting: Sorting, href: Callable[[str],
 def sorted_table(
     rows: Iterable[_Row], asked: str, columns: Mapping[str, Column], href: Callable[[str], str]
 ) -> tuple[list[_Row], dict[str, Head]]:
-    """Return rows as an address asks for them, and the heads of the columns.
+    """Sort rows as an address asks, and return them with the headings of the columns.
 
-    Rows stay as they are where it names no column. Without addresses, as in one file, the heads are no links.
+    Without a column in the address, rows keep their order. In a single file, where there are no addresses, headings are
+    not links.
     """
     labels = {key: column.label for key, column in columns.items()}
     sorting = sorting_of(asked, labels, Sorting())
@@ -457,7 +458,7 @@ def sorted_table(
 
 
 def sorted_rows(rows: Iterable[_Row], sorting: Sorting, value: Callable[[_Row], Any]) -> list[_Row]:
-    """Return rows by a value. Those without one (`None`) are last in both directions, and equals stay as they are."""
+    """Sort rows by a value. Rows without one (`None`) come last in both directions; the sort is stable."""
     valued = [(value(row), row) for row in rows]
     known = [(each, row) for each, row in valued if each is not None]
     known.sort(key=lambda pair: pair[0], reverse=sorting.is_descending)

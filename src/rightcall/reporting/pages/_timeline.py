@@ -1,4 +1,4 @@
-"""One case as a timeline: each turn, each call with its fate, what is missing in its place, and the answer."""
+"""One case as a timeline: each turn, each call with its outcome, missing calls at their place, and the answer."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from ._templates import Change, Marked, ShownText, shown_text
 from ._timeline_items import Agreement, Flow, TimelineItem, agreements, folded, in_lanes, message_item, with_messages
 
 _SHOWN_WHOLE = 20
-"""Calls of a case without problems up to which nothing is folded."""
+"""Up to this many calls, nothing is collapsed in a case without problems."""
 _NAMED = 6
 _MOST_SAID = 300
-"""Messages on a page."""
+"""Most messages of a turn on a page."""
 _QUIET = ("", "match", "skipped")
 _TEXT = 1_000
 
@@ -46,25 +46,25 @@ class RuleView(msgspec.Struct, frozen=True):
 
 
 class Material(msgspec.Struct, frozen=True, kw_only=True):
-    """What a timeline is made of: the calls on the page, their bars, the comparisons, and where values come from."""
+    """The data for a timeline: the calls on the page, their bars, the comparisons, and where values come from."""
 
     result: CaseResult
     views: Mapping[int, CallView]
     bars: Mapping[int, BarView]
     messages: Sequence[tuple[Message, BarView | None, int]]
-    """The messages, each with its bar, and how many calls it was said in."""
+    """The messages, each with its bar and the number of calls it is nested in."""
     message_text: int | None
-    """How many characters of a message are shown, without all of them below; `None` where there are few."""
+    """The most characters of a message to show; `None` to show short ones in full, with long ones expandable."""
     evaluations: Sequence[EvaluationView]
     flows: Mapping[int, tuple[Flow, ...]]
     uses: Mapping[int, tuple[int, ...]]
     first: int
     end: int
-    """The numbers of the calls on the page: the first, and one past the last."""
+    """One past the number of the last call on the page; `first` is that of the first."""
 
 
 def timeline_of(material: Material) -> tuple[TimelineItem, ...]:
-    """Return the rows of a case, in the order of what was expected; other calls are where they were made."""
+    """Return the rows of a case, in the expected order; other calls are where they were made."""
     making = _Making(material)
     trajectory = material.result.trajectory
     if trajectory is None:
@@ -92,7 +92,7 @@ def timeline_of(material: Material) -> tuple[TimelineItem, ...]:
 
 
 def _makers(trajectory: Trajectory) -> dict[int, str]:
-    """The names of the agents that made the calls inside of others, by position; the tool's where it has none."""
+    """Return the agent of each nested call, by position; if it has none, the tool that called it."""
     tools = {call.span_id: call.name for call in trajectory.calls if call.span_id is not None}
     return {
         place: call.agent or tools[call.parent_id]
@@ -102,13 +102,13 @@ def _makers(trajectory: Trajectory) -> dict[int, str]:
 
 
 def _no_calls(turn: Turn) -> str:
-    """Words for a turn without calls."""
+    """Return a label for a turn without calls."""
     expected = turn.is_judged and not [step for step in turn.steps if step.kind != "skipped"]
     return "no calls, as expected" if expected else "no calls"
 
 
 def _fate(turn: Turn, making: _Making) -> str:
-    """The sign of a turn: whether it has a problem; none where nothing is expected of it alone."""
+    """Return the sign of a turn: whether it has a problem; empty if nothing is expected of it alone."""
     if making.is_wrong(turn):
         return "failed"
     return "match" if turn.is_judged else ""
@@ -117,7 +117,7 @@ def _fate(turn: Turn, making: _Making) -> str:
 def _messages_in(
     turn: Turn, turns: Sequence[Turn], material: Material, trajectory: Trajectory
 ) -> list[tuple[int, TimelineItem]]:
-    """The messages of a turn that are on the page, each with the number of calls before it."""
+    """Return the messages of a turn that are on the page, each with the number of calls before it."""
     size, last = len(trajectory.calls), turns[-1].number
     of_call = {place: each.number for each in turns for place in each.calls}
     found: list[tuple[int, TimelineItem]] = []
@@ -130,7 +130,7 @@ def _messages_in(
 
 
 def _answered(items: list[TimelineItem], turn: Turn) -> tuple[list[TimelineItem], list[TimelineItem]]:
-    """The rows without the answer of a turn, and the answer: the last message of the model where that is the answer."""
+    """Split off the answer of a turn: the last message of the model, if that is the answer."""
     last = items[-1] if items else None
     if turn.answer is None:
         return items, []
@@ -145,7 +145,7 @@ def _words(text: ShownText) -> str:
 
 
 def first_problem_page(result: CaseResult, size: int) -> int:
-    """Return the page of calls on which the first problem is, given the calls on a page."""
+    """Return the page of calls with the first problem, given the number of calls on a page."""
     calls = len(result.trajectory.calls) if result.trajectory is not None else 0
     if calls <= size:
         return 1
@@ -163,7 +163,7 @@ def first_problem_page(result: CaseResult, size: int) -> int:
 
 
 def rule_views(result: CaseResult) -> tuple[RuleView, ...]:
-    """Return the rules of a case: those that are broken first."""
+    """Return the rules of a case, broken ones first."""
     found: list[RuleView] = []
     for one in result.results:
         if isinstance(one.details, RulesJustification):
@@ -183,7 +183,7 @@ _RULES = {
 
 
 def _head(turn: Turn, turns: int, messages: Sequence[TimelineItem], fate: str, *, is_first: bool) -> list[TimelineItem]:
-    """The heading of a turn and its question, which is one of the messages where it was recorded among them."""
+    """Return the heading of a turn and its question, unless the question is already among the messages."""
     items = [TimelineItem(kind="turn", label=f"Turn {turn.number + 1} of {turns}", fate=fate)] if turns > 1 else []
     if turns == 1 and not is_first:
         return items
@@ -191,7 +191,7 @@ def _head(turn: Turn, turns: int, messages: Sequence[TimelineItem], fate: str, *
     if turn.question is None:
         return items if asked or turns > 1 else [*items, *_unasked(turn)]
     words = _words(turn.question)
-    # The input of an agent may be an object that holds what its user said.
+    # The input of an agent may be an object that contains the user's message.
     if any([_words(item.text) == words or f'"{_words(item.text)}"' in words for item in asked if item.text]):
         return items
     return [*items, TimelineItem(kind="user", text=turn.question)]
@@ -202,7 +202,7 @@ def _unasked(turn: Turn) -> list[TimelineItem]:
 
 
 class _Making:
-    """A timeline while it is made."""
+    """The state of building a timeline."""
 
     def __init__(self, material: Material) -> None:
         self._material = material
@@ -223,16 +223,16 @@ class _Making:
 
     @property
     def has_problems(self) -> bool:
-        """Whether some row may be worth finding among others."""
+        """Whether there are problems to point out."""
         return bool(self._by_call or self._by_path)
 
     def is_wrong(self, turn: Turn) -> bool:
-        """Whether a call of a turn has a problem, or one is missing from it."""
+        """Return whether a call of a turn has a problem, or one is missing from it."""
         has_missing = any([step.kind == "missing" for step in turn.steps])
         return any([place + 1 in self._by_call for place in turn.calls]) or (has_missing and self.has_problems)
 
     def rows(self, turn: Turn) -> list[tuple[PathRow, int]]:
-        """The rows of a turn, each with the number of a call whose page it is on."""
+        """Return the rows of a turn, each with the number of a call on the same page."""
         calls = self._material.result.trajectory.calls if self._material.result.trajectory is not None else ()
         whole = _with_other_calls(turn.steps, [place for place in turn.calls if place < len(calls)], calls)
         rows = path_rows(whole, turn.groups, rounds=False)
@@ -243,7 +243,7 @@ class _Making:
         return found
 
     def nested(self, rows: Sequence[PathRow], depth: int, labels: Mapping[str, str]) -> list[TimelineItem]:
-        """The items of rows, those of one group inside of it."""
+        """Return the items of rows, with those of one group inside it."""
         items: list[TimelineItem] = []
         place = 0
         while place < len(rows):
@@ -323,14 +323,14 @@ class _Making:
 
 
 def _plain_source(change: Change) -> Change:
-    """A difference whose `$from` is in words: `from search_flights, $.flights[*].id`."""
+    """Return a difference with its `$from` in words: `from search_flights, $.flights[*].id`."""
     written = change.expected.marked if change.expected is not None else ""
     if change.expected is None or not written.startswith('{"$from"'):
         return change
     try:
         source = decode_json(written.encode())["$from"]
     except (InputError, KeyError, TypeError):
-        return change  # cut, because it is long
+        return change  # it was shortened, so it cannot be decoded
     if isinstance(source, str):
         words = source
     else:
@@ -339,7 +339,7 @@ def _plain_source(change: Change) -> Change:
 
 
 def _with_other_calls(steps: Sequence[Step], positions: Sequence[int], calls: Sequence[ToolCall]) -> list[Step]:
-    """The steps of a path, and the calls that it says nothing about where they were made."""
+    """Return the steps of a path, with other calls inserted where they were made."""
     shown = {step.actual for step in steps if step.actual is not None}
     others = [place for place in positions if place not in shown]
     whole: list[Step] = []
@@ -353,7 +353,7 @@ def _with_other_calls(steps: Sequence[Step], positions: Sequence[int], calls: Se
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn of a conversation, or the whole run: what was asked and answered, and the steps that were expected."""
+    """A turn of a conversation, or the whole run: its question and answer, and the expected steps."""
 
     number: int
     question: ShownText | None
@@ -361,15 +361,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[Step, ...] = ()
     groups: tuple[AlignedGroup, ...] = ()
     is_judged: bool = False
-    """Whether a path is expected of this turn alone."""
+    """Whether there is an expected path for this turn alone."""
     calls: Sequence[int] = ()
     """The positions of its calls."""
     was_run: bool = True
-    """Whether the agent was run here, so that its input is known; otherwise this is a recorded trace."""
+    """Whether Rightcall ran the agent, so that its input is known; false for a recorded trace."""
 
 
 def turns_of(result: CaseResult) -> list[Turn]:
-    """Return the turns of a case; a run without turns is one."""
+    """Return the turns of a case; a run without turns is one turn."""
     run = result.trajectory
     if run is None:
         return []
@@ -395,7 +395,7 @@ def turns_of(result: CaseResult) -> list[Turn]:
 
 
 def _calls_by_turn(run: Trajectory, count: int) -> list[list[int]]:
-    """Return the positions of the calls of each turn; a call without one is in that of the call before it."""
+    """Return the positions of the calls of each turn. A call without a turn belongs to that of the call before it."""
     found: list[list[int]] = [[] for _ in range(count)]
     at = 0
     for position, call in enumerate(run.calls):
@@ -405,10 +405,10 @@ def _calls_by_turn(run: Trajectory, count: int) -> list[list[int]]:
 
 
 def _steps_by_turn(paths: Sequence[ExpectedPath], by_turn: Sequence[Sequence[int]]) -> list[tuple[Step, ...]]:
-    """Return what was expected in each turn.
+    """Return the expected steps of each turn.
 
-    A path that is expected of all turns together is parted by the calls it was compared with. What is missing is in the
-    turn of the call before it: nothing says that the agent should have waited.
+    A path that is expected of all turns together is split by the calls it was compared with. A missing call is put into
+    the turn of the call before it: nothing says that the agent should have waited.
     """
     if len(paths) != 1:
         return [tuple(paths[turn].alignment.steps) if turn < len(paths) else () for turn in range(len(by_turn))]
@@ -427,14 +427,14 @@ def _groups_of(paths: Sequence[ExpectedPath], turn: int) -> tuple[AlignedGroup, 
 
 
 def _shown(value: object) -> ShownText | None:
-    """What was asked or answered: a text as it is, anything else as JSON."""
+    """Return a question or an answer: a text as it is, anything else as JSON."""
     if value is None:
         return None
     return shown_text(value, _TEXT, whole=True) if isinstance(value, str) else value_shown(value, _TEXT)
 
 
 def _main_paths(result: CaseResult) -> list[ExpectedPath]:
-    """The paths of the expectation that says most about the calls: a whole path, one that did not pass first."""
+    """Return the paths of the most informative expectation: a whole trajectory, preferably one that did not pass."""
     ordered = sorted(
         result.results,
         key=lambda one: (not isinstance(one.details, ToolTrajectoryEvaluatorJustification), one.passed),

@@ -1,4 +1,4 @@
-"""The rows of a timeline: calls, messages, lanes, folds, and where the values of arguments come from."""
+"""The rows of a timeline: calls, messages, lanes, collapsed rows, and where the values of arguments come from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VALUE_WIDTH = 40
 """The most characters of a value in the text of an expected call."""
 _SHORTEST = 3
 _SMALLEST = 100
-"""Short texts and small numbers are in many outputs by chance: 1, "a", "ok" say nothing about where they come from."""
+"""Shorter texts and smaller numbers are in many outputs by chance: 1, "a" or "ok" do not show where they come from."""
 _MOST_VALUES = 100_000
 _MOST_FLOWS = 6
 _DEEPEST = 12
@@ -35,7 +35,7 @@ _USES = 10
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """An argument that is as expected, and what was expected of it in words."""
+    """An argument that is as expected, with the expectation in words."""
 
     name: str
     expected: str
@@ -47,18 +47,18 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: ItemKind
     label: str = ""
-    """What it is in a few words: of a group, a fold, a missing call or a turn."""
+    """A short label, for a group, a fold, a missing call or a turn."""
     text: ShownText | None = None
-    """What was asked or answered."""
+    """The text of a message or an answer."""
     fate: str = ""
-    """The kind of its sign; empty where no expectation is about it."""
+    """The kind of its sign; empty if no expectation is about it."""
     call: CallView | None = None
     bar: BarView | None = None
     changes: tuple[Change, ...] = ()
     differs: str = "argument"
-    """What the changes are about, the head of their column: `argument` or `output`."""
+    """The heading of the changes: `argument` or `output`."""
     agreed: tuple[Agreement, ...] = ()
-    """The arguments that are as expected where others differ."""
+    """The arguments that are as expected, if others differ."""
     note: str = ""
     problems: tuple[ProblemView, ...] = ()
     flows: tuple[Flow, ...] = ()
@@ -66,24 +66,24 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
     used_by: tuple[int, ...] = ()
     items: tuple[TimelineItem, ...] = ()
     calls: int = 0
-    """How many calls are in a group, a lane or a fold."""
+    """The number of calls in a group, a lane or a fold."""
     meta: str = ""
-    """What is known of the call of a model: its name, tokens, cost, and how many calls it asked for.
+    """Facts about a model call: its model, tokens, cost, and the number of calls it requested.
 
-    Of a fold, how many messages are in it.
+    For a fold, the number of messages in it.
     """
     depth: int = 0
-    """How many calls it was made or said in."""
+    """The number of calls that it is nested in."""
     is_problem: bool = False
     anchor: str = ""
     of: str = ""
-    """The key of the expectation that its arguments differ from, if one does."""
+    """The key of the expectation that its arguments differ from, if any."""
 
 
 def agreements(args: Mapping[str, Any] | None, changes: Sequence[Change], expected: str) -> tuple[Agreement, ...]:
     """Return the arguments of a call that do not differ, given the expected call as text.
 
-    That text may be cut, and have matchers: then it is only known that they are as expected.
+    That text may be shortened, or have matchers: then it is only known that they are as expected.
     """
     differ = {re.split(r"[.\[]", change.path, maxsplit=1)[0] for change in changes}
     is_whole = expected.endswith(")") and "…" not in expected and "args=" not in expected
@@ -91,7 +91,7 @@ def agreements(args: Mapping[str, Any] | None, changes: Sequence[Change], expect
     for name, value in list((args or {}).items())[:_MOST_AGREED]:
         if name in differ:
             continue
-        # Whole arguments only: `id=1` is also in `uid=12`.
+        # Compare whole arguments: `id=1` is also in `uid=12`.
         starts, written = (f"({name}=", f", {name}="), value_text(value, _VALUE_WIDTH)
         is_same = any([f"{start}{written}{end}" in expected for start in starts for end in (",", ")")])
         word = "as expected" if not is_whole or any([start in expected for start in starts]) else "any"
@@ -100,7 +100,7 @@ def agreements(args: Mapping[str, Any] | None, changes: Sequence[Change], expect
 
 
 def message_item(message: Message, bar: BarView | None, depth: int, most: int | None = None) -> TimelineItem:
-    """Return the row of a message, cut to `most` characters unless that is None."""
+    """Return the row of a message, shortened to `most` characters if given."""
     text = None
     if message.text:
         text = shown_text(message.text, most or _TEXT, whole=most is None)
@@ -140,21 +140,21 @@ def _meta(message: Message, *, is_asking: bool) -> str:
 
 
 def money(dollars: float) -> str:
-    """Return an amount of money, with as many digits as matter."""
+    """Return an amount in dollars, with as many digits as matter."""
     return f"${dollars:,.2f}" if dollars >= 1 or dollars == 0 else f"${dollars:.2g}"
 
 
 def took(message: Message) -> str:
-    """Return how long a model took for a message; empty if that is not known."""
+    """Return how long a model took for a message; empty if unknown."""
     if message.start_ns is None or message.end_ns is None or message.end_ns < message.start_ns:
         return ""
     return duration_text(message.end_ns - message.start_ns)
 
 
 def with_messages(items: Sequence[TimelineItem], messages: Sequence[tuple[int, TimelineItem]]) -> list[TimelineItem]:
-    """Return rows with messages among them, each before the call it has that number of calls before it.
+    """Insert messages into rows, each before the call that it precedes.
 
-    What is missing comes after the message: a model that said something should have called it then.
+    A missing call comes after the message, because the model should have made it at that point.
     """
     before: dict[int, list[TimelineItem]] = {}
     lowest = [_lowest(item) for item in items]
@@ -181,7 +181,7 @@ def _lowest(item: TimelineItem) -> int | None:
 
 
 def in_lanes(items: Sequence[TimelineItem], makers: Mapping[int, str]) -> list[TimelineItem]:
-    """Return the rows, those that a call made or an agent said inside of it in a lane of their own."""
+    """Put rows that are nested in a call, made or written by another agent, into lanes of their own."""
     found: list[TimelineItem] = []
     inside: list[TimelineItem] = []
     for item in [*items, None]:
@@ -201,9 +201,9 @@ def in_lanes(items: Sequence[TimelineItem], makers: Mapping[int, str]) -> list[T
 
 
 def folded(items: Sequence[TimelineItem]) -> list[TimelineItem]:
-    """Return the rows, two and more neighbouring calls that are as expected in a fold, with what was said among them.
+    """Collapse two or more neighbouring calls that are as expected, with the messages among them.
 
-    What was said right before a problem and right after it stays open.
+    Messages right before and right after a problem stay visible.
     """
     found: list[TimelineItem] = []
     quiet: list[TimelineItem] = []
@@ -225,12 +225,12 @@ _FOLDED = ("call", "group", "lane", "left_out", "model", "system")
 
 
 def _leading_messages(items: Sequence[TimelineItem]) -> int:
-    """Return how many messages some rows begin with."""
+    """Return how many messages the rows begin with."""
     return next((number for number, item in enumerate(items) if item.kind not in MESSAGES), len(items))
 
 
 def _fold(items: Sequence[TimelineItem]) -> list[TimelineItem]:
-    """Return these rows as a fold, or as they are where there are few."""
+    """Collapse these rows, unless they have too few calls."""
     count = sum([each.calls for each in items])
     if count < _FEWEST:
         return list(items)
@@ -262,7 +262,7 @@ class Flow(msgspec.Struct, frozen=True):
     argument: str
     value: str
     source: int
-    """The number of that call."""
+    """The number of the earlier call."""
 
 
 def flows_of(
@@ -270,7 +270,7 @@ def flows_of(
 ) -> tuple[dict[int, tuple[Flow, ...]], dict[int, tuple[int, ...]]]:
     """Return the flows into the calls with these numbers, and for each source the calls that use its values.
 
-    The source is the last call before it that returned the value, and had ended as far as times are known.
+    The source is the last earlier call that returned the value and, as far as times are known, had ended.
     """
     holders: dict[Any, list[int]] = {}
     left = _MOST_VALUES
@@ -309,7 +309,7 @@ def _into(call: ToolCall, number: int, calls: Sequence[ToolCall], holders: dict[
 
 def _had_ended(source: ToolCall, call: ToolCall) -> bool:
     if source.group is not None and source.group == call.group:
-        return False  # asked for at once: neither can know what the other returns
+        return False  # requested in one message: neither can use the result of the other
     return source.end_ns is None or call.start_ns is None or source.end_ns <= call.start_ns
 
 
@@ -320,7 +320,7 @@ def _tells(value: Any) -> bool:
 
 
 def _leaves(value: Any, depth: int = 0) -> Iterator[Any]:
-    """The values inside of a value that hold no others."""
+    """Yield the leaf values inside a value."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):

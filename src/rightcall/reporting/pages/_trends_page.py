@@ -1,4 +1,4 @@
-"""The page of trends: rates over time with their intervals, figures by run, flaky cases, and all gates of a commit."""
+"""The page of trends: rates over time with their intervals, figures by run, flaky cases, and gates by commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Row = TypeVar("_Row")
 _WIDTH, _HEIGHT = 860.0, 236.0
 _SMALL, _LOW = 190.0, 44.0
 _FLOOR = 0.5
-"""The lowest rate of small charts, which have one scale: rates below are drawn at its edge."""
+"""The lowest rate on the scale of small charts. Lower rates are drawn at its edge."""
 _TRACK = 90.0
 _RUNS = 10
 _MOST_FLAKY = 20
@@ -37,7 +37,7 @@ _GATE_COLUMNS = {
 
 
 class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
-    """One finished run: when, by whom, and its figures."""
+    """One finished run: its time and origin, and its figures."""
 
     name: str
     short_id: str
@@ -52,7 +52,7 @@ class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
     figures: RunFigures
     gate: GateRecord | None = None
     is_part: bool = False
-    """Whether only some cases of the eval set were chosen: such a run has gates, and is not drawn beside whole ones."""
+    """Whether only some cases of the eval set were run. Such a run is not drawn beside complete ones; its gates are."""
 
     @property
     def interval(self) -> Interval | None:
@@ -68,7 +68,7 @@ class TrendRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in a chart: where it is, where its interval is, and what it says."""
+    """A run in a chart: its position, its interval, and its description."""
 
     x: float
     y: float
@@ -82,7 +82,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvalSetCard(msgspec.Struct, frozen=True, kw_only=True):
-    """An eval set as a small chart: its newest rate, and what its last gate said."""
+    """An eval set as a small chart: its newest rate, and the decision of its last gate."""
 
     evalset: str
     href: str
@@ -109,7 +109,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class FlakyCase(msgspec.Struct, frozen=True, kw_only=True):
-    """A case whose verdict changed in the last runs: its verdicts, the oldest first, and its rate over all of them."""
+    """A case whose verdict changed in the last runs: its verdicts, the oldest first, and its overall rate."""
 
     case_id: str
     href: str
@@ -123,7 +123,7 @@ class FlakyCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommitGates(msgspec.Struct, frozen=True):
-    """All gates of one commit, the oldest first: a run that is repeated until it is green is seen here."""
+    """All gates of one commit, the oldest first. They show a run that was repeated until it passed."""
 
     commit: str
     branch: str
@@ -138,11 +138,11 @@ class TrendsPage(msgspec.Struct, frozen=True, kw_only=True):
     cards: tuple[EvalSetCard, ...] = ()
     evalset: str = ""
     branches: tuple[tuple[str, str, bool], ...] = ()
-    """Branches to choose from: their names, addresses, and whether each is chosen."""
+    """Branches to select: their names, addresses, and whether each is selected."""
     legend: tuple[str, ...] = ()
     points: tuple[Point, ...] = ()
     lines: tuple[tuple[int, str, str], ...] = ()
-    """For each branch its number, the points of its line and of its band."""
+    """For each branch: its number, and the points of its line and of its band."""
     scale: tuple[tuple[float, str], ...] = ()
     days: tuple[tuple[float, str], ...] = ()
     table: tuple[tuple[str, str, str, str, str], ...] = ()
@@ -151,7 +151,7 @@ class TrendsPage(msgspec.Struct, frozen=True, kw_only=True):
     flaky: tuple[FlakyCase, ...] = ()
     flaky_cases: int = 0
     heads: Mapping[str, Head] = {}
-    """The heads of the columns that sort the flaky cases."""
+    """The headings that sort the flaky cases."""
     gate_heads: Mapping[str, Head] = {}
     compared: int = 0
     gates: tuple[CommitGates, ...] = ()
@@ -168,14 +168,14 @@ def trends_page(
     sort: str = "",
     gates_sort: str = "",
 ) -> TrendsPage:
-    """Return the page of runs, given the oldest first.
+    """Return the page for runs, which are given oldest first.
 
-    `sort` is the order of flaky cases, as the address says it; without one those nearest to a coin are first.
-    `gates_sort` is that of the gates; without one the newest commit is first.
+    `sort` is the sorting of flaky cases in the address; by default those with a rate nearest to 50 % come first.
+    `gates_sort` is that of the gates; by default the newest commit comes first.
     """
     whole = [run for run in runs if not run.is_part] or list(runs)
     often = Counter([run.evalset for run in whole])
-    # The last one that was run comes first, of those that have something to compare.
+    # The most recently run comes first, but eval sets with only one run come last.
     sets = sorted(dict.fromkeys([run.evalset for run in reversed(whole)]), key=lambda name: often[name] == 1)
     chosen = evalset if evalset in sets else sets[0] if sets else ""
     mine = [run for run in whole if run.evalset == chosen]
@@ -217,7 +217,7 @@ def _branches(names: Sequence[str], evalset: str, chosen: str, links: Links) -> 
 def _sorted(
     rows: Sequence[_Row], key: str, columns: Mapping[str, Column], kept: Mapping[str, str], links: Links
 ) -> tuple[list[_Row], dict[str, Head]]:
-    """Return the rows of a table and its heads, given what the address says; the key is that of its order there."""
+    """Return the sorted rows of a table and its headings; `key` is the parameter of the address with its sorting."""
     place = "flaky" if key == "sort" else key
     return sorted_table(rows, kept[key], columns, lambda text: f"{links.trends(**{**kept, key: text})}#{place}")
 
@@ -233,7 +233,7 @@ def _table_row(run: TrendRun, links: Links) -> tuple[str, str, str, str, str]:
 
 
 def _times(runs: Sequence[TrendRun]) -> dict[str, float]:
-    """Return where each run is between the first and the last one, by time, from 0 to 1."""
+    """Return the position of each run between the first and the last one, by time, from 0 to 1."""
     first, last = min([run.started for run in runs]), max([run.started for run in runs])
     return {run.name: (run.started - first) / (last - first) if last > first else 0.5 for run in runs}
 
@@ -322,7 +322,7 @@ def _figures(runs: Sequence[TrendRun]) -> list[Figure]:
             continue
         numbers = [value for _, value in values]
         low, high = min(numbers), max(numbers)
-        # What differs by little looks nearly level: a full slope is for a tenth and more.
+        # Small differences should look small: only a change of a tenth or more takes the full height.
         spread = max(high - low, abs(high) / 10) or 1.0
         places = [
             (round(120.0 * place / max(1, len(values) - 1), 1), round(20.0 * (1.0 - (value - low) / spread) + 2.0, 1))
@@ -334,7 +334,7 @@ def _figures(runs: Sequence[TrendRun]) -> list[Figure]:
 
 
 def _flaky(runs: Sequence[TrendRun], links: Links) -> list[FlakyCase]:
-    """Return the cases whose trials or verdicts differ among runs, those nearest to a coin first."""
+    """Return the cases with different verdicts in trials or runs, those with a rate nearest to 50 % first."""
     seen: dict[str, list[Verdict | None]] = {}
     failing = {case_id for run in runs for case_id in run.figures.failing}
     for place, run in enumerate(runs):

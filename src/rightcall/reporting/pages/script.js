@@ -1,4 +1,4 @@
-// Comfort for the pages of Rightcall: keys, copying, and news of a run that is not over. No page needs it to be read.
+// Conveniences for the pages of Rightcall: keys, copying, and updates of a running run. Every page works without it.
 "use strict";
 
 const find = (selector) => document.querySelector(selector);
@@ -7,8 +7,8 @@ if ("running" in document.documentElement.dataset) {
   for (const each of document.querySelectorAll("[data-live][id]")) received.set(each.id, each.outerHTML);
 }
 
-// Where j and k, n and p go in a list: from one element with `data-stop` to the next, or the next that did not pass.
-// They begin at the case that is shown beside the list.
+// j and k move to the next or previous element with `data-stop`, n and p to the nearest that did not pass. They start
+// at the case that is shown beside the list.
 const step = (by, failing) => {
   const here = document.activeElement.closest("[data-stop]") ?? (isBeside() ? find(".case-row[aria-current]") : null);
   const side = by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING;
@@ -26,8 +26,8 @@ const step = (by, failing) => {
   if (there.classList.contains("case-row")) choose_case(there);
 };
 
-// List and case side by side: a row that is chosen is fetched, and its case takes the place of the one before. The
-// address follows, so that a reload shows the same. On a small screen, where they are two pages, links are links.
+// List and case side by side: the case of a selected row is fetched and replaces the one before. The address is
+// updated, so that a reload shows the same. On a small screen, where they are two pages, links are plain links.
 const isBeside = () => find(".panes") && matchMedia("(min-width: 60.01rem)").matches;
 let wanted_case = "";
 const choose_case = async (row) => {
@@ -48,7 +48,7 @@ const choose_case = async (row) => {
     showFirstProblem(fresh);
     showCopyButtons();
   } catch {
-    location.href = row.href; // the viewer was stopped: the browser says so better than we can
+    location.href = row.href; // the viewer was stopped: let the browser show the error
   } finally {
     clearTimeout(slow);
     document.body.classList.remove("loading");
@@ -61,7 +61,7 @@ document.addEventListener("click", (event) => {
   row.focus();
   choose_case(row);
 });
-// The filter answers while one types: only the list is taken from the answer, and the address follows.
+// The filter is applied while typing: only the list is replaced from the response, and the address is updated.
 let typing = 0;
 document.addEventListener("input", (event) => {
   if (event.target.id !== "q" || !find(".panes")) return;
@@ -86,7 +86,7 @@ for (const button of document.querySelectorAll("[data-step]")) {
   button.addEventListener("click", () => step(...steps[button.dataset.step]));
 }
 
-// n and p go through the problems of the case that is shown, the first of which is in view, and then to other cases.
+// n and p go through the problems of the case that is shown, and then to other cases. The first one is already in view.
 const problems = () => [...document.querySelectorAll(".timeline .wrong, .timeline .tl-missing")];
 let at_problem = 0;
 const nextProblem = (by) => {
@@ -99,7 +99,7 @@ const nextProblem = (by) => {
   there.scrollIntoView({ block: "center" });
   return true;
 };
-// h and l close and open the group around the row that has the focus, or that is chosen.
+// h and l close and open the group around the focused or selected row.
 const setGroup = (open) => {
   const row = document.activeElement.closest("details.cause, details.tl-fold") ?? find(".case-row[aria-current]")?.closest("details");
   if (!row) return;
@@ -112,7 +112,7 @@ const escape = () => {
   if (clear) clear.click();
 };
 
-// Keys click links and buttons that are there for everybody: an element says by `data-key` which key is its own.
+// Keys click links and buttons that are visible to everybody: `data-key` is the key of an element.
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && event.target.matches("input[type=search]")) return event.target.blur();
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input:not([type=checkbox]), select, textarea")) return;
@@ -132,7 +132,7 @@ document.addEventListener("keydown", (event) => {
   } else if (/^[1-4]$/.test(event.key) && find("[data-tabs]")) {
     find("[data-tabs]").querySelectorAll("a")[event.key - 1]?.click();
   } else if ((event.key === "n" && nextProblem(1)) || (event.key === "p" && nextProblem(-1))) {
-    // there was one in this case
+    // there was another problem in this case
   } else if ((event.key === "Enter" || event.key === "o") && event.target.closest(".case-row")) {
     location.href = event.target.closest(".case-row").dataset.open;
   } else if (target && !(event.key in steps && find(".panes"))) {
@@ -166,7 +166,7 @@ document.addEventListener("click", async (event) => {
 });
 showCopyButtons();
 
-// An edit is a page of its own; here it is shown over the page that leads to it. Only its form writes.
+// An edit has a page of its own; here it is shown in a dialog over the page that links to it. Only its form writes.
 const act = async (address) => {
   const answer = await fetch(address, { cache: "no-store" }).catch(() => null);
   const edit = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("edit");
@@ -191,8 +191,8 @@ document.addEventListener("click", (event) => {
   }
 });
 
-// A run that is not over: the elements marked `data-live` are taken anew from the same address, each by its id. They are
-// held against what came from there before: what a reader has opened or ticked on the page is no news.
+// A running run: the elements marked `data-live` are fetched again from the same address, each by its id. They are
+// compared with the previous response, not with the page, on which the user may have opened or ticked something.
 const refresh = async () => {
   try {
     const answer = await fetch(location.href, { cache: "no-store" });
@@ -214,7 +214,7 @@ const refresh = async () => {
     showCopyButtons();
     if (!isBehind && !page.documentElement.hasAttribute("data-running")) delete document.documentElement.dataset.running;
   } catch {
-    return; // the viewer was stopped; what is on the page stays as it was
+    return; // the viewer was stopped; leave the page as it is
   }
 };
 const keepTicks = (old, fresh) => {
@@ -230,7 +230,7 @@ const watch = async () => {
 };
 if (location.protocol !== "file:") setTimeout(watch, 1000);
 
-// One file: filters and search over the cases in it, and links into what is folded.
+// Single-file report: filters and search over its cases, and links into collapsed parts.
 const choosing = find("#choosing");
 if (choosing) {
   const cases = [...document.querySelectorAll("article.case")];
@@ -274,7 +274,7 @@ if (choosing) {
   reveal();
 }
 
-// The row that an address names is unfolded; without one, the first problem of a case is brought into view.
+// Expand the row that the address names; without one, scroll to the first problem of a case.
 const unfold = () => {
   const target = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
   for (let around = target?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
@@ -286,7 +286,7 @@ document.addEventListener("click", (event) => {
   const open = folds.some((each) => !each.open);
   for (const each of folds) each.open = open;
 });
-// Where a value comes from is drawn while its link is pointed at or has the focus, with an arrow at its use.
+// While the link to the source of a value is hovered or focused, draw a line from there, with an arrow at the use.
 const drawFlow = (event) => {
   find(".flow-line")?.remove();
   const link = /^(mouseover|focusin)$/.test(event.type) && event.target.closest?.(".flow a[href^='#call-']");
@@ -312,11 +312,11 @@ const drawFlow = (event) => {
   board.append(line);
 };
 for (const each of ["mouseover", "mouseout", "focusin", "focusout"]) document.addEventListener(each, drawFlow);
-// The first problem is brought to a third of the height, on the page or in the pane, if it is below the fold.
+// Scroll the first problem to a third of the height, of the page or of the pane, if it is not in view.
 const showFirstProblem = (pane) => {
   const problem = problems()[0];
   const { top, bottom } = problem?.getBoundingClientRect() ?? {};
-  if (!problem || Math.min(bottom, top + 160) <= innerHeight) return; // what is wrong stands in its first lines
+  if (!problem || Math.min(bottom, top + 160) <= innerHeight) return; // its first lines, which say what is wrong, are in view
   if (pane) pane.scrollTop += problem.getBoundingClientRect().top - pane.getBoundingClientRect().top - pane.clientHeight / 3;
   else problem.scrollIntoView();
 };
