@@ -1,4 +1,4 @@
-"""The local web pages over run folders: it reads them, answers a browser on this machine, and writes nothing."""
+"""The local web viewer of run folders. It writes nothing but edits that a user has confirmed."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -1,4 +1,4 @@
-"""The viewer: an address to listen at and who may ask there, the addresses of its pages, and what answers at each."""
+"""The viewer's web application: its routes and handlers, access control, and the address it listens on."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _HEADERS = {
 }
 _READING = ("GET", "HEAD")
 _OWN_PAGE = re.compile(r"/(?:runs/[\w.-]+(?:/cases/[\w.-]+)?|compare)(?:\?[\w.%&=+~*-]*)?", re.A)
-# Fetch Metadata: browsers say which site made a request. "none" is the address bar or a bookmark.
+# Fetch Metadata: browsers send which site made a request. "none" is the address bar or a bookmark.
 _OWN_SITE = ("same-origin", "none")
 _PAGE = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -90,9 +90,9 @@ _MOST_WAITING = 50
 
 
 def make_app(library: Library, hosts: Hosts, token: Token | None = None, desk: Desk | None = None) -> Guard:
-    """Return the viewer as an ASGI application that answers to these host names, with or without a token.
+    """Return the viewer as an ASGI application for these host names, with or without a token.
 
-    Without a desk nothing can be done from its pages.
+    Without a desk, its pages offer no edits.
     """
     site = _Site(library, desk)
     routes = [
@@ -115,7 +115,7 @@ def make_app(library: Library, hosts: Hosts, token: Token | None = None, desk: D
 
 
 def _acting_routes(site: _Site, desk: Desk) -> list[Route]:
-    """Return the addresses at which something is done: first a page that shows it, then a form of ours that says so."""
+    """Return the routes of edits: GET shows one, and POST from our own form writes it."""
     case, run = "/runs/{run}/cases/{key}/{action}", "/runs/{run}/{action}"
     return [
         *[Route(path, site.page(site.edit), methods=["GET"]) for path in (case, run)],
@@ -125,7 +125,7 @@ def _acting_routes(site: _Site, desk: Desk) -> list[Route]:
 
 
 class _Site:
-    """The pages of a library, one at a time, because they share its caches."""
+    """The handlers of a library's pages. One runs at a time, because they share its caches."""
 
     def __init__(self, library: Library, desk: Desk | None = None) -> None:
         self._library = library
@@ -133,7 +133,7 @@ class _Site:
         self._lock = Lock()
 
     def page(self, view: _Page) -> Callable[[Request], Response]:
-        """Return the handler of an address: a page, or one that says why there is none."""
+        """Return the handler of an address. Errors become pages with a message."""
 
         def answer(request: Request) -> Response:
             try:
@@ -173,7 +173,7 @@ class _Site:
         return shown_trends(self._library, request.query_params, _LINKS)
 
     def edit(self, request: Request) -> str | None:
-        """Return the page of an edit that would be made."""
+        """Return the page of a proposed edit."""
         made = self._edit(request, request.query_params)
         return made[0] if made is not None else None
 
@@ -224,7 +224,7 @@ class _Site:
 
 
 def _posted(desk: Desk, answer: Callable[[Request], Response]) -> Callable[..., object]:
-    """Return the handler of a form: its fields are read, and its token has to be ours."""
+    """Return the handler of a form, which parses its fields and checks its token."""
 
     async def post(request: Request) -> Response:
         body = b""
@@ -248,7 +248,7 @@ def _login(token: Token) -> Callable[..., object]:
         body = b""
         async for piece in request.stream():
             body += piece
-            # The sender is not known yet, so do not read more than a token can be.
+            # The sender is not authenticated yet, so do not read more than a token can have.
             if len(body) > _MOST_BODY:
                 return token_wanted()
         if not token.is_token(_fields(body).get("token", "").strip()):
@@ -261,13 +261,13 @@ def _login(token: Token) -> Callable[..., object]:
 
 
 def _own(back: str) -> str:
-    """Return the address of a page of runs that a form names, or nothing: it must not lead elsewhere."""
+    """Return the address of our page that a form returns to; empty if it is not ours, to prevent open redirects."""
     found = _OWN_PAGE.fullmatch(back)
     return back if found is not None and len(back) <= _MOST_BODY else ""
 
 
 def _fields(body: bytes) -> dict[str, str]:
-    """Return the fields of a form; none if there are more than any of ours has."""
+    """Return the fields of a form; empty if there are more than any of ours has."""
     try:
         return {key: held[0] for key, held in parse_qs(body.decode(errors="replace"), max_num_fields=10).items()}
     except ValueError:  # more fields than that
@@ -289,12 +289,12 @@ def _html(text: str, status: int = 200) -> Response:
 
 
 class Guard:
-    """Everything that is served, behind the questions that every request has to answer.
+    """Check every request before it reaches the application.
 
-    The `Host` must be one of ours, or 400; the `Origin` ours or not there, and the request not made for another site,
-    or 403; the method one that reads, or 405; the token known, where there is one, or 401. WebSockets are refused. No
-    answer lets another site read it, whatever it is. A form that does something has to say that it comes from our own
-    page, and the handler behind asks for the token in it.
+    The `Host` must be ours, or 400; the `Origin` ours or absent, and the request not from another site, or 403; the
+    method a reading one, or 405; the token valid, if there is one, or 401. WebSockets are refused. No response can be
+    read by another site. A form that changes something must come from our own page, and its handler checks the token in
+    it.
     """
 
     def __init__(self, app: ASGIApp, hosts: Hosts, token: Token | None = None, *, is_acting: bool = False) -> None:
@@ -312,7 +312,7 @@ class Guard:
         answer = Answer(send)
         try:
             await (self._refusal(scope) or self.app)(scope, receive, answer)
-        except Exception:  # noqa: BLE001 - one request fails, which is a defect of ours; the others go on
+        except Exception:  # noqa: BLE001 - a defect of ours fails one request, and the others go on
             print(printable(traceback.format_exc()), file=sys.stderr)
             if not answer.has_begun:
                 text = "this is a defect in Rightcall; the terminal that it was started from says more\n"
@@ -320,12 +320,12 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        # Against DNS rebinding: a site that points its name at 127.0.0.1 still sends its own name.
+        # Against DNS rebinding: a site that points its name at 127.0.0.1 still sends that name.
         if len(given := headers.getlist("host")) != 1 or not self._hosts.allows(given[0]):
             return PlainTextResponse("this name is not the viewer's\n", 400)
         origins = headers.getlist("origin")
-        # Our pages tell no site where a reader came from, and so a browser sends `null` with a form of theirs (Fetch,
-        # "append a request Origin header"). Which site sent it is told by a header that no page can set.
+        # Our pages have the referrer policy `no-referrer`, so browsers send the origin `null` with their forms (Fetch,
+        # "append a request Origin header"). `Sec-Fetch-Site`, which no page can set, shows that it is our own.
         if origins == ["null"] and headers.get("sec-fetch-site") == "same-origin":
             origins = []
         if not all(map(self._hosts.allows_origin, origins)) or "upgrade" in headers:
@@ -336,7 +336,7 @@ class Guard:
         is_form = self._is_acting and scope["method"] == "POST" and (scope["path"] == UNDO or is_edit(scope["path"]))
         if scope["method"] not in _READING and not is_login and not is_form:
             return PlainTextResponse("the viewer only shows\n", 405, {"allow": ", ".join(_READING)})
-        # Browsers say where a form was sent from. One that does not is no browser, or hides it.
+        # Browsers send the origin of a form. A request without one is not from a browser, or hides its origin.
         if is_form and len(headers.getlist("origin")) != 1 and headers.get("sec-fetch-site") != "same-origin":
             return PlainTextResponse("a form has to say which page it comes from\n", 403)
         return None if is_login or self._is_known(headers) else token_wanted()
@@ -351,14 +351,14 @@ class Guard:
 
 
 class Answer:
-    """Where an answer is sent, with the headers that every answer has, and none that opens it to others."""
+    """The sender of a response, which adds our security headers."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.has_begun = False
 
     async def __call__(self, message: Message) -> None:
-        """Send a part of it."""
+        """Send a part of the response."""
         if message["type"] == "http.response.start":
             self.has_begun = True
             MutableHeaders(scope=message).update(_HEADERS)
@@ -366,7 +366,7 @@ class Answer:
 
 
 def is_edit(path: str) -> bool:
-    """Return whether something can be done at an address."""
+    """Return whether an address is that of an edit."""
     return path.startswith("/runs/") and path.rpartition("/")[2] in (*ACTIONS, "baseline")
 
 
@@ -381,7 +381,7 @@ class Listener:
     Args:
         host: An address or a name; any but a loopback address needs a token.
         port: `None` means the default port, or a free one if that is taken; 0 means any free one.
-        has_token: Whether readers need a token.
+        has_token: Whether users need a token.
 
     Raises:
         ViewerError: the address is not one of this machine, is taken, or would be open to the network.
@@ -397,12 +397,12 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where a browser on this machine finds it."""
+        """The address for a browser on this machine."""
         host = ANY.get(self.hosts.host, self.hosts.host)
         return f"http://{in_url(host)}:{self.hosts.port}/"
 
     def serve(self, app: Callable[..., object], started: Callable[[], None]) -> None:
-        """Answer until the process is interrupted or asked to end. `started` is called when it begins to."""
+        """Serve until the process is interrupted or terminated. `started` is called first."""
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -448,7 +448,7 @@ def _bound_to(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as problem:
         raise ViewerError(f"--host {host}: {getattr(problem, 'strerror', None) or problem}") from None
     try:
-        # Otherwise the port cannot be bound for a minute after the viewer ended (TIME_WAIT).
+        # Otherwise the port cannot be bound for a minute after the viewer has ended (TIME_WAIT).
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
     except OSError as problem:
@@ -459,7 +459,7 @@ def _bound_to(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address reaches this machine only. A name other than `localhost` may mean anything."""
+    """Return whether an address reaches only this machine. A name other than `localhost` may mean anything."""
     if host == "localhost":
         return True
     try:
@@ -469,11 +469,11 @@ def is_loopback(host: str) -> bool:
 
 
 class Hosts(msgspec.Struct, frozen=True):
-    """The names under which the viewer answers, as a defence against DNS rebinding.
+    """The host names that the viewer answers to, as a defence against DNS rebinding.
 
-    Under any other name a web site could point its own name at this machine and read the answers as its own. A numeric
-    address cannot be such a name, so when the viewer listens on all addresses, all of them are accepted, with any port:
-    containers are reached through another one.
+    Under any other name, a web site could point its own name at this machine and read the responses as its own. A
+    numeric address cannot be such a name, so if the viewer listens on all addresses, all of them are accepted, with any
+    port: containers are reached through another one.
     """
 
     host: str
@@ -496,9 +496,9 @@ class Hosts(msgspec.Struct, frozen=True):
 
 
 class Token:
-    """The token that opens the viewer, and the cookie of browsers that have shown it.
+    """The token for access to the viewer, and the cookie of browsers that have entered it.
 
-    The cookie is random, not the token, and is worthless once this process has ended.
+    The cookie is random, unrelated to the token, and worthless once this process has ended.
 
     Raises:
         ViewerError: the token is too short to be hard to guess, or cannot be sent in a header.
@@ -511,11 +511,11 @@ class Token:
         self.cookie = secrets.token_urlsafe(32)
 
     def is_token(self, given: str) -> bool:
-        """Return whether this is the token, in a time that does not depend on how much of it is right."""
+        """Return whether this is the token, in constant time."""
         return hmac.compare_digest(given.encode(errors="replace"), self._text)
 
     def is_cookie(self, given: str) -> bool:
-        """Return whether this is the cookie, in constant time too."""
+        """Return whether this is the cookie, in constant time."""
         return hmac.compare_digest(given.encode(errors="replace"), self.cookie.encode())
 
 
@@ -525,7 +525,7 @@ def new_token() -> str:
 
 
 def in_url(host: str) -> str:
-    """Return an address as it is written in a URL."""
+    """Return a host as it is written in a URL."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -541,8 +541,8 @@ class Connection(H11Protocol):
     """A connection that closes if the head of a request does not arrive in time.
 
     uvicorn has no timeout for a request's head, and counts the connection towards `limit_concurrency`: a hundred
-    half-sent requests ("slow loris") would block everyone else. So a connection without a complete head is closed
-    after a while, and the one that has waited longest when there are too many.
+    half-sent requests ("slow loris") would block everyone else. So a connection without a complete head is closed after
+    a while, and if there are too many, the one that has waited longest.
     """
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -554,7 +554,7 @@ class Connection(H11Protocol):
         return self.conn.their_state is h11.IDLE
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request, instead of the connection that has waited longest if there are too many."""
+        """Wait for the first request. If too many connections wait, close the one that has waited longest."""
         super().connection_made(transport)
         self._wait()
         waiting = [each for each in self.connections if isinstance(each, Connection) and each._is_waiting]
@@ -567,7 +567,7 @@ class Connection(H11Protocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop waiting."""
         super().connection_lost(exc)
         if self._deadline is not None:
             self._deadline.cancel()
@@ -582,6 +582,6 @@ class Connection(H11Protocol):
 
     def _give_up(self) -> None:
         if self._is_waiting:
-            # `connection_lost` runs one turn of the loop later; until then new connections would all abort this one.
+            # `connection_lost` runs in the next iteration of the loop. Until then, others would all abort this one.
             self.connections.discard(self)
             self.transport.abort()

@@ -1,4 +1,4 @@
-"""Edits from pages: shown as a diff first, written when a form of ours says so, and undone if nothing else changed."""
+"""Edits from pages: shown as a diff first, written on confirmation, and undone if the file has not changed since."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ACTIONS = ("accept", "ignore")
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of a file before and after an edit, the edit as a unified diff, and what it leaves as it is."""
+    """A proposed edit: the content of a file before and after, a unified diff, and notes on what it leaves out."""
 
     path: str
     before: bytes | None
@@ -34,24 +34,24 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stamp(self) -> str:
-        """A digest of everything that would be written, and in place of what."""
+        """A digest of the content before and after, to detect that the file changed since it was shown."""
         return sha256(b"%d %b%b" % (len(self.before or b""), self.before or b"", self.after)).hexdigest()
 
 
 class Editor(Protocol):
-    """Makes edits of the files of a project. Every method raises `RightcallError` where it cannot."""
+    """Makes edits of the files of a project. Every method raises `RightcallError` if it cannot."""
 
     def accept(self, run: RunFolder, results: Sequence[CaseResult]) -> Proposal:
-        """Return the edit after which the eval set expects what cases did."""
+        """Return the edit after which the eval set expects what the cases did."""
 
     def ignore(self, run: RunFolder, result: CaseResult, expectation: str, position: int, argument: str) -> Proposal:
-        """Return the edit after which an argument of a call is not looked at."""
+        """Return the edit after which an argument of a call is no longer compared."""
 
     def pin(self, run: RunFolder) -> Proposal:
-        """Return the edit after which a run is the baseline of its eval set."""
+        """Return the edit that makes a run the baseline of its eval set."""
 
     def write(self, path: str, before: bytes | None, after: bytes | None) -> None:
-        """Put a content in the place of the one before it; `None` for no file."""
+        """Replace the content `before` of a file with `after`; `None` means no file."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -65,12 +65,12 @@ class Written(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What was done, in words."""
+        """The edit in words."""
         return f"{self.path} written, {self.lines:,} line{'' if self.lines == 1 else 's'}"
 
 
 class Desk:
-    """What may be done from pages, and what was done last. Forms have a token that no other site can know."""
+    """The edits offered by pages, and the last one made. Forms have a token that no other site can know."""
 
     def __init__(self, editor: Editor) -> None:
         self._editor = editor
@@ -119,7 +119,7 @@ class Desk:
         return self.last
 
     def undo(self) -> str:
-        """Undo the last edit, and return what was done. Raises `RightcallError`, also where there is none."""
+        """Undo the last edit, and return its path. Raises `RightcallError`, also if there is none."""
         last = self.last
         if last is None:
             raise RightcallError("there is nothing to undo")
@@ -129,7 +129,7 @@ class Desk:
 
 
 def _same_cause(index: Index, entry: Entry) -> list[Entry]:
-    """Return the cases that stand under the same cause in the list, each once, this one first."""
+    """Return the cases with the same cause in the list, each once, this one first."""
     cause = next((case.cause for case in index.cases() if case.row.case_id == entry.row.case_id), None)
     keys = [case.row.key for case in index.cases() if case.cause == cause and case.row.case_id != entry.row.case_id]
     found = [each for key in keys[: _MOST_CASES - 1] if (each := index.entry(key)) is not None]
@@ -146,7 +146,7 @@ def edit_page(
     links: Links,
     note: str = "",
 ) -> tuple[str, Proposal | None] | None:
-    """Render an edit that would be made, and return it; `None` if its run or case does not exist."""
+    """Render a proposed edit, and return it; `None` if its run or case does not exist."""
     found = desk.proposal(library, name, action, key, query)
     if found is None:
         return None
@@ -200,7 +200,7 @@ def _shown(proposal: Proposal, library: Library) -> Sequence[str]:
 
 
 def _patch(proposal: Proposal | None, library: Library) -> str:
-    """Return the edit to copy; empty where secrets would have to be taken out of it, or it is long."""
+    """Return the edit to copy; empty if secrets were redacted in it, or it is long."""
     if proposal is None or len(proposal.lines) > 2_000:
         return ""
     lines = list(proposal.lines)

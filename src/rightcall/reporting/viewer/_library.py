@@ -1,4 +1,4 @@
-"""The runs on show: found by name, read as far as needed, cached, and an index of the journal of each."""
+"""The runs on show: found by name, read as far as needed, and cached, with an index of each journal."""
 
 from __future__ import annotations
 
@@ -61,18 +61,18 @@ _CHANGES = 50_000
 _PATHS = 50_000
 _FILES = ("run.json", "cases.jsonl", "spans.jsonl")
 ALONE = "run"
-"""The name of a run that is shown alone, from a folder of any name."""
+"""The name of a single run, whose folder may have any name."""
 _UNKNOWN = -1
 # Fits the signed 64-bit column; times in a trace may be any integers.
 _LONGEST = 2**62
 
 
 class Weighted(Protocol):
-    """A value that knows how much memory it takes."""
+    """A value that knows its weight: how much memory it takes."""
 
     @property
     def weight(self) -> int:
-        """The weight now; it may grow."""
+        """The current weight; it may grow."""
 
 
 Counted = TypeVar("Counted", bound=Weighted)
@@ -122,10 +122,10 @@ class _Figures(msgspec.Struct, frozen=True):
 
 
 class Library:
-    """A folder of runs, or one run's own folder.
+    """A folder of runs, or the folder of a single run.
 
-    A run has the name of its folder. Other folders, and links that lead elsewhere, are not shown. Caches are bounded,
-    so memory does not grow with the number of runs. Secrets are redacted, unless `redacts` is false.
+    A run has the name of its folder. Other folders, and symbolic links, are not shown. Caches are bounded, so memory
+    does not grow with the number of runs. Secrets are redacted, unless `redacts` is false.
     """
 
     def __init__(self, folder: Path, *, redacts: bool = True, rows: int = _ROWS, headers: int = _HEADERS) -> None:
@@ -141,7 +141,7 @@ class Library:
 
     @property
     def kept(self) -> dict[str, int]:
-        """The number of entries of each kind in memory."""
+        """The number of entries in each cache."""
         return {
             "headers": len(self._headers),
             "indices": len(self._indices),
@@ -171,7 +171,7 @@ class Library:
         return kept.run
 
     def index(self, name: str, run: RunFolder) -> Index:
-        """Return the rows of a run, with everything in its journal so far. Raises `StoreError`."""
+        """Return the index of a run, up to date with its journal. Raises `StoreError`."""
         index = self._indices.get(name)
         stamp = _stamp(run.folder / _FILES[1])
         if index is None or not index.goes_on_with(run, stamp):
@@ -179,7 +179,7 @@ class Library:
         try:
             index.extend(run, stamp)
         except StoreError:
-            self._indices.drop(name)  # what was read of a journal that another program has changed does not count
+            self._indices.drop(name)  # nothing counts that was read from a journal changed by another program
             raise
         self._indices.put(name, index)
         return index
@@ -189,7 +189,7 @@ class Library:
         return self._counted(name, run).verdicts
 
     def rate(self, name: str, run: RunFolder) -> float | None:
-        """Return the pass rate of a run so far; of a finished one as its header says it. Raises `StoreError`."""
+        """Return the pass rate of a run so far; for a finished run, that in its header. Raises `StoreError`."""
         header = run.header
         if header.sample is not None and header.totals is not None:
             return header.totals.rate
@@ -218,7 +218,7 @@ class Library:
     def changes(self, key: Sequence[str], make: Callable[[], Changes]) -> Changes:
         """Return the changes between two runs, from the cache if both journals are unchanged.
 
-        `key` has the names of both runs, and the arguments that are not compared.
+        `key` has the names of both runs, and the ignored arguments.
         """
         before, after, *_ = key
         place = "\0".join(key)
@@ -231,13 +231,13 @@ class Library:
         return kept.changes
 
     def paths(self, key: str, run: RunFolder, make: Callable[[], Counted]) -> Counted:
-        """Return what was counted of the paths of a run, from the cache if its journal is unchanged."""
+        """Return path counts of a run, from the cache if its journal is unchanged."""
         stamp = _stamps(run.folder)
         kept = self._paths.get(key)
         if kept is None or kept.stamp != stamp:
             kept = _Paths(make(), stamp)
             self._paths.put(key, kept)
-        return kept.counted  # type: ignore[return-value] # what is under a key is what its maker makes
+        return kept.counted  # type: ignore[return-value] # `make` returns the same type for the same key
 
     def readable(self, names: list[str]) -> Iterator[tuple[str, RunFolder]]:
         """Yield the runs whose headers can be read."""
@@ -250,7 +250,7 @@ class Library:
                 yield name, run
 
     def _folder(self, name: str) -> Path | None:
-        # Names come from addresses. `run_folder` accepts names of runs only, so no name leads out of the folder.
+        # Names come from addresses. `run_folder` accepts only names of runs, so no name leads out of the folder.
         if self.is_alone:
             return self.folder if name == ALONE and _has_plain_files(self.folder) else None
         folder = run_folder(self.folder, name)
@@ -262,7 +262,7 @@ def _is_plain(folder: Path) -> bool:
 
 
 def _has_plain_files(folder: Path) -> bool:
-    """Return whether the files of a run are what they seem: a link could lead anywhere, a pipe would never end."""
+    """Return whether the files of a run are regular: a link could lead anywhere, and a pipe would never end."""
     return all(_kind(folder / file) in (None, stat.S_IFREG) for file in _FILES)
 
 
@@ -274,12 +274,12 @@ def _kind(path: Path) -> int | None:
 
 
 def _stamps(folder: Path) -> tuple[int, ...]:
-    """Return a value that changes with the results of a run: the header decides which lines of the journal count."""
+    """Return a value that changes with the results of a run: the header determines which journal lines count."""
     return _stamp(folder / _FILES[0]) + _stamp(folder / _FILES[1])
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Return a value that changes with a file: its inode, size and time."""
+    """Return a value that changes with a file: its inode, size and modification time."""
     try:
         found = os.stat(path)
     except OSError:
@@ -288,7 +288,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _redacted_run(run: RunFolder) -> RunFolder:
-    """Return a run without secrets in its header: an agent may be an address with a password."""
+    """Return a run without secrets in its header: an agent may be a URL with a password."""
     header = run.header
     cleaned = {name: redacted_text(getattr(header, name) or "") for name in ("evalset", "branch")}
     agent, options = redacted_address(header.agent), redacted_value(header.options)
@@ -319,7 +319,7 @@ class WeightedCache(Generic[Kept]):
         """Store a value, and evict the oldest ones until the rest fits. Put a value again after it has grown."""
         self._entries[key] = value
         self._entries.move_to_end(key)
-        # Weights are added up each time because they grow: an index of a running run is extended in place.
+        # Add up weights each time because they grow: the index of a running run is extended in place.
         while len(self._entries) > 1 and sum(each.weight for each in self._entries.values()) > self._capacity:
             self._entries.popitem(last=False)
 
@@ -329,7 +329,7 @@ class WeightedCache(Generic[Kept]):
 
 
 class CallPlace(msgspec.Struct, frozen=True):
-    """One call: the line of the journal it is in, its place there, how long it took, and whether it failed."""
+    """One call: its journal line, its position in the result, its duration, and whether it failed."""
 
     line: int
     position: int
@@ -338,7 +338,7 @@ class CallPlace(msgspec.Struct, frozen=True):
 
 
 class Columns:
-    """The calls of many results. A call takes 21 bytes, whatever is in it."""
+    """The calls of many results, as columns. A call takes 21 bytes, whatever is in it."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -388,28 +388,28 @@ class Columns:
 
 
 def _duration(call: ToolCall) -> int:
-    """Return the duration of a call; a trace may contain any integer, and clocks may run backwards."""
+    """Return the duration of a call, or -1 if unknown. A trace may have any integer, and clocks may run backwards."""
     if call.start_ns is None or call.end_ns is None or call.end_ns < call.start_ns:
         return _UNKNOWN
     return min(call.end_ns - call.start_ns, _LONGEST)
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A row, and where its result is in the journal."""
+    """A row, and the position of its result in the journal."""
 
     row: CaseRow
     begin: int
     number: int
     written: tuple[str, int, int]
-    """Where the case is written: its file, line and column."""
+    """The location of the case: its file, line and column."""
     mark: int
-    """By which its line is known."""
+    """The hash of its line."""
     measures: tuple[int, ...]
-    """The results of its evaluators, as numbers into the index's list of distinct ones."""
+    """The results of its evaluators, as numbers in the index's list of distinct ones."""
 
 
 class Index:
-    """The rows of a run, read once, and further as its journal grows.
+    """The rows of a run, read once, and extended as its journal grows.
 
     If a case was run again, the last line counts. An incomplete last line is read later. Rows are sorted by verdict,
     the worst first, then by position in the eval set, then by repeat.
@@ -433,23 +433,23 @@ class Index:
         self._cases: list[ListedCase] | None = None
         self._steadiness: Steadiness | None = None
         self._latest: tuple[int, CaseResult] | None = None
-        """The result that was made last, and the mark of its line: a case of 10,000 calls is looked at page by page."""
+        """The last result and the mark of its line, cached because a case with 10,000 calls is viewed page by page."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
     @property
     def weight(self) -> int:
-        """Its memory, in rows: fifty calls in columns take as much as a row, and so does one that is kept whole."""
+        """Its memory, in rows. Fifty calls in columns take as much as a row, and so does one in the cached result."""
         kept = self._latest[1].trajectory if self._latest is not None else None
         return len(self._entries) + len(self.columns) // 50 + (len(kept.calls) if kept is not None else 0)
 
     def let_go(self) -> None:
-        """Forget the result that is kept whole, so that the rows of many runs can be kept beside each other."""
+        """Drop the cached result, so that the rows of many runs fit into memory."""
         self._latest = None
 
     def extend(self, run: RunFolder, stamp: tuple[int, ...] = ()) -> None:
-        """Read what has been written since; `stamp` identifies the journal: its inode, size and time.
+        """Read new lines of the journal; `stamp` identifies the file by its inode, size and time.
 
         Raises:
             StoreError: the journal cannot be read, or another program has changed it.
@@ -462,8 +462,8 @@ class Index:
     def goes_on_with(self, run: RunFolder, stamp: tuple[int, ...]) -> bool:
         """Return whether the journal still begins with what was read, so that only the rest has to be read.
 
-        The journal of a finished run does not grow, so a new stamp means reading it again. So does a journal of which
-        more was read than is sealed, after its writer has ended.
+        The journal of a finished run does not grow, so a new stamp means reading it again. The same holds if more was
+        read than is sealed, and the writer has ended.
         """
         if run.header.finished is not None and self._was_over:
             return stamp == self._stamp
@@ -521,7 +521,7 @@ class Index:
         return latest[1]
 
     def recorded(self, entry: Entry) -> CaseResult:
-        """Read the result of a row as it was recorded: nothing redacted must be expected. Raises `StoreError`."""
+        """Read the result of a row unredacted, for edits: redacted values must not be expected. Raises `StoreError`."""
         line = next(self.run.lines(entry.begin, entry.number - 1), None)
         if line is None or line.mark != entry.mark:
             raise StoreError(f"{self.run.folder}: the journal has changed while it was read; look again")
@@ -573,7 +573,7 @@ class Index:
         return redacted(result) if self._redacts else result
 
     def _name(self, name: str) -> str:
-        """Return the name of a tool, redacted if needed: the same object if nothing is redacted."""
+        """Return the name of a tool, redacted if needed; the same object if nothing is redacted."""
         if self._redacts and name not in self._named:
             shown = redacted_text(name)
             self._named[name] = None if shown == name else shown
@@ -583,7 +583,7 @@ class Index:
         result = line.entry.result
         calls = result.trajectory.calls if result.trajectory is not None else ()
         names = [self._name(call.name) for call in calls]
-        # The row of a passed case shows names only, so the slow search for secrets in the whole result can be skipped.
+        # The row of a passed case shows only names and a title, so the slow redaction of the whole result is skipped.
         is_plain = result.passed and all([call.name is name for call, name in zip(calls, names, strict=True)])
         shown = result if is_plain else self._shown(result)
         if not is_plain:
@@ -597,7 +597,7 @@ class Index:
             self._grouping.remove(before.row)
         self._grouping.add(row)
         source = result.source
-        # Names of files and evaluators, and most results, repeat in every row: rows share one object each.
+        # Names of files and evaluators, and most results, repeat in every row, so rows share these objects.
         measures = [(intern(name), verdict, score) for name, verdict, score in measures_of(result.results)]
         self._entries[row.key] = Entry(
             row,
@@ -612,7 +612,7 @@ class Index:
 
 
 class _RedactedSpans(Mapping[str, Any]):
-    """Spans without secrets, each made when it is asked for: most are not shown."""
+    """Spans that are redacted when they are accessed: most are not shown."""
 
     def __init__(self, spans: Mapping[str, Any]) -> None:
         self._spans = spans
@@ -639,7 +639,7 @@ def _listed(rows: list[CaseRow], verdict: Verdict, quarantined: Mapping[str, Qua
 
 
 def _generally(case: ListedCase) -> ListedCase:
-    """Return a case under what is counted of all results where only examples of them are kept."""
+    """Return a case with general problems, by which all results are counted if only examples are kept."""
     return replace(case, row=replace(case.row, problems=tuple([each.general for each in case.row.problems])))
 
 

@@ -46,7 +46,7 @@ _MOST_CASES = 100
 _LONGEST = 500
 _SEARCHED = 50
 _SORTS = {"sort": "#paths", "tools": "#tools", "follows": "#edges"}
-"""The keys by which an address sorts tables, and where each is on the page."""
+"""The parameters of an address that sort tables, with the anchor of each table."""
 
 
 class _Member(msgspec.Struct, frozen=True):
@@ -66,18 +66,18 @@ class CountedPaths(msgspec.Struct, frozen=True):
     members: Mapping[Route, list[_Member]]
     cases: tuple[str, ...]
     results: tuple[CaseResult, ...] = ()
-    """Where one case is chosen, its results."""
+    """The results of the selected case, if there is one."""
 
     @property
     def weight(self) -> int:
-        """About how much memory it takes."""
+        """Approximate memory use."""
         return 1 + sum(map(len, self.members.values())) + len(self.counts.routes)
 
 
 def shown_paths(library: Library, query: Mapping[str, str], links: Links) -> str | None:
     """Render the paths of a run, or of two compared; `None` if one does not exist. Raises `StoreError`."""
     before, after = query.get("a", ""), query.get("b", "") or query.get("run", "") or _newest(library)
-    if not after:  # no run yet: the page of all runs says how to make one
+    if not after:  # no run yet: the page of all runs explains how to make one
         return runs_page(library, {}, links)
     run = library.run(after)
     if run is None:
@@ -85,7 +85,7 @@ def shown_paths(library: Library, query: Mapping[str, str], links: Links) -> str
     kept = {key: query[key][:_LONGEST] for key in (*_SORTS, "all") if query.get(key)}
     asked = _Asked(after, before, query.get("case", "")[:_LONGEST], query.get("args") == "1", kept)
     counted = _counted(library, after, run, asked)
-    # Pages name a case by its key, people by its id.
+    # Links of pages have the key of a case; people may write its id.
     named = [case for case in counted.cases if case_key(case) == asked.case]
     asked = replace(asked, case=named[0]) if named else asked
     page = _page(library, run, counted, asked, query, links)
@@ -98,24 +98,24 @@ def shown_paths(library: Library, query: Mapping[str, str], links: Links) -> str
 
 
 class _Asked(msgspec.Struct, frozen=True):
-    """What an address asks for."""
+    """The parsed address."""
 
     run: str
     before: str
     case: str
     with_args: bool
     kept: Mapping[str, str]
-    """How tables are sorted, and whether all paths are listed."""
+    """The sorting of tables, and whether all paths are listed."""
 
     def address(self, links: Links, **changed: str | int) -> str:
-        """The address of the same page with something changed."""
+        """Return the address of the same page with some parameters changed."""
         known = {"a": self.before, "case": self.case, "args": int(self.with_args), **self.kept, **changed}
         name = "b" if known["a"] else "run"
         return links.paths(**{name: self.run, **known})
 
 
 def _earlier(library: Library, name: str, run: RunFolder) -> tuple[str, RunFolder] | None:
-    """The run of the same eval set before this one."""
+    """Return the previous run of the same eval set; `None` if there is none."""
     names = library.names()
     older = names[names.index(name) + 1 :][:_SEARCHED] if name in names else []
     return next(
@@ -227,7 +227,7 @@ def _options(counted: CountedPaths, asked: _Asked, links: Links) -> list[tuple[s
 
 
 def _against(library: Library, run: RunFolder, asked: _Asked, links: Links) -> list[tuple[str, tuple[Option, ...]]]:
-    """The link that compares with the run before, or back from there."""
+    """Return the link that compares with the previous run, or the link back."""
     if asked.before:
         return [("Compared", (Option("this run alone", asked.address(links, a="")),))]
     earlier = _earlier(library, asked.run, run)

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 _LONGEST_KEY = 100
 _SEARCHED = 200
 _MOST_VERDICTS = 200_000
-"""The number of runs, and of verdicts in them, that are searched: as much as a library keeps in memory."""
+"""Most verdicts to search for the history of a case, in `_SEARCHED` runs: as many as a library keeps in memory."""
 _BEFORE, _AFTER = 20, 8
 _CALLS_A_PAGE = 50
 _Found = tuple[CallPlace, Entry]
@@ -79,7 +79,7 @@ _COLUMNS = {
 
 
 class _Looked(msgspec.Struct, frozen=True):
-    """A run that is looked at: where it comes from, what is asked of it, and what may be done from here."""
+    """A run to show: where it comes from, the query of the address, and the desk for edits."""
 
     library: Library
     name: str
@@ -93,7 +93,7 @@ class _Looked(msgspec.Struct, frozen=True):
 def shown_run(
     library: Library, name: str, query: Mapping[str, str], links: Links, desk: Desk | None = None
 ) -> str | None:
-    """Render a run with the chosen case beside its list; `None` if it does not exist. Raises `StoreError`."""
+    """Render a run with the selected case beside its list; `None` if it does not exist. Raises `StoreError`."""
     run = library.run(name)
     if run is None:
         return None
@@ -139,7 +139,7 @@ def shown_run(
 
 
 def _with_actions(page: RunListPage, run: RunFolder, desk: Desk | None, query: Mapping[str, str]) -> RunListPage:
-    """Return the page with what can be done from it, and what just was."""
+    """Return the page with the edits that it offers, and the edit just made."""
     if desk is None:
         return page
     can_pin = run.header.finished is not None and bool(run.header.evalset)
@@ -149,9 +149,9 @@ def _with_actions(page: RunListPage, run: RunFolder, desk: Desk | None, query: M
 def _part(
     matching: Sequence[ListedCase], query: Mapping[str, str], *, is_one_group: bool
 ) -> tuple[int, int, Sequence[ListedCase], Mapping[tuple[str, Problem], int]]:
-    """Return the page that is asked for, the number of pages, its cases, and how many cases each cause has.
+    """Return the requested page, the number of pages, its cases, and the number of cases by cause.
 
-    The cases are some of one group, or those of all groups.
+    The cases are a page of one group, or all cases of all groups.
     """
     causes = Counter([case.cause for case in matching])
     if is_one_group:
@@ -161,14 +161,14 @@ def _part(
 
 
 def _sampled(run: RunFolder, counts: RunCounts) -> dict[Problem, int] | None:
-    """Return how many cases each cause has where the journal keeps only examples of them."""
+    """Return the number of cases by cause if the journal has only examples; else None."""
     if run.header.sample is None:
         return None
     return {group.problem: group.cases for group in counts.groups}
 
 
 def _by_cause(cases: Sequence[ListedCase]) -> list[ListedCase]:
-    """Return the cases of the commonest cause of the worst verdict, or any."""
+    """Return the cases of the most common cause of the worst verdict; passed ones if there are no others."""
     counts = Counter([case.cause for case in cases])
     open_cases = [case for case in cases if case.cause[0] not in ("passed", "quarantined")] or list(cases)
     if not open_cases:
@@ -198,7 +198,7 @@ def _head(run: RunFolder, line: RunLine, index: Index, query: Mapping[str, str],
 
 
 def _filter_words(choice: Choice, counts: RunCounts) -> str:
-    """Return what the list is filtered by, in words."""
+    """Describe the filter in words."""
     group = next((each for each in counts.groups if choice.is_group(each)), None)
     words = [f"{group.problem.tool} {group.problem.words}".strip()] if group is not None else []
     words += [choice.rule] if choice.rule and group is None else []
@@ -207,15 +207,15 @@ def _filter_words(choice: Choice, counts: RunCounts) -> str:
 
 
 def _detail(looked: _Looked, key: str) -> Markup | None:
-    """Return the case that stands beside the list: the page of the case, without what is around it."""
-    asked = {each: held for each, held in looked.query.items() if each != "done"}  # the page around it says that
+    """Return the case beside the list: the page of the case, without its frame."""
+    asked = {each: held for each, held in looked.query.items() if each != "done"}  # the page around it shows that
     page = _case_page(replace(looked, query=asked), key)
-    # The page around it says whether the run goes on, and is followed as a whole.
+    # The page around it shows whether the run is still going on, and is refreshed as a whole.
     return render_part("case.html", replace(page, is_running=False), looked.links) if page is not None else None
 
 
 def shown_mutants(library: Library, name: str, links: Links) -> str | None:
-    """Render what became of the faults that were put into a run; `None` if it does not exist. Raises `StoreError`."""
+    """Render the faults that were tried on a run; `None` if the run does not exist. Raises `StoreError`."""
     run = library.run(name)
     if run is None:
         return None
@@ -242,7 +242,7 @@ def shown_case(
 
 def _case_page(looked: _Looked, key: str) -> CasePage | None:
     name, run, index, query, links = looked.name, looked.run, looked.index, looked.query, looked.links
-    is_running = is_going_on(run)  # asked first: what is read afterwards may have more, never less
+    is_running = is_going_on(run)  # checked first: what is read afterwards may be newer, never older
     entry = index.entry(key)
     if entry is None:
         return None
@@ -270,7 +270,7 @@ def _case_page(looked: _Looked, key: str) -> CasePage | None:
 
 
 def done_of(desk: Desk | None, query: Mapping[str, str]) -> str:
-    """Return what was just written, if an address says that something was."""
+    """Return the edit that was just written, if the address refers to it; else an empty text."""
     last = desk.last if desk is not None else None
     return last.text if last is not None and query.get("done") == str(last.number) else ""
 
@@ -312,7 +312,7 @@ def _neighbours(index: Index, entry: Entry, name: str, links: Links) -> Neighbou
 
 
 def _of_cause(index: Index, entry: Entry, name: str, links: Links) -> dict[str, str]:
-    """Return the place of a case among those with the same first problem, and their address; nothing for a pass."""
+    """Return the position of a case among those with the same first problem, and their address; empty if it passed."""
     own = next((case for case in index.cases() if case.row.case_id == entry.row.case_id), None)
     if own is None or own.cause[0] in ("passed", "quarantined") or index.run.header.sample is not None:
         return {}
@@ -341,8 +341,8 @@ def history_of(
     """Return the verdicts of a case in runs of the same eval set, the oldest first, and where it began to fail.
 
     These are this run, the runs right before and after it, and the run in which the case began to fail, within the
-    limits of the search. A run without the case, or one that cannot be read, is left out. If no other run has the
-    case, the history is empty.
+    limits of the search. A run without the case, or one that cannot be read, is left out. If no other run has the case,
+    the history is empty.
     """
     names = library.names()
     place = names.index(name) if name in names else 0
@@ -392,10 +392,10 @@ class _Search:
         self._runs_left = _SEARCHED
         self._verdicts_left = _MOST_VERDICTS
         self.is_complete = True
-        """Whether nothing was left out so far because there was too much of it."""
+        """Whether the limits of the search were not reached."""
 
     def among(self, names: Iterable[str]) -> Iterator[_Past]:
-        """Yield the runs that have it, in the order of their names."""
+        """Yield the runs that have the case, in the order of their names."""
         for name in names:
             if self._runs_left <= 0 or self._verdicts_left <= 0:
                 self.is_complete = False
@@ -412,14 +412,14 @@ class _Search:
                 return None
             verdicts = self._library.verdicts(name, run)
         except StoreError:
-            return None  # the page of that run says what is wrong with it
+            return None  # the page of that run shows what is wrong with it
         self._verdicts_left -= len(verdicts)
         verdict = verdicts.get(self._case_id)
         return _Past(name, run, case_key(self._case_id), verdict) if verdict is not None else None
 
 
 def _beginning(older: list[_Past]) -> int:
-    """Return how many runs ago the case stopped passing, counted from this run back; all of them if it never passed."""
+    """Return how many runs ago the case stopped passing; if it never passed, the index of the oldest run."""
     failing = 0
     while older[0].verdict != "passed" and failing + 1 < len(older) and older[failing + 1].verdict != "passed":
         failing += 1
@@ -479,7 +479,7 @@ def _calls_of(index: Index, tool: str) -> list[_Found]:
 
 
 def _call_lines(index: Index, found: Sequence[_Found]) -> list[CallLine]:
-    """Return the calls themselves, reading each result once."""
+    """Return the lines of calls, reading each result once."""
     standing = {entry.number: entry for _, entry in found}
     results = {number: index.result(entry) for number, entry in standing.items()}
     lines = []

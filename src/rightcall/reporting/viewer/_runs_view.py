@@ -1,4 +1,4 @@
-"""The pages of all runs: listed, compared, searched, and their trends; and the queries of addresses."""
+"""The pages of all runs: the list, comparisons, search and trends; and parsing of the queries in addresses."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ _SHOWN: tuple[Shown, ...] = ("regressions", "fixes", "edited", "paths", "same")
 MOST_RUNS = 12
 _RUNS = 500
 _CASES = 50_000
-"""Cases that are searched, the newest runs first: as many as a library keeps in memory."""
+"""Most cases to search, the newest runs first: as many as a library keeps in memory."""
 _SEARCHED_FOR_TRENDS = 500
 _MOST_RUNS = 60
-"""Runs of one eval set that are drawn, and read for their figures."""
+"""Most runs of one eval set to read and draw."""
 
 
 def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
@@ -118,7 +118,7 @@ def runs_page(library: Library, query: Mapping[str, str], links: Links) -> str:
 
 
 def _sorted_names(library: Library, names: list[str], sorting: Sorting) -> list[str]:
-    """Return the names of runs, given newest first. Runs that cannot be read, and very old ones, are last."""
+    """Sort the names of runs, given newest first. Runs that cannot be read, and very old ones, come last."""
     if sorting.column == "started":
         return names if sorting.is_descending else names[::-1]
     searched = library.readable(names[:_SEARCHED])
@@ -127,7 +127,7 @@ def _sorted_names(library: Library, names: list[str], sorting: Sorting) -> list[
 
 
 def _sort_value(library: Library, name: str, run: RunFolder, column: str) -> float | str | None:
-    """Return the value of a run in a column; None where it has none, as before it is finished."""
+    """Return the value of a run in a column; `None` if it has none, as before it is finished."""
     header = run.header
     if column == "branch":
         return header.branch or None
@@ -141,11 +141,11 @@ def _sort_value(library: Library, name: str, run: RunFolder, column: str) -> flo
     try:
         return library.rate(name, run) if column == "passed" else cases
     except StoreError:
-        return None  # its line says what is wrong with it
+        return None  # its line shows what is wrong with it
 
 
 def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
-    """Return a run as a line, or a line that says why it cannot be read; `None` if it does not exist."""
+    """Return a run as a line, or why it cannot be read; `None` if it does not exist."""
     try:
         run = library.run(name)
         return line_of(library, name, run, now) if run is not None else None
@@ -154,7 +154,7 @@ def run_line(library: Library, name: str, now: datetime) -> RunLine | None:
 
 
 def line_of(library: Library, name: str, run: RunFolder, now: datetime) -> RunLine:
-    """Return a run as a line. A run that is not finished is counted now. Raises `StoreError`."""
+    """Return a run as a line. The cases of an unfinished run are counted now. Raises `StoreError`."""
     header = run.header
     is_running = is_going_on(run)
     totals = header.totals
@@ -199,7 +199,7 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _took(started: str, now: datetime) -> str:
-    """Return the time since a header's start, which other programs may have written."""
+    """Return the time since the start in a header, which other programs may have written."""
     try:
         passed = (now - datetime.fromisoformat(started)).total_seconds()
     except (ValueError, TypeError, OverflowError):
@@ -208,7 +208,7 @@ def _took(started: str, now: datetime) -> str:
 
 
 def choice_of(query: Mapping[str, str]) -> Choice:
-    """Return which cases an address asks for; an unknown verdict means all."""
+    """Parse the filter of cases in an address; an unknown verdict means all."""
     verdict = query.get("verdict", "")
     return Choice(
         verdict=verdict if verdict in (*get_args(Verdict), "open", "quarantined") else "",
@@ -226,7 +226,7 @@ def number_of(query: Mapping[str, str], key: str) -> int:
 
 
 def page_of(query: Mapping[str, str], count: int, size: int) -> tuple[int, int]:
-    """Return the page that an address asks for, or the nearest one that exists, and the number of pages."""
+    """Return the requested page, or the nearest one that exists, and the number of pages."""
     last = max(1, -(-count // size))
     return min(max(1, number_of(query, "page")), last), last
 
@@ -234,9 +234,9 @@ def page_of(query: Mapping[str, str], count: int, size: int) -> tuple[int, int]:
 def compare_page(
     library: Library, names: Sequence[str], query: Mapping[str, str], links: Links, ignored: Sequence[str] = ()
 ) -> str | None:
-    """Render two runs or more; `None` if one of them does not exist. Raises `StoreError`.
+    """Render the comparison of two or more runs; `None` if one of them does not exist. Raises `StoreError`.
 
-    `ignored` are arguments that an address says not to compare.
+    `ignored` are arguments that are not to be compared.
     """
     found = [(name, library.run(name)) for name in names]
     runs = [(name, run) for name, run in found if run is not None]
@@ -300,7 +300,7 @@ def _two_runs(
 
 
 def _shown(changes: Changes, query: Mapping[str, str]) -> Shown:
-    """Return the kind of change that an address asks for, or the first that there is."""
+    """Return the requested kind of change, or the first that has cases."""
     asked: Any = "same" if query.get("same") == "1" else query.get("show", "")
     if asked in _SHOWN:
         return asked  # type: ignore[no-any-return] # it is one of them
@@ -308,13 +308,13 @@ def _shown(changes: Changes, query: Mapping[str, str]) -> Shown:
 
 
 def _first_shown(lines: Sequence[ChangeLine]) -> ChangeLine | None:
-    """Return the first case of the commonest change, which is open at first."""
+    """Return the first case of the most common change, which is open at first."""
     commonest = Counter([words_of(line) for line in lines])
     return min(lines, key=lambda line: (-commonest[words_of(line)], words_of(line)), default=None)
 
 
 def _gate_reasons(runs: Sequence[tuple[str, RunFolder]]) -> tuple[str, ...]:
-    """Return what the gates of runs said when they were run."""
+    """Return the decisions of gates when these runs were run."""
     found = [(run.short_id, run.header.gate) for _, run in runs]
     return tuple([f"{short_id}: {gate.reason}" for short_id, gate in found if gate is not None])
 
@@ -326,7 +326,7 @@ def _compared_case(
     links: Links,
     ignored: Sequence[str],
 ) -> ComparedCase:
-    """Return a case as it was in both runs, its paths lined up."""
+    """Return a case in both runs, with its paths aligned."""
     paths: list[Sequence[ToolCall]] = []
     answers: list[Any] = []
     expected: list[Mapping[int, str]] = []
@@ -404,7 +404,7 @@ def _verdicts(
 
 
 def _verdict_columns(runs: int) -> dict[str, Column]:
-    """Return the columns that sort the cases of some runs beside each other; the worst verdict is the smallest."""
+    """Return the sortable columns for several runs side by side; the worst verdict sorts first."""
 
     def in_run(number: int) -> Column:
         return Column("Verdict", lambda row: severity(row.verdicts[number]) if row.verdicts[number] else None)
@@ -413,7 +413,7 @@ def _verdict_columns(runs: int) -> dict[str, Column]:
 
 
 def shown_search(library: Library, query: Mapping[str, str], links: Links) -> str:
-    """Render what a text is found in. Raises `StoreError`."""
+    """Render the results of a search. Raises `StoreError`."""
     q = query.get("q", "").strip()[:_LONGEST]
     trail = (Crumb("Runs", links.runs()), Crumb("Search"))
     names = library.names()
@@ -450,7 +450,7 @@ def _runs(runs: list[tuple[str, RunFolder]], q: str, links: Links) -> list[Found
 def _cases(
     library: Library, runs: list[tuple[str, RunFolder]], q: str, links: Links
 ) -> tuple[list[FoundCase], int, int]:
-    """Return the cases that have a text, the number of all of them, and the number of runs that were searched."""
+    """Return the cases that contain a text, the number of all of them, and the number of runs searched."""
     choice, left, searched = Choice(q=q), _CASES, 0
     newest: dict[tuple[str, str], tuple[str, RunFolder, ListedCase]] = {}
     often: dict[tuple[str, str], int] = {}
@@ -460,7 +460,7 @@ def _cases(
         try:
             index = library.index(name, run)
         except StoreError:
-            continue  # its own page says what is wrong with it
+            continue  # its own page shows what is wrong with it
         index.let_go()
         searched += 1
         left -= len(index) + 1
@@ -487,11 +487,11 @@ def _cases(
 
 
 def shown_trends(library: Library, query: Mapping[str, str], links: Links) -> str:
-    """Render what changed over time, of one eval set and branch or of all. Raises `StoreError`."""
+    """Render the trends of one eval set and branch, or of all. Raises `StoreError`."""
     found = [
         (name, run)
         for name, run in library.readable(library.names()[:_SEARCHED_FOR_TRENDS])
-        if run.header.finished is not None and run.header.evalset  # traces of no eval set are others each time
+        if run.header.finished is not None and run.header.evalset  # traces without an eval set differ each time
     ]
     often: dict[str, int] = {}
     runs: list[TrendRun] = []
@@ -513,7 +513,7 @@ def _trend_run(library: Library, name: str, run: RunFolder) -> TrendRun | None:
         started = datetime.fromisoformat(header.started).astimezone(UTC)
         figures, rate = library.figures(name, run), library.rate(name, run)
     except (ValueError, OverflowError, StoreError):
-        return None  # the page of the run says what is wrong with it
+        return None  # the page of the run shows what is wrong with it
     return TrendRun(
         name=name,
         short_id=run.short_id,
