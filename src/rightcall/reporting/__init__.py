@@ -1,1 +1,1 @@
-"""Results kept, compared and shown."""
+"""Run folders, comparisons of runs, reports, web pages, and the viewer."""

@@ -1,4 +1,4 @@
-"""One expectation for many good runs: their structure found, their values generalised, each level measured."""
+"""Learn one expectation from many good runs: find their structure, generalise values, and test each level."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -154,7 +154,7 @@ class CaseSide(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     score: float | None
     scores: Mapping[str, float | None]
-    """By the id of the evaluator."""
+    """Mean scores by evaluator id."""
     path: tuple[ComparedCall, ...]
     answer: bytes
     """A digest of what the agent returned."""

@@ -1,4 +1,4 @@
-"""Web pages from plain data: results and headers in, HTML text out; they know no server and no store."""
+"""Web pages from plain data: results and headers in, HTML out, without a server."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

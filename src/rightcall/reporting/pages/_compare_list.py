@@ -105,7 +105,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     same: tuple[ChangeLine, ...]
     weight: int = 0
     gate: GatePanel | None = None
-    """What the gate says; none where no case can be compared."""
+    """The decision of the gate; `None` if no case can be compared."""
 
     @property
     def changed(self) -> tuple[ChangeLine, ...]:
@@ -204,7 +204,7 @@ class ComparePage(PartOfList, frozen=True, kw_only=True):
     ignored: tuple[str, ...] = ()
     """Arguments that are not compared."""
     gate: GatePanel | None = None
-    """What the gate says; none where no case can be compared."""
+    """The decision of the gate; `None` if no case can be compared."""
     gate_reasons: tuple[str, ...] = ()
     """The decisions of gates when these runs were run."""
     case: ComparedCase | None = None

@@ -265,9 +265,9 @@ class CallLine(msgspec.Struct, frozen=True, kw_only=True):
 
     case_id: str
     key: str
-    """Of its case."""
+    """The key of its case."""
     verdict: Verdict
-    """Of its case."""
+    """The verdict of its case."""
     position: int
     """The number of the call in its case, from 1."""
     arguments: ShownText | None

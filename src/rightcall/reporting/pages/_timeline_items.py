@@ -62,7 +62,7 @@ class TimelineItem(msgspec.Struct, frozen=True, kw_only=True):
     note: str = ""
     problems: tuple[ProblemView, ...] = ()
     flows: tuple[Flow, ...] = ()
-    """Where values of its arguments come from."""
+    """The sources of values of its arguments."""
     used_by: tuple[int, ...] = ()
     items: tuple[TimelineItem, ...] = ()
     calls: int = 0

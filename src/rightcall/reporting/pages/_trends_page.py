@@ -146,7 +146,7 @@ class TrendsPage(msgspec.Struct, frozen=True, kw_only=True):
     scale: tuple[tuple[float, str], ...] = ()
     days: tuple[tuple[float, str], ...] = ()
     table: tuple[tuple[str, str, str, str, str], ...] = ()
-    """The same as a table: run, address, time, rate, interval."""
+    """The points of the chart as a table: run, address, time, rate, interval."""
     figures: tuple[Figure, ...] = ()
     flaky: tuple[FlakyCase, ...] = ()
     flaky_cases: int = 0

@@ -1,4 +1,4 @@
-"""Trajectories and results as text, for people and for machines: each module reads them, and nothing else."""
+"""Trajectories and results as text, for people and for programs. Every format reads the same data."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 

@@ -245,7 +245,7 @@ class Library:
             try:
                 run = self.run(name)
             except StoreError:
-                continue  # its own page says what is wrong with it
+                continue  # its own page shows what is wrong with it
             if run is not None:
                 yield name, run
 

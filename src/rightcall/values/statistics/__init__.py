@@ -1,4 +1,4 @@
-"""What counts of passes and failures say about chance: rates, intervals, exact tests. Plain numbers in and out."""
+"""Rates, intervals and exact tests for counts of passes and failures. Plain numbers in and out."""
 
 from rightcall._lazy import lazy_exports as _lazy_exports
 
