@@ -206,7 +206,7 @@ def _lines_of(decision: Decision) -> Iterator[str]:
     if gate is not None:
         yield from gate_notes(gate)
     if decision.is_identical:
-        yield "warning: every repeat of every case is the same to the byte; a cache or a seed? Repeats say nothing then"
+        yield "warning: the agent did the same in all repeats of every case; with a cache or a seed, they prove nothing"
     for cases, words in ((decision.failed, "failed"), (decision.unmeasured, "could not be measured")):
         if cases:
             more = f" and {len(cases) - _MOST_NAMED:,} more" if len(cases) > _MOST_NAMED else ""

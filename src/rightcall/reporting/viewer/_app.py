@@ -68,8 +68,8 @@ _PAGE = (
     '<meta name="viewport" content="width=device-width"><title>Rightcall</title><main>{}</main></html>'
 )
 _FROM_ELSEWHERE = _PAGE.format(
-    "<h1>Opened from another site</h1><p>Another page led here. It can neither see nor change anything, "
-    'but nothing is shown at its word.</p><p><a href="">Show the page</a></p>'
+    "<h1>Opened from another site</h1><p>A link or script of another site led here. That site can neither see "
+    'nor change anything, but the page is shown only if you ask for it.</p><p><a href="">Show the page</a></p>'
 )
 _ASK_TOKEN = _PAGE.format(
     f'<h1>Rightcall</h1><form method="post" action="{LOGIN}">'
