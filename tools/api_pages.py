@@ -52,7 +52,7 @@ GROUPS: dict[str, tuple[str, str, list[str]]] = {
     ),
     "errors": (
         "Exceptions",
-        "What Rightcall raises. All of it is a `RightcallError`.",
+        "What Rightcall raises: a `RightcallError`, and `CheckFailedError` from checks, which is an `AssertionError`.",
         ["RightcallError", "InputError", "DocumentError", "ConfigurationError", "CriteriaError"],
     ),
 }

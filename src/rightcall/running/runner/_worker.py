@@ -582,6 +582,6 @@ def _has_run(call: ToolCall) -> bool:
 
 def _unmocked_message(tool: str) -> str:
     return (
-        f"the tool {shown(tool)} is mocked, but ran for real; mocks and recordings answer for tools of Pydantic AI, "
-        "LangChain, OpenAI Agents, ADK and MCP, and for functions marked with @tool or @mockable"
+        f"the tool {shown(tool)} is mocked, but ran for real; mark its function with @tool or @mockable, or call it "
+        "through its framework (`rightcall run --dry-run` lists the tools that can be mocked)"
     )

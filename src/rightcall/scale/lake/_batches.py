@@ -49,13 +49,13 @@ _NAMES = ("id", "trace_id", "case_id")
 _KINDS: dict[str, type[Any]] = {"string": str, "int64": int, "bool": bool}
 _MOST = 1 << 63
 _VALUES = ("args", "output", "input", "metadata")
-_PACKED = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_CODECS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+"""Compressions by the first bytes of what they compressed."""
 _ROWS = pa.schema([field.with_nullable(True) for field in TRAJECTORIES])
 """`TRAJECTORIES` with all columns nullable: a line that cannot be read is a row without calls."""
 _PARQUET = b"PAR1"
 _HEAD = 1 << 20
 _AT_ONCE = 16
-_PACKED_NAMES = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -223,7 +223,7 @@ def unpacked(stream: Any, name: str = "", max_size: int | None = None) -> IO[byt
     """Decompress a stream if it is gzip or zstd, up to `max_size` bytes. It has to be at its beginning."""
     buffered = io.BufferedReader(stream, _CHUNK)
     head = buffered.peek(4)[:4]
-    for magic, codec in _PACKED:
+    for magic, codec in _CODECS.items():
         if head.startswith(magic):
             return bounded(io.BufferedReader(pa.CompressedInputStream(buffered, codec), _CHUNK), name, max_size)
     return buffered
@@ -439,12 +439,12 @@ def _cut(file: Source, reading: Reading, cut: Cut) -> list[Fragment] | None:
     )
     with open_bytes(file.address) as stream:
         head = stream.read(len(_PARQUET))
-    if not head.startswith(_PACKED_NAMES):  # the size of compressed data is checked while it is decompressed
+    if not head.startswith(tuple(_CODECS)):  # the size of compressed data is checked while it is decompressed
         check_size(file.address, file.size, reading.max_size)
     if head == _PARQUET:
         return _cut_table(file, made, cut)
     if reading.input_format is None and _is_lines(file):
-        return list(_cut_lines(file, made, cut, is_packed=head.startswith(_PACKED_NAMES)))
+        return list(_cut_lines(file, made, cut, is_packed=head.startswith(tuple(_CODECS))))
     return [made(kind="traces")]
 
 

@@ -322,8 +322,7 @@ def _eval_sets(given: str | Path | EvalSet) -> list[EvalSet]:
 
 
 def _with_code(file: str | Path) -> EvalSet:
-    remedy = "load it with load_eval_set_with_code(…, trust=True)"
-    return load_eval_set_with_code(file, remedy=remedy)
+    return load_eval_set_with_code(file, remedy=_REMEDY)
 
 
 def _agent_of(agent: str | None, eval_set: EvalSet) -> tuple[str, Path]:
@@ -485,6 +484,6 @@ def _questions(results: Sequence[CaseResult]) -> tuple[str, dict[str, str], froz
     if len(files) != 1:
         raise InputError(f"a gate compares the results of one eval set, not of {len(files):,}")
     [file] = files
-    eval_set = load_eval_set_with_code(file, remedy=_REMEDY)
+    eval_set = _with_code(file)
     questions = {case.id: case_digest(case).partition("-")[0] for case in eval_set.cases}
     return file, questions, frozenset(quarantined_cases(eval_set.cases))
