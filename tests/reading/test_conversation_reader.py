@@ -47,6 +47,15 @@ def test_the_order_of_a_request_that_its_answer_lost_is_not_that_in_which_it_bec
     assert [len({call.group for call in made.calls}) for made in (whole, lossy)] == [1, 1]
 
 
+def test_of_requests_that_answers_lost_those_of_the_same_message_are_of_the_group_of_one_that_is_known() -> None:
+    save = asks(("save", "save", "{}"))
+    shown = [ASKED, save, gives("save", "ok"), *BOTH[1:]]
+    made = one(model(1, [ASKED], [asks(WEATHER)]), model(5, shown, [{"role": "assistant", "content": "Done."}]))
+
+    groups = {call.name: call.group for call in made.calls}
+    assert groups == {"weather": "turn-1", "search": "turn-1", "save": "turn-2"}
+
+
 def test_a_request_that_became_known_after_those_before_it_keeps_its_place() -> None:
     later = [*BOTH, asks(("save", "3", "{}")), gives("3", "ok")]
     made = one(

@@ -217,6 +217,18 @@ def test_an_agent_that_was_at_work_before_a_call_began_was_not_started_by_it() -
     assert names(together(outer, inner(6))) == [("research", "lookup")]
 
 
+def test_a_trace_inside_a_run_makes_it_no_part_of_another_run() -> None:
+    """An agent that was at work before a call is not of it, though one of its own calls began while that one ran."""
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    said = {**agent, "input.value": "visa", "final_result": "90 days"}
+    made = call(5, "research", '{"topic": "visa"}', "90 days", parent=4, endTimeUnixNano="80000")
+    outer = request(span(4, agent, endTimeUnixNano="90000"), made)
+    lasts: dict[str, Any] = {"traceId": "a" * 32, "endTimeUnixNano": "9000"}
+    other = request(span(2, said, **lasts), call(6, "lookup", parent=2, **lasts))
+
+    assert names(together(outer, other, health(7))) == names(together(outer, other)) == [("lookup",), ("research",)]
+
+
 def test_a_source_of_nothing_but_calls_is_one_run_though_a_server_answers_each() -> None:
     document = recording("mcp-sdk/trip")
     [plain] = together(document)
