@@ -10,9 +10,11 @@ from tests.reading.changes import spans, written
 from tests.reading.differential import read_by_spans, read_directly, told_run
 from tests.reading.logs import ASKED, asks, gives
 from tests.reading.traces import request, span
+from tests.walls import for_each
 
 from rightcall import Trajectory, read
 from rightcall.reading.messages._conversation_reader import ConversationReader
+from rightcall.reading import Turn, read_turns
 
 SEARCH, WEATHER = ("search", "search", "{}"), ("weather", "weather", "{}")
 BOTH = [ASKED, asks(SEARCH, WEATHER), gives("search", "ok"), gives("weather", "ok")]
@@ -186,3 +188,64 @@ def test_what_an_agent_inside_a_call_repeats_is_not_read_on_from_the_agent_outsi
     data = written(document)
 
     assert read_directly(data) == read_by_spans(data)
+
+
+def part(kind: str, of: str = "request", **more: Any) -> dict[str, Any]:
+    """A message of Pydantic AI with one part."""
+    return {"kind": of, "parts": [{"part_kind": kind, "tool_name": "refund", "tool_call_id": "t", **more}]}
+
+
+def prompt(text: str) -> dict[str, Any]:
+    return {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": text}]}
+
+
+REFUND = part("tool-call", "response", args={"n": 7})
+DENIED, PAID = part("tool-return", content="Not today.", outcome="denied"), part("tool-return", content="paid")
+SORRY = {"kind": "response", "parts": [{"part_kind": "text", "content": "I may not."}]}
+REFUSED = [prompt("Refund order 7."), REFUND, DENIED, SORRY]
+
+
+def by_turn(*logs: list[dict[str, Any]]) -> tuple[list[Any], list[str]]:
+    """The calls of a run that was logged turn by turn, and why others were not made."""
+    made = read_turns([Turn(messages=log) for log in logs])
+    return [(call.output, call.turn) for call in made.calls], [call.reason for call in made.withheld]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [[PAID], [REFUND, PAID], [prompt("Do it."), PAID], [*REFUSED, prompt("Do it."), PAID]],
+    ids=["the result alone", "the call again", "a question", "all that was said"],
+)
+def test_a_refused_call_with_a_result_in_the_log_of_a_later_turn_was_made_in_that_turn(later: list[Any]) -> None:
+    assert by_turn(REFUSED, later) == ([("paid", 1)], [])
+
+
+def test_a_result_right_after_a_refusal_repeats_it() -> None:
+    assert by_turn([*REFUSED[:3], PAID]) == ([], ["Not today."])
+
+
+def test_a_refused_call_stays_refused_where_a_later_log_repeats_it_and_lost_the_refusal() -> None:
+    thanks = [prompt("Thanks."), SORRY]
+
+    assert by_turn(REFUSED, [*REFUSED, *thanks]) == ([], ["Not today."])
+    assert by_turn(REFUSED, [*REFUSED[:2], SORRY, *thanks]) == ([], ["Not today."])
+
+
+@for_each(
+    ("states", "found"),
+    [
+        (["approval-requested", "approval-requested"], ([], ["approval was asked for"])),
+        (["approval-requested", "approval-responded"], ([], ["approval was answered, and no result is recorded"])),
+        (["approval-requested", "output-denied"], ([], ["approval was refused"])),
+        (["approval-requested", "output-available"], ([(None, 1)], [])),
+        (["input-streaming", "approval-requested"], ([], ["approval was asked for"])),
+        (["input-streaming", "input-streaming", "output-available"], ([(None, 2)], [])),
+        (["output-denied", "approval-requested"], ([], ["approval was refused"])),
+        (["output-available", "approval-requested"], ([(None, 0)], [])),
+    ],
+)
+def test_a_call_that_waited_was_made_or_refused_where_a_later_log_says_so(states: list[str], found: Any) -> None:
+    asked = {"role": "user", "parts": [{"type": "text", "text": "Refund order 7."}]}
+    told = [{"type": "tool-refund", "toolCallId": "t", "state": state, "input": {"n": 7}} for state in states]
+
+    assert by_turn(*[[asked, {"role": "assistant", "parts": [each]}] for each in told]) == found

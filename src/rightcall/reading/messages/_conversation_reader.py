@@ -15,7 +15,7 @@ from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_di
 from rightcall.values.decoding import dump_json
 
 from ._acting_text import is_step
-from ._agent_parts import APPROVED, RUN_BY_SERVICE
+from ._agent_parts import ANSWERED, APPROVED, RUN_BY_SERVICE, UNFINISHED
 from ._message_exchange import Exchange
 from ._refusals import UNCONFIRMED
 
@@ -32,6 +32,8 @@ _FEWEST_SHARED = 12
 """Messages that are read again in less time than it takes to copy a reader."""
 MOST_WAITING = 64
 """How many calls waiting for results are compared with one. Only hostile logs have more at once."""
+_OPEN = ("", ASKED_FOR, ANSWERED, UNFINISHED)
+"""What is known of a call that may still be made: nothing against it, or what it waits for."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 _decode = msgspec.json.Decoder().decode
 
@@ -193,7 +195,8 @@ class ConversationReader:
             known.name, known.agent = known.name or call.name, known.agent or call.agent
             if known.args is NOTHING:
                 known.args = call.args
-            if is_answered(call) or (known.withheld and not call.withheld):
+            # A request that a result withheld is told again as it was made: that is no approval.
+            if is_answered(call) or (known.withheld and id(known) in requests.unready):
                 self._answer(known, call)
         self._has_history = self._has_history or not self.answering
         self._waiting[id(known)] = known
@@ -335,9 +338,9 @@ class ConversationReader:
             request.withheld = ""
             request.turn = request.turn if self._shown_in is None else self._shown_in
             request.output, request.failed, request.error = result.output, result.failed, result.error
-        if result.withheld and result.withheld != ASKED_FOR:
+        if result.withheld not in _OPEN:
             self._requests.refused.add(id(request))
-        if request.withheld in ("", ASKED_FOR):
+        if request.withheld in _OPEN:
             request.withheld = result.withheld or request.withheld
         if not is_answered(request) or (result.failed and result.output == request.output):
             request.output, request.failed, request.error = result.output, result.failed, result.error

@@ -51,6 +51,8 @@ class Requests:
         """The contexts, by `id()`, with an incomplete history: a request seen first in a later one may be older."""
         self.refused: set[int] = set()
         """The requests, by `id()`, that were refused, not only held back for approval."""
+        self.unready: set[int] = set()
+        """Those that were withheld as they were first shown: shown in another way, they were made, or refused."""
         self._threads = PromptHistory()
         self._last_prompt = LastPrompt()
         self._past: set[int] = set()
@@ -196,6 +198,8 @@ class Requests:
         record.is_parent_known = record.is_parent_known and self.is_placed
         if is_past:
             self._past.add(id(record))
+        if record.withheld:
+            self.unready.add(id(record))
         record.order = len(self.known)
         self.known.append(record)
         self.contexts[id(record)], self.threads[id(record)] = context, thread
