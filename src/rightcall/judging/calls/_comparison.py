@@ -655,7 +655,7 @@ def _is_one_of_many(rows: Sequence[Row], width: int, doubts: Doubts) -> bool:
     for number, row in enumerate(rows):
         for column in row:
             met_by[column] |= 1 << number
-    # A bit is set where so many of the expected calls may be behind us.
+    # Bit k is set if the calls so far may be the first k expected ones; before the first call, that is none of them.
     reached = 1
     for column, mask in enumerate(met_by):
         if doubts.missing:
