@@ -152,7 +152,8 @@ def test_scoring_loads_neither_pydantic_nor_what_only_some_eval_sets_need() -> N
         "sys.argv = ['rightcall', 'score', 'docs/examples/trip.json', '--evalset', 'docs/examples/trip.yaml']\n"
         "try:\n    rightcall.cli.main()\nexcept SystemExit:\n    pass\n"
         "print([name for name in ('pydantic', 'rich', 'concurrent.futures', 'asyncio', "
-        "'rightcall.judging.models', 'rightcall.judging.custom', 'rightcall.judging.answers._contains') "
+        "'rightcall.judging.models', 'rightcall.judging.custom', 'rightcall.judging.answers._text_match', "
+        "'rightcall.judging.answers._classification') "
         "if name in sys.modules])"
     )
 

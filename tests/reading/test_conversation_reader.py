@@ -13,8 +13,8 @@ from tests.reading.traces import request, span
 from tests.walls import for_each
 
 from rightcall import Trajectory, read
-from rightcall.reading.messages._conversation_reader import ConversationReader
 from rightcall.reading import Turn, read_turns
+from rightcall.reading.messages._conversation_reader import ConversationReader
 
 SEARCH, WEATHER = ("search", "search", "{}"), ("weather", "weather", "{}")
 BOTH = [ASKED, asks(SEARCH, WEATHER), gives("search", "ok"), gives("weather", "ok")]

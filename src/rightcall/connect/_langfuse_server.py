@@ -17,7 +17,7 @@ import msgspec
 from rightcall.errors import InputError, TraceServerError
 
 from ._address import Query
-from ._marks import Mark
+from ._servers import Mark
 from ._web import (
     BAD_REQUEST,
     NotFoundError,

@@ -17,7 +17,7 @@ import msgspec
 from rightcall.errors import InputError, TraceServerError, nearest
 
 from ._address import Query
-from ._marks import Mark
+from ._servers import Mark
 from ._web import CONFLICT, NotFoundError, RefusedError, Web, bounded_pages, chronological, iso_time, one_line
 
 _PAGE = 100

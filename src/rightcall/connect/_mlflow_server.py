@@ -15,7 +15,7 @@ import msgspec
 from rightcall.errors import TraceServerError, nearest
 
 from ._address import Query
-from ._marks import Mark
+from ._servers import Mark
 from ._web import NotFoundError, RefusedError, Web, batches, bounded_pages, chronological, iso_time, one_line
 
 _PAGE = 500

@@ -19,7 +19,7 @@ from rightcall.errors import InputError, TraceServerError, nearest
 from rightcall.version import __version__
 
 from ._address import Query
-from ._marks import Mark
+from ._servers import Mark
 from ._web import (
     BAD_REQUEST,
     MOST,

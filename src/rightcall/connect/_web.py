@@ -22,10 +22,11 @@ from rightcall.values.redaction import redacted_text
 from rightcall.version import __version__
 
 from ._address import Address, Query
-from ._marks import Mark
 
 if TYPE_CHECKING:
     import httpx
+
+    from ._servers import Mark
 
 
 _MOST_BYTES = 64 * 1024 * 1024

@@ -11,9 +11,19 @@ from .answers._answers import (
     holding as holding,
     pointer_of as pointer_of,
 )
-from .answers._contains import (
+from .answers._classification import (
     ClassificationConfig as ClassificationConfig,
     ClassificationEvaluator as ClassificationEvaluator,
+)
+from .answers._similarity import (
+    JsonSimilarityConfig as JsonSimilarityConfig,
+    JsonSimilarityCriteria as JsonSimilarityCriteria,
+    JsonSimilarityEvaluator as JsonSimilarityEvaluator,
+    ResponseMatch as ResponseMatch,
+    ResponseMatchConfig as ResponseMatchConfig,
+    ResponseMatchCriteria as ResponseMatchCriteria,
+)
+from .answers._text_match import (
     ContainsConfig as ContainsConfig,
     ContainsCriteria as ContainsCriteria,
     ContainsEvaluator as ContainsEvaluator,
@@ -23,14 +33,6 @@ from .answers._contains import (
     RegexMatch as RegexMatch,
     RegexMatchConfig as RegexMatchConfig,
     RegexMatchCriteria as RegexMatchCriteria,
-)
-from .answers._similarity import (
-    JsonSimilarityConfig as JsonSimilarityConfig,
-    JsonSimilarityCriteria as JsonSimilarityCriteria,
-    JsonSimilarityEvaluator as JsonSimilarityEvaluator,
-    ResponseMatch as ResponseMatch,
-    ResponseMatchConfig as ResponseMatchConfig,
-    ResponseMatchCriteria as ResponseMatchCriteria,
 )
 from .budgets._budgets import AtMost as AtMost
 from .budgets._efficiency import (
