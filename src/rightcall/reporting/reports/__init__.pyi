@@ -1,4 +1,4 @@
-from ._comparison_lines import (
+from ._change_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,
     diff_lines as diff_lines,

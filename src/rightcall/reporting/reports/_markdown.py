@@ -20,7 +20,7 @@ from rightcall.values.results import (
     is_unmeasured,
 )
 
-from ._comparison_lines import change_words, score_words, totals_words
+from ._change_lines import change_words, score_words, totals_words
 from ._concise import matrices, matrix_table
 from ._gutter import aligned_lines
 from ._paper import (
