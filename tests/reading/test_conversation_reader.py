@@ -12,7 +12,7 @@ from tests.reading.logs import ASKED, asks, gives
 from tests.reading.traces import request, span
 from tests.walls import for_each
 
-from rightcall import Trajectory, read
+from rightcall import Trajectory, read, read_messages
 from rightcall.reading import Turn, read_turns
 from rightcall.reading.messages._conversation_reader import ConversationReader
 
@@ -218,6 +218,15 @@ def by_turn(*logs: list[dict[str, Any]]) -> tuple[list[Any], list[str]]:
 )
 def test_a_refused_call_with_a_result_in_the_log_of_a_later_turn_was_made_in_that_turn(later: list[Any]) -> None:
     assert by_turn(REFUSED, later) == ([("paid", 1)], [])
+
+
+def test_a_call_that_was_refused_and_then_made_is_of_its_turn_wherever_the_log_lies() -> None:
+    made, thanks = [*REFUSED, prompt("Do it."), PAID], [prompt("Thanks."), SORRY]
+    [call] = read_messages(made).calls
+
+    assert (call.output, call.turn) == ("paid", 1)
+    assert by_turn(REFUSED, made, [*made, *thanks]) == ([("paid", 1)], [])
+    assert by_turn(REFUSED, made, [*made[:-1], *thanks]) == ([("paid", 1)], [])
 
 
 def test_a_result_right_after_a_refusal_repeats_it() -> None:

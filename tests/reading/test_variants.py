@@ -6,9 +6,11 @@ import json
 from typing import Any
 
 import pytest
+from tests.reading.logs import told_again
 from tests.walls import for_each
 
 from rightcall import Trajectory, read, read_messages
+from rightcall.reading import Turn, read_turns
 
 ASKED = {"role": "user", "content": "Refund order 7"}
 ARGS = {"order_id": 7}
@@ -336,6 +338,17 @@ def test_a_call_that_was_not_carried_out_is_withheld(name: str) -> None:
     assert found.calls == ()
     assert [call.name for call in found.withheld] == ["refund"]
     assert found.calls_recorded, found.metadata
+
+
+@for_each("name", [*READ, *WITHHELD])
+def test_the_log_of_a_later_turn_that_repeats_a_call_changes_nothing_about_it(name: str) -> None:
+    messages = READ[name][0] if name in READ else WITHHELD[name]
+    first = read_turns([Turn(messages=messages)])
+
+    for found in told_again(messages):
+        assert told(found) == told(first)
+        assert {call.turn for call in found.calls} <= {0}
+        assert found.withheld == first.withheld
 
 
 TEXTS = {

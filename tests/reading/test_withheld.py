@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.reading.logs import ASKED, asks, gives
+from tests.reading.logs import ASKED, asks, gives, told_again
 from tests.reading.traces import request, span
 from tests.walls import for_each
 
@@ -172,15 +172,17 @@ def asks_in(*contents: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "contents": list(contents)}
 
 
+APPROVALS: list[tuple[list[dict[str, Any]], tuple[str, ...], list[str]]] = [
+    ([], (), ["approval was asked for"]),
+    ([{"approved": False}, {"result": "Error: rejected by user."}], (), ["approval was refused"]),
+    ([{"approved": True}, {"result": "paid"}], ("refund",), []),
+    ([{"approved": True}], ("refund",), []),
+]
+"""What follows on a question of Agent Framework, the calls that were made, and why others were not."""
+
+
 @pytest.mark.parametrize(
-    ("answers", "made", "reasons"),
-    [
-        ([], (), ["approval was asked for"]),
-        ([{"approved": False}, {"result": "Error: rejected by user."}], (), ["approval was refused"]),
-        ([{"approved": True}, {"result": "paid"}], ("refund",), []),
-        ([{"approved": True}], ("refund",), []),
-    ],
-    ids=["asked", "refused", "approved and made", "approved"],
+    ("answers", "made", "reasons"), APPROVALS, ids=["asked", "refused", "approved and made", "approved"]
 )
 def test_a_call_of_agent_framework_is_made_once_a_person_approved_it(
     answers: list[dict[str, Any]], made: tuple[str, ...], reasons: list[str]
@@ -189,6 +191,23 @@ def test_a_call_of_agent_framework_is_made_once_a_person_approved_it(
 
     assert (trajectory.names, [call.reason for call in trajectory.withheld]) == (made, reasons)
     assert trajectory.calls_recorded
+
+
+@for_each(("answers", "made", "reasons"), APPROVALS)
+def test_a_call_of_agent_framework_stays_approved_or_refused_in_logs_of_later_turns(
+    answers: list[dict[str, Any]], made: tuple[str, ...], reasons: list[str]
+) -> None:
+    for trajectory in told_again(microsoft_log(*answers)):
+        assert (trajectory.names, [call.reason for call in trajectory.withheld]) == (made, reasons)
+
+
+@pytest.mark.parametrize("call_id", ["c1", None])
+def test_a_refused_call_was_not_made_though_its_result_lost_its_id_and_more_calls_follow(call_id: str | None) -> None:
+    log = microsoft_log({"approved": False}, {"call_id": call_id, "result": "Error: rejected by user."})
+    more = {"role": "user", "contents": [{"type": "text", "text": "Then look."}]}
+    trajectory = read_messages([*log, more, asks(("look", "c2", "{}")), gives("c2", "ok")])
+
+    assert (trajectory.names, len(trajectory.withheld)) == (("look",), 1)
 
 
 @pytest.mark.parametrize(("approved", "made"), [(True, ("refund",)), (False, ())])
@@ -677,6 +696,14 @@ def test_a_refused_call_is_withheld_in_the_format_of(name: str) -> None:
     assert trajectory.calls == ()
     assert trajectory.withheld == (WithheldCall("refund", {"n": 7}, reason),)
     assert trajectory.calls_recorded
+
+
+@for_each("name", list(REFUSALS))
+def test_a_refused_call_is_withheld_however_the_log_of_a_later_turn_repeats_it_in_the_format_of(name: str) -> None:
+    messages, reason = REFUSALS[name]
+
+    for trajectory in told_again([ASKED, *messages]):
+        assert (trajectory.calls, [call.reason for call in trajectory.withheld]) == ((), [reason])
 
 
 def test_a_text_that_reads_like_a_refusal_withholds_nothing() -> None:

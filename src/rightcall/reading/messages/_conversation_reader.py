@@ -44,7 +44,8 @@ class ConversationReader:
     def __init__(
         self, requests: Requests, context: Any, start_ns: int | None, end_ns: int | None, turn: int | None
     ) -> None:
-        self._requests, self._context, self._shown_in = requests, context, turn
+        self._requests, self._context = requests, context
+        self._shown_in = self._turn = turn  # that of the conversation, and that of the message that is being read
         self._start_ns, self._end_ns = start_ns, end_ns
         self._counts: dict[Key, int] = {}  # the last position of each request
         self._waiting: dict[int, CallRecord] = {}
@@ -79,7 +80,7 @@ class ConversationReader:
             if not (exchange.calls or exchange.results or exchange.of_user):
                 self._group, self._last, self._last_by = None, [], exchange.parent_id
                 continue
-            count, strays = len(requests.known), len(self._stray)
+            count, strays, self._turn = len(requests.known), len(self._stray), turn
             self._take(exchange, turn)
             if turn == self._shown_in and len(self._stray) > strays:
                 self._of_turn += self._stray[strays:]
@@ -282,7 +283,7 @@ class ConversationReader:
         """Note that a person approved a call: from now on it counts as made, with or without a result."""
         if request is not None:
             request.withheld = ""
-            self._requests.refused.discard(id(request))
+            self._requests.approved.add(id(request))
 
     def _close(self, request: CallRecord, result: CallRecord) -> None:
         self._waiting.pop(id(request), None)
@@ -335,12 +336,15 @@ class ConversationReader:
             request.call_id = None
             self._requests.name_by_id(request, result.call_id)
         if self._is_approved(request, result):
-            request.withheld = ""
-            request.turn = request.turn if self._shown_in is None else self._shown_in
+            self._approve(request)
+            turn = self._turn if self._shown_in is None else self._shown_in
+            request.turn = request.turn if turn is None else turn
             request.output, request.failed, request.error = result.output, result.failed, result.error
-        if result.withheld not in _OPEN:
+        is_refused = result.withheld not in _OPEN and not _precedes(self._turn, request.turn)
+        if is_refused:
             self._requests.refused.add(id(request))
-        if request.withheld in _OPEN:
+        # A log that repeats an approved call tells first again that it waited, or was refused.
+        if request.withheld in _OPEN and (is_refused or id(request) not in self._requests.approved):
             request.withheld = result.withheld or request.withheld
         if not is_answered(request) or (result.failed and result.output == request.output):
             request.output, request.failed, request.error = result.output, result.failed, result.error
@@ -352,12 +356,12 @@ class ConversationReader:
         """
         if not request.withheld or result.withheld or self._start_ns is not None or result.error in UNCONFIRMED:
             return False
-        is_later = self._shown_in is not None and request.turn is not None and request.turn < self._shown_in
-        return is_later or id(request) not in self._requests.refused
+        return _precedes(request.turn, self._turn) or id(request) not in self._requests.refused
 
     def place_stray_results(self) -> None:
         """Assign results without a request before them: by id to a later one, else by order to those known before."""
         self._settle()
+        self._turn = self._shown_in
         strays = [result for result in self._stray if not self._answer_later_request(result)]
         if not strays:
             return
@@ -434,6 +438,11 @@ def _is_of_agent(exchange: Exchange) -> bool:
     if exchange.parent_id is not None or exchange.of_user:
         return False
     return not any([call.caller for call in exchange.calls])
+
+
+def _precedes(turn: int | None, other: int | None) -> bool:
+    """Whether a turn is known to be before another."""
+    return turn is not None and other is not None and turn < other
 
 
 def ungroup(records: Sequence[CallRecord]) -> None:

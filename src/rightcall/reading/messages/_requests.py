@@ -51,6 +51,8 @@ class Requests:
         """The contexts, by `id()`, with an incomplete history: a request seen first in a later one may be older."""
         self.refused: set[int] = set()
         """The requests, by `id()`, that were refused, not only held back for approval."""
+        self.approved: set[int] = set()
+        """Those that a person approved, or that have a result after all."""
         self.unready: set[int] = set()
         """Those that were withheld as they were first shown: shown in another way, they were made, or refused."""
         self._threads = PromptHistory()
