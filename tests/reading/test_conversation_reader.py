@@ -79,6 +79,19 @@ def test_a_request_that_only_another_history_shows_may_be_from_before_those_that
     assert (whole.names, whole.unordered) == (("search", "weather"), ())
 
 
+def test_a_request_that_only_another_agent_tells_may_be_from_before_those_that_one_with_a_lost_message_told() -> None:
+    lost, done = {"role": "assistant", "content": [{}]}, {"role": "assistant", "content": "Done."}
+    search, weather = [asks(SEARCH), gives("search", "ok")], [asks(WEATHER), gives("weather", "ok")]
+
+    def agent(number: int, *told: Any) -> dict[str, Any]:
+        messages = {"gen_ai.input.messages": json.dumps([ASKED]), "gen_ai.output.messages": json.dumps([*told, done])}
+        return span(number, {"gen_ai.operation.name": "invoke_agent", **messages})
+
+    made = one(agent(1, lost, gives("search", "ok"), *weather), agent(2, *search, lost, gives("weather", "ok")))
+
+    assert (sorted(made.names), made.unordered) == (["search", "weather"], ((0, 2),))
+
+
 @pytest.mark.parametrize("ids", [("1", "1"), (None, None), ("1", None), (None, "1")])
 def test_an_agent_that_goes_on_after_a_person_answered_tells_its_request_once_more(ids: tuple[str | None, ...]) -> None:
     given, told = [asks(("refund", call_id, '{"n": 7}')) for call_id in ids]
