@@ -9,9 +9,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import pytest
 from tests.waiting import PATIENCE
 
-from rightcall._lazy import lazy_pattern, lazy_patterns_of
+from rightcall._lazy import late_module, lazy_pattern, lazy_patterns_of
 from rightcall.cases.evalsets._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen
 from rightcall.judging import EVALUATORS, UserModel
 from rightcall.judging.core._user_model import _hints
@@ -104,3 +105,53 @@ assert msgspec.json.decode(b'{"place": 1}', type=Row).place == 1
 
     assert (done.returncode, done.stderr) == (0, "")
     assert "charge_card" in done.stdout
+
+
+def test_a_late_module_is_imported_when_something_of_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with late_module("colorsys", ONE_THIRD="known"):
+        import colorsys
+        from colorsys import ONE_THIRD
+
+        black = colorsys.rgb_to_hsv(0, 0, 0)
+    real = import_module("colorsys")
+
+    assert str(ONE_THIRD) == "known"
+    assert black == real.rgb_to_hsv(0, 0, 0)
+    assert (type(colorsys), type(real)) == (late_type(), type(sys))
+
+
+def test_a_late_module_is_left_to_those_who_import_it_afterwards() -> None:
+    with late_module("colorsys"):
+        pass
+    with late_module("sys"):
+        import sys as loaded
+
+    assert type(sys.modules.get("colorsys")) is not late_type()
+    assert loaded is sys
+
+
+def late_type() -> type:
+    with late_module("no_such_module"):
+        return type(sys.modules["no_such_module"])
+
+
+def test_commands_do_without_inspect_and_addresses_and_leave_them_to_others() -> None:
+    script = """
+import sys
+sys.argv = ["rightcall", "show", "docs/examples/trip.json"]
+from rightcall.cli import main
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code
+assert "pathlib" in sys.modules and not {"inspect", "urllib.parse"} & set(sys.modules)
+import click, inspect, pathlib
+assert pathlib.Path("/a b").as_uri() == "file:///a%20b"
+for text in ("  Which cases. ", "Which.\\n\\n    And more.\\n  ", "\\tOne", ""):
+    assert click.core.inspect.cleandoc(text) == inspect.cleandoc(text)
+assert click.core.inspect.isfunction is inspect.isfunction
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT)
+
+    assert (done.returncode, done.stderr) == (0, "")

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from types import ModuleType
 from typing import Any, AnyStr
 
 
@@ -104,3 +105,28 @@ def hidden_module(name: str) -> Iterator[None]:
         yield
     finally:
         del sys.modules[name]
+
+
+@contextmanager
+def late_module(name: str, **known: Any) -> Iterator[None]:
+    """Let modules that are imported inside of the block have a stand-in for another, which is imported on first use.
+
+    `known` are things of the module that the stand-in has itself. A module that is loaded already is used as it is.
+    """
+    stand_in = _LateModule(name)
+    stand_in.__dict__.update(known)
+    sys.modules.setdefault(name, stand_in)
+    try:
+        yield
+    finally:
+        if sys.modules.get(name) is stand_in:
+            del sys.modules[name]
+
+
+class _LateModule(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        if name == "__path__":  # `from … import` asks for it, to tell modules from packages
+            raise AttributeError(name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]  # or `import` would find the stand-in
+        return getattr(import_module(self.__name__), name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from rightcall._lazy import hidden_module, lazy_pattern
+from rightcall._lazy import hidden_module, late_module, lazy_pattern
 from rightcall.errors import InputError, nearest
 
 from ._terminal import print_error
@@ -145,9 +145,12 @@ class GroupedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         # msgspec takes three names from typing_extensions if that is installed, and from `typing` otherwise. They are
-        # the same since Python 3.11, and importing it is 3 % of what `rightcall show` executes.
-        with hidden_module("typing_extensions"):
-            import msgspec  # noqa: F401 - every command needs it, and its help does not
+        # the same since Python 3.11, and importing it is 3 % of what `rightcall show` executes. pathlib needs one
+        # function of urllib.parse, for `Path.as_uri`; importing that is another 3 %.
+        with hidden_module("typing_extensions"), late_module("urllib.parse", quote_from_bytes=_quote_from_bytes):
+            import pathlib  # noqa: F401 - every command needs both, and its help does not
+
+            import msgspec  # noqa: F401
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -161,6 +164,12 @@ class GroupedCommand(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _quote_from_bytes(given: bytes, safe: str = "/") -> str:
+    from urllib.parse import quote_from_bytes
+
+    return quote_from_bytes(given, safe)
 
 
 def option(group: Group, *names: str, **settings: Any) -> Decorator:
