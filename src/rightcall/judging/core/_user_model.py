@@ -227,7 +227,14 @@ _LAYOUTS: dict[type[UserModel], _Layout] = {}
 def _layout(model: type[UserModel]) -> _Layout:
     if model in _LAYOUTS:
         return _LAYOUTS[model]
-    fields = {name: _field(model, name, hint) for name, hint in _hints(model).items()}
+    fields = {}
+    for name, hint in _hints(model).items():
+        extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
+        kind = hint.__origin__ if extras else hint
+        alias = next((extra.written for extra in extras if isinstance(extra, Key)), camel(name))
+        is_dumped = not any([isinstance(extra, NotDumped) for extra in extras])
+        default = getattr(model, name, msgspec.NODEFAULT)
+        fields[name] = ModelField(name, alias, kind, check_of(hint), default, is_dumped)
     by_key = {field.alias: field for field in fields.values()} | fields
     defaults = {name: field.default for name, field in fields.items()}
     required = tuple([name for name, default in defaults.items() if default is msgspec.NODEFAULT])
@@ -258,13 +265,6 @@ def _evaluated(annotation: str, module: str) -> Any:
     """
     holder = type("Holder", (), {"__annotations__": {"it": annotation}, "__module__": module})
     return get_type_hints(holder, include_extras=True)["it"]
-
-
-def _field(model: type[UserModel], name: str, hint: Any) -> ModelField:
-    kind, extras = parts_of(hint)
-    written = next((extra.written for extra in extras if isinstance(extra, Key)), camel(name))
-    dumped = not any([isinstance(extra, NotDumped) for extra in extras])
-    return ModelField(name, written, kind, check_of(hint), getattr(model, name, msgspec.NODEFAULT), dumped)
 
 
 def _fill(made: ModelT, value: dict[Any, Any], place: Place, mistakes: Mistakes) -> ModelT | None:
@@ -412,18 +412,13 @@ def refuse(place: Place, mistakes: Mistakes, problem: Exception) -> None:
     mistakes.append((path_of(place), f"{path}: {problem}" if path else str(problem)))
 
 
-def parts_of(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return a type, and what `Annotated` adds to it."""
-    return (hint.__origin__, hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
-
-
 def check_of(hint: Any) -> Check | None:
     """Return the check of an annotation; none where any value is right."""
-    kind, extras = parts_of(hint)
+    extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
     for extra in extras:
         if isinstance(extra, Made):
             return partial(_check_before, None, extra.function)
-    check = _check_of_type(kind)
+    check = _check_of_type(hint.__origin__ if extras else hint)
     for extra in extras:
         if isinstance(extra, Bounds):
             check = partial(_check_bounds, check, extra)
@@ -442,7 +437,10 @@ def _check_of_type(kind: Any) -> Check | None:
         return _CHECKS[kind]
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        return _check_of_union(arguments)
+        checks = [check_of(each) for each in arguments if each is not NoneType]
+        some = checks[0] if len(checks) == 1 else _check_number if set(arguments) == {int, float} else None
+        some = some or partial(_check_any_of, checks)
+        return partial(_check_nullable, some) if NoneType in arguments else some
     if origin is Literal:
         return partial(_check_choice, arguments)
     if origin is tuple and arguments[1:] == (...,):
@@ -452,13 +450,6 @@ def _check_of_type(kind: Any) -> Check | None:
     if hasattr(kind, "check_value"):
         return kind.check_value  # type: ignore[no-any-return]
     return _check_of_pydantic(kind)
-
-
-def _check_of_union(kinds: tuple[Any, ...]) -> Check:
-    checks = [check_of(kind) for kind in kinds if kind is not NoneType]
-    some = checks[0] if len(checks) == 1 else _check_number if set(kinds) == {int, float} else None
-    some = some or partial(_check_any_of, checks)
-    return partial(_check_nullable, some) if NoneType in kinds else some
 
 
 def _check_of_pydantic(kind: Any) -> Check:
