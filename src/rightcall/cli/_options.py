@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from rightcall._lazy import hidden_module, late_module, lazy_pattern
+from rightcall._lazy import hidden_module, late_module, lazy_pattern, lazy_patterns_of
 from rightcall.errors import InputError, nearest
 
 from ._terminal import print_error
@@ -147,8 +147,13 @@ class GroupedCommand(click.Command):
         # msgspec takes three names from typing_extensions if that is installed, and from `typing` otherwise. They are
         # the same since Python 3.11, and importing it is 3 % of what `rightcall show` executes. pathlib needs one
         # function of urllib.parse, for `Path.as_uri`; importing that is another 3 %.
-        with hidden_module("typing_extensions"), late_module("urllib.parse", quote_from_bytes=_quote_from_bytes):
-            import pathlib  # noqa: F401 - every command needs both, and its help does not
+        with (
+            hidden_module("typing_extensions"),
+            late_module("urllib.parse", quote_from_bytes=_quote_from_bytes),
+            lazy_patterns_of("json"),
+        ):
+            import json  # noqa: F401 - every command needs these, and its help does not
+            import pathlib  # noqa: F401
 
             import msgspec  # noqa: F401
         return super().invoke(ctx)
