@@ -152,10 +152,22 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
                 raise CriteriaError(f"{self.id!r} was given no criteria, and its configuration has no default")
             return self._default
         criteria: CriteriaT = parse_model(self.criteria_type, value, self.id, CriteriaError)
-        if self not in criteria.plans:
-            self._check_stars(criteria)
-            if has_matchers or self.renames or criteria.ignore_tools or not self.compiles_surely(criteria):
-                self._compile(criteria)
+        if self in criteria.plans:
+            return criteria
+        self._check_stars(criteria)
+        if not (has_matchers or self.renames or criteria.ignore_tools) and self.compiles_surely(criteria):
+            return criteria
+        plan = self.compile(criteria)
+        if self.renames:
+            self._naming(criteria)
+        elif any([getattr(each, "id", None) is not None for each in criteria.expected_tools()]):
+            raise CriteriaError(
+                f"criteria of {self.id!r}: 'id' needs 'tool_names: uipath' in the evaluator's configuration"
+            )
+        if criteria.ignore_tools and (both := [name for name in plan.names if name in criteria.ignored]):
+            raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
+        # The plan is kept with the criteria: evaluators have no state, and it goes when the criteria go.
+        criteria.plans[self] = plan
         return criteria
 
     def evaluate(
@@ -266,19 +278,6 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             return bounds
         # A finding of one of many ways to fill in the trace would be a guess: report what is not known instead.
         return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, doubts.reasons))
-
-    def _compile(self, criteria: CriteriaT) -> None:
-        plan = self.compile(criteria)
-        if self.renames:
-            self._naming(criteria)
-        elif any([getattr(each, "id", None) is not None for each in criteria.expected_tools()]):
-            raise CriteriaError(
-                f"criteria of {self.id!r}: 'id' needs 'tool_names: uipath' in the evaluator's configuration"
-            )
-        if criteria.ignore_tools and (both := [name for name in plan.names if name in criteria.ignored]):
-            raise CriteriaError(f"criteria of {self.id!r}: {shown(min(both))} is both expected and ignored")
-        # The plan is kept with the criteria: evaluators have no state, and it goes when the criteria go.
-        criteria.plans[self] = plan
 
     def _check_stars(self, criteria: CriteriaT) -> None:
         """Refuse names with a `*` where they are not patterns: no tool has such a name. Raises `CriteriaError`."""

@@ -244,7 +244,7 @@ class CaseBlock(msgspec.Struct, frozen=True):
     @property
     def is_note(self) -> bool:
         """Whether the result shown did not pass, but has no effect on the exit code."""
-        return self.passed and not self.result.passed
+        return self.verdict == "passed" and not self.result.passed
 
     @property
     def is_made_up(self) -> bool:

@@ -275,7 +275,11 @@ class Scoring:
         return replace(scored, result=replace(scored.result, repeat=repeat, is_repeat_told=is_recorded))
 
     def _scored(self) -> Iterator[tuple[str, Scored | Unmatched]]:
-        if self._workers != 1 and self._sources.size_apart >= _WORTH_A_POOL:
+        size = 0
+        for path in self._sources.files if self._workers != 1 else ():
+            with suppress(OSError):  # reading the file says what is wrong with it
+                size += os.path.getsize(path)
+        if size >= _WORTH_A_POOL:
             return self._scored_by_workers()
         return self._scorer.scored(self._sources.trajectories())
 
@@ -355,18 +359,9 @@ class Sources:
         self._all: Sequence[str | list[str]] = [list(files)] if together else files
         self._complaints: set[str] = set()
         self.files = () if together else files
-        """The files that can be read independently; none if they are read together."""
+        """The files that can be distributed to worker processes; none if they are read together."""
         self.unreadable = 0
         """How many files could not be read."""
-
-    @property
-    def size_apart(self) -> int:
-        """The total size of `files`: what can be distributed to worker processes."""
-        size = 0
-        for path in self.files:
-            with suppress(OSError):  # reading the file reports what is wrong with it
-                size += os.path.getsize(path)
-        return size
 
     def trajectories(self) -> Iterator[tuple[str, Trajectory]]:
         """Yield all trajectories in the order of the files, each with the name of its file.

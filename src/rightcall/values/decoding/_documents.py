@@ -36,7 +36,7 @@ _SPACE = lazy_pattern(r"[ \t\n\r]*")
 _COLON = lazy_pattern(r"[ \t\n\r]*:[ \t\n\r]*")
 _COMMA = lazy_pattern(r"[ \t\n\r]*(,?)[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
-_BETWEEN = re.compile(r"(?:\s|#[^\r\n]*)*")
+_BETWEEN = lazy_pattern(r"(?:\s|#[^\r\n]*)*")
 
 
 def decode_document(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> Document:
@@ -143,7 +143,16 @@ class _Construction:
     def value(self, node: Any, path: Path, begin: Any) -> Any:
         """Return the value of a node, and record the position of the node `begin` for it."""
         self._positions[path] = Position(begin.start_mark.line + 1, begin.start_mark.column + 1)
-        self._check(node, path)
+        self._nodes += 1
+        self._seen[id(node)] = self._seen.get(id(node), 0) + 1
+        # An alias is visited once for each use, so a few lines can stand for billions of values ("billion laughs").
+        self._aliases += self._seen[id(node)] > 1
+        if len(path) > self._limits.depth:
+            raise _problem(f"nested deeper than the limit of {self._limits.depth} levels", node)
+        if self._nodes > self._limits.nodes or self._aliases > self._limits.aliases:
+            raise _problem("more values or aliases than the limits allow", node)
+        if node.tag not in _TAGS:
+            raise _problem(f"the tag {str(node.tag)[:80]!r} is not allowed; write plain values", node)
         kind = type(node).__name__
         if kind == "MappingNode":
             return self._object(node, path)
@@ -162,18 +171,6 @@ class _Construction:
                 raise _problem(f"the key {key[:40]!r} occurs twice in one object", key_node)
             value[key] = self.value(item, (*path, key), key_node)
         return value
-
-    def _check(self, node: Any, path: Path) -> None:
-        self._nodes += 1
-        self._seen[id(node)] = self._seen.get(id(node), 0) + 1
-        # An alias is visited once for each use, so a few lines can stand for billions of values ("billion laughs").
-        self._aliases += self._seen[id(node)] > 1
-        if len(path) > self._limits.depth:
-            raise _problem(f"nested deeper than the limit of {self._limits.depth} levels", node)
-        if self._nodes > self._limits.nodes or self._aliases > self._limits.aliases:
-            raise _problem("more values or aliases than the limits allow", node)
-        if node.tag not in _TAGS:
-            raise _problem(f"the tag {str(node.tag)[:80]!r} is not allowed; write plain values", node)
 
 
 def _scalar(node: Any) -> Any:
