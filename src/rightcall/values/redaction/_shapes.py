@@ -231,13 +231,6 @@ def _word_of(mark: str) -> bytes:
     return max(words, key=len).encode() if words else b""
 
 
-def _marks(*, is_token: bool, is_folded: bool) -> list[tuple[bytes, Shape]]:
-    """Return the words to search for, with their shapes. A shape with several marks becomes one shape for each."""
-    meant = [shape for shape in SHAPES if (shape.is_token, shape.is_folded) == (is_token, is_folded)]
-    each = [(mark, msgspec.structs.replace(shape, marks=(mark,))) for shape in meant for mark in shape.marks]
-    return [(_word_of(mark), shape) for mark, shape in each if _word_of(mark)]
-
-
 SHAPES: tuple[Shape, ...] = (
     _shape(
         "private-key",
@@ -360,8 +353,14 @@ SHAPES: tuple[Shape, ...] = (
     ),
 )
 """Every shape. If two match the same text, the first one names it."""
-_TOKENS = _marks(is_token=True, is_folded=False)
-_EXACT = _marks(is_token=False, is_folded=False)
-_FOLDED = _marks(is_token=False, is_folded=True)
-_ADDRESSES = [shape for shape in SHAPES if not all(map(_word_of, shape.marks))]
+_MARKED = [
+    (_word_of(mark), shape if len(shape.marks) == 1 else msgspec.structs.replace(shape, marks=(mark,)))
+    for shape in SHAPES
+    for mark in shape.marks
+]
+"""The words to search for, with their shapes. A shape with several marks becomes one shape for each."""
+_TOKENS = [(word, shape) for word, shape in _MARKED if shape.is_token]
+_EXACT = [(word, shape) for word, shape in _MARKED if word and not shape.is_token and not shape.is_folded]
+_FOLDED = [(word, shape) for word, shape in _MARKED if word and shape.is_folded]
+_ADDRESSES = [shape for word, shape in _MARKED if not word]
 _NAMES = [(mark, mark.encode()) for mark in MARKS]
