@@ -136,7 +136,7 @@ def late_type() -> type:
         return type(sys.modules["no_such_module"])
 
 
-def test_commands_do_without_inspect_and_addresses_and_leave_them_to_others() -> None:
+def test_commands_do_without_modules_of_which_they_need_little_and_leave_them_to_others() -> None:
     script = """
 import sys
 sys.argv = ["rightcall", "show", "docs/examples/trip.json"]
@@ -151,6 +151,10 @@ assert pathlib.Path("/a b").as_uri() == "file:///a%20b"
 for text in ("  Which cases. ", "Which.\\n\\n    And more.\\n  ", "\\tOne", ""):
     assert click.core.inspect.cleandoc(text) == inspect.cleandoc(text)
 assert click.core.inspect.isfunction is inspect.isfunction
+assert "msgspec.inspect" not in sys.modules
+import msgspec
+assert msgspec.json.schema(int) == {"type": "integer"}
+assert msgspec.inspect is sys.modules["msgspec.inspect"]
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT)
 
