@@ -13,10 +13,14 @@ def main() -> None:
     # Importing makes tens of thousands of objects that stay. Looking for garbage among them every 700 objects, which is
     # Python's default, takes 4 % of the instructions of a short command; so this comes before all other imports.
     gc.set_threshold(50_000, 50, 20)
-    # click and msgspec import these modules, and a command needs few of their patterns. Of `inspect`, which loads a
-    # parser, a disassembler and a tokenizer of Python, click needs one function.
-    patterns = lazy_patterns_of("click", "gettext", "locale", "platform", "textwrap", "tokenize")
-    with patterns, late_module("inspect", cleandoc=_cleandoc):
+    with (
+        # click and msgspec import these modules, and a command needs few of their patterns.
+        lazy_patterns_of("click", "platform", "textwrap"),
+        # It loads a parser, a disassembler and a tokenizer of Python, and click needs one function of it.
+        late_module("inspect", cleandoc=_cleandoc),
+        # It looks for a translation of each text, in the language that `locale` names; neither we nor click have any.
+        late_module("gettext", gettext=str, ngettext=_ngettext),
+    ):
         import textwrap  # noqa: F401 - imported here for msgspec, which is not imported for `--help`
 
         from ._main import run_command
@@ -34,3 +38,7 @@ def _cleandoc(text: str) -> str:
     from inspect import cleandoc
 
     return cleandoc(text)
+
+
+def _ngettext(one: str, many: str, count: int) -> str:
+    return one if count == 1 else many
