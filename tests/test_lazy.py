@@ -145,11 +145,13 @@ try:
     main()
 except SystemExit as ended:
     assert not ended.code
-assert "pathlib" in sys.modules and not {"inspect", "gettext", "locale", "urllib.parse"} & set(sys.modules)
+assert "pathlib" in sys.modules
+assert not {"inspect", "gettext", "locale", "urllib.parse", "ntpath"} & set(sys.modules)
 import click, gettext, inspect, pathlib
 assert [click.core.ngettext("one", "many", count) for count in range(3)] == ["many", "one", "many"]
 assert click.core._("Aborted!") == gettext.gettext("Aborted!") == "Aborted!"
 assert pathlib.Path("/a b").as_uri() == "file:///a%20b"
+assert str(pathlib.PureWindowsPath("C:/a") / "b") == "C:\\\\a\\\\b"
 for text in ("  Which cases. ", "Which.\\n\\n    And more.\\n  ", "\\tOne", ""):
     assert click.core.inspect.cleandoc(text) == inspect.cleandoc(text)
 assert click.core.inspect.isfunction is inspect.isfunction
