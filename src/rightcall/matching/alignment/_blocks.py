@@ -1,6 +1,7 @@
-"""The best reading where some calls have no order: states that know which calls are used, and what is left of a group.
+"""The search if some calls have no fixed order, and through groups whose branches are interleaved.
 
-Groups whose branches are interleaved are walked call by call.
+`Places` is the state of a search if the order of some calls is free. `Residuals` numbers what remains of a group after
+some of its calls; such groups are walked call by call.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ from ._pairing import Row
 from ._tree import NONE, AnyOrder, AtOnce, InOrder, Link, OneCall, OneOf, Part, Perhaps, SearchBudget, State, Weights
 
 Place: TypeAlias = tuple[int, int]
-"""A segment and the calls of it that are used, a bit each: everything before the segment is past."""
+"""A segment, and a bit mask of its calls that are used. All calls of earlier segments are past."""
 EMPTY = 0
-"""Nothing is left."""
+"""The residual of a finished group: no step remains."""
 _WITHOUT_END = 1 << 40
 _ANY = -1
-"""The batch of calls at once none of which was made yet."""
+"""The batch of a group of calls at once before the first of them."""
 
 Form = tuple[str, tuple[int, ...], int, int | None]
-"""The word, the rests inside, and one or two numbers: the kind of a call, a batch, or the bounds of a repeat."""
+"""A residual: its word, the residuals inside, and two numbers (the kind of a call, a batch, bounds of a repeat)."""
 
 Batches = tuple[int, ...]
-"""The batches that a call belongs to: several, where one ran long beside others."""
+"""The batches that a call belongs to: several if a long call overlaps others that do not overlap each other."""
 
 Moves = Mapping[int, Sequence[tuple[int, int]]]
-"""By the kind of call that comes next: how many steps are skipped, and what is left after it."""
+"""By the kind of the next call: how many steps it skips, and the residual after it."""
 
 
 class Segments:
-    """Calls that are next to each other and have no order, and every other call as a segment of its own."""
+    """The calls in segments: each block of calls without an order, and every other call as a segment of its own."""
 
     def __init__(self, calls: int, blocks: Sequence[tuple[int, int]], matter: set[int]) -> None:
         self.of_call: list[int] = []
@@ -53,7 +54,7 @@ class Segments:
 
     @property
     def are_free(self) -> bool:
-        """Whether the order of two calls that matter is left open anywhere."""
+        """Whether a segment has two calls that some step accepts, so that their order is free."""
         return any([len(members) > 1 for members in self.members])
 
     def after(self, place: Place, call: int) -> Place:
@@ -63,7 +64,7 @@ class Segments:
         return (segment, used) if used.bit_count() < len(self.members[segment]) else (segment + 1, 0)
 
     def first_of(self, row: Row, place: Place, starts: Sequence[int]) -> Iterator[int]:
-        """The calls of a row in the first segment that has some which are not used: later ones are worth no more."""
+        """Yield a row's unused calls in the first segment that has any; calls of later segments are worth no more."""
         segment, used = place
         found = -1
         for index in range(bisect_left(row, starts[segment]) if segment < len(starts) else len(row), len(row)):
@@ -82,7 +83,7 @@ class Segments:
 
 
 class Places(State):
-    """What each place is worth at most, and how it was reached: stairs for calls that have no full order."""
+    """The best value of each place, and how it was reached: what `Stairs` is for calls with a full order."""
 
     def __init__(
         self,
@@ -100,7 +101,7 @@ class Places(State):
 
     @classmethod
     def ground(cls, segments: Segments, budget: SearchBudget) -> Places:
-        """The places before anything is expected."""
+        """Return the state before the first step."""
         return cls({(0, 0): (0, NONE)}, 0, segments, segments.starts(), budget)
 
     @property
@@ -126,7 +127,7 @@ class Places(State):
         return self._with(taken) if taken else None
 
     def walk(self, whole: int, residuals: Residuals, weights: Weights, number: int, field: Field) -> None:
-        """Take the places through a group."""
+        """Advance the places through a group."""
         found = _Walk(self._segments, residuals, weights, number, field, self.budget).walk(whole, self.worth)
         cost = weights.missing * residuals.need[whole]
         self.lift += cost
@@ -145,7 +146,7 @@ class Places(State):
         return reached
 
     def _raise(self, offered: dict[Place, tuple[int, Link]]) -> dict[Place, tuple[int, Link]]:
-        """Raise places, and return those that were raised and are worth more than every place before them."""
+        """Apply offers that improve a place, and return those that were not pruned."""
         self.budget.spend(len(offered))
         for place, offer in offered.items():
             held = self.worth.get(place)
@@ -155,7 +156,7 @@ class Places(State):
         return {place: offer for place, offer in offered.items() if self.worth.get(place) is offer}
 
     def _prune(self) -> None:
-        """Leave out places that are worth no more than one from which everything can be reached that they reach."""
+        """Drop places worth no more than one of an earlier segment, from which everything they reach can be reached."""
         kept: dict[Place, tuple[int, Link]] = {}
         past: int | None = None
         at, high = -1, past
@@ -194,10 +195,10 @@ class _Walk:
         self._budget = budget
         self._found: dict[Place, tuple[int, Link]] = {}
         self._states: dict[tuple[int, int], tuple[int, Link]] = {}
-        """By what is left and the calls of this segment that are used: the best worth."""
+        """The best value and its link, by the residual and the calls of the current segment that are used."""
 
     def walk(self, whole: int, starts: dict[Place, tuple[int, Link]]) -> dict[Place, tuple[int, Link]]:
-        """The places after the group, wherever it takes a call."""
+        """Return the places after the group that are reached by pairing at least one call."""
         entries: dict[int, list[tuple[int, int, Link]]] = {}
         for (segment, used), (value, link) in starts.items():
             entries.setdefault(segment, []).append((used, value, link))
@@ -256,7 +257,7 @@ class _Walk:
 
 
 class Field:
-    """The calls that matter to a part, each with the kinds of leaves that it can be and the batch it belongs to."""
+    """The calls that some leaf of a part accepts, each with the kinds of these leaves, and the batches of all calls."""
 
     def __init__(self, part: Part, rows: Sequence[Row], kinds: Sequence[int], batches_of: Sequence[Batches]) -> None:
         of_call: dict[int, list[int]] = {}
@@ -269,10 +270,10 @@ class Field:
 
 
 class Sweep:
-    """One walk over the calls that matter to a group with branches.
+    """One pass over the calls that a group with branches accepts.
 
-    A state is what is left of the group, with the best worth it was reached at. All starts are walked together: a group
-    that begins later is one more way to the state in which all of it is left.
+    A state is a residual of the group, with the best value that reaches it. All starts share the pass: a later start of
+    the group is one more way to reach the residual that is the whole group.
     """
 
     def __init__(self, stairs: Stairs, residuals: Residuals, weights: Weights, number: int, field: Field) -> None:
@@ -286,7 +287,7 @@ class Sweep:
         self._top: int | None = None
 
     def walk(self, whole: int) -> None:
-        """Take the stairs through the group of this number."""
+        """Advance the stairs through a group; `whole` is the number of the residual that is all of it."""
         stairs = self._stairs
         cost = self._weights.missing * self._residuals.need[whole]
         start, left = 0, len(self._field.calls)
@@ -309,13 +310,14 @@ class Sweep:
             self._top = value + cost
 
     def _step(self, call: int, left: int) -> None:
-        """Let a call be paired in every state in which it can be."""
+        """Pair a call in every state that accepts it; `left` counts the calls from this one on."""
         batches, kinds = self._field.batches_of[call], self._field.kinds_of[call]
         residuals, weights = self._residuals, self._weights
         states, most, need, top = self._states, residuals.most, residuals.need, self._top
         reached: list[tuple[int, int, Link]] = []
         hopeless: list[int] = []
         for rest, (value, link) in states.items():
+            # Drop a state that could not beat the top even if every remaining call were paired.
             if top is not None and value + weights.pair * min(most[rest], left) <= top:
                 hopeless.append(rest)
                 continue
@@ -340,10 +342,10 @@ class Sweep:
 
 
 class Residuals:
-    """Rests of groups, by number, each with its moves.
+    """What can remain of groups, by number, each with its moves.
 
-    Leaves are known by their kind: those with the same calls are the same here, so that equal branches fall together.
-    Rests of sequences are sequences, those of groups are sorted. The moves are the partial derivatives of an expression
+    Leaves that accept the same calls are one kind, so that equal branches become the same residual. What remains of a
+    sequence is a sequence, and items of a group are sorted. The moves are the partial derivatives of an expression
     (Antimirov, 1996), with shuffles.
     """
 
@@ -354,13 +356,13 @@ class Residuals:
         self._numbers: dict[Form, int] = {self._forms[0]: EMPTY}
         self._moves: dict[tuple[int, Batches], Moves] = {}
         self.need = [0]
-        """How many steps of each rest are missing if no call comes any more."""
+        """How many steps of each residual are missing if no more calls come."""
         self.most = [0]
-        """How many calls each rest can take at most."""
+        """The most calls that each residual can take."""
         self._has_batch = [False]
 
     def of_part(self, part: Part) -> int:
-        """The number of a whole part."""
+        """Return the number of the residual that is a whole part."""
         node = part.node
         if isinstance(node, OneCall):
             return self.one_call(node.leaf)
@@ -378,37 +380,37 @@ class Residuals:
         return self.repeat(items[0], node.at_least, node.at_most)
 
     def one_call(self, leaf: int) -> int:
-        """A single call."""
+        """Return the residual that is a single call."""
         kind = self._kinds[leaf]
         return self._number(("call", (), kind, None), 1, int(kind >= 0))
 
     def in_order(self, items: Sequence[int]) -> int:
-        """Rests one after the other."""
+        """Return the residual of items one after the other."""
         flat = self._flat("in order", items)
         if len(flat) < 2:
             return flat[0] if flat else EMPTY
         return self._number(("in order", tuple(flat), 0, None), *self._sums(flat))
 
     def any_order(self, items: Sequence[int]) -> int:
-        """Rests that do not constrain each other."""
+        """Return the residual of items that do not constrain each other."""
         flat = sorted(self._flat("any order", items))
         if len(flat) < 2:
             return flat[0] if flat else EMPTY
         return self._number(("any order", tuple(flat), 0, None), *self._sums(flat))
 
     def at_once(self, items: Sequence[int], batch: int = _ANY) -> int:
-        """Rests whose calls all belong to one batch."""
+        """Return the residual of items whose calls all belong to one batch."""
         flat = sorted([item for item in items if item != EMPTY])
         if not flat:
             return EMPTY
         return self._number(("at once", tuple(flat), batch, None), *self._sums(flat))
 
     def perhaps(self, item: int) -> int:
-        """A rest that may be left out."""
+        """Return the residual of an item that may be left out."""
         return self._number(("perhaps", (item,), 0, None), 0, self.most[item]) if item != EMPTY else EMPTY
 
     def one_of(self, items: Sequence[int]) -> int:
-        """One of several rests."""
+        """Return the residual of one of several items."""
         distinct = sorted(set(items))
         if len(distinct) == 1:
             return distinct[0]
@@ -416,7 +418,7 @@ class Residuals:
         return self._number(("one of", tuple(distinct), 0, None), need, most)
 
     def repeat(self, item: int, at_least: int, at_most: int | None) -> int:
-        """A rest several times."""
+        """Return the residual of an item that is repeated."""
         if item == EMPTY or at_most == 0:
             return EMPTY
         if at_least == at_most == 1:
@@ -426,7 +428,7 @@ class Residuals:
         return self._number(form, self.need[item] * at_least, min(most, _WITHOUT_END))
 
     def moves(self, rest: int, batches: Batches) -> Moves:
-        """The calls that can come next where calls of these batches are made."""
+        """Return the moves from a residual by a call that belongs to these batches."""
         key = (rest, batches if self._has_batch[rest] else ())
         known = self._moves.get(key)
         if known is None:
@@ -491,7 +493,7 @@ class Residuals:
             yield kind, skipped, self.in_order([left, more])
 
     def _flat(self, word: str, items: Sequence[int]) -> list[int]:
-        """The items without empty ones, those with the same word taken apart."""
+        """Return the items without empty ones, with nested residuals of the same word flattened."""
         flat: list[int] = []
         for item in items:
             form = self._forms[item]

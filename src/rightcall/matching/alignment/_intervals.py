@@ -1,4 +1,4 @@
-"""The best pairs inside every interval of calls, and the best worth by how many calls are used."""
+"""The best pairs of a group in every interval of calls, and `Stairs`: the best value by how many calls are used."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Range = tuple[int, int]
 
 
 class Pool:
-    """The calls that a group of single calls may take, by the room there is for them.
+    """The calls that a group of single calls accepts, and the room for them.
 
-    Slots with the same calls are one kind of room. `required` of a kind are the steps that have to be there, `most`
-    is how many calls it can take.
+    Slots that accept the same calls are one kind of room. For each kind, `required` is the number of steps that have to
+    be there, and `most` the number of calls that it can take.
     """
 
     def __init__(self, slots: Sequence[Slot], rows: Sequence[Row]) -> None:
@@ -24,8 +24,8 @@ class Pool:
         self.rows: list[Row] = []
         self._kept: list[Row] = []
         self.members: list[list[int]] = []
-        """The places of the slots of each kind."""
-        # Most rows that are equal are one object, which takes no look at the calls in them.
+        """The indexes of the slots of each kind."""
+        # Most equal rows are one object, and are recognised without comparing their calls.
         same: dict[int, int] = {}
         known: dict[tuple[int, ...], int] = {}
         for place, slot in enumerate(slots):
@@ -35,7 +35,7 @@ class Pool:
                 kind = same[id(row)] = known.setdefault(tuple(row), len(known))
                 if kind == len(self.rows):
                     self.members.append([])
-                # A row is kept even where it equals another: its identity must not be given to a third one.
+                # Keep a row even if it equals another: otherwise its id could be reused for a third one.
                 self._kept.append(row)
                 self.rows += [row] if kind == len(self.rows) else []
             self.members[kind].append(place)
@@ -43,11 +43,11 @@ class Pool:
         self.required = [sum([slots[place].at_least for place in places]) for places in self.members]
         self.most = [self._most(kind) for kind in range(len(self.rows))]
         self.is_disjoint = len(set[int]().union(*self.rows)) == sum(map(len, self.rows))
-        """Whether no call can take the room of two kinds: then numbers are enough."""
+        """Whether no call fits two kinds of room: then counting is enough."""
 
     @cached_property
     def calls(self) -> Row:
-        """The calls that can take room, in order."""
+        """The calls that some slot accepts, in order."""
         return union(self.rows)
 
     def _most(self, kind: int) -> int:
@@ -57,7 +57,7 @@ class Pool:
 
     @cached_property
     def kinds(self) -> list[list[int]]:
-        """The kinds of room that each call can take."""
+        """For each of `calls`, the kinds of room that it fits."""
         of_call: dict[int, list[int]] = {call: [] for call in self.calls}
         for kind, row in enumerate(self.rows):
             for call in row:
@@ -65,7 +65,7 @@ class Pool:
         return list(of_call.values())
 
     def full(self, weights: Weights) -> int:
-        """The worth of all room taken, beyond that of none taken."""
+        """Return how much more the group is worth with all room taken than with none."""
         pairs = zip(self.required, self.most, strict=True)
         return sum(
             [
@@ -75,11 +75,11 @@ class Pool:
         )
 
     def room(self) -> Counts | Matching:
-        """All room, nothing of it taken."""
+        """Return the room of the group, all of it free."""
         return Counts(self) if self.is_disjoint else Matching(self)
 
     def pairs(self, first: int, end: int) -> list[list[int]]:
-        """The calls from `first` to before `end` that each kind of room takes in the best pairing, in order."""
+        """Return the calls from `first` to before `end` that each kind of room takes in the best pairing, in order."""
         room = self.room()
         for index in range(bisect_left(self.calls, first), bisect_left(self.calls, end)):
             room.take(index)
@@ -87,19 +87,19 @@ class Pool:
 
 
 def union(rows: Sequence[Row]) -> Row:
-    """The calls of several rows, in order, each once."""
+    """Return the calls of several rows, in order, each once."""
     return rows[0] if len(rows) == 1 else sorted({call for row in rows for call in row})
 
 
 class Counts:
-    """Room that is taken by counting: no call has a choice."""
+    """Room that is filled by counting, because each call fits only one kind."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._held: list[list[int]] = [[] for _ in pool.rows]
 
     def take(self, index: int) -> None:
-        """Have the next call take room, if there is some."""
+        """Put a call into its kind of room, if any of that is free."""
         [kind] = self._pool.kinds[index]
         if len(self._held[kind]) < self._pool.most[kind]:
             self._held[kind].append(self._pool.calls[index])
@@ -112,18 +112,18 @@ class Counts:
 class Matching:
     """Room that calls compete for. Each call is added along one augmenting path.
 
-    The sets of room that can be taken are a transversal matroid (Edmonds and Fulkerson, 1965), and a call more adds at
-    most one element to the best of them. So room that is required is looked for first, and nothing is ever given up.
+    The sets of slots that calls can fill are a transversal matroid (Edmonds and Fulkerson, 1965): one more call adds at
+    most one slot to the best of them. So required slots are searched first, and a filled slot stays filled.
     """
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._held: list[dict[int, None]] = [{} for _ in pool.rows]
         self.tried = 0
-        """How many rooms were looked at."""
+        """The number of rooms visited."""
 
     def take(self, index: int) -> bool | None:
-        """Have the next call take room; true if a step required it, false if not, none if there is no room."""
+        """Find room for a call; true if that fills a required step, false if not, `None` if there is no room."""
         pool, held = self._pool, self._held
         reached: dict[int, tuple[int, int]] = {}
         waiting = [(kind, index, -1) for kind in pool.kinds[index]]
@@ -146,7 +146,7 @@ class Matching:
         return False
 
     def _move(self, kind: int, reached: dict[int, tuple[int, int]]) -> None:
-        """Move each call on the way to this room one room on."""
+        """Move each call on the augmenting path to this room one room further."""
         while kind >= 0:
             mover, before = reached[kind]
             if before >= 0:
@@ -160,7 +160,7 @@ class Matching:
 
 
 class Serving:
-    """The stairs after a group, while each of its starts is tried."""
+    """The stairs after a group of single calls, found by trying each start of the group."""
 
     def __init__(self, stairs: Stairs, pool: Pool, weights: Weights, number: int) -> None:
         self._stairs = stairs
@@ -168,12 +168,13 @@ class Serving:
         self._weights = weights
         self._number = number
         self._full = pool.full(weights)
-        # What the group is worth up to each of its calls; the start, and the first call, that it is worth that from.
+        # For each call of the group, the best value of ending at it; and from which start on the stairs, and which
+        # first call.
         self._best: list[int | None] = [None] * len(pool.calls)
         self._starts: dict[int, tuple[int, int]] = {}
 
     def serve(self, batches: Sequence[Range] | None = None) -> None:
-        """Take the stairs through the group; with batches, through one of them."""
+        """Advance the stairs through the group; with `batches`, all calls of the group are in one of them."""
         if self._pool.calls:
             for first, end in ((0, self._pool.calls[-1] + 1),) if batches is None else batches:
                 self._sweep_all(first, end)
@@ -192,7 +193,7 @@ class Serving:
         reached = high
         for start in range(bisect_left(places, end) - 1, -1, -1):
             low = bisect_left(calls, max(first, places[start]), 0, high)
-            # A start with no call between it and the next start is worth less than that one.
+            # A start with no call between it and the next start is worth less, and reaches the same calls.
             if low < reached:
                 self._stairs.budget.spend(self._sweep(start, low, high))
                 reached = low
@@ -200,7 +201,7 @@ class Serving:
                 return
 
     def _sweep(self, start: int, low: int, high: int) -> int:
-        """Pair calls from a start on, until nothing more can be gained; return how many were tried."""
+        """Pair calls from a start on, until nothing more can be gained; return the number of steps."""
         if self._pool.is_disjoint:
             return self._count(start, low, high)
         value, left = self._stairs.values[start], self._full
@@ -223,7 +224,7 @@ class Serving:
         return room.tried + 1
 
     def _count(self, start: int, low: int, high: int) -> int:
-        """The same where no call has a choice."""
+        """Do the same as `_sweep` for a group in which no call has a choice."""
         value, left = self._stairs.values[start], self._full
         best, kinds, starts = self._best, self._pool.kinds, self._starts
         required, most = self._pool.required, self._pool.most
@@ -251,9 +252,9 @@ class Serving:
 
 
 def slot_pairs(pool: Pool, taken: Sequence[Sequence[int]]) -> Iterator[tuple[int, Sequence[int]]]:
-    """For each slot of a pool the calls that it takes, where these calls are in each kind of room.
+    """Yield the index of each slot and the calls that it takes; `taken` has the calls in each kind of room.
 
-    Steps that have to be there are served before those that may be left out, and each in the order they are written.
+    Required steps are served before optional ones, and each in the order in which they are written.
     """
     for members, calls in zip(pool.members, taken, strict=True):
         spare = len(calls) - sum([pool.slots[place].at_least for place in members])
@@ -270,10 +271,10 @@ def slot_pairs(pool: Pool, taken: Sequence[Sequence[int]]) -> Iterator[tuple[int
 
 
 class Stairs(State):
-    """A function of the place that never falls: what the first calls, up to there, are worth at most.
+    """A step function that never falls: the best value of the first calls, up to each place.
 
-    It is kept as the places where it rises. `lift` is added to all values, so that a step which is missing everywhere
-    costs one addition. Among equals the first one found stays, so that a search always ends in the same reading.
+    It is stored as the places where it rises. `lift` is added to all values, so that a step which is missing everywhere
+    costs one addition. Of equal values the first one found stays, so that a search always ends in the same reading.
     """
 
     __slots__ = ("links", "places", "values")
@@ -289,7 +290,7 @@ class Stairs(State):
 
     @classmethod
     def ground(cls, budget: SearchBudget) -> Stairs:
-        """The stairs before anything is expected: worth nothing everywhere."""
+        """Return the stairs before the first step: 0 everywhere."""
         return cls([0], [0], [NONE], 0, budget)
 
     @property
@@ -327,7 +328,7 @@ class Stairs(State):
                 self.offer(call + 1, values[index] + gain, (links[index], number, call), index)
 
     def offer(self, place: int, value: int, link: Link, low: int = 0) -> None:
-        """Raise the stairs to a value from a place on, `low` being an index of a rise before it."""
+        """Raise the stairs to a value from a place on; `low` is the index of a rise before it."""
         places, values = self.places, self.values
         index = bisect_right(places, place, low)
         if index and values[index - 1] >= value:
@@ -349,7 +350,7 @@ class Stairs(State):
         self.budget.spend(len(other.places))
         change = other.lift - self.lift
         taken = Stairs([], [], [], self.lift, self.budget)
-        # What lies before the first rise of the other stays. Each round of a loop raises only the end, and merging all
+        # Everything before the first rise of the other stays. Each round of a loop raises only the end, and merging all
         # of it took 4.7 s for a loop of 10,000 calls.
         start = max(0, bisect_left(self.places, other.places[0]) - 1) if other.places else 0
         held = _Merge(self.places[start:], self.values[start:], self.links[start:])
@@ -366,7 +367,7 @@ class Stairs(State):
 
 
 class _Merge:
-    """Two staircases becoming one, from the left."""
+    """The merge of two staircases, from left to right."""
 
     def __init__(self, places: list[int], values: list[int], links: list[Link]) -> None:
         self._from = (places, values, links)
@@ -376,7 +377,7 @@ class _Merge:
         self._links: list[Link] = []
 
     def add(self, place: int, value: int, link: Link) -> bool:
-        """Take over a rise of the other staircase, if it is one here as well."""
+        """Add a rise of the other staircase; return whether the merged one rises there, too."""
         self._follow(place)
         if self._values and self._values[-1] >= value:
             return False
@@ -392,7 +393,7 @@ class _Merge:
         return self._places, self._values, self._links
 
     def _follow(self, place: int) -> None:
-        """Take over the own rises up to a place, as far as they still are higher."""
+        """Copy rises of this staircase up to a place, except where the merged one is as high already."""
         places, values, links = self._from
         at = self._next
         while at < len(places) and places[at] <= place:

@@ -37,19 +37,19 @@ def bits_of(row: Row) -> int:
 
 _FEW = 4
 _DENSE = 64
-"""Of so many positions a row has one, on average, from where on rows take less memory as bits than as lists."""
+"""If rows have one in so many positions, on average, they take less memory as bits than as lists."""
 _WORTH_MARKING = 4_096
-"""Positions in all rows from where on making bits of them takes less time than it saves."""
+"""The positions in all rows above which bits save more time than it takes to make them."""
 
 
 def maximum_pairing(
     rows: Sequence[Row], seed: Iterable[tuple[int, int]] = (), each_round: Callable[[], None] = lambda: None
 ) -> list[int]:
-    """For each row the position it is paired with, or -1: as many pairs as any pairing can have.
+    """Return the position that each row is paired with, or -1, with as many pairs as possible.
 
-    Pairs of `seed` stay paired on both sides, though not always with each other. Rows take the first free position
-    in turn; what is left over is settled by augmenting paths, so the order of the rows never costs a pair. Each round
-    of that looks at every position of every row at most once; `each_round` is called after it, and may raise.
+    Pairs of `seed` stay paired on both sides, though not always with each other. Rows take the first free position in
+    turn; the others are paired along augmenting paths, so the order of the rows never costs a pair. Each round of that
+    looks at every position of every row at most once; `each_round` is called after it, and may raise.
     """
     # Taking the first free position alone would lose pairs: of the rows (0, 1) and (0,) the first may take what the
     # second needs. Rounds of disjoint augmenting paths are Hopcroft and Karp's (1973), here without their layers.
@@ -63,7 +63,7 @@ def maximum_pairing(
 
 
 def only_pairing(rows: Sequence[Row]) -> list[int] | None:
-    """The same where no row has a choice and no two want one position; `None` where something has to be decided."""
+    """Return the pairing if no row has a choice and no two rows want the same position; else `None`."""
     choice: list[int] = []
     taken: set[int] = set()
     for row in rows:
@@ -78,13 +78,13 @@ def only_pairing(rows: Sequence[Row]) -> list[int] | None:
 
 
 def _is_dense(rows: Sequence[Row]) -> bool:
-    """Return whether rows are many and long, so that bits are the quicker form of them."""
+    """Return whether rows have so many positions that bits are faster than lists."""
     if sum(map(len, rows)) < _WORTH_MARKING:
         return False
     distinct = {id(row): row for row in rows}.values()
     positions = sum(map(len, distinct))
     width = max([row[-1] for row in distinct if row]) + 1
-    # Rows that are one object share one walk, which no bits can beat: only what differs counts.
+    # Rows that are one object share one cursor, which is faster than bits: only distinct rows count.
     return positions >= _WORTH_MARKING and len(rows) * width <= _DENSE * positions
 
 
@@ -143,8 +143,8 @@ class _MarkedPairing(_Pairing):
     """A pairing of many long rows, by bits: the first position of a row that is free, or not seen, is its lowest bit.
 
     A step takes one operation on numbers of as many bits as there are positions, where a walk along the row takes as
-    many steps as positions are taken. And a path ends at once where it comes by a free position, which keeps paths
-    short. Of 1,000 growing bounds and as many calls in reverse, the pairing took 3.5 s and takes 0.01.
+    many steps as positions are taken. And a path ends as soon as a row has a free position, which keeps paths short.
+    Pairing 1,000 growing bounds with as many calls in reverse takes 0.01 s, and took 3.5 s.
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -176,7 +176,7 @@ class _MarkedPairing(_Pairing):
         return grown
 
     def _lengthen(self, start: int, unseen: int) -> tuple[int, bool]:
-        """Look for a path from a row; return the positions that are unseen after that, and whether there was one."""
+        """Look for an augmenting path from a row; return the positions still unseen, and whether one was found."""
         path, columns = [start], list[int]()
         while path:
             bits = self._bits[path[-1]]
@@ -198,12 +198,12 @@ class _MarkedPairing(_Pairing):
 
 
 def _lowest(bits: int) -> int:
-    """The position of the lowest bit; -1 where there is none."""
+    """Return the position of the lowest bit; -1 if there is none."""
     return (bits & -bits).bit_length() - 1
 
 
 class _Cursors:
-    """One walk through each distinct row, however many calls share it."""
+    """One iterator over each distinct row, however many calls share it."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
@@ -220,11 +220,11 @@ class _Cursors:
 
 
 def best_assignment(worth: Sequence[Sequence[float]]) -> list[int]:
-    """For each row the column it goes with, -1 for none, so that no column is taken twice and the sum is greatest.
+    """Return the column of each row, or -1, so that no column is taken twice and the sum is greatest.
 
-    As many pairs are made as there can be; of several best assignments it is always the same one. The Hungarian
-    method with potentials: rows are added one by one, each along a cheapest augmenting path. With n rows and m columns
-    it takes n · m · min(n, m) steps. No rows, or no columns: no pairs.
+    As many pairs are made as there can be; of several best assignments it is always the same one. The Hungarian method
+    with potentials: rows are added one by one, each along a cheapest augmenting path. With n rows and m columns it
+    takes n · m · min(n, m) steps. No rows, or no columns: no pairs.
     """
     if not worth or not worth[0]:
         return [-1] * len(worth)
@@ -242,7 +242,7 @@ def best_assignment(worth: Sequence[Sequence[float]]) -> list[int]:
 
 
 class _Potentials:
-    """An assignment while it grows: what rows and columns are charged, so that no pair costs less than nothing."""
+    """An assignment while it grows, with potentials of rows and columns that keep reduced costs at zero or above."""
 
     def __init__(self, worth: Sequence[Sequence[float]]) -> None:
         self._worth = worth
@@ -252,7 +252,7 @@ class _Potentials:
         self._rows = [-1] * self._columns
 
     def rows_of_columns(self) -> list[int]:
-        """For each column the row that goes with it, -1 for none."""
+        """Return the row of each column, or -1."""
         for row in range(len(self._worth)):
             self._add(row)
         return self._rows
@@ -278,7 +278,7 @@ class _Potentials:
             column = previous
 
     def _nearest(self, at: int, came: int, waiting: list[int], slack: list[float], before: list[int]) -> int:
-        """The column that is cheapest to reach next, from the row `at`, which the column `came` led to."""
+        """Return the column that is cheapest to reach next from the row `at`, reached itself from the column `came`."""
         worth, charged, columns = self._worth[at], self._of_rows[at], self._of_columns
         for column in waiting:
             cost = -worth[column] - charged - columns[column]

@@ -1,4 +1,4 @@
-"""The reading of an expectation that fits the calls best: the search, and its pairs, retraced from its steps."""
+"""The search for the reading of an expectation that fits the calls best, and the pairs of that reading."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from ._tree import (
 )
 
 _HUGE = 1 << 60
-"""More steps than any reading can have: beside it, one pair is worth more than all steps that are missing."""
+"""More steps than any reading can have. As a denominator it makes one pair worth more than all missing steps."""
 StateT = TypeVar("StateT", bound=State)
 
 
 class StepReading:
     """One way to read an expectation: how many calls are paired, how many steps are missing, how many calls are extra.
 
-    `extra` is 0 where extra calls are allowed. Which call is paired with which step is found out when it is asked for.
+    `extra` is 0 if extra calls are allowed. Which call is paired with which step is computed on first use.
     """
 
     def __init__(self, matched: int, missing: int, extra: int, part: Part, calls: Calls, link: Link) -> None:
@@ -49,17 +49,17 @@ class StepReading:
 
     @cached_property
     def steps(self) -> list[Occurrence]:
-        """The steps of this reading, in the order in which they are written; what is left out is not among them."""
+        """The steps of this reading in the order in which they are written, without optional steps left out."""
         return retrace(*self._found)
 
     @property
     def is_met(self) -> bool:
-        """Whether nothing is missing, and nothing is there that may not be."""
+        """Whether no step is missing, and no call is extra that may not be."""
         return not self.missing and not self.extra
 
 
 class Reader:
-    """An expectation, ready to be read against the calls of many runs."""
+    """An expectation, prepared for reading against the calls of many runs."""
 
     def __init__(self, tree: StepNode) -> None:
         self.part = parts_of(tree)
@@ -74,18 +74,18 @@ class Reader:
         batches: Sequence[Range] = (),
         free: Sequence[Range] = (),
     ) -> StepReading:
-        """The reading that counts: of all of them the one with the highest ratio, and of these the most pairs.
+        """Return the reading with the highest ratio, and of those with the same ratio the one with the most pairs.
 
-        The ratio is that of pairs to steps where extra calls are allowed, else twice the pairs to steps and calls
-        together. Where nothing can be paired, it is the reading with the fewest steps. `rows` has, for each leaf, the
-        places among so many `calls` that it accepts. `batches` are the ranges of calls made at once, `free` those
-        whose order does not count: there the most favourable order does.
+        The ratio is that of pairs to steps if extra calls are allowed, else twice the pairs to steps and calls
+        together. If nothing can be paired, it is the reading with the fewest steps. `rows` has, for each leaf, the
+        positions among `calls` calls that it accepts. `batches` are the ranges of calls made at once, `free` those
+        whose order does not count: there the most favourable order is taken.
 
         Raises:
-            LimitError: finding it takes more than is left of the `budget`.
+            LimitError: the search takes more steps than the `budget` has left.
         """
         held = Calls(rows, calls, batches, free, budget)
-        # The order in which calls were recorded is tried first: mostly it is right, and then no other is better.
+        # Try the recorded order first: mostly nothing is missing in it, and then no other order is better.
         reading = _best(self.part, held, extras=extras, free=False)
         if reading.is_met or held.segments is None:
             return reading
@@ -93,12 +93,13 @@ class Reader:
 
 
 def _best(part: Part, calls: Calls, *, extras: bool, free: bool) -> StepReading:
-    """The best reading by Newton's method: the ratio that a pass ends with is the guess of the next one."""
+    """Return the best reading by Newton's method: the ratio found by a pass is the guess for the next one."""
     over, under = 1, 1
     fewest: StepReading | None = None
     while True:
         weights = Weights.of(over, under, calls.number, extras=extras)
         value, link = solve(part, calls, weights, free=free)
+        # By the definition of `Weights` the value is (worth · matched - over · size) · (calls + 1) + matched.
         matched = value % (calls.number + 1)
         worth = under if extras else 2 * under
         size = (worth * matched - (value - matched) // (calls.number + 1)) // over
@@ -118,17 +119,17 @@ Rounds = tuple[int, ...]
 
 
 class Occurrence(msgspec.Struct, frozen=True):
-    """A step of a reading: a leaf, in which round of each repeat around it, and the call it is paired with."""
+    """A step of a reading: its leaf, the round of each repeat around it, and the call that it is paired with."""
 
     leaf: int
     rounds: Rounds
     """The rounds, from 0, of the repeats around it, the outermost first."""
     call: int = -1
-    """The place of the call; -1 where the step is missing."""
+    """The position of the call; -1 if the step is missing."""
 
 
 def retrace(part: Part, calls: Calls, link: Link) -> list[Occurrence]:
-    """The steps of the reading that a search ended with, in the order in which they are written."""
+    """Return the steps of the reading that a search ended with, in the order in which they are written."""
     events: list[tuple[int, Any]] = []
     while link is not None:
         link, number, mark = link
@@ -137,7 +138,7 @@ def retrace(part: Part, calls: Calls, link: Link) -> list[Occurrence]:
 
 
 class _Retrace:
-    """What was noted along the way, read forward and in step with the tree."""
+    """A walk through the tree of parts that consumes the marks of a search, the first mark first."""
 
     def __init__(self, calls: Calls, events: list[tuple[int, Any]]) -> None:
         self._calls = calls
@@ -147,7 +148,7 @@ class _Retrace:
         return bool(self._events) and self._events[-1][0] == part.number
 
     def steps(self, part: Part, rounds: Rounds) -> Iterator[Occurrence]:
-        """The steps of a part in these rounds."""
+        """Yield the steps of a part in these rounds."""
         node = part.node
         if part.slots is not None and len(part.slots) == 1:
             yield from self._single(part, part.slots[0], rounds)
@@ -190,7 +191,7 @@ class _Retrace:
             yield from self._interval(part, rounds)
 
     def _interval(self, part: Part, rounds: Rounds) -> Iterator[Occurrence]:
-        """The steps of a group of single calls, paired again in its interval."""
+        """Yield the steps of a group of single calls, by pairing the calls of its interval again."""
         _, (first, end) = self._events.pop()
         if (pool := self._calls.pool(part)) is None:
             raise AssertionError("a group with branches has no interval")
@@ -199,7 +200,7 @@ class _Retrace:
 
 
 def filled(slot: Slot, taken: Sequence[int], rounds: Rounds, calls: Calls) -> Iterator[Occurrence]:
-    """The steps of a slot that takes these calls, and those that are missing in it."""
+    """Yield the steps of a slot that takes these calls, and its missing steps."""
     for place in range(max(len(taken), slot.at_least)):
         call = taken[place] if place < len(taken) else -1
         accepting = (leaf for leaf in slot.leaves if call in calls.rows[leaf])
@@ -208,7 +209,7 @@ def filled(slot: Slot, taken: Sequence[int], rounds: Rounds, calls: Calls) -> It
 
 
 def missing(part: Part, rounds: Rounds) -> Iterator[Occurrence]:
-    """The steps that are missing where nothing of a part was called: as few as can be."""
+    """Yield the steps that are missing if no call of a part was made: as few as possible."""
     node = part.node
     if isinstance(node, OneCall):
         yield Occurrence(node.leaf, rounds)
@@ -223,15 +224,15 @@ def missing(part: Part, rounds: Rounds) -> Iterator[Occurrence]:
 
 
 class Rest(msgspec.Struct, frozen=True):
-    """What is left of a part in one round, each of its leaves known by its own number.
+    """What remains of a part in one round. Unlike in `Residuals`, leaves that accept the same calls are kept apart.
 
-    `batch` is that of calls made at once, `done` the rounds of a repeat that were begun.
+    `batch` is the batch of calls made at once, `done` the number of rounds of a repeat that have begun.
     """
 
     part: Part
     rounds: Rounds
     items: tuple[Rest, ...] | None = None
-    """What is left of its items; none where all of it is left."""
+    """What remains of its items; `None` if all of the part remains."""
     batch: int = -1
     done: int = 0
 
@@ -240,17 +241,17 @@ _Move = tuple[Occurrence, list[Occurrence], "Rest | None"]
 
 
 class _Unfolding:
-    """The way of a search through a group with branches, leaf by leaf.
+    """The path of a search through a group with branches, replayed leaf by leaf.
 
-    The search knows leaves by their kind only. Here the same moves are made with the leaves themselves, and of those
-    that lead to the same rest the first is taken.
+    The search only knows the kinds of leaves. Here the same moves are made with the leaves themselves; of those that
+    lead to the same residual, the one that skips the fewest steps is taken.
     """
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     def steps(self, part: Part, rounds: Rounds, path: Sequence[tuple[int, int]]) -> Iterator[Occurrence]:
-        """The steps of a group whose calls were paired along a path: each call, and what was left after it."""
+        """Yield the steps of a group; `path` has each call that was paired, and the residual after it."""
         rest: Rest | None = Rest(part, rounds)
         for call, left in path:
             moves = [move for move in self._moves(rest, call) if self._number(move[2]) == left]
@@ -261,7 +262,7 @@ class _Unfolding:
             yield from self._missing(rest)
 
     def _number(self, rest: Rest | None) -> int:
-        """The number that the search has for a rest."""
+        """Return the number of the residual of the search that a rest corresponds to."""
         residuals = self._calls.residuals
         if rest is None:
             return 0
@@ -279,7 +280,7 @@ class _Unfolding:
         return residuals.in_order(items)
 
     def _moves(self, rest: Rest | None, call: int) -> Iterator[_Move]:
-        """Every way to pair a call next: its step, the steps that are skipped, and what is left."""
+        """Yield every way to pair a call next: its step, the steps that are skipped, and what remains."""
         if rest is None:
             return
         part, node, rounds = rest.part, rest.part.node, rest.rounds
@@ -328,7 +329,7 @@ class _Unfolding:
                 yield step, [*skipped, *more], msgspec.structs.replace(rest, items=items, done=rest.done + 1)
 
     def _missing(self, rest: Rest) -> Iterator[Occurrence]:
-        """The steps that are missing where nothing more of a rest was called."""
+        """Yield the steps that are missing if no more calls of a rest were made."""
         if rest.items is None:
             yield from missing(rest.part, rest.rounds)
             return
@@ -340,15 +341,15 @@ class _Unfolding:
 
 
 def _with(rest: Rest, items: Sequence[Rest | None], batch: int = -1) -> Rest | None:
-    """What is left of a rest with these items."""
+    """Return a rest with these items; `None` if there are none."""
     left = tuple([item for item in items if item is not None])
     return msgspec.structs.replace(rest, items=left, batch=batch) if left else None
 
 
 class Calls:
-    """What there is to pair with: for each leaf its calls, and what is known about the calls' places.
+    """The calls of a run as a search needs them: those that each leaf accepts, batches, and ranges without an order.
 
-    Everything that does not depend on the weights is found out once and kept for all passes of a search.
+    Everything that does not depend on the weights is computed once and kept for all passes of a search.
     """
 
     def __init__(
@@ -373,7 +374,7 @@ class Calls:
 
     @cached_property
     def batches(self) -> list[Range]:
-        """The batches, and each call that belongs to none as one of its own."""
+        """The batches, and each call outside of them as a batch of its own."""
         held = {call for first, end in self._made_at_once for call in range(first, end)}
         return sorted([*self._made_at_once, *[(call, call + 1) for call in range(self.number) if call not in held]])
 
@@ -388,17 +389,17 @@ class Calls:
 
     @cached_property
     def kinds(self) -> list[int]:
-        """The kind of each leaf: the same for those with the same calls, -1 for those without any."""
+        """The kind of each leaf: the same for leaves that accept the same calls, -1 for those that accept none."""
         known: dict[tuple[int, ...], int] = {}
         return [known.setdefault(tuple(row), len(known)) if row else -1 for row in self.rows]
 
     @cached_property
     def residuals(self) -> Residuals:
-        """The rests of groups with branches."""
+        """The residuals of groups with branches."""
         return Residuals(self.kinds, self.budget)
 
     def row(self, part: Part, slot: Slot) -> Row:
-        """The calls that a part takes which is room for single calls."""
+        """Return the calls that a part with a single slot accepts."""
         if len(slot.leaves) == 1:
             return self.rows[slot.leaves[0]]
         if part.number not in self._rows:
@@ -406,7 +407,7 @@ class Calls:
         return self._rows[part.number]
 
     def pool(self, part: Part) -> Pool | None:
-        """The calls of a group of single calls; none where it has branches."""
+        """Return the calls of a group of single calls, and the room for them; `None` if the group has branches."""
         if part.number not in self._pools:
             slots = once_slots(part) if isinstance(part.node, AtOnce) else part.slots
             if slots is None:
@@ -415,21 +416,23 @@ class Calls:
         return self._pools[part.number]
 
     def field(self, part: Part) -> Field:
-        """The calls that matter to a group with branches."""
+        """Return the calls that a group with branches accepts."""
         if part.number not in self._fields:
             self._fields[part.number] = Field(part, self.rows, self.kinds, self.batches_of)
         return self._fields[part.number]
 
 
 def solve(part: Part, calls: Calls, weights: Weights, *, free: bool) -> tuple[int, Link]:
-    """The worth of the best reading at these weights, and how it is reached; `free`: blocks have no order.
+    """Return the value of the best reading at these weights, and how it is reached.
+
+    With `free`, calls in ranges without an order may be taken in any order.
 
     Raises:
-        LimitError: that takes more steps than there are left.
+        LimitError: the search takes more steps than the budget has left.
     """
     search = _Search(calls, weights)
     if isinstance(part.node, AnyOrder) and part.slots is not None and len(part.slots) > 1:
-        # One group of all there is: no order counts, and where no call has a choice, all room that can be is taken.
+        # All of it is one group in any order: if no call has a choice, every room that has a call is taken.
         pool = calls.pool(part)
         if pool is not None and pool.is_disjoint:
             return weights.missing * pool.need + pool.full(weights), (None, part.number, (0, calls.number))
@@ -439,14 +442,14 @@ def solve(part: Part, calls: Calls, weights: Weights, *, free: bool) -> tuple[in
 
 
 class _Search:
-    """One pass of a search. `after` changes the state that it is given, and returns the one that goes on."""
+    """One pass of a search. `after` changes the state that it is given, and returns the state to continue with."""
 
     def __init__(self, calls: Calls, weights: Weights) -> None:
         self._calls = calls
         self._weights = weights
 
     def after(self, part: Part, state: StateT) -> StateT:
-        """The state after a part."""
+        """Return the state after a part."""
         self._calls.budget.spend(1)
         slots = part.slots
         if slots is not None and len(slots) == 1:
@@ -464,7 +467,7 @@ class _Search:
         return self._rounds(part, node, state) if isinstance(node, Repeat) else self._group(part, state)
 
     def _single(self, part: Part, slot: Slot, state: StateT) -> StateT:
-        """Take calls one by one: first those that have to be there, then as many more as are worth it."""
+        """Take calls one by one: first the required ones, then as many more as raise the value."""
         weights, row, number = self._weights, self._calls.row(part, slot), part.number
         state.lift += weights.missing * slot.at_least
         for _ in range(min(slot.at_least, len(row))):
@@ -483,9 +486,9 @@ class _Search:
         return first
 
     def _rounds(self, part: Part, node: Repeat, state: StateT) -> StateT:
-        """Go round as often as required, then on as long as a round raises something.
+        """Repeat a part as often as required, then as long as a round raises something.
 
-        Only what the last round raised can raise more: a round is linear in the algebra of maximum and sum.
+        Only what the last round raised can raise more: a round is linear in the max-plus algebra.
         """
         item = part.items[0]
         for _ in range(node.at_least):

@@ -1,4 +1,4 @@
-"""Longest common subsequences; also of calls whose order is free or unknown, by the order that suits best."""
+"""Longest common subsequences, also of calls whose order is free or unknown, in their best or worst order."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def longest_run(values: Sequence[int]) -> list[int]:
 
 
 _LARGEST_TABLE = 200_000_000
-"""Cells of a table that is kept whole, a bit each: 25 MB."""
+"""The most cells of a table that is kept as a whole, a bit each: 25 MB."""
 
 _WORTH_KEEPING = 32
-"""Positions a row has before its mask is kept for the next row like it."""
+"""The fewest positions of a row whose mask is cached."""
 
 Pairs = list[tuple[int, int]]
 
@@ -175,12 +175,12 @@ class _Masks:
 
 
 _LARGEST_EDITS = 20_000 * 20_000
-"""Cells rapidfuzz may keep to recover a path, a bit each: 50 MB."""
+"""The most cells that rapidfuzz may keep to recover a path, a bit each: 50 MB."""
 
 _SHORT = 100
 _FIRST = repeat(True, 100)
-"""The first comparisons of a process, if they are short, take less time than the import of rapidfuzz: 15 ms, where one
-by ourselves takes 5 µs and one by rapidfuzz 0.5."""
+"""The first short comparisons of a process, which take less time than importing rapidfuzz: the import takes 15 ms, a
+comparison 5 µs with our code and 0.5 µs with rapidfuzz."""
 
 
 @cache
@@ -200,7 +200,7 @@ def common_length(expected: Sequence[int], actual: Sequence[int]) -> int:
 
 
 def _short_length(expected: Sequence[int], actual: Sequence[int]) -> int:
-    """The same by the bit vectors of `_Table`, where all that differs from row to row is the number looked for."""
+    """Compute the length with the bit vectors of `_Table`, with one mask for each value."""
     masks: dict[int, int] = {}
     for position, value in enumerate(actual):
         masks[value] = masks.get(value, 0) | 1 << position
@@ -230,7 +230,7 @@ def _in_linear_memory(expected: Sequence[int], actual: Sequence[int]) -> list[tu
 
 
 def arrange(rows: Sequence[Row], width: int, blocks: Sequence[Block], budget: int) -> list[int]:
-    """The columns in the order that lets the most rows be met one after the other.
+    """Return the columns in the order that meets the most rows, one after the other.
 
     Columns move inside their own block only. Each row lists the columns that meet it.
 
@@ -243,7 +243,7 @@ def arrange(rows: Sequence[Row], width: int, blocks: Sequence[Block], budget: in
 
 
 def segments_of(width: int, blocks: Sequence[Block]) -> Iterator[Block]:
-    """The blocks, and each column outside of them as a block of its own, in order."""
+    """Yield the blocks, and each column outside of them as a block of its own, in order."""
     position = 0
     for first, end in blocks:
         yield from ((column, column + 1) for column in range(position, first))
@@ -253,7 +253,7 @@ def segments_of(width: int, blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def _meet_all(rows: Sequence[Row], segments: Sequence[Block]) -> list[int] | None:
-    """An order that meets every row, if there is one: each segment takes as many of the next rows as it can."""
+    """Return an order that meets every row, if there is one: each segment takes as many of the next rows as it can."""
     order: list[int] = []
     met = 0
     for segment in segments:
@@ -264,8 +264,8 @@ def _meet_all(rows: Sequence[Row], segments: Sequence[Block]) -> list[int] | Non
 
 
 def most_next(rows: Sequence[Row], start: int, segment: Block) -> list[int]:
-    """The columns of a segment that meet the longest possible stretch of rows from `start` on."""
-    # Fewer rows can always be met when more can, so the most is found by halving.
+    """Return the columns of a segment that meet as many rows as possible, one after the other, from `start` on."""
+    # If some number of rows can be met, so can any smaller number: the greatest is found by bisection.
     taken: list[int] = []
     most = min(len(rows) - start, segment[1] - segment[0])
     while len(taken) < most:
@@ -283,18 +283,18 @@ def _pair(rows: Sequence[Row], segment: Block, seed: Sequence[tuple[int, int]] =
 
 
 def inside(row: Row, segment: Block) -> Row:
-    """The columns of a row that lie in a segment."""
+    """Return the columns of a row that are in a segment."""
     return row[bisect_left(row, segment[0]) : bisect_left(row, segment[1])]
 
 
 def _placed(taken: Sequence[int], segment: Block) -> list[int]:
-    """A segment's columns with the taken ones first."""
+    """Return a segment's columns with the taken ones first."""
     rest = set(taken)
     return [*taken, *(column for column in range(*segment) if column not in rest)]
 
 
 class _Lengths:
-    """How many rows can be met by the first segments, for every number of rows."""
+    """How many of the first rows the first segments can meet, for every number of rows and segments."""
 
     def __init__(self, rows: Sequence[Row], segments: Sequence[Block], budget: int) -> None:
         self._rows = rows
@@ -320,7 +320,7 @@ class _Lengths:
         return [column for piece in reversed(pieces) for column in piece]
 
     def _stretch_before(self, segment: Block, end: int, before: list[int], length: int) -> tuple[int, list[int]]:
-        """Where the rows that a segment meets begin, and the columns that meet them."""
+        """Return where the rows that a segment meets begin, and the columns that meet them."""
         for start in range(end - 1, -1, -1):
             columns = [column for column in _pair(self._rows[start:end], segment) if column >= 0]
             if before[start] + len(columns) == length:
@@ -339,7 +339,7 @@ class _Lengths:
         return lengths
 
     def _growing(self, start: int, segment: Block, most: int) -> Iterator[tuple[int, int]]:
-        """Return how many of the rows from `start` a segment can meet, wherever that number grows."""
+        """Yield each end of the rows from `start` at which a segment can meet one row more, and how many it meets."""
         pairs: list[tuple[int, int]] = []
         candidates: list[Row] = []
         for end in range(start, len(self._rows)):
@@ -365,9 +365,9 @@ class _Lengths:
 
 
 def least_met(rows: Sequence[Row], width: int, free: Sequence[Block], unknown: Sequence[Block]) -> int:
-    """How many rows, from the first on, are met one after the other, whatever the order of the `unknown` blocks is.
+    """Return how many of the first rows are met one after the other, whatever the order of the `unknown` blocks is.
 
-    The columns of `free` blocks take the order that suits best. Blocks do not overlap.
+    The columns of `free` blocks are in their best order. Blocks do not overlap.
     """
     met = 0
     unsettled = set(unknown)
@@ -377,7 +377,10 @@ def least_met(rows: Sequence[Row], width: int, free: Sequence[Block], unknown: S
 
 
 def least_common(rows: Sequence[Row], width: int, blocks: Sequence[Block]) -> int:
-    """A number of rows that a chain meets in every order of the blocks: it takes one column of each block at most."""
+    """Return a number of rows that a chain meets in every order of the blocks.
+
+    It is the length of a longest chain that takes at most one column of each block.
+    """
     number: dict[int, int] = {}
     segments = list(segments_of(width, blocks))
     for place, (first, end) in enumerate(segments):
@@ -389,9 +392,9 @@ def least_common(rows: Sequence[Row], width: int, blocks: Sequence[Block]) -> in
 
 
 def fits_every_order(rows: Sequence[Row], free: Sequence[Block], unknown: Sequence[Block]) -> bool:
-    """Return whether each row is met by the column at its place, of which there are as many.
+    """Return whether each row is met by the column at the same position; there are as many columns as rows.
 
-    `free` blocks take the order that suits best; in `unknown` blocks every order has to work.
+    `free` blocks are in their best order; in `unknown` blocks every order has to work.
     """
     unsettled = set(unknown)
     for segment in segments_of(len(rows), sorted([*free, *unknown])):
@@ -405,10 +408,10 @@ def fits_every_order(rows: Sequence[Row], free: Sequence[Block], unknown: Sequen
 
 
 def _least_next(rows: Sequence[Row], start: int, segment: Block) -> int:
-    """Return how many of the next rows a segment meets in the order that suits least.
+    """Return how many of the next rows a segment meets in its worst order.
 
-    What does not meet the next row can come before what does, and is then lost. So the columns that are left after
-    some rows are those that meet all of them, but for one column a row.
+    A column that does not meet the next row can come before one that does, and is then lost. So the columns that remain
+    after some rows are those that meet all of these rows, less one for each row.
     """
     left = set(range(*segment))
     for met, row in enumerate(rows[start:]):

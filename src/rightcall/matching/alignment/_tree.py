@@ -1,4 +1,4 @@
-"""The shape of what is expected, numbered for the search, and what a search counts: worth of pairs, work done."""
+"""The tree of an expectation, numbered for the search, and the weights, budget and states of a search."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rightcall.errors import LimitError
 from ._pairing import Row
 
 Link: TypeAlias = Any
-"""How a state was reached: `(the link before, number of a part, what happened there)`, or none at the beginning."""
+"""How a state was reached: `(the link before, number of a part, what happened there)`, or `None` at the beginning."""
 
 NONE: Link = None
 
 
 class OneCall(msgspec.Struct, frozen=True):
-    """A single call, by its number: the row of this number has the calls that can take its place."""
+    """A single expected call; the row of this number has the calls that it accepts."""
 
     leaf: int
 
@@ -66,30 +66,30 @@ StepNode: TypeAlias = Union[OneCall, InOrder, AnyOrder, AtOnce, Perhaps, OneOf, 
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """Room for calls that need no order among themselves: any of these leaves, so many times."""
+    """Room for calls in any order, each of which one of these leaves accepts."""
 
     leaves: tuple[int, ...]
     at_least: int = 1
     at_most: int | None = 1
     is_round: bool = False
-    """Whether each call is a round of a repeat of its own."""
+    """Whether each call is a round of its own in a repeat."""
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A node with what the search asks about it again and again."""
+    """A node with what the search often needs to know about it."""
 
     number: int
-    """Its place among all parts; what the search notes about a part it notes by this number."""
+    """Its index among all parts; marks of a search refer to a part by this number."""
     node: StepNode
     items: tuple[Part, ...]
     leaves: tuple[int, ...]
     """The leaves inside, in the order in which they are written."""
     slots: tuple[Slot, ...] | None
-    """The part as room for single calls without an order; none where it has sequences or choices between groups."""
+    """The part as room for single calls in any order; `None` if it has sequences or choices between groups."""
     size: int | None
-    """How many steps it has; none where that depends on what is chosen."""
+    """How many steps it has; `None` if that depends on the reading."""
     is_closed: bool
-    """Whether a second round of it adds nothing to the first: it repeats itself without end."""
+    """Whether repeating it adds nothing, because it already repeats without a limit."""
 
 
 def parts_of(node: StepNode) -> Part:
@@ -142,13 +142,13 @@ def _slots(node: StepNode, items: tuple[Part, ...]) -> tuple[Slot, ...] | None:
 
 
 def _single(slots: tuple[Slot, ...] | None) -> Slot | None:
-    """The slot of a part that is one call or none."""
+    """Return the slot of a part that takes at most one call; else `None`."""
     fits = slots is not None and len(slots) == 1 and slots[0].at_most == 1 and not slots[0].is_round
     return slots[0] if fits and slots is not None else None
 
 
 def _choice(node: Perhaps | OneOf | Repeat, held: list[Slot]) -> tuple[Slot, ...]:
-    """The room of a part whose items are each one call or none."""
+    """Return the slots of a part whose items take at most one call each."""
     least = min([slot.at_least for slot in held])
     leaves = tuple([leaf for slot in held for leaf in slot.leaves])
     if isinstance(node, Repeat):
@@ -157,36 +157,35 @@ def _choice(node: Perhaps | OneOf | Repeat, held: list[Slot]) -> tuple[Slot, ...
 
 
 def once_slots(part: Part) -> tuple[Slot, ...] | None:
-    """The room of a group whose calls are made at once; none where it is more than single calls."""
+    """Return the slots of a group whose calls are made at once; `None` if it has more than single calls."""
     held = [item.slots for item in part.items]
     return None if None in held else tuple([slot for slots in held for slot in slots or ()])
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """The worth of pairs and missing steps where the ratio of the best reading is taken to be `over / under`.
+    """The value of pairs and of missing steps, if the ratio of the best reading is guessed to be `over / under`.
 
-    A reading is worth more than nothing if its ratio is higher, nothing if it is the same; of readings that are worth
-    the same, the one with more pairs is worth more by a pair. That is Newton's method for ratios (Dinkelbach, 1967)
-    in whole numbers.
+    A reading has a positive value if its ratio is higher, and zero if it is the same; of readings with the same value,
+    each pair more adds one. That is Newton's method for ratios (Dinkelbach, 1967) in whole numbers.
     """
 
     pair: int
-    """A call that is paired, its step counted."""
+    """A paired call, with the cost of its step."""
     missing: int
-    """A step without a call: never more than nothing."""
+    """A step without a call; never positive."""
     required: int
-    """A call that is paired with a step which would otherwise be missing."""
+    """A paired call whose step has already been counted as missing."""
 
     @classmethod
     def of(cls, over: int, under: int, calls: int, *, extras: bool) -> Weights:
-        """The weights at this ratio of a search among so many calls; `extras` says whether they are allowed."""
+        """Return the weights at a ratio for this number of calls; `extras` says whether extra calls are allowed."""
         tie = calls + 1
         worth = under if extras else 2 * under
         return cls((worth - over) * tie + 1, -over * tie, worth * tie + 1)
 
 
 class SearchBudget:
-    """The work that one search may do."""
+    """The number of steps that one search may take."""
 
     __slots__ = ("left",)
 
@@ -194,19 +193,19 @@ class SearchBudget:
         self.left = most
 
     def spend(self, steps: int) -> None:
-        """Take steps from what is left. Raises `LimitError` where there are not so many."""
+        """Subtract steps from the budget. Raises `LimitError` if there are not enough left."""
         self.left -= steps
         if self.left < 0:
             raise LimitError("finding the best reading takes too long")
 
 
 class State(ABC):
-    """What the steps so far are worth at most, by the calls that they use up."""
+    """The best value of the steps so far, by the calls that they use."""
 
     __slots__ = ("budget", "lift")
 
     lift: int
-    """What is added to all values."""
+    """A number that is added to all values."""
     budget: SearchBudget
 
     @property
@@ -216,16 +215,16 @@ class State(ABC):
 
     @abstractmethod
     def marked(self, number: int, mark: object) -> Self:
-        """A copy on which something is noted about the part of this number."""
+        """Return a copy whose links have a mark for the part of this number."""
 
     @abstractmethod
     def take(self, row: Row, gain: int, number: int) -> None:
-        """Let one call of a row be paired with the part of this number, wherever that is worth it."""
+        """Pair one call of a row with the part of this number, wherever that raises the value."""
 
     @abstractmethod
     def take_all(self, row: Row, gain: int, number: int) -> None:
-        """Let any number of calls of a row be paired with the part of this number."""
+        """Pair any number of calls of a row with the part of this number."""
 
     @abstractmethod
     def raise_by(self, other: Self) -> Self | None:
-        """Raise this state where another is higher, and return what was taken over of it, if anything was."""
+        """Raise this state where another is higher, and return what was raised; `None` if nothing was."""
