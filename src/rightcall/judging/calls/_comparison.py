@@ -1,4 +1,4 @@
-"""Expected and actual calls side by side: the lines of the alignment, what the trace leaves open, and what is wrong."""
+"""Compare expected with actual calls: the lines of an alignment, bounds if the trace is incomplete, and findings."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
 
 
-# Names alone are compared without matchers, which take as long to load as a trace takes to read and judge.
+# Comparing names alone does not load `matchers`, which takes as long as reading and judging a trace.
 
 LEAST = 96
-"""Bytes that a step or an explained call takes as JSON at the least."""
+"""The fewest bytes of a step or an explained call as JSON."""
 _PAIRED = 60
-"""Bytes of the text of a call that is paired, at the most."""
+"""The most bytes of the text of a call that is paired."""
 _DIFFERENCE = 48
-"""Bytes of a difference without its texts."""
+"""The bytes of a difference without its texts."""
 _ESCAPED = 6
-"""Bytes of a character beyond ASCII."""
+"""The bytes of an escaped character."""
 _MOST_CANDIDATES = 16
 _MOST_TOLD = 3
 Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
@@ -63,7 +63,7 @@ _SIMILAR = 0.75
 
 
 def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, ...]:
-    """A warning that there are no details, where a comparison is too long to show its path."""
+    """Return a warning that there are no details, if a comparison is too long to align."""
     longest = max(expected, actual)
     if longest <= limits.aligned_calls:
         return ()
@@ -71,7 +71,7 @@ def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, 
 
 
 def compare_names(expected: Sequence[str], selection: Selection, limits: Limits) -> Comparison:
-    """The comparison of expected names with those of the selected calls."""
+    """Compare expected names with those of the selected calls."""
     lines = None if tuple(expected) == selection.names else align_names(expected, selection.names)
     return Comparison(expected, (), selection, lines, limits)
 
@@ -84,9 +84,9 @@ def compare_calls(
     *,
     as_expected: bool = False,
 ) -> Comparison:
-    """The comparison of expected calls with the selected ones.
+    """Compare expected calls with the selected ones.
 
-    What is known already need not be found out again: the `relation`, or that the first calls are `as_expected`.
+    Pass what is known already: the `relation`, or that the first calls are `as_expected`.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -102,17 +102,17 @@ def compare_calls(
 
 
 class ComparisonAccount(msgspec.Struct, kw_only=True):
-    """An account of a result that rests on one comparison, made when it is first needed."""
+    """An account of a result that is based on one comparison, made on first use."""
 
     made: Comparison | None = None
 
     def compare(self) -> Comparison:
-        """The comparison."""
+        """Make the comparison."""
         raise NotImplementedError
 
     @property
     def comparison(self) -> Comparison:
-        """The comparison, made now or before."""
+        """The comparison, made on first use."""
         if self.made is None:
             self.made = self.compare()
         return self.made
@@ -140,7 +140,7 @@ class Comparison:
         # Steps, explained calls and findings together stay within the limit as JSON.
         self.room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
-        # The most bytes that all differences so far take: nearly always they tell that everything fits.
+        # The most bytes that all differences so far can take: nearly always that shows that everything fits.
         self._bytes = 0
 
     @property
@@ -155,7 +155,7 @@ class Comparison:
         return [self.expected[line.expected] for line in self.lines if line.kind in kinds]
 
     def alignment(self) -> Alignment:
-        """The steps. Without room for all, those that match are counted, not listed, and so is what has no room."""
+        """Return the steps. If not all fit the limit, matches are only counted, and so is what still does not fit."""
         most = self.room // LEAST
         if self._lines is None and len(self.expected) == len(self.positions):
             return self._all_as_expected(most)
@@ -183,7 +183,7 @@ class Comparison:
         return fitting([weight(step.name) + size_of(step.differences) for step in steps], self.room)
 
     def _all_as_expected(self, most: int) -> Alignment:
-        """The steps of calls that are the expected ones, no more and no less; none of them where there are too many."""
+        """Return the steps of calls that are exactly the expected ones; only their number if there are too many."""
         size = len(self.expected)
         if size > most or weight("".join(self.expected)) + LEAST * size > self.room:
             return Alignment((), size)
@@ -191,7 +191,7 @@ class Comparison:
         return Alignment(tuple(steps))
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
-        """Return the fate of each expected call, and how many did not fit the limit of explanations."""
+        """Return the outcome of each expected call, and how many did not fit the limit of explanations."""
         lines = [line for line in self.lines if line.expected >= 0]
         expected, positions = self.expected, self.positions
         calls: list[ExplainedCall] = []
@@ -214,7 +214,7 @@ class Comparison:
         return _ESCAPED * (len("".join(self.expected)) + len("".join(self.selection.names)))
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
-        """Where an actual call differs from an expected one."""
+        """Return where an actual call differs from an expected one."""
         if not self.patterns:
             return ()
         found = self._differences.get((index, column))
@@ -229,11 +229,11 @@ class Comparison:
         return found
 
     def is_about(self, index: int, name: str) -> bool:
-        """Return whether an expected call is of a tool of this name."""
+        """Return whether an expected call is for a tool of this name."""
         return self.patterns[index].takes(name) if self.patterns else self.expected[index] == name
 
     def made_up(self, index: int, column: int) -> tuple[MadeUp, ...]:
-        """The arguments of an actual call that do not come from where an expected one says."""
+        """Return the arguments of an actual call whose values are not from the source that the expected one names."""
         pattern = self.patterns[index] if self.patterns else None
         if (
             pattern is None
@@ -270,7 +270,7 @@ class Comparison:
         return Step(line.kind, self.expected[index], index, position, differences, line.out_of_place)
 
     def _explained_call(self, line: Line) -> ExplainedCall:
-        """The outcome of an expected call that was not made as expected."""
+        """Return the outcome of an expected call that was not made as expected."""
         index, column = line.expected, line.actual
         name = self.expected[index]
         nearest = column if column >= 0 else self._nearest(index)
@@ -284,7 +284,7 @@ class Comparison:
         return ExplainedCall(name, False, f"nearest is call {position + 1}: {said}", position, differences)
 
     def _nearest(self, index: int) -> int:
-        """The call of the same name with the fewest differences, though another has it; -1 if there is none."""
+        """Return the call of this name with the fewest differences, even if it is paired; -1 if there is none."""
         name, names = self.expected[index], self.selection.names
         if "*" not in name:
             candidates = [column for column, called in enumerate(names) if called == name][:_MOST_CANDIDATES]
@@ -297,25 +297,25 @@ class Comparison:
 
 
 def difference_text(differences: Sequence[str]) -> str:
-    """Differences in one line; of many, the first ones."""
+    """Join differences on one line; of many, only the first ones."""
     said = "; ".join(differences[:_MOST_TOLD])
     return said if len(differences) <= _MOST_TOLD else f"{said}; … and {len(differences) - _MOST_TOLD} more"
 
 
 def size_of(differences: Sequence[Difference]) -> int:
-    """About how many bytes differences take as JSON."""
+    """Return about how many bytes differences take as JSON."""
     return sum([_DIFFERENCE + weight(each.path) + weight(each.expected) + weight(each.actual) for each in differences])
 
 
 def weight(text: str | None) -> int:
-    """About how many bytes a text takes as JSON, where everything beyond ASCII is escaped."""
+    """Return about how many bytes a text takes as JSON, with everything beyond ASCII escaped."""
     if text is None:
         return 0
     return len(text) if text.isascii() else _ESCAPED * len(text)
 
 
 def fitting(sizes: Sequence[int], room: int) -> int:
-    """Return how many things of these sizes, and the least that each takes, there is room for."""
+    """Return how many items of these sizes fit, each with `LEAST` bytes more."""
     if sum(sizes) + LEAST * len(sizes) <= room:
         return len(sizes)
     return sum(total <= room for total in accumulate(size + LEAST for size in sizes))
@@ -333,11 +333,11 @@ class Line(msgspec.Struct, frozen=True, gc=False):
 def align_calls(
     relation: Relation, expected: Sequence[str], actual: Sequence[str], starred: Mapping[int, Pattern] = _NO_STARS
 ) -> list[Line]:
-    """The alignment of expected calls with actual ones, given which actual calls satisfy each expected one.
+    """Align expected with actual calls, given which actual calls satisfy each expected one.
 
-    Full matches are paired maximally, then what the trace leaves open, then what is left of one name in order. Pairs
-    outside the longest increasing run of pairs are out of place. `starred` has the expected calls whose names are
-    patterns.
+    Full matches are paired maximally, then possible matches that the trace leaves open, then remaining calls of the
+    same name in order. Pairs outside the longest increasing run of pairs are out of place. `starred` has the expected
+    calls whose names are patterns.
     """
     rows = relation.sure
     matched = relation.only or maximum_pairing(rows, related_subsequence(rows, len(actual)))
@@ -350,7 +350,7 @@ def align_calls(
 
 
 def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int]:
-    """The columns, with pairs of what is left where the trace does not say whether they match."""
+    """Add pairs of remaining calls for which the trace leaves open whether they match."""
     taken = set(columns)
     rows = [
         () if column >= 0 else [each for each in row if each not in taken]
@@ -360,7 +360,7 @@ def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int
 
 
 def align_start(expected: int, actual: int) -> list[Line]:
-    """The alignment of calls that begin with the expected ones, in order."""
+    """Align calls that begin with the expected ones, in order."""
     return [
         *[Line("match", index, index) for index in range(expected)],
         *[Line("extra", -1, index) for index in range(expected, actual)],
@@ -368,9 +368,9 @@ def align_start(expected: int, actual: int) -> list[Line]:
 
 
 def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
-    """The alignment of expected names with actual ones: a longest common subsequence is in place.
+    """Align expected with actual names: a longest common subsequence is in place.
 
-    Which one, where there are several, does not depend on calls that are not expected.
+    If there are several, calls that are not expected have no influence on which one it is.
     """
     ids = {name: number for number, name in enumerate(dict.fromkeys(expected))}
     known = [column for column, name in enumerate(actual) if name in ids]
@@ -384,7 +384,7 @@ def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
 
 
 def _with_names(columns: list[int], expected: Sequence[str], actual: Sequence[str]) -> list[int]:
-    """The columns, with pairs of what is left: the first of a name with the first of that name, and so on."""
+    """Add pairs of remaining calls with the same name: the first expected one with the first actual one, and so on."""
     left = columns.count(-1)
     if left == 0 or len(columns) - left == len(actual):
         return columns
@@ -401,7 +401,7 @@ def _with_names(columns: list[int], expected: Sequence[str], actual: Sequence[st
 
 
 def _with_patterns(columns: Sequence[int], starred: Mapping[int, Pattern], actual: Sequence[str]) -> list[int]:
-    """The columns, with pairs of what is left of names with `*`: each with the first call that is left and fits."""
+    """Add a pair for each remaining expected name with a `*`: the first remaining call that it matches."""
     taken, found = set(columns), list(columns)
     left = dict.fromkeys([column for column in range(len(actual)) if column not in taken])
     for index, pattern in starred.items():
@@ -412,12 +412,12 @@ def _with_patterns(columns: Sequence[int], starred: Mapping[int, Pattern], actua
 
 
 def lines_of(columns: Sequence[int], matched: Sequence[int], in_place: Container[int], actual_count: int) -> list[Line]:
-    """The lines in the order of the expected calls, extra calls before the next call that is in place.
+    """Return the lines in the order of the expected calls, extra calls before the next call that is in place.
 
     Args:
         columns: The actual call beside each expected one, -1 for none.
-        matched: The same, as far as it is as expected.
-        in_place: The actual calls that are in their place.
+        matched: The same, with -1 as well if the actual call is not as expected.
+        in_place: The actual calls that are in the expected order.
         actual_count: How many actual calls there are.
     """
     taken, following = set(columns), 0
@@ -438,7 +438,7 @@ def lines_of(columns: Sequence[int], matched: Sequence[int], in_place: Container
 
 
 def telling_lines(lines: Sequence[Line], quiet: Collection[str]) -> list[Line]:
-    """Return the lines that matter, and the one before each missing call, which says where it should be."""
+    """Return the lines that are not of a `quiet` kind, and the one before each missing call, to show its position."""
     telling = [place for place, line in enumerate(lines) if line.kind not in quiet]
     before = [place - 1 for place in telling if place and lines[place].kind == "missing"]
     return [lines[place] for place in sorted({*telling, *before})]
@@ -499,7 +499,7 @@ def ended(code: str, call: ToolCall) -> str | None:
 
 
 def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) -> tuple[str, str, str | None]:
-    """The code, the sentence and, where there is one, the advice of a finding."""
+    """Return the code, the message and, if there is one, the advice of a finding."""
     if line.kind == "extra":
         return "RC102", f"`{comparison.actual_call(line.actual).text}` was called, but not expected", None
     if line.kind == "missing":
@@ -539,7 +539,7 @@ def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:
 
 
 def _most_similar(name: str, others: Iterable[str]) -> str | None:
-    """The name that shares most of its letters with another, in order; none where that is less than three quarters.
+    """Return the most similar other name; `None` if less than three quarters of the letters are the same, in order.
 
     A longest common subsequence takes a hundredth of the time of Python's own `get_close_matches`.
     """
@@ -556,7 +556,7 @@ def _most_similar(name: str, others: Iterable[str]) -> str | None:
 
 
 def _out_of_order(comparison: Comparison, line: Line) -> str:
-    """Which call in place this one is on the wrong side of."""
+    """Say which in-order call this call should have come after, or before."""
     in_place = ((other.expected, other.actual) for other in _in_place(comparison))
 
     def name(expected: int, actual: int) -> str:
@@ -566,7 +566,7 @@ def _out_of_order(comparison: Comparison, line: Line) -> str:
 
 
 def _at_once(comparison: Comparison, line: Line) -> str:
-    """Whether a call and the one that it is on the wrong side of were made at once: then their order says little."""
+    """Return a remark if a call and the one it should have come after, or before, were made at once; else nothing."""
     pairs = ((other.expected, other.actual) for other in _in_place(comparison))
     wrong = wrong_side((line.expected, line.actual), pairs)
     trajectory = comparison.selection.trajectory
@@ -586,7 +586,7 @@ def _advice(together: str) -> str | None:
 
 
 def _which(comparison: Comparison, expected: int, actual: int, moved: str) -> str:
-    """A call by its name and, where several of them were made, which one of them it is."""
+    """Name a call and, if its tool was called several times, say which of these calls it is."""
     name, names = comparison.expected[expected], comparison.selection.names
     if name == moved:
         return f"`{comparison.expected_call(expected).text}`"
@@ -598,10 +598,10 @@ def _in_place(comparison: Comparison) -> Iterator[Line]:
 
 
 def least_in_order(rows: Sequence[Row], selection: Selection) -> int:
-    """How many expected calls are met in order, whatever order the trace leaves open: a number that surely holds.
+    """Return a lower bound of how many expected calls are met in order, in every order that the trace leaves open.
 
-    It is the number of all of them exactly where all are surely met. `rows` has, for each expected call, the places
-    of the selected calls that surely satisfy it.
+    It is the number of all expected calls exactly if all are surely met. `rows` has, for each expected call, the
+    positions of the selected calls that surely satisfy it.
     """
     free, unknown = selection.apart
     width = len(selection.calls)
@@ -610,7 +610,7 @@ def least_in_order(rows: Sequence[Row], selection: Selection) -> int:
 
 
 def is_surely_exact(rows: Sequence[Row], selection: Selection) -> bool:
-    """Return whether the calls surely are the expected ones, one by one: no more, no less, and in order."""
+    """Return whether the calls are surely the expected ones: no more, no less, and in order."""
     doubts = selection.doubts
     if len(rows) != len(selection.calls) or (doubts is not None and (doubts.members or doubts.missing)):
         return False
@@ -618,9 +618,9 @@ def is_surely_exact(rows: Sequence[Row], selection: Selection) -> bool:
 
 
 def may_be_exact(rows: list[Row], selection: Selection) -> bool:
-    """Return whether the calls may be the expected ones, one by one.
+    """Return whether the calls may be the expected ones: no more, no less, and in order.
 
-    `rows` has, for each expected call, the places of the selected calls that may satisfy it.
+    `rows` has, for each expected call, the positions of the selected calls that may satisfy it.
     """
     doubts = selection.doubts
     if doubts is None or not (doubts.members or doubts.missing):
@@ -631,7 +631,7 @@ def may_be_exact(rows: list[Row], selection: Selection) -> bool:
 
 
 def covers_all(rows: list[Row], selection: Selection) -> bool:
-    """Return whether expected calls and those that were surely made may all be paired, in whatever order."""
+    """Return whether all expected calls, and all calls that were surely made, may be paired, in any order."""
     doubts = selection.doubts
     members = doubts.members if doubts is not None else frozenset()
     # A pairing of all rows and one of all sure columns can always be made one that pairs both (Mendelsohn, Dulmage).
@@ -640,7 +640,7 @@ def covers_all(rows: list[Row], selection: Selection) -> bool:
 
 
 def without(rows: list[Row], columns: frozenset[int]) -> list[Row]:
-    """The rows without some columns."""
+    """Return the rows without some columns."""
     if not columns:
         return rows
     # Rows that are one object stay one: a pairing reads them once.
@@ -650,7 +650,7 @@ def without(rows: list[Row], columns: frozenset[int]) -> list[Row]:
 
 
 def _is_one_of_many(rows: Sequence[Row], width: int, doubts: Doubts) -> bool:
-    """Whether the expected calls are the sure ones and some of the others, in order, between calls that are missing."""
+    """Return whether the expected calls may be all sure calls and some doubtful or missing ones, in order."""
     met_by = [0] * width
     for number, row in enumerate(rows):
         for column in row:

@@ -50,7 +50,7 @@ Condition: TypeAlias = tuple[str, int]
 
 
 def _bounds(value: Any) -> tuple[Condition, ...] | Condition:
-    """One condition, or those of a range such as `1..2`, or of a list, all of which have to hold."""
+    """Return a condition, or several that all have to hold: those of a range such as `1..2`, or of a list."""
     if isinstance(value, (list, tuple)) and value and all(map(_is_condition, value)):
         return tuple([condition for each in value for condition in _range(each) or (_bound(each),)])
     return _range(value) or _bound(value)
@@ -224,7 +224,7 @@ def _hold(checks: Sequence[Check], count: float) -> bool:
 
 def _hold_between(checks: Sequence[Check], least: int, most: float) -> bool | None:
     """Return whether all conditions hold for every number of calls between two; `None` if they do for some of them."""
-    # A comparison changes its answer next to its number only.
+    # A comparison only changes its answer next to its number.
     edges = [near for _, _, _, number in checks for near in range(number - 1, number + 2)]
     tried = {_hold(checks, count) for count in (least, most, *edges) if least <= count <= most}
     return None if len(tried) == 2 else tried.pop()
@@ -237,7 +237,7 @@ class CountAccount(msgspec.Struct, frozen=True):
     plan: CountPlan
 
     def checks(self) -> list[CountCheck]:
-        """Each tool's count, checked."""
+        """Return the count of each tool, checked."""
         count = self.plan.counter(self.names)
         return [
             CountCheck(name, symbol, number, actual := count(name), holds(actual, number))
@@ -245,7 +245,7 @@ class CountAccount(msgspec.Struct, frozen=True):
         ]
 
     def justify(self) -> Justification:
-        """Each tool's count, as text and as a checkable twin."""
+        """Return the count of each tool, as text and as data."""
         checks = self.checks()
         if self.plan.size == len(checks):
             explained = {check.tool: _explained_one(check, str(check.expected), check.holds) for check in checks}
@@ -255,7 +255,7 @@ class CountAccount(msgspec.Struct, frozen=True):
         return ToolCallCountEvaluatorJustification(explained_tool_calls_count=explained, checks=checks)
 
     def find(self) -> tuple[Finding, ...]:
-        """The counts that do not hold."""
+        """Return findings for counts that do not hold."""
         wrong = [check for check in self.checks() if not check.holds]
         findings = [_finding(check) for check in wrong[:_MOST_FINDINGS]]
         if len(wrong) > len(findings):

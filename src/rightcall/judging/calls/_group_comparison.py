@@ -1,4 +1,4 @@
-"""Expected calls with groups beside the actual ones: the best reading, and what is wrong with it."""
+"""Compare expected calls in groups with the actual ones: the best reading, and its findings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from ._groups import GroupPlace, ReadTurn
 from ._match_types import IN_SEQUENCE
 
 _MOST_GAPS = 1_000
-"""Missing steps up to which each looks for a call near its place first."""
+"""The most missing steps for which a call near the expected position is searched for first."""
 _MOST_NAMED = 3
 _WORDS: Mapping[PartName, tuple[str, str]] = {
     "args": ("with", "without"),
@@ -52,13 +52,13 @@ _WORDS: Mapping[PartName, tuple[str, str]] = {
     "agent": ("by", "by no"),
     "turn": ("in", "in no"),
 }
-"""The words before what a part of a call has, and before what it lacks."""
+"""For each part of a call, the words before a value that it has, and before one that it lacks."""
 Said = tuple[str, str, str | None]
-"""The code, the sentence and, where there is one, the advice of a finding."""
+"""The code, the message and, if there is one, the advice of a finding."""
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One expected call of a reading: in which rounds, and the place of its call; `skipped` if it was left out."""
+    """One expected call of a reading: its rounds, and the index of its actual call; `skipped` if it was left out."""
 
     leaf: int
     rounds: tuple[int, ...] = ()
@@ -67,13 +67,13 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def compare_reading(read: ReadTurn, match_type: str, limits: Limits) -> GroupedComparison:
-    """The comparison of the calls of a turn with its best reading."""
+    """Compare the calls of a turn with its best reading."""
     entries = list(_entries(read.sure.steps, len(read.expected)))
     return GroupedComparison(read, entries, match_type in IN_SEQUENCE, limits)
 
 
 def _entries(steps: Sequence[Occurrence], leaves: int) -> Iterator[Entry]:
-    """The steps of a reading with those that it leaves out, in the order they are written."""
+    """Yield the steps of a reading, and the calls that it leaves out, in the order in which they are written."""
     there = {step.leaf for step in steps}
     left_out = iter([leaf for leaf in range(leaves) if leaf not in there])
     waiting = next(left_out, leaves)
@@ -88,7 +88,7 @@ def _entries(steps: Sequence[Occurrence], leaves: int) -> Iterator[Entry]:
 
 
 class GroupedComparison(Comparison):
-    """An alignment of calls with steps in groups. Indices of expected calls are those of the entries."""
+    """An alignment of calls with steps in groups. Indexes of expected calls are indexes of entries."""
 
     def __init__(self, read: ReadTurn, entries: Sequence[Entry], in_sequence: bool, limits: Limits) -> None:
         self.read = read
@@ -104,7 +104,7 @@ class GroupedComparison(Comparison):
         return [self.read.expected.groups[number] for number in self.read.expected.around[self.entries[index].leaf]]
 
     def order_of(self, one: int, other: int) -> int:
-        """Return -1 where an entry has to come before another, 1 where after it, 0 where neither."""
+        """Return -1 if an entry has to come before another, 1 if after it, 0 if neither."""
         first, second = self.entries[one], self.entries[other]
         expected = self.read.expected
         rounds = 0
@@ -123,7 +123,7 @@ class GroupedComparison(Comparison):
         return -1 if first.leaf < second.leaf else 1
 
     def _aligned(self) -> list[Line]:
-        """The lines: pairs of the reading are in place; what is missing is paired with extra calls of its name."""
+        """Return the lines: pairs of the reading are in place; missing steps get extra calls of their name."""
         pairs = {index: entry.call for index, entry in enumerate(self.entries) if entry.call >= 0}
         left = _Leftovers(self, pairs)
         pairs = pairs | left.pairs
@@ -179,7 +179,7 @@ class GroupedComparison(Comparison):
         )
 
     def _groups(self) -> tuple[AlignedGroup, ...]:
-        """The groups, as many as there is room for, with how they were read."""
+        """Return the groups, as many as fit the limit, with how they were read."""
         return tuple([self._group(group) for group in self.read.expected.groups[: self.room // LEAST]])
 
     def _group(self, group: GroupPlace) -> AlignedGroup:
@@ -199,7 +199,7 @@ class GroupedComparison(Comparison):
 
 
 class _Leftovers:
-    """Missing steps paired with extra calls of the same name: near their place first, then anywhere."""
+    """Missing steps paired with extra calls of the same name: near their expected position first, then anywhere."""
 
     def __init__(self, comparison: GroupedComparison, pairs: dict[int, int]) -> None:
         self._comparison = comparison
@@ -212,9 +212,9 @@ class _Leftovers:
                 self._free.setdefault(name, []).append(column)
         self.pairs: dict[int, int] = {}
         self.near: set[int] = set()
-        """The entries whose call is near their place."""
+        """The entries whose call is near its expected position."""
         self.accepted: set[int] = set()
-        """The entries whose call is as expected, though not where."""
+        """The entries whose call is as expected, except for its position."""
         missing = [index for index, entry in enumerate(comparison.entries) if entry.call < 0 and not entry.skipped]
         if len(missing) <= _MOST_GAPS:
             for index in missing:
@@ -329,7 +329,7 @@ def _missing(comparison: GroupedComparison, index: int) -> str:
 
 
 def _count_inside(comparison: GroupedComparison, index: int, group: GroupPlace) -> int:
-    """How many calls the reading has in a group around an entry, in the same round: of alternatives one counts."""
+    """Count the calls of the reading in a group around an entry, in the same round; of alternatives only one counts."""
     around = comparison.groups_around(index)
     rounds = sum([each.word == "repeat" for each in around[: around.index(group)]])
     here = comparison.entries[index].rounds[:rounds]
@@ -378,7 +378,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Said:
-    """What of a call of the right tool is not as expected: the part that weighs most first."""
+    """Say what is wrong with a call of the right tool, the most important part first."""
     pattern, call = comparison.patterns[line.expected], comparison.selection.calls[line.actual]
     moment = comparison.selection.moment(line.actual)
     order = f"; it was called {_out_of_order(comparison, line)}" if rule.order and line.out_of_place else ""
@@ -405,17 +405,17 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
 
 
 def _of_value(difference: Difference) -> Difference:
-    """Return a difference of an output, whose path begins with that word, as one of the value itself."""
+    """Return a difference of an output as one of the value itself: without `output` at the start of its path."""
     return replace(difference, path="$" + difference.path.removeprefix("output"))
 
 
 def _clauses(parts: Mapping[PartName, Sequence[Difference]]) -> list[str]:
-    """Say the differences of a call's parts: `with city "Rome", expected "Oslo"`, `by agent "a", expected "b"`."""
+    """Describe the differences of a call's parts: `with city "Rome", expected "Oslo"`, `by agent "a", expected "b"`."""
     return [each.clause(*_WORDS[part]) for part in _WORDS for each in parts.get(part, ())]
 
 
 def _out_of_order(comparison: GroupedComparison, line: Line) -> str:
-    """Which call in place this one is on the wrong side of; of a group, the whole group."""
+    """Say which in-order call, or group, this call should have come after, or before."""
     for other in comparison.lines:
         if other.expected < 0 or other.actual < 0 or other.out_of_place:
             continue
@@ -437,7 +437,7 @@ def _other_side(comparison: GroupedComparison, line: Line, other: Line) -> str:
 
 
 def _is_apart(comparison: GroupedComparison, line: Line) -> bool:
-    """Whether a call is as expected, but not made at once with the others of its group."""
+    """Return whether a call is as expected, but was not made at once with the others of its group."""
     if line.kind != "moved":
         return False
     group = next((each for each in comparison.groups_around(line.expected) if each.word == "at_once"), None)
@@ -445,7 +445,7 @@ def _is_apart(comparison: GroupedComparison, line: Line) -> bool:
 
 
 def _partner(comparison: GroupedComparison, group: GroupPlace) -> Line | None:
-    """A call of a group that is in place."""
+    """Return the first call of a group that is in place."""
     lines = [line for line in comparison.lines if line.kind == "match"]
     inside = [line for line in lines if group.first <= comparison.entries[line.expected].leaf < group.end]
     return inside[0] if inside else None

@@ -1,4 +1,4 @@
-"""Expected calls with groups: compiled for the search, and the score of a turn by the reading that fits best."""
+"""Compile expected calls in groups for the search, and score a turn by the reading that fits best."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class GroupedCalls(ExpectedCalls):
         self.reader = Reader(tree)
 
     def closed(self, assignment: Assignment) -> ExpectedCalls:
-        """The calls with a value for each name in their arguments."""
+        """Return the calls with a value in place of each name in their arguments."""
         makers = zip(self.patterns, self.bound, self._make, strict=True)
         return ExpectedCalls([make(assignment) if bound else pattern for pattern, bound, make in makers])
 
@@ -96,10 +96,10 @@ def grouped_calls(
     *,
     wildcards: bool = True,
 ) -> GroupedCalls:
-    """Return expected steps, compiled.
+    """Compile expected steps.
 
     Raises:
-        ExpectationError: a part of an expected call is not what it should be, or a name is not bound exactly once.
+        ExpectationError: a part of an expected call is invalid, or a name is not bound exactly once.
     """
     compiling = _Compiling(policy, limits, wildcards=wildcards)
     items = [compiling.node(step, f"{where}[{index}]", None) for index, step in enumerate(steps)]
@@ -110,12 +110,12 @@ def grouped_calls(
 
 
 def names_of(pattern: Pattern, where: str = "args") -> NamesIn:
-    """The names of values in the arguments of an expected call. Raises `ExpectationError`."""
+    """Return the names of values in the arguments of an expected call. Raises `ExpectationError`."""
     return names_in(getattr(pattern, "args", None), where) if pattern.spends else NamesIn()
 
 
 class _Compiling:
-    """Steps while they become a tree of numbers, and a pattern for each number."""
+    """Steps while they are compiled to a tree of call numbers, with a pattern for each number."""
 
     def __init__(self, policy: ArgsPolicy, limits: Limits, *, wildcards: bool = True) -> None:
         self._policy = policy
@@ -135,7 +135,7 @@ class _Compiling:
         if not isinstance(step, ExpectedCall):
             raise TypeError(f"a step is a call or a group, not {step!r}")
         self.patterns.append(self._pattern(step, path, agent))
-        # Those of the pattern, which are known to be values that can be walked through.
+        # The names of the pattern, whose arguments are known to be values that can be traversed.
         self.bound.append(names_of(self.patterns[-1], f"{path}.args"))
         self.make.append(partial(self._pattern, step, path, agent))
         self.paths.append(path)
@@ -203,7 +203,7 @@ class ReadingRule(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, extra: Extra | None, credit: Credit, match_type: MatchType, names: Set[str]) -> ReadingRule:
-        """The rule of a match type, unless `extra` says what to do with extra calls."""
+        """Return the rule of a match type, unless `extra` says what to do with extra calls."""
         return cls(extra or ("allow" if match_type in ALLOWS_EXTRAS else "forbid"), credit, names)
 
     @property
@@ -212,14 +212,14 @@ class ReadingRule(msgspec.Struct, frozen=True):
         return self.extra == "allow"
 
     def narrowed(self, selection: Selection) -> Selection:
-        """The selected calls that count: with `others`, only those of tools that a step names."""
+        """Return the selected calls that count: with `others`, only those of tools that a step names."""
         if self.extra != "others":
             return selection
         kept = [index for index, name in enumerate(selection.names) if name in self.names]
         return selection if len(kept) == len(selection.names) else selection.only(kept)
 
     def score(self, reading: StepReading) -> float:
-        """The score of a reading: with a share, of what is as it should be; else 1.0 if it is met, and 0.0 if not."""
+        """Return the score of a reading: a share if that earns credit, else 1.0 if it is met and 0.0 if not."""
         matched, missing, extra = reading.matched, reading.missing, reading.extra
         if reading.is_met:
             return 1.0
@@ -235,12 +235,12 @@ def f1_of(reading: StepReading) -> float:
 
 
 class ReadTurn(msgspec.Struct, frozen=True):
-    """A turn, read: its score, and the reading by what is sure."""
+    """The score of a turn, and its best reading by sure matches."""
 
     judged: Judged
     expected: GroupedCalls
     patterns: Sequence[Pattern]
-    """The expected calls, each with the values that names in it stand for."""
+    """The expected calls, with values for the names in them."""
     selection: Selection
     """The calls that count."""
     relation: Relation
@@ -250,9 +250,9 @@ class ReadTurn(msgspec.Struct, frozen=True):
 def read_turn(
     expected: ExpectedCalls, selection: Selection, rule: ReadingRule, limits: Limits, budget: SearchBudget
 ) -> ReadTurn:
-    """The score of a turn by its best reading, with its bounds where the trace did not record enough.
+    """Score a turn by its best reading, with bounds if the trace did not record enough.
 
-    Where names stand for values, the best over all values counts that they can have.
+    If names stand for values, the best choice of values counts.
 
     Raises:
         LimitError: more comparisons than the limits allow, or the search for the best reading takes too long.
@@ -306,20 +306,20 @@ def _read_closed(
 
 
 def _rank(reading: StepReading, rule: ReadingRule, selection: Selection) -> tuple[Fraction, int, int]:
-    """What makes one reading count rather than another: the ratio, then pairs, then fewer steps."""
+    """Return the key that readings are ranked by: the ratio, then the pairs, then fewer steps."""
     size = reading.matched + reading.missing
     over, under = (reading.matched, size) if rule.allows_extras else (2 * reading.matched, size + len(selection.calls))
     return Fraction(over, under) if under else Fraction(1), reading.matched, -size
 
 
 def _bounds(sure: StepReading, possible: StepReading, rule: ReadingRule, *, is_flat: bool) -> Judged:
-    # Between two readings with the same figures there is no third: what is sure allows fewer pairs than what happened,
-    # and what is possible allows more.
+    # What is sure allows no more pairs than what happened, and what is possible no fewer: if both readings have the
+    # same figures, so has the one of what happened.
     is_same = (sure.matched, sure.missing, sure.extra) == (possible.matched, possible.missing, possible.extra)
     if is_flat or is_same or rule.credit is not True or rule.allows_extras:
         return Judged(rule.score(sure), rule.score(possible))
-    # The reading with the best ratio of what is sure may have another share than that of what happened, and a higher
-    # one. These two always enclose it: a share lies between F1 / (2 - F1) and F1.
+    # The reading with the best ratio of what is sure may have a higher share than the reading of what happened. These
+    # two always enclose the share: it is between F1 / (2 - F1) and F1.
     return Judged(_least_share(sure), f1_of(possible))
 
 
@@ -357,7 +357,7 @@ def _batches(selection: Selection) -> Batches:
 
 
 def _size_text(expected: GroupedCalls, selection: Selection) -> str:
-    """What makes a search long: `6 branches of 4 steps over 40 calls of 3 tools`."""
+    """Describe the size of a search: `6 branches of 4 steps over 40 calls of 3 tools`."""
     made = f"{len(selection.calls):,} calls of {len(set(selection.names)):,} tools"
     sizes = [
         (len(group.parts), -(-(group.end - group.first) // len(group.parts)))
@@ -373,10 +373,10 @@ def _size_text(expected: GroupedCalls, selection: Selection) -> str:
 def bound_read_turn(
     expected: ExpectedCalls, selection: Selection, rule: ReadingRule, limits: Limits, budget: SearchBudget
 ) -> Judged:
-    """Bounds that surely hold where the trace leaves open which calls were made, or in which order.
+    """Return bounds that surely hold if the trace leaves open which calls were made, or in which order.
 
-    At least: the calls that are surely made, one of each range whose order is not known, the others all extra. At most:
-    all that may have been made, in the best order, none of them extra.
+    The lower one counts calls that were surely made, one of each range whose order is not known, and all others as
+    extra. The upper one counts all calls that may have been made, in the best order, and none as extra.
 
     Raises:
         LimitError: more comparisons than the limits allow, or the search for the best reading takes too long.
@@ -385,7 +385,7 @@ def bound_read_turn(
     counted = rule.narrowed(selection)
     doubts = counted.doubts
     missing = doubts is not None and doubts.missing
-    # A name may stand for any value here: at most that is too much, and nothing of it is sure.
+    # A name may stand for any value here: that can only make the upper bound too high, and no such match is sure.
     relation = relate(grouped, counted.calls, limits, counted.moment)
     everything = ((0, len(counted.calls)),)
     loose = msgspec.structs.replace(counted, free=counted.loose)
@@ -405,7 +405,7 @@ def bound_read_turn(
 
 
 def _surely_in_order(selection: Selection) -> set[int]:
-    """The places of calls that were surely made, and surely in this order."""
+    """Return the positions of calls that were surely made, and surely in this order."""
     held = set(range(len(selection.calls)))
     for first, end in selection.loose:
         held.difference_update(range(first + 1, end))

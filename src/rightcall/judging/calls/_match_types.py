@@ -1,4 +1,4 @@
-"""The match types of trajectories: the score of one turn, and its bounds where the trace leaves calls open."""
+"""The match types of trajectories: the score of one turn, and its bounds if the trace leaves calls open."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ MatchType: TypeAlias = Literal["EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "S
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """The score of a turn: with what the trace recorded, and with the most favourable of what it did not."""
+    """The score of a turn: by what the trace recorded, and at best, given what it did not record."""
 
     low: float
     high: float
     as_expected: bool = False
     """Whether the first calls simply are the expected ones, in order."""
     relation: Relation | None = None
-    """Which calls satisfy which expected ones, where that was found on the way: the findings need it again."""
+    """Which calls satisfy which expected ones, if that was computed: the findings need it again."""
 
 
 _PASSED = Judged(1.0, 1.0, as_expected=True)
 _FAILED = Judged(0.0, 0.0)
 
 _MOST_NAMES = 16
-"""Names that are counted one by one before calls are compared; counting more of them would take longer."""
+"""The most names that are counted before calls are compared; counting more of them would take longer."""
 ALLOWS_EXTRAS: frozenset[MatchType] = frozenset({"IN_ORDER", "ANY_ORDER"})
 IN_SEQUENCE: frozenset[MatchType] = frozenset({"EXACT", "IN_ORDER"})
 
 
 def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
-    """1.0 where the calls follow the rule, else 0.0.
+    """Return 1.0 if the calls follow the match type, else 0.0.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -61,7 +61,7 @@ def match_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
 
 
 def grade_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
-    """The share of calls that are as they should be; 1.0 exactly where `match_turn` says so.
+    """Return the share of calls that are as expected; 1.0 exactly if `match_turn` returns 1.0.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -110,7 +110,7 @@ def _match_in_sequence(expected: ExpectedCalls, selection: Selection, match_type
 
 
 def _arrangements(expected: ExpectedCalls, selection: Selection, limits: Limits) -> tuple[Selection, Selection]:
-    """The calls in the order that suits the expectation best: by what is sure, and by what is possible."""
+    """Return the calls in the order that fits the expectation best, by sure matches and by possible ones."""
     if not selection.free:
         return selection, selection
     relation = relate(expected, selection.calls, limits, selection.moment)
@@ -125,10 +125,10 @@ def _has_room(match_type: MatchType, expected: int, actual: int) -> bool:
 
 
 def _has_enough(match_type: MatchType, expected: ExpectedCalls, names: tuple[str, ...]) -> bool:
-    """Return whether there are enough calls of each name, and no more than may be: else nothing has to be paired.
+    """Return whether each name was called often enough, and not too often: otherwise nothing has to be paired.
 
-    Every expected call is paired with one of its own name, so one name that is called too rarely, or too often,
-    settles it. For ten calls with faults that takes 1 µs, and which call satisfies which 8.
+    Every expected call is paired with one of its own name, so one name with too few calls, or too many, decides. For
+    ten calls with faults that takes 1 µs, and finding out which call satisfies which 8 µs.
     """
     if len(expected.name_counts) > _MOST_NAMES:
         return True
@@ -140,7 +140,7 @@ def _has_enough(match_type: MatchType, expected: ExpectedCalls, names: tuple[str
 
 
 def _has_names(expected: tuple[str, ...], actual: tuple[str, ...], *, exact: bool) -> bool:
-    """Return whether the names alone follow the rule, which takes a fifth of the time of the calls."""
+    """Return whether the names alone follow the match type, in a fifth of the time of comparing calls."""
     if exact:
         return expected == actual
     left = iter(actual)
@@ -185,7 +185,7 @@ _BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 def bound_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
-    """Return whether the calls surely follow the rule, and whether they may.
+    """Return whether the calls surely follow the match type, and whether they may.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -195,7 +195,7 @@ def bound_turn(expected: ExpectedCalls, selection: Selection, match_type: MatchT
 
 
 def bound_grade(expected: ExpectedCalls, selection: Selection, match_type: MatchType, limits: Limits) -> Judged:
-    """The bounds of the share of calls that are as they should be.
+    """Return the bounds of the share of calls that are as expected.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -241,10 +241,10 @@ class _Turn:
         return self._missing or self._most(self._all, self._of_all.possible) == self._wanted
 
     def shares(self) -> tuple[float, float]:
-        """The least and the greatest share of calls that are as they should be."""
+        """Return the lowest and the highest possible share of calls that are as expected."""
         before = self._most(self._sure, self._of_sure.possible)
         most = self._wanted if self._missing else self._most(self._all, self._of_all.possible)
-        # Each call more that is as it should be is a call more that was made.
+        # Each additional call that is as expected is also an additional call that was made.
         made = self._made_surely + most - before
         least, fewest = self._least(), math.inf if self._missing else self._made
         return _share(least, self._total(fewest)), _share(most, self._total(made))

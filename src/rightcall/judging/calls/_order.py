@@ -87,7 +87,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
     expected_ids: list[int]
     size: int
     patterns: ExpectedCalls | None = None
-    """The names as patterns, where one of them has a `*` that stands for any characters."""
+    """The names as patterns, if one of them has a `*`, which stands for any characters."""
 
     @classmethod
     def of(cls, expected: Iterable[str], *, wildcards: bool = False) -> OrderPlan:
@@ -104,13 +104,13 @@ class OrderPlan(msgspec.Struct, frozen=True):
         return self.ids.keys() if self.patterns is None else self.patterns.tools
 
     def rows(self, selection: Selection) -> list[Row]:
-        """For each expected name, the places of the selected calls that have it, or fit it."""
+        """Return, for each expected name, the positions of the selected calls that have it, or fit it."""
         if self.patterns is None:
             return selection.rows_of(self.expected)
         return matchers.relate(self.patterns, selection.calls).sure
 
     def most_in_order(self, selection: Selection) -> int:
-        """How many of the expected names were called in order."""
+        """Return how many of the expected names were called in order."""
         if self.patterns is None:
             return common_length(self.expected_ids, self.numbered(selection.names))
         return len(related_subsequence(self.rows(selection), len(selection.calls)))
@@ -172,7 +172,7 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
 
 
 def names_bounds(plan: OrderPlan, selection: Selection, limits: Limits, *, exact: bool) -> tuple[float, float]:
-    """The bounds of the share of expected names that are in order or, exact, of 1.0 where the calls are just these."""
+    """Return bounds of the share of expected names that are in order; if `exact`, of 1.0 for exactly these calls."""
     sure = selection.sure()
     if exact:
         rows = plan.rows(selection)
@@ -193,7 +193,7 @@ class OrderAccount(ComparisonAccount):
     limits: Limits
 
     def compare(self) -> Comparison:
-        """The alignment of the names."""
+        """Align the names."""
         if self.plan.patterns is not None:
             return compare_calls(self.plan.patterns, self.selection, self.limits)
         return compare_names(self.plan.expected, self.selection, self.limits)
@@ -208,7 +208,7 @@ class OrderAccount(ComparisonAccount):
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """Calls that are missing or out of order and, where the order is strict, those not expected."""
+        """Return findings for calls that are missing or out of order and, if strict, for those not expected."""
         return find(self.comparison, Rule(order=True, extras=self.strict), Subject("tool_calls_order"))
 
 
@@ -293,7 +293,7 @@ class ExecutionOrderAccount(ComparisonAccount):
     limits: Limits
 
     def compare(self) -> Comparison:
-        """The alignment of the actions."""
+        """Align the actions."""
         return compare_names(self.plan.expected, self.selection, self.limits)
 
     def justify(self) -> Justification:
@@ -307,7 +307,7 @@ class ExecutionOrderAccount(ComparisonAccount):
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """Actions that are missing and, by the mode, those out of order or taken without being expected."""
+        """Return findings for missing actions and, by the mode, for those out of order or not expected."""
         rule = Rule(order=self.mode != "set", extras=self.mode == "exact")
         return find(self.comparison, rule, Subject("expected_output"))
 
@@ -380,18 +380,18 @@ class ExampleResult(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """The same as `success`, in Rightcall's own word."""
+        """The same as `success`, by the name that it has in other results."""
         return self.success
 
     @property
     def score(self) -> float | None:
-        """The mean score; `None` where a scorer has none."""
+        """The mean score; `None` if a scorer gave none."""
         scores = [result.score for result in self.results if result.score is not None]
         return sum(scores) / len(scores) if len(scores) == len(self.results) else None
 
 
 def run_evaluation(examples: Sequence[Example], scorers: Sequence[Scorer]) -> list[ExampleResult]:
-    """The results of all scorers for each example, in order.
+    """Return the results of all scorers for each example, in order.
 
     Raises:
         CriteriaError: there is no scorer, or an example's expectation is wrong.

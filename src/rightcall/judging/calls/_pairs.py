@@ -59,7 +59,7 @@ from rightcall.values.results import (
 from ._comparison import Comparison, ComparisonAccount, Rule, Subject, compare_calls, find, too_long_to_align, without
 
 _MOST_KINDS = 6
-"""Kinds of calls that may not be meant, up to which every choice among them is looked at."""
+"""The most kinds of doubtful calls for which every combination is tried."""
 _WITHOUT_END = 10**15
 _MOST_LISTED = 40
 
@@ -73,10 +73,10 @@ def call_patterns(
     wildcards: bool = False,
     names: bool = False,
 ) -> list[Pattern]:
-    """Expected calls, each compiled under an argument policy; with `names`, they may bind names to values.
+    """Compile expected calls under an argument policy; with `names`, they may bind names to values.
 
     Raises:
-        ExpectationError: a part of one is not what it should be.
+        ExpectationError: a part of a call is invalid.
     """
     compiled: list[Pattern] = []
     for index, call in enumerate(calls):
@@ -89,7 +89,7 @@ def call_patterns(
 
 
 def share(pairs: int, expected: int, *, strict: bool) -> float:
-    """Pairs divided by calls expected; strict, 1.0 if all are paired, else 0.0."""
+    """Return pairs divided by calls expected; if `strict`, 1.0 if all are paired, else 0.0."""
     return float(pairs == expected) if strict else pairs / expected
 
 
@@ -110,7 +110,7 @@ class PatternPlan(msgspec.Struct, frozen=True):
     def scope(self, *, others: bool = False, finds_calls: bool = False) -> CallScope | None:
         """Return the scope of a verdict that follows from which calls satisfy which patterns, in any order.
 
-        None where these depend on more than the name and one part of a call.
+        `None` if these depend on more than the name and one part of a call.
         """
         if self.expected.special:
             return None
@@ -119,12 +119,12 @@ class PatternPlan(msgspec.Struct, frozen=True):
 
 
 class Paired(msgspec.Struct, frozen=True):
-    """How many expected calls can be paired: at least, and at most if the trace had recorded everything."""
+    """How many expected calls can be paired: for certain, and at most if the trace had recorded everything."""
 
     low: int
     high: int
     relation: Relation | None
-    """What the pairing was made from; `None` where the calls simply are the expected ones, in order."""
+    """What the pairing was made from; `None` if the first calls are the expected ones, in order."""
 
 
 class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
@@ -132,7 +132,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
 
     subject: ClassVar[Subject]
     counts_calls: ClassVar[bool] = False
-    """Whether the score falls as calls grow that pair with nothing."""
+    """Whether the score falls as the number of unpaired calls grows."""
 
     def rule(self, actual: int) -> Rule:
         """Return which differences are findings given the number of calls."""
@@ -140,11 +140,11 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
 
     @abstractmethod
     def score(self, pairs: int, expected: int, actual: int) -> float:
-        """The score of a number of pairs among expected and actual calls. It never falls as pairs grow."""
+        """Return the score of a number of pairs among expected and actual calls. It never falls as pairs grow."""
 
     @abstractmethod
     def justify(self, comparison: Comparison, pairs: int, expected: int, actual: int) -> Justification:
-        """The details of a result."""
+        """Return the details of a result."""
 
     def measure(self, selection: Selection, plan: PatternPlan) -> Measurement:
         paired = pair(plan.expected, selection, self.limits)
@@ -173,7 +173,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         return Measurement(low, high, account, warnings)
 
     def _least(self, rows: list[Row], doubts: Doubts, pairs: int, expected: int, surely: int) -> float:
-        """The score if those calls were made besides the sure ones that lower it most."""
+        """Return the score if, besides the sure calls, the doubtful ones were made that lower it most."""
         if not self.counts_calls:
             return self.score(pairs, expected, surely)
         kinds = _kinds(rows, doubts.members)
@@ -218,7 +218,7 @@ class PairingAccount(ComparisonAccount):
 
 
 def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paired:
-    """The size of a maximum pairing of expected with selected calls.
+    """Return the size of a maximum pairing of expected with selected calls.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -229,7 +229,7 @@ def pair(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paire
 
 
 def pair_by_relation(expected: ExpectedCalls, selection: Selection, limits: Limits) -> Paired:
-    """The same where the calls are known not to begin with the expected ones.
+    """Do the same as `pair` for calls that are known not to begin with the expected ones.
 
     Raises:
         LimitError: more comparisons than the limits allow.
@@ -240,7 +240,7 @@ def pair_by_relation(expected: ExpectedCalls, selection: Selection, limits: Limi
 
 
 def _kinds(rows: Sequence[Row], members: frozenset[int]) -> list[frozenset[int]]:
-    """Calls that may not be meant, those together that satisfy the same expectations."""
+    """Group doubtful calls by the expectations that they satisfy."""
     met_by: dict[int, list[int]] = {column: [] for column in members}
     for number, row in enumerate(rows):
         for column in row:
@@ -253,7 +253,7 @@ def _kinds(rows: Sequence[Row], members: frozenset[int]) -> list[frozenset[int]]
 
 
 def _size(rows: Sequence[Row], only: list[int] | None = None) -> int:
-    """The number of pairs that can be made, given the only pairing, if it is known."""
+    """Return the number of pairs that can be made; `only` is the only possible pairing, if that is known."""
     return len(rows) - (only or only_pairing(rows) or maximum_pairing(rows)).count(-1)
 
 
@@ -411,7 +411,7 @@ class QualityConfig(Config):
 
 
 class QualityEvaluator(PairingEvaluator[QualityConfig, ExpectedCallsCriteria]):
-    """The base of precision, recall and F1: a largest pairing of expected with actual calls."""
+    """The base of precision, recall and F1: a maximum pairing of expected with actual calls."""
 
     subject = Subject("expected")
     takes_wildcards = True
@@ -573,22 +573,22 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
     relation: Relation
 
     def made(self) -> list[NamedCall]:
-        """The forbidden calls, in order."""
+        """Return the forbidden calls, in order."""
         return self._named(_columns(self.relation.sure))
 
     def undecided(self) -> list[NamedCall]:
-        """The calls of which the trace does not say whether they are the forbidden ones."""
+        """Return the calls for which the trace leaves open whether they are forbidden ones."""
         return self._named(_columns(self.relation.possible) - _columns(self.relation.sure))
 
     def justify(self) -> Justification:
-        """Return what is forbidden, and which of it was called."""
+        """Return the forbidden tools, and the calls of them."""
         return ForbiddenToolsJustification(
             forbidden=[pattern.name for pattern in self.plan.expected.patterns[:_MOST_LISTED]],
             made=[call.text for call in self.made()[:_MOST_LISTED]],
         )
 
     def find(self) -> tuple[Finding, ...]:
-        """Each forbidden call, up to forty of them."""
+        """Return a finding for each forbidden call, forty at most."""
         made = self.made()
         findings = [
             Finding("RC107", f"`{call.text}` was called, and must never be", actual=call, path=path)
@@ -602,7 +602,7 @@ class ForbiddenAccount(msgspec.Struct, frozen=True):
         return tuple(findings)
 
     def _paths(self) -> list[str]:
-        """For each forbidden call that was made, the part of the criteria that forbids it."""
+        """Return, for each forbidden call that was made, the part of the criteria that forbids it."""
         first: dict[int, int] = {}
         for number, row in enumerate(self.relation.sure):
             for column in row:

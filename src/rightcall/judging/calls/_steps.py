@@ -12,9 +12,9 @@ from rightcall.judging.core import ExpectedCall, UserModel
 
 Word: TypeAlias = Literal["any_order", "at_once", "optional", "one_of", "repeat", "steps"]
 WORDS: tuple[str, ...] = ("any_order", "at_once", "optional", "one_of", "repeat", "steps")
-"""The words that begin a step which is not a call."""
+"""The words that begin a step that is not a call."""
 _BESIDE: dict[str, tuple[str, ...]] = {"repeat": ("at_least", "at_most"), "steps": ("agent",)}
-"""The keys that may stand beside a word."""
+"""The keys that are allowed beside a word."""
 _OF_CALLS = ("name", "args", "output", "status", "agent", "turn")
 _PLAIN = frozenset({"name", "args"})
 _MOST_ROUNDS = 1_000
@@ -22,7 +22,7 @@ _DEEPEST = 20
 _NO_ORDER = "calls made at once have no order; put the sequence into any_order"
 
 Place: TypeAlias = Any
-"""A place in what was written, as the checks of models have it: `(the place around it, key or index)`."""
+"""A path in what was written, as the checks of models pass it: `(the path around it, key or index)`."""
 Mistakes: TypeAlias = list[tuple[tuple[str | int, ...], str]]
 
 
@@ -34,7 +34,7 @@ class StepGroup(UserModel):
     at_least: int = 1
     at_most: int | None = None
     agent: str | None = None
-    """Who makes all calls in it, unless a step in it says otherwise."""
+    """The agent that makes all calls in it, unless a step in it names another."""
     is_list: bool = False
     """Whether it is written as a list, without a word."""
 
@@ -52,21 +52,21 @@ Step: TypeAlias = ExpectedCall | StepGroup
 
 
 class WrittenStep:
-    """In the annotation of a key: a step in any form that people write it in."""
+    """A step in any form in which people write it, for the annotation of a key."""
 
     @classmethod
     def check_value(cls, value: Any, place: Place, mistakes: Mistakes) -> Any:
         """Return the step that was written."""
-        # Nearly all steps are calls like these, which need no look at words: it saves a fifth of reading a list.
+        # Nearly all steps are calls like these, and need no check for words: that saves a fifth of reading a list.
         if value.__class__ is dict and value.keys() <= _PLAIN and value.get("name").__class__ is str:
             return ExpectedCall.check_value(value, place, mistakes)
         return _Reading(mistakes).step(value, place, 1)
 
 
 def are_names_and_args(steps: Sequence[Any]) -> bool:
-    """Return whether steps are calls of which nothing but names and arguments is written.
+    """Return whether steps are calls with nothing but names and arguments.
 
-    Their models have checked all of it. A group, `nth` or the id of a tool may be wrong beyond that.
+    Their models have checked these completely. A group, `nth` or the id of a tool may still be wrong.
     """
     return all([isinstance(step, ExpectedCall) and step.model_fields_set <= _CHECKED for step in steps])
 
@@ -75,9 +75,9 @@ _CHECKED = {"name", "args"}
 
 
 def names_to_miss(steps: Sequence[Any], *, may_miss: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield the name of each call in steps, and whether it may be misspelt unseen: the path can be taken without it.
+    """Yield the name of each call, and whether a typo in it goes unnoticed, because the path can be taken without it.
 
-    Of `one_of` some alternative is taken, and the others are not in the trace for that reason alone.
+    In `one_of` it does not: one alternative is taken, and the others are missing in the trace for that reason alone.
     """
     for step in steps:
         if not isinstance(step, StepGroup):
@@ -107,7 +107,7 @@ def _placed(step: Any, path: str) -> Iterator[tuple[str, ExpectedCall]]:
 
 
 class _Reading:
-    """Steps while they are read. A mistake is noted with its place, and reading goes on."""
+    """Reads steps. A mistake is noted with its path, and reading continues."""
 
     def __init__(self, mistakes: Mistakes) -> None:
         self._mistakes = mistakes
@@ -144,7 +144,7 @@ class _Reading:
         return self._short_call(value, place)
 
     def _short_call(self, value: dict[Any, Any], place: Place) -> Any:
-        """A call that is written as its name with its arguments behind it."""
+        """Return a call that is written as its name, followed by its arguments."""
         if problem := _misplaced(value):
             return self._wrong(place, problem)
         if value.keys() & {"args", "output"} and "name" not in value:
@@ -193,7 +193,7 @@ class _Reading:
         return tuple([self.step(item, (place, index), depth + 1) for index, item in enumerate(values)])
 
     def _settings(self, beside: Mapping[str, tuple[str, Any]], place: Place) -> dict[str, Any] | None:
-        """The values beside a word, checked together."""
+        """Return the values beside a word, checked together; `None` if one of them is wrong."""
         settings = {name: item for name, (_, item) in beside.items()}
         count = len(self._mistakes)
         if "agent" in settings and (not isinstance(settings["agent"], str) or "*" in settings["agent"]):
@@ -229,7 +229,7 @@ class _Reading:
 
 
 def _snake(key: Any) -> str:
-    """A key in snake_case: `any-order` and `anyOrder` are read as well."""
+    """Return a key in snake_case: `any-order` and `anyOrder` are understood, too."""
     if not isinstance(key, str):
         return ""
     return (
@@ -238,7 +238,7 @@ def _snake(key: Any) -> str:
 
 
 def _is_call_like(group: StepGroup) -> bool:
-    """Whether a group is one call, however it may be chosen, left out or repeated."""
+    """Return whether a group is a single call, which may be chosen, left out or repeated."""
     if group.word not in ("optional", "one_of", "repeat") and len(group.items) > 1:
         return False
     return all([not isinstance(item, StepGroup) or _is_call_like(item) for item in group.items])
@@ -250,7 +250,7 @@ def _beside_a_call(value: Mapping[Any, Any], word: Any) -> str:
 
 
 def _misplaced(value: Mapping[Any, Any]) -> str:
-    """What would be right where a matcher is in the place of a name; nothing where none does."""
+    """Say what to write if a matcher, or another value, is in the place of a name; nothing if neither is."""
     matcher = next((key for key in value if isinstance(key, str) and key.startswith("$")), "")
     name = value.get("name")
     if matcher:
@@ -263,14 +263,14 @@ def _misplaced(value: Mapping[Any, Any]) -> str:
 
 
 def _near_word(name: Any) -> str:
-    """The word that a name is likely meant to be; nothing where it is like none."""
+    """Return the word that a name is probably meant to be; nothing if it is like none."""
     if meant := meant_word(str(name), WORDS):
         return meant
     return next(iter(difflib.get_close_matches(_snake(name)[:100], WORDS)), "")
 
 
 def _not_a_step(name: Any, inside: Any) -> str:
-    """What would be right for a key with something else than arguments behind it; nothing where that is not known."""
+    """Say what to write instead of a key that is not followed by arguments; nothing if that is not known."""
     if _snake(name) in ("never", "not") or meant_word(str(name), ("never",)):
         return f"{shown(name)} is not a step; what must not be called is 'never', beside 'calls'"
     if word := _near_word(name):
@@ -304,7 +304,7 @@ def read_steps(value: Any) -> list[Any]:
 
 
 def _as_list(value: Any) -> str:
-    """How something that is not a list would be one."""
+    """Suggest how to write a value as a list."""
     if isinstance(value, str):
         return f"; write [{value[:80]}]"
     if not isinstance(value, dict) or not value:
@@ -316,7 +316,7 @@ def _as_list(value: Any) -> str:
 
 
 def _spelt_out(item: Any) -> Any:
-    """A call that is written as its name alone, with its arguments behind it, as an object with `name` and `args`."""
+    """Return a call that is written as its name, followed by its arguments, as an object with `name` and `args`."""
     if not isinstance(item, dict) or len(item) != 1:
         return item
     [(name, args)] = item.items()

@@ -63,15 +63,15 @@ from ._pairs import call_patterns
 from ._steps import WrittenStep, are_names_and_args, names_to_miss, placed_calls, read_steps
 
 _MOST_WORLDS = 256
-"""Choices of turns for calls without one, up to which every one of them is judged."""
+"""The most choices of turns, for calls without one, that are all judged."""
 _MATCH_TYPES: tuple[str, ...] = ("EXACT", "IN_ORDER", "ANY_ORDER", "UNORDERED", "SUBSET")
 _EXTRAS: tuple[str, ...] = ("allow", "forbid", "others")
 _SCORING: dict[MatchType, Scoring] = {"EXACT": "equal", "IN_ORDER": "in order"}
-"""The formulas of names for match types that have one."""
+"""The scoring of names for match types that have one."""
 
 
 class TrajectoryPlan(msgspec.Struct, frozen=True):
-    """The expected calls of each turn, compiled, and the rule they are held to."""
+    """The compiled expected calls of each turn, and the rule that they are judged by."""
 
     turns: list[ExpectedCalls]
     by_turn: bool
@@ -82,11 +82,11 @@ class TrajectoryPlan(msgspec.Struct, frozen=True):
     """How many calls are expected in all turns."""
     spends: bool
     reads: ReadingRule | None = None
-    """How the best reading is scored, where the expected calls have groups; none where they are a plain list."""
+    """How the best reading is scored, if the expected calls have groups; `None` if they are a plain list."""
 
     @property
     def allows_extras(self) -> bool:
-        """Whether calls are allowed that are not expected."""
+        """Whether calls that are not expected are allowed."""
         return self.match_type in ALLOWS_EXTRAS if self.reads is None else self.reads.allows_extras
 
 
@@ -99,7 +99,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 def has_unknown_turns(selection: Selection, plan: TrajectoryPlan) -> bool:
-    """Whether it matters that some calls have no turn: with one turn expected, and none recorded, all are its calls."""
+    """Return whether calls without a turn matter: not if only one turn is expected, and the trace has no turns."""
     unknown = [call.turn is None for call in selection.calls]
     inputs = selection.trajectory.turn_inputs if selection.trajectory is not None else ()
     if max(len(plan.turns), len(selection.turn_outputs), len(inputs)) > 1:
@@ -108,15 +108,15 @@ def has_unknown_turns(selection: Selection, plan: TrajectoryPlan) -> bool:
 
 
 def by_turn(selection: Selection, plan: TrajectoryPlan) -> list[Turn]:
-    """The expected turns and, where extra calls are not allowed, those beyond them in which calls were made."""
+    """Return the expected turns and, if extra calls are not allowed, the turns beyond them in which calls were made."""
     return _turns(selection, plan, [call.turn or 0 for call in selection.calls])
 
 
 def in_every_turn(selection: Selection, plan: TrajectoryPlan) -> Iterator[Selection] | None:
-    """The selection with every choice of turns for calls without one; none where there are too many of them."""
+    """Return the selection with every choice of turns for calls without one; `None` if there are too many choices."""
     unknown = [index for index, call in enumerate(selection.calls) if call.turn is None]
     known = [call.turn for call in selection.calls if call.turn is not None]
-    # A call may also belong to a turn that nothing is known of; each of them to one of its own.
+    # A call may also belong to a turn that nothing is known about, and each of them to another.
     last = max([len(plan.turns) - 1, *known])
     choices = 1 + last + (1 if plan.allows_extras else len(unknown))
     if selection.doubts is not None or choices ** min(len(unknown), 30) > _MOST_WORLDS:
@@ -125,7 +125,7 @@ def in_every_turn(selection: Selection, plan: TrajectoryPlan) -> Iterator[Select
 
 
 def with_doubtful_calls(selection: Selection, plan: TrajectoryPlan) -> list[Turn]:
-    """The turns, each with all calls that may have been made in it."""
+    """Return the turns, each with all calls that may have been made in it."""
     turns = []
     for number, expected in enumerate(plan.turns):
         indices = [index for index, call in enumerate(selection.calls) if call.turn is None or call.turn == number]
@@ -144,8 +144,8 @@ def with_doubtful_calls(selection: Selection, plan: TrajectoryPlan) -> list[Turn
 
 
 def mean(scores: Sequence[float]) -> float:
-    """The mean of scores."""
-    # Exactly: three times 0.7 makes a mean of 0.7, and not a little less.
+    """Return the mean of scores."""
+    # Exact: the mean of three times 0.7 is 0.7, and not a little less.
     return float(sum(map(Fraction, scores)) / len(scores))
 
 
@@ -165,7 +165,7 @@ def _turns(selection: Selection, plan: TrajectoryPlan, numbers: Sequence[int]) -
 
 
 def _beyond(selection: Selection, plan: TrajectoryPlan, numbers: Sequence[int | None]) -> list[Turn]:
-    """The turns beyond the expected ones in which calls were made, where extra calls are not allowed."""
+    """Return the turns beyond the expected ones in which calls were made, if extra calls are not allowed."""
     if plan.allows_extras:
         return []
     indices: dict[int, list[int]] = {}
@@ -223,11 +223,11 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
             )
 
     def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the calls in each list of steps that is not empty, groups taken apart."""
+        """Yield the calls in each list of steps that is not empty, with groups flattened."""
         return ((path, [call for _, call in placed_calls(steps, path)]) for path, steps in super().call_lists())
 
     def call_places(self) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield the paths of the calls in each list, those in groups with the words around them."""
+        """Yield the paths of the calls in each list; for calls in groups they contain the words around them."""
         return ((path, [place for place, _ in placed_calls(steps, path)]) for path, steps in super().call_lists())
 
 
@@ -239,7 +239,7 @@ class ToolTrajectoryEvaluatorConfig(Config):
     args_match: Policy = "subset"
     partial_credit: Annotated[Credit, Made(_credit)] = False
     extra: Annotated[Extra, Made(_extra)] | None = None
-    """What of calls that no step takes; without it, what the match type says."""
+    """What to do with calls that no step takes; by default the match type decides."""
 
 
 class ToolTrajectoryEvaluator(
@@ -255,7 +255,7 @@ class ToolTrajectoryEvaluator(
     With `partial_credit` a turn scores the share of its calls that are as they should be: in order for EXACT and
     IN_ORDER, in any order for the others. It is 1.0 exactly when the turn would pass without partial credit.
 
-    Where steps are grouped, the reading counts that fits the calls best, of all choices and pairings that the groups
+    If steps are grouped, the reading that fits the calls best counts, of all choices and pairings that the groups
     allow. With m pairs, x steps missing and u forbidden extra calls it scores m / (m + max(x, u)), and with
     `partial_credit: f1` 2m / (2m + x + u).
     """
@@ -304,7 +304,7 @@ class ToolTrajectoryEvaluator(
     def _is_plain(
         self, criteria: ToolTrajectoryEvaluationCriteria, turns: Sequence[Any], match_type: MatchType
     ) -> bool:
-        """Return whether nothing but lists of calls is expected, so that no reading has to be searched for."""
+        """Return whether only lists of calls are expected, so that no reading has to be searched for."""
         extra = criteria.extra or self.config.extra
         usual = "allow" if match_type in ALLOWS_EXTRAS else "forbid"
         if self.config.partial_credit == "f1" or (extra is not None and extra != usual):
@@ -375,7 +375,7 @@ class ToolTrajectoryEvaluator(
         return self._together(turns, judged, plan)
 
     def _measure_readings(self, selection: Selection, plan: TrajectoryPlan, budget: SearchBudget) -> Measurement:
-        """The score by the best reading of each turn."""
+        """Measure by the best reading of each turn."""
         if plan.reads is None or (plan.by_turn and has_unknown_turns(selection, plan)):
             return self._measure_unknown_turns(selection, plan)
         turns = by_turn(selection, plan) if plan.by_turn else [Turn(0, plan.turns[0], selection)]
@@ -383,14 +383,14 @@ class ToolTrajectoryEvaluator(
         return self._together(turns, [each.judged for each in read], plan, read)
 
     def bound(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
-        # Every turn in every order would be too many.
+        # Trying every choice of turns in every order would take too long.
         unknown = plan.by_turn and has_unknown_turns(selection, plan)
         if unknown or plan.reads is None:
             return self.estimate(selection, plan) if unknown else super().bound(selection, plan)
         worlds = selection.worlds()
         if worlds is None:
             return self.estimate(selection, plan)
-        # All worlds together have the time of one.
+        # All worlds share the budget of one search.
         budget = SearchBudget(self.limits.alignment_steps)
         return spanning([self._measure_readings(world, plan, budget) for world in worlds])
 
@@ -401,7 +401,7 @@ class ToolTrajectoryEvaluator(
         return self._together(turns, self._bounds(turns, plan), plan)
 
     def _bounds(self, turns: Sequence[Turn], plan: TrajectoryPlan) -> list[Judged]:
-        """Bounds of each turn that surely hold."""
+        """Return bounds of each turn that surely hold."""
         if (rule := plan.reads) is not None:
             budget = SearchBudget(self.limits.alignment_steps)
             return [bound_read_turn(turn.expected, turn.selection, rule, self.limits, budget) for turn in turns]
@@ -409,7 +409,7 @@ class ToolTrajectoryEvaluator(
         return [judge(turn.expected, turn.selection, plan.match_type, self.limits) for turn in turns]
 
     def _measure_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> Measurement:
-        """The bounds over all turns that calls may belong to whose turn was not recorded."""
+        """Return the bounds over all turns that calls without a recorded turn may belong to."""
         worlds = in_every_turn(selection, plan)
         if worlds is not None:
             budget = SearchBudget(self.limits.alignment_steps)
@@ -424,7 +424,7 @@ class ToolTrajectoryEvaluator(
         return Measurement(low, high, Explained(None, (unknown,)))
 
     def _bound_unknown_turns(self, selection: Selection, plan: TrajectoryPlan) -> tuple[float, float]:
-        """Bounds that surely hold: a call without a turn may be in each of them, or beyond."""
+        """Return bounds that surely hold: a call without a turn may be in any of them, or beyond."""
         judged = self._bounds(with_doubtful_calls(selection, plan), plan)
         beyond = 0 if plan.allows_extras else sum([call.turn is None for call in selection.calls])
         return mean([*[each.low for each in judged], *[0.0] * beyond]), mean([each.high for each in judged])
@@ -450,12 +450,12 @@ class TrajectoryAccount(msgspec.Struct):
     judged: list[Judged]
     limits: Limits
     read: list[ReadTurn] = []
-    """The readings of the turns, where expected calls have groups."""
+    """The readings of the turns, if expected calls have groups."""
     made: list[Comparison] | None = None
 
     @property
     def comparisons(self) -> list[Comparison]:
-        """The comparison of each turn, made now or before."""
+        """The comparison of each turn, made on first use."""
         if self.made is None and self.read:
             self.made = [compare_reading(turn, self.plan.match_type, self._limits()) for turn in self.read]
         elif self.made is None:
@@ -466,13 +466,13 @@ class TrajectoryAccount(msgspec.Struct):
         return self.made or []
 
     def _limits(self) -> Limits:
-        """The limits of one turn: all turns together have the room of one result."""
+        """Return the limits of one turn: all turns together have the room of one result."""
         if len(self.turns) == 1:
             return self.limits
         return replace(self.limits, explanation_bytes=self.limits.explanation_bytes // len(self.turns))
 
     def justify(self) -> Justification:
-        """The rule that was applied, and the result of each turn."""
+        """Return the rule that was applied, and the result of each turn."""
         scores = [
             TurnScore(turn.number, judged.low, comparison.alignment())
             for turn, judged, comparison in zip(self.turns, self.judged, self.comparisons, strict=True)
