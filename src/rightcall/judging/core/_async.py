@@ -33,16 +33,16 @@ ValueT = TypeVar("ValueT")
 
 
 class Execution(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of an agent, with what its case says."""
+    """One run of an agent, with the data of its case."""
 
     trajectory: Trajectory
     case_id: str = ""
     input: Any = None
-    """What the agent was given; the list of what it was given turn by turn, in a conversation of several turns."""
+    """The input of the agent; in a conversation of several turns, the list of the inputs of all turns."""
     expected_behavior: str = ""
     """What the agent should do, in words."""
     metadata: Mapping[str, Any] = {}
-    """What the case says about itself."""
+    """The metadata of the case."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -67,11 +67,11 @@ CriteriaT = TypeVar("CriteriaT", bound=Criteria)
 
 
 class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
-    """Judges executions by a rule that waits for something. A subclass has `assess`, and keeps no state between calls.
+    """Judges executions with code that waits for something. A subclass implements `assess`, and keeps no state.
 
-    An evaluation that raises, takes longer than `timeout`, or returns anything but a result with a score from 0.0
-    to 1.0, is an error: never a score. Nothing is asked about a trajectory whose trace has no tool data, unless
-    `reads_calls` is false: that is `not_measured`.
+    An evaluation that raises, takes longer than `timeout`, or returns anything but a result with a score from 0.0 to
+    1.0, is an error: never a score. If the trace leaves open which calls were made, nothing is asked, and the result is
+    `not_measured`, unless `reads_calls` is false.
     """
 
     waits: ClassVar[bool] = True
@@ -85,7 +85,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
 
     @abstractmethod
     async def assess(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
-        """Judge an execution whose calls the criteria have chosen.
+        """Judge an execution, which has only the calls that the criteria select.
 
         Make results with `scored`, `broken` and `unmeasured`. Whatever is raised becomes an error, RC402.
         """
@@ -96,7 +96,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         criteria: CriteriaT,
         on_start: Callable[[asyncio.Task[EvaluationResult]], None] = lambda task: None,
     ) -> EvaluationResult:
-        """Judge an execution within the time limit. `on_start` is called with the task at work."""
+        """Judge an execution within the time limit. `on_start` is called with the task that judges it."""
         import asyncio
 
         started = perf_counter()
@@ -210,7 +210,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
         return task.result()
 
     async def _attempt(self, execution: Execution, criteria: CriteriaT) -> EvaluationResult:
-        """Return what `assess` returns, or an error where it raises."""
+        """Return what `assess` returns, or an error if it raises."""
         try:
             return self._checked(execution, await self.assess(execution, criteria))
         except LimitError as problem:
@@ -229,7 +229,7 @@ class AsyncEvaluator(Evaluator[ConfigT, CriteriaT, NoPlan]):
 
 
 def _traceback_of(problem: BaseException) -> str:
-    """The traceback of an exception, without our own lines, unless there are no others."""
+    """Return the traceback of an exception, without frames of Rightcall unless there are no others."""
     trace = traceback.TracebackException.from_exception(problem, limit=-200)
     theirs = [frame for frame in trace.stack if not frame.filename.startswith(_OURS)]
     if theirs:
@@ -243,13 +243,13 @@ def is_score(value: object) -> bool:
 
 
 def _chosen(execution: Execution, criteria: Any) -> Selection:
-    """The calls that the criteria are about."""
+    """Return the calls that the criteria select."""
     wanted = criteria if isinstance(criteria, Criteria) else _EVERY_CALL
     return select(execution.trajectory, wanted, {call.name for call in execution.calls})
 
 
 def _narrowed(execution: Execution, chosen: Selection) -> Execution:
-    """The execution with the chosen calls only."""
+    """Return the execution with the selected calls only."""
     if chosen.positions is None:
         return execution
     trajectory = msgspec.structs.replace(execution.trajectory, calls=tuple(chosen.calls), unordered=chosen.loose)
@@ -306,15 +306,15 @@ CONCURRENCY = 16
 _ANY_NUMBER = 1_000_000
 _LOOK = 0.1
 _GRACE = 1.0
-"""Seconds after its time is up that an evaluator which does not let the others go on is given up."""
+"""Seconds beyond its time limit after which an evaluator that blocks the event loop is given up."""
 _PATIENCE = 1.0
 
 
 class Loop:
-    """Asks evaluators, a limited number at once; a context manager, which asks no more when it is left.
+    """Runs evaluators, a limited number at once; a context manager, which stops on exit.
 
-    One that is late is an error, also if it blocks the event loop: then the loop is left to it, and the others are
-    asked again in another one. A thread cannot be killed, so it stays until the process ends.
+    An evaluator that takes too long gets an error, even if it blocks the event loop: then that loop is abandoned, and
+    the other evaluators are started again in a new one. A thread cannot be killed, so it stays until the process ends.
     """
 
     def __init__(self, concurrency: int = CONCURRENCY) -> None:
@@ -331,7 +331,7 @@ class Loop:
         self.close()
 
     def ask(self, evaluator: AsyncEvaluator[Any, Any], execution: Execution, criteria: Any) -> Future[EvaluationResult]:
-        """The result of an evaluator, to be waited for. It is a result whatever happens, unless this is closed."""
+        """Start an evaluator, and return the future of its result; closing this cancels the future."""
         job = _Job(evaluator, execution, criteria)
         with self._lock:
             if self._room is None:
@@ -342,7 +342,7 @@ class Loop:
         return job.future
 
     def close(self) -> None:
-        """Ask no more. What has no answer yet gets none."""
+        """Stop. Evaluations without a result are cancelled."""
         self._is_closed.set()
         with self._lock:
             jobs, room = list(self._jobs), self._room
@@ -356,7 +356,7 @@ class Loop:
             room.close()
 
     def settle(self, job: _Job, room: _Room, result: EvaluationResult | BaseException) -> None:
-        """Note the answer to a question that is still open, and has not been asked again elsewhere."""
+        """Set the result of a job, unless it has one or was started again in another room."""
         with self._lock:
             if job not in self._jobs or job.room is not room:
                 return
@@ -373,7 +373,7 @@ class Loop:
                 job.future.set_result(job.evaluator.timed_out(job.execution, "it does not let others go on"))
 
     def _blocking(self, now: float) -> list[_Job]:
-        """Those that block the loop. All others are asked again in another one."""
+        """Return the jobs that block the event loop. All others are started again in a new one."""
         with self._lock:
             late = [job for job in self._jobs if job.is_late(now)]
             if not late or self._room is None:
@@ -389,7 +389,7 @@ class Loop:
 
 
 class _Job:
-    """One question to one evaluator."""
+    """One evaluation of one execution."""
 
     def __init__(self, evaluator: AsyncEvaluator[Any, Any], execution: Execution, criteria: Any) -> None:
         from concurrent.futures import Future
@@ -402,7 +402,7 @@ class _Job:
         self.started: float | None = None
 
     def is_late(self, now: float) -> bool:
-        """Return whether its own time limit should have ended it long ago."""
+        """Return whether its own time limit should have ended it by now."""
         return self.started is not None and now - self.started > self.evaluator.config.timeout + _GRACE
 
     def begun(self, task: asyncio.Task[EvaluationResult]) -> None:
@@ -417,7 +417,7 @@ class _Room:
 
         self._owner = owner
         self._loop = asyncio.new_event_loop()
-        # Complaints about tasks of an evaluator that was given up would only confuse.
+        # Messages about tasks of an evaluator that was given up would only confuse.
         self._loop.set_exception_handler(lambda loop, context: None)
         self._seats = asyncio.Semaphore(concurrency)
         self._lanes: dict[tuple[str, int] | None, asyncio.Semaphore] = {}
@@ -426,7 +426,7 @@ class _Room:
         self._thread.start()
 
     def admit(self, job: _Job) -> None:
-        """Have a job done."""
+        """Start a job."""
         job.room, job.task, job.started = self, None, None
         self._loop.call_soon_threadsafe(self._begin, job)
 
@@ -437,11 +437,11 @@ class _Room:
         return asyncio.current_task(self._loop)
 
     def leave(self) -> None:
-        """End as soon as the code that blocks the loop lets go of it."""
+        """Stop as soon as the code that blocks the loop returns to it."""
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def close(self) -> None:
-        """End, and wait a moment for that."""
+        """Stop, and wait briefly for the thread."""
         if self._thread.is_alive():
             self.leave()
             self._thread.join(_PATIENCE)
@@ -470,7 +470,7 @@ class _Room:
         task.add_done_callback(self._tasks.discard)
 
     async def _serve(self, job: _Job) -> None:
-        # Who waits for a lane holds no seat, and its time has not begun.
+        # A job that waits for a lane takes no seat, and its time limit has not begun.
         async with self._lane(job.evaluator.lane), self._seats:
             if job.room is not self:  # it is asked anew elsewhere
                 return

@@ -1,8 +1,8 @@
 """What users write for evaluators, criteria and configuration, and UiPath's calling style.
 
-Facts of UiPath's package (2.14): a call whose span has a tool id is matched by it alone, with the id of what is
-expected or, where that has none, with its name; other calls are matched by name, after both names are cleaned as the
-LangChain runtime cleans them.
+Facts of UiPath's package (2.14): a call whose span has a tool id is matched by that id alone, with the expected id or,
+if there is none, with the expected name; other calls are matched by name, after both names are cleaned as the LangChain
+runtime cleans them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST = 64
 
 
 def tool_name(value: str) -> str:
-    """The exact name of a tool. Raises `ValueError`."""
+    """Return the exact name of a tool. Raises `ValueError`."""
     if problem := pattern_problem(_written_name(value)):
         raise ValueError(problem)
     return value
@@ -70,7 +70,7 @@ Threshold: TypeAlias = Annotated[float, Bounds(least=0, most=1)]
 
 
 def number_in_text(value: Any) -> Any:
-    """Return the number that a text has: `timeout: "60"` is accepted, as it always was."""
+    """Return the number in a text: `timeout: "60"` has always been accepted."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -106,9 +106,9 @@ class ExpectedCall(UserModel):
     output: Any = None
     """What the tool returns, with any matchers in it."""
     status: Literal["ok", "error"] | None = None
-    """Whether the call went well."""
+    """Whether the call succeeded."""
     agent: AgentName | None = None
-    """Who made the call."""
+    """The agent that made the call."""
     turn: Annotated[int, Bounds(least=0)] | None = None
     """The turn of the conversation it was made in, from 0."""
     nth: int | None = None
@@ -148,9 +148,9 @@ class Criteria(UserModel):
     lists_calls: ClassVar[tuple[str, ...]] = ()
     """The keys that list expected calls, or their names; in `expected_turns` a list for each turn."""
     names_tools: ClassVar[str | None] = None
-    """A key that has tools which are not a list of expected calls."""
+    """A key whose tools are not a list of expected calls, such as `never`."""
     selects_by_outcome: ClassVar[bool] = True
-    """Whether `failed` is about all calls that are looked at, so that those are left out before they are judged."""
+    """Whether `failed` applies to all calls, so that failed ones are left out before anything is judged."""
 
     ignore_tools: Listed[tuple[ToolName, ...]] = ()
     """Names of tools whose calls are left out."""
@@ -184,7 +184,7 @@ class Criteria(UserModel):
                 yield from [(f"{key}[{turn}]", calls) for turn, calls in enumerate(listed) if calls]
 
     def call_places(self) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yield the same lists with the path of each call."""
+        """Yield the same lists, with the path of each call."""
         for path, calls in self.call_lists():
             yield path, [f"{path}[{index}]" for index in range(len(calls))]
 
@@ -199,7 +199,7 @@ class Criteria(UserModel):
 
     @cached_property
     def takes_all(self) -> bool:
-        """Whether they look at every call, in the order it was made unless it is of a recorded group."""
+        """Whether every call is selected, in the order in which it was made, except in recorded groups."""
         narrowed = self.ignore_tools or self.top_level or self.agent is not None or self.turn is not None
         counts_all = self.failed == "count" or not self.selects_by_outcome
         return not narrowed and counts_all and self.parallel in ("in_order", "recorded")
@@ -211,7 +211,7 @@ class Criteria(UserModel):
 
     @cached_property
     def failing(self) -> Set[str]:
-        """The tools of which a call is expected to fail."""
+        """The tools that have a call that is expected to fail."""
         expected = [each for each in self.expected_tools() if getattr(each, "status", None) == "error"]
         return tool_names([each.name for each in expected])
 
@@ -235,7 +235,7 @@ _DERIVED = {"failing", "ignored", "plans", "takes_all"}
 
 
 def _steps(path: str) -> tuple[str | int, ...]:
-    """The steps of a path such as `expected_turns[1]`."""
+    """Return the steps of a path such as `expected_turns[1]`."""
     key, bracket, number = path.partition("[")
     return (key, int(number[:-1])) if bracket else (key,)
 
@@ -248,7 +248,7 @@ class Config(UserModel):
     threshold: Threshold = 1.0
     """The score from which a trajectory passes."""
     default_evaluation_criteria: Any = None
-    """The criteria that are used where none are given."""
+    """The criteria that are used if none are given."""
 
 
 class ToolCallConfig(Config):
@@ -269,7 +269,7 @@ class Naming(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, expected: Iterable[Any]) -> Naming:
-        """The naming of expected tools: names, or objects with a `name` and perhaps an `id`.
+        """Return the naming of expected tools: names, or objects with a `name` and perhaps an `id`.
 
         Raises:
             CriteriaError: two tools have one name and different ids.
@@ -285,7 +285,7 @@ class Naming(msgspec.Struct, frozen=True):
         return made
 
     def renamed(self, trajectory: Trajectory) -> Trajectory:
-        """The trajectory with its calls named as the expected tools are that they are of."""
+        """Return the trajectory with its calls renamed to the expected tools that they belong to."""
         calls = [self._renamed(call) for call in trajectory.calls]
         return msgspec.structs.replace(trajectory, calls=tuple(calls))
 
@@ -298,7 +298,7 @@ class Naming(msgspec.Struct, frozen=True):
 
 
 def cleaned(name: str) -> str:
-    """A tool's name as a runtime shows it to models: blanks as `_`, other signs dropped, at most 64 characters."""
+    """Return a tool's name as a runtime shows it to models: spaces as `_`, no other signs, at most 64 characters."""
     return _NOT_ALLOWED.sub("", "_".join(name.split()))[:_LONGEST]
 
 
@@ -313,12 +313,12 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def workload_output(self) -> Any:
-        """The output, by the name that newer documents have for it."""
+        """The output, by its name in newer documents."""
         return self.agent_output
 
     @property
     def workload_trace(self) -> Sequence[Any]:
-        """The spans, by the name that newer documents have for them."""
+        """The spans, by their name in newer documents."""
         return self.agent_trace
 
     @cached_property
@@ -328,7 +328,7 @@ class AgentExecution(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         from rightcall.reading import read_spans
 
         read = read_spans(self.agent_trace)
-        # These are all spans of the run, so without tool spans there were no calls. Where a span was not understood, or
-        # some calls were found and the reader misses others, that stays.
+        # These are all spans of the run, so without tool spans there were no calls. If a span was not understood, or
+        # calls were found and the reader knows that others are missing, the trajectory stays incomplete.
         is_whole = read.calls_recorded or not (read.calls or read.not_understood)
         return msgspec.structs.replace(read, input=self.agent_input, output=self.agent_output, calls_recorded=is_whole)

@@ -1,4 +1,4 @@
-"""The base of all evaluators: what one declares about itself, and criteria and a trajectory in, a result out."""
+"""The base of all evaluators: what each declares about itself, and how it judges a trajectory by criteria."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class NoPlan:
 
 
 class Measurement(msgspec.Struct, frozen=True):
-    """A score, or its bounds where the trace leaves it open, and how to explain it."""
+    """A score, or its bounds if the trace leaves it open, and how to explain it."""
 
     low: float
     high: float
@@ -66,7 +66,7 @@ class Measurement(msgspec.Struct, frozen=True):
 
 
 def spanning(measured: Sequence[Measurement]) -> Measurement:
-    """Return the bounds of several worlds: one of them is what happened. The first, as recorded, is explained."""
+    """Combine measurements of all worlds, one of which happened, into bounds. The first, as recorded, is explained."""
     low, high = min([each.low for each in measured]), max([each.high for each in measured])
     return Measurement(low, high, measured[0].account, measured[0].warnings)
 
@@ -90,11 +90,11 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     orders_calls: ClassVar[bool] = False
     """Whether the verdict may depend on the order of calls, so that `parallel` of the criteria counts."""
     takes_wildcards: ClassVar[bool] = False
-    """Whether the names of expected tools may be patterns, where the criteria say so."""
+    """Whether the names of expected tools may be patterns, if the criteria say so."""
     waits: ClassVar[bool] = False
     """Whether it waits for something outside, so that several of them run at once."""
     fingerprint: str = ""
-    """Changes whenever the code that judges changes, where that is the user's."""
+    """A text that changes whenever the user's code that judges changes; empty without such code."""
     config_type: ClassVar[type[Any]]
     criteria_type: ClassVar[type[Any]]
     justification_type: ClassVar[type[Justification] | UnionType]
@@ -102,9 +102,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     shorthand: ClassVar[Shorthand | None] = None
     """How eval sets write its criteria in short, if they can."""
     empty_turn: ClassVar[Any] = None
-    """What a turn expects that says nothing, while other turns of its conversation do; `None` for anything."""
+    """The expectation of a turn without one, if other turns of its conversation have one; `None` for anything."""
     default_criteria: ClassVar[Mapping[str, Any] | None] = None
-    """The criteria where neither a case nor the configuration has any; `None` where that is a mistake."""
+    """The criteria if neither a case nor the configuration has any; `None` if that is a mistake."""
     code_settings: ClassVar[tuple[str, ...]] = ()
     """Keys of its configuration that may name code of the user: `file.py:function`."""
 
@@ -132,7 +132,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         self._threshold = self.config.threshold
         self._most_calls = limits.compared_calls
         self.renames = getattr(self.config, "tool_names", "exact") == "uipath"
-        """Whether calls are named as the expected tools are, by UiPath's rule, before they are compared."""
+        """Whether calls are renamed to the expected tools, by UiPath's rule, before they are compared."""
         default = self.config.default_evaluation_criteria
         default = self.default_criteria if default is None else default
         self._default = None if default is None else self.criteria(default)
@@ -141,8 +141,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         """Return criteria, checked and compiled, for any number of calls of `evaluate`.
 
         `None` means the default criteria of the configuration. `has_matchers` is false for decoded JSON within the
-        limits that has no `$` in it. Criteria of which compiling can then find no mistake are compiled when they are
-        first used: that was two fifths of loading 10,000 cases, of which a command may judge one.
+        limits that has no `$` in it. If compiling can then find no mistake, criteria are compiled on first use:
+        compiling
+        was two fifths of loading 10,000 cases, of which a command may judge one.
 
         Raises:
             CriteriaError: they are wrong, or there is no default.
@@ -191,7 +192,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
                 trajectory = self._naming(checked).renamed(trajectory)
             if len(trajectory.calls) > self._most_calls or plan.size > self._most_calls:
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
-            # The frameworks' own calls count only where they are expected, hence the names.
+            # The frameworks' own calls count only if they are expected, hence the names.
             selection = select(trajectory, checked, plan.names)
             # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
             if getattr(plan, "spends", False):
@@ -211,15 +212,15 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         return self._result(measured, trajectory, perf_counter() - started)
 
     def scope(self, criteria: CriteriaT) -> Scope | None:
-        """Return what of the calls the verdict depends on; `None` where that may be anything.
+        """Return which properties of calls the verdict depends on; `None` if it may depend on anything.
 
-        With a scope, runs in columns are judged once for all that look the same. The criteria choose all calls; those
-        that choose some are not asked about. A scope is not inherited: it is true of the class that declares it.
+        With a scope, runs in columns that look the same are judged once. It is only asked for with criteria that select
+        all calls. A scope is not inherited: it is true of the class that declares it.
         """
         return None
 
     def tools_to_miss(self, criteria: CriteriaT) -> Sequence[str]:
-        """Return the tools that the criteria name and that no run has to call: a misspelt one would go unseen."""
+        """Return the tools in the criteria that no run has to call, so that a typo in a name would go unnoticed."""
         return ()
 
     def compiles_surely(self, criteria: CriteriaT) -> bool:
@@ -227,11 +228,11 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         return False
 
     def without_effect(self, criteria: CriteriaT) -> Sequence[tuple[str, str]]:
-        """Return what the criteria say that can change no verdict: the path of each part, and a sentence."""
+        """Return the parts of the criteria that can change no verdict: the path of each, and a sentence."""
         return ()
 
     def plan(self, criteria: CriteriaT) -> PlanT:
-        """Return what was compiled of criteria."""
+        """Return the compiled form of criteria."""
         plan: PlanT | None = criteria.plans.get(self)
         return self.criteria(criteria).plans[self] if plan is None else plan
 
@@ -249,16 +250,17 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     @abstractmethod
     def compile(self, criteria: CriteriaT) -> PlanT:
-        """Return the criteria in the form that is quick to compare with. Raises `CriteriaError`."""
+        """Compile criteria to a form that is quick to compare with. Raises `CriteriaError`."""
 
     @abstractmethod
     def measure(self, selection: Selection, plan: PlanT) -> Measurement:
-        """Return the score of the selected calls, from 0.0 to 1.0, where nothing about them is unknown."""
+        """Return the score of the selected calls, from 0.0 to 1.0, if everything about them is known."""
 
     def bound(self, selection: Selection, plan: PlanT) -> Measurement:
-        """Return the bounds of the score where the trace leaves open which calls were made, or in which order.
+        """Return the bounds of the score if the trace leaves open which calls were made, or in which order.
 
-        Every way to fill that in is measured, where they are few. One that can compute its bounds overrides this.
+        If there are only a few ways to fill in the gaps, each is measured. Evaluators that can compute their bounds
+        override this.
         """
         worlds = selection.worlds()
         if worlds is None:
@@ -266,7 +268,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         return spanning([self.measure(world, plan) for world in worlds])
 
     def estimate(self, selection: Selection, plan: PlanT) -> Measurement:
-        """Return bounds that surely hold, where there are too many ways to fill in what the trace leaves open."""
+        """Return bounds that surely hold, if there are too many ways to fill in what the trace leaves open."""
         return Measurement(0.0, 1.0, Explained())
 
     def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
@@ -280,7 +282,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, doubts.reasons))
 
     def _check_stars(self, criteria: CriteriaT) -> None:
-        """Refuse names with a `*` where they are not patterns: no tool has such a name. Raises `CriteriaError`."""
+        """Refuse names with a `*` if they are not patterns: no tool has such a name. Raises `CriteriaError`."""
         ignored = [(("ignore_tools", at), name) for at, name in enumerate(criteria.ignore_tools) if "*" in name]
         for path, name in [
             *([] if criteria.wildcards else ignored),
@@ -297,7 +299,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
     def _result(self, measured: Measurement, trajectory: Trajectory, seconds: float) -> EvaluationResult:
         low, high, threshold = measured.low, measured.high, self._threshold
-        # The verdict is known where both bounds are on one side of the threshold, however far apart they are.
+        # The verdict is known if both bounds are on one side of the threshold, however far apart they are.
         passed = low >= threshold
         if passed != (high >= threshold):
             return self._not_measured(measured, trajectory, seconds)
@@ -354,13 +356,13 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
 
 def _with_suspected(measured: Measurement, count: int) -> Measurement:
-    """A measurement that says how many calls were left out without being known to have failed."""
+    """Add a warning about the number of calls that were left out although they may not have failed."""
     told = f"{count:,} call{'s were' if count > 1 else ' was'} left out that may have failed"
     return msgspec.structs.replace(measured, warnings=(*measured.warnings, told))
 
 
 class _InDoubt(msgspec.Struct, frozen=True):
-    """The account of a result that depends on what the trace leaves open: its findings are what is not known."""
+    """The account of a result that depends on what the trace leaves open: its findings say what is not known."""
 
     account: Explainer
     unknown: tuple[Finding, ...]
@@ -410,14 +412,14 @@ class Shorthand(msgspec.Struct, frozen=True):
 
 
 class CallScope(msgspec.Struct, frozen=True):
-    """A verdict that depends on nothing but calls of some tools and on which of some patterns they satisfy.
+    """A verdict that depends only on the calls of some tools, and on which of some patterns they satisfy.
 
     Two runs with the same calls, as far as the scope goes, get the same verdict and score.
     """
 
     names: frozenset[str]
     patterns: tuple[Pattern, ...] = ()
-    """What calls are compared with; none where names are enough."""
+    """What calls are compared with; empty if names are enough."""
     others: bool = False
     """Whether calls of other tools count, by their number and their names."""
     order: bool = False
@@ -438,13 +440,13 @@ class NameScope(msgspec.Struct, frozen=True):
     """A verdict that follows from the names of calls alone, by one of four formulas.
 
     Scores: `share` is the part of the expected names that is in order, `in common` the part that was called at all;
-    `equal` is 1.0 where the calls are the expected ones, `in order` where these are among them in order; else 0.0.
+    `equal` is 1.0 if the calls are the expected ones, `in order` if these are among them in order; else 0.0.
     """
 
     expected: tuple[str, ...]
     scoring: Scoring
     order: bool = True
-    """Whether a call at another place than expected is a finding."""
+    """Whether a call at another position than expected is a finding."""
     extras: bool = False
     """Whether a call that is not expected is a finding."""
 
@@ -465,20 +467,20 @@ class NameScope(msgspec.Struct, frozen=True):
 Scope: TypeAlias = CallScope | NameScope
 
 CALLS: Mapping[str, Any] = {"type": "array", "items": {"$ref": "#/$defs/step"}}
-"""The JSON Schema of the steps of a path in short."""
+"""The JSON Schema of the steps of a path in their short form."""
 SOME_CALLS: Mapping[str, Any] = {"type": "array", "items": {"$ref": "#/$defs/call"}, "minItems": 1}
-"""The JSON Schema of single calls in short."""
+"""The JSON Schema of single calls in their short form."""
 TEXT: Mapping[str, Any] = {"type": "string"}
 WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
 NUMBER: Mapping[str, Any] = {"type": "number", "minimum": 0}
 
 
 STEP_WORDS = ("any_order", "at_once", "optional", "one_of", "repeat", "steps")
-"""The words that begin a step of a list of calls which is not a call."""
+"""The words that begin a step that is not a call."""
 
 
 def is_word(name: str) -> bool:
-    """Return whether a tool of this name has to be written as `{name: …}`: as a key, it would mean something else."""
+    """Return whether a tool of this name has to be written as `{name: …}`, because as a key it means something else."""
     return name in ("name", *STEP_WORDS) or name.startswith("$")
 
 
@@ -507,10 +509,10 @@ def _call(item: Any, index: int) -> Any:
 
 
 def misplaced_word(call: dict[Any, Any]) -> str | None:
-    """Return what would be right where a call is written with a word in the wrong place; nothing where it is not."""
+    """Return what to write if a call has a word in the wrong place; `None` if it has none."""
     if matcher := next((key for key in call if isinstance(key, str) and key.startswith("$")), ""):
         return f"{shown(matcher)} is a matcher, and a call begins with the name of its tool; {_SEVERAL}"
-    # With an object behind it, a word is a tool of that name, and the object its arguments.
+    # A word followed by an object is a tool of that name, and the object its arguments.
     word = next((key for key in call if key in STEP_WORDS and not isinstance(call[key], dict)), "")
     if word == "one_of":
         return f"'one_of' is a word for steps of 'calls', and here are single calls; {_SEVERAL}"
@@ -562,7 +564,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     scores: Mapping[str, float | None] = {}
     """The score of each evaluator of the case, by its key in `expect`."""
     is_measured: bool = True
-    """Whether there is an answer: false where the agent broke, or no trace belongs to the case."""
+    """Whether there is an answer: false if the agent broke, or no trace belongs to the case."""
     output: Any = None
     tools: tuple[str, ...] = ()
     """The names of the tools that were called, in order."""
@@ -584,22 +586,22 @@ class RowTally(Protocol):
     """The rows counted so far."""
 
     def add(self, seen: Any) -> None:
-        """Take what was seen of one more row."""
+        """Add what `see` returned for one more row."""
 
     def conclude(self) -> Conclusion:
         """Return the result of all rows."""
 
 
 class OverallEvaluator(ABC):
-    """Judges all cases together. Of each row it keeps what `see` gives, which may be far less."""
+    """Judges all cases together. Of each row it keeps only what `see` returns, which may be far less."""
 
     id: str
     threshold: float
 
     @abstractmethod
     def see(self, row: Row) -> Any:
-        """Return what counts of a row. It is called in the process that judges the case."""
+        """Return what is needed of a row. It is called in the process that judges the case."""
 
     @abstractmethod
     def tally(self) -> RowTally:
-        """An empty tally."""
+        """Return an empty tally."""

@@ -31,12 +31,12 @@ def is_code(type_id: str) -> bool:
 
 
 def names_file(type_id: str) -> bool:
-    """Return whether a type is code in a file. Looking for entry points takes a while, this does not."""
+    """Return whether a type is code in a file. This is fast; looking for entry points takes a while."""
     return type_id.startswith("file://") or split_code(type_id) is not None
 
 
 def split_code(type_id: str) -> tuple[str, str] | None:
-    """Return the file and the name in it that a type names; `None` where it names something else."""
+    """Return the file and the name in it that a type names; `None` if it names something else."""
     found = _FILE.fullmatch(type_id)
     return (found["file"], found["name"]) if found else None
 
@@ -78,11 +78,11 @@ UNAVAILABLE: dict[str, str] = {
     "token_usage_v1": _FIGURE,
     "invocation_duration_v1": _FIGURE,
 }
-"""Why each of them is not there, by type id."""
+"""Why each of them is not available, by type id."""
 
 
 def unavailable(type_id: str) -> str | None:
-    """Return why an evaluator that is known by name is not there; `None` where it is not known."""
+    """Return why an evaluator that is known by name is not available; `None` if it is not known."""
     known = UNAVAILABLE.get(type_id.removeprefix("uipath-"))
     return CODE_OF_YOURS if known is None and names_file(type_id) else known
 
@@ -115,7 +115,7 @@ class UnavailableEvaluator(Evaluator[Config, Criteria, NoPlan]):
         return Measurement(0.0, 1.0, self._account())
 
     def evaluate(self, trajectory: Any, criteria: Any = None) -> EvaluationResult:
-        """An error, whatever the trajectory."""
+        """Return an error, whatever the trajectory is."""
         account = self._account()
         return EvaluationResult(
             evaluator=self.id,

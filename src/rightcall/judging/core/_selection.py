@@ -1,4 +1,4 @@
-"""The calls that an evaluator looks at, and what the trace leaves open: which they are, in which order, whether all."""
+"""Select the calls that an evaluator looks at, and note what the trace leaves open about them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 # `alignment` itself is loaded when calls are arranged: most runs are in the expected order as they were recorded.
 
 _MOST_WORLDS = 256
-"""Ways to fill in what a trace leaves open, up to which every one of them is judged."""
+"""The most ways to fill in what a trace leaves open that are all judged."""
 _MOST_CALLS = 1_000_000
-"""Calls in all of them together."""
+"""The most calls in all these ways together."""
 Range: TypeAlias = tuple[int, int]
 """Neighbouring calls: the first, and one past the last."""
 
@@ -37,9 +37,9 @@ _NONE: frozenset[int] = frozenset()
 class Selection(msgspec.Struct, frozen=True):
     """The selected calls and their names, in order.
 
-    `positions` are their places in the trajectory, `None` where that is the same. `free` are the ranges in which
-    the order of calls does not count. `doubts` is what the trace leaves open about them; the calls are then all
-    that may be meant, in the order in which they were recorded.
+    `positions` are their positions in the trajectory, `None` if these are the same. `free` are the ranges in which the
+    order of calls does not count. `doubts` is what the trace leaves open about them; the calls are then all that may be
+    selected, in the order in which they were recorded.
     """
 
     calls: Sequence[ToolCall]
@@ -47,11 +47,11 @@ class Selection(msgspec.Struct, frozen=True):
     positions: Sequence[int] | None = None
     free: tuple[Range, ...] = ()
     output: Any = None
-    """What the run returned in the end."""
+    """The final output of the run."""
     turn_outputs: tuple[Any, ...] = ()
-    """What each turn returned, where that is known."""
+    """The output of each turn, if known."""
     usage: Usage | None = None
-    """What the whole run took, where that is known."""
+    """The usage of the whole run, if known."""
     doubts: Doubts | None = None
     trajectory: Trajectory | None = None
     """The run that the calls are of."""
@@ -61,28 +61,28 @@ class Selection(msgspec.Struct, frozen=True):
     """How many calls were left out that may not have failed."""
 
     def position(self, index: int) -> int:
-        """The place in the trajectory of the selected call at `index`."""
+        """Return the position in the trajectory of the selected call at `index`."""
         return index if self.positions is None else self.positions[index]
 
     def moment(self, index: int) -> CallMoment | None:
-        """Where in its run the selected call at `index` was made; `None` where the run is not known."""
+        """Return where in its run the selected call at `index` was made; `None` if the run is not known."""
         return None if self.trajectory is None else CallMoment(self.trajectory, self.position(index))
 
     def only(self, indices: Sequence[int]) -> Selection:
-        """These of the selected calls, given in ascending order."""
+        """Return a selection of only these calls, given by indexes in ascending order."""
         doubts = None if self.doubts is None else self.doubts.at(indices)
         return self._at(indices, wide(narrowed(self.free, indices)), doubts)
 
     def sure(self) -> Selection:
-        """Those of the selected calls that are surely meant."""
+        """Return the selection without doubtful calls."""
         if self.doubts is None or not self.doubts.members:
             return self
         return self.only([index for index in range(len(self.calls)) if index not in self.doubts.members])
 
     def worlds(self) -> Iterator[Selection] | None:
-        """The selection for every way to fill in what the trace leaves open, the recorded one first.
+        """Return the selection for every way to fill in what the trace leaves open, the recorded one first.
 
-        None where there are too many of them, or where calls may be missing.
+        `None` if there are too many of them, or if calls may be missing.
         """
         if self.doubts is None:
             return iter((self,))
@@ -95,7 +95,7 @@ class Selection(msgspec.Struct, frozen=True):
         for order in orders:
             calls = [self.calls[index] for index in order]
             free = self._free(calls, [self.position(index) for index in order])
-            # Order counts least where groups are widest, so the narrowest and the widest are the bounds of all.
+            # The wider the groups, the less order counts, so the narrowest and the widest give the bounds of all.
             yield self._at(order, free)
             if regrouped:
                 yield self._at(order, widest_ranges(self.parallel, calls, free))
@@ -118,14 +118,14 @@ class Selection(msgspec.Struct, frozen=True):
         )
 
     def arranged(self, rows: Sequence[Row], limits: Limits) -> Selection:
-        """The same calls in the order that suits the expectation best, as far as it does not count or is not known.
+        """Return the calls in the order that fits the expectation best, where order does not count or is not known.
 
-        `rows` has, for each expected call, the places of the selected calls that satisfy it.
+        `rows` has, for each expected call, the positions of the selected calls that satisfy it.
         """
         return self._at(self._best_order(rows, limits))
 
     def most_in_order(self, rows: Sequence[Row], limits: Limits) -> int:
-        """Return how many expected calls can be met in order, in the best order that may be theirs."""
+        """Return how many expected calls can be met in order, in the best order that the calls may have."""
         places = {index: place for place, index in enumerate(self._best_order(rows, limits))}
         moved = [sorted([places[index] for index in row]) for row in rows]
         return len(alignment.related_subsequence(moved, len(self.calls)))
@@ -134,11 +134,11 @@ class Selection(msgspec.Struct, frozen=True):
         return alignment.arrange(rows, len(self.calls), self.loose, limits.comparisons // 100)
 
     def arranged_by_name(self, expected: Sequence[str], limits: Limits) -> Selection:
-        """The same calls in the order whose names suit the expected names best, as far as that may be theirs."""
+        """Return the calls in the order that fits the expected names best, where order is free or not known."""
         return self.arranged(self.rows_of(expected), limits)
 
     def rows_of(self, expected: Sequence[str]) -> list[Row]:
-        """For each expected name, the places of the selected calls that have it."""
+        """Return, for each expected name, the positions of the selected calls that have it."""
         places: dict[str, list[int]] = {}
         for index, name in enumerate(self.names):
             places.setdefault(name, []).append(index)
@@ -146,7 +146,7 @@ class Selection(msgspec.Struct, frozen=True):
 
     @property
     def apart(self) -> tuple[tuple[Range, ...], tuple[Range, ...]]:
-        """The ranges in which order does not count, and those in which it is not known; these are the wider ones."""
+        """The ranges in which order does not count, and those in which it is unknown, with free ones they overlap."""
         if self.doubts is None or not self.doubts.unordered:
             return self.free, ()
         touched = [each for each in self.free if any([_overlap(each, other) for other in self.doubts.unordered])]
@@ -162,7 +162,7 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collection[str]) -> Selection:
-    """The calls that criteria are about. The framework's own calls are left out unless they are expected."""
+    """Return the calls that criteria select. The framework's own calls are left out unless they are expected."""
     if (
         criteria.takes_all
         and trajectory.calls_recorded
@@ -223,14 +223,14 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
 
 
 def _made_by(agent: str, call: ToolCall) -> ToolCall:
-    """A call that is this agent's if it is meant at all."""
+    """Return a call as one of this agent: if no agent was recorded, it can only be selected as this agent's."""
     if call.agent is not None:
         return call
     return msgspec.structs.replace(call, agent=agent, unrecorded=call.unrecorded - {"agent"})
 
 
 def _is_inside(inner: Range, ranges: Sequence[Range]) -> bool:
-    """Return whether a range is inside one of others: what is not known there does not count either."""
+    """Return whether a range is inside one of others: then its order does not count, whether known or not."""
     return any([first <= inner[0] and inner[1] <= end for first, end in ranges])
 
 
@@ -243,7 +243,7 @@ def free_ranges(
 ) -> tuple[Range, ...]:
     """Return the ranges of neighbouring calls whose order surely does not count.
 
-    `positions` are the places of the calls in the trajectory.
+    `positions` are the positions of the calls in the trajectory.
     """
     if parallel == "in_order":
         return ()
@@ -259,7 +259,7 @@ def widest_ranges(
 ) -> tuple[Range, ...]:
     """Return the ranges of neighbouring calls whose order may not count, given those where it surely does not.
 
-    Calls whose place in `members` says that they may not be there at all keep no others apart.
+    Doubtful calls, whose indexes are in `members`, do not separate others: they may not be there at all.
     """
     doubtful = {id(calls[index]) for index in members}
 
@@ -302,22 +302,21 @@ def _neighbours(calls: Sequence[ToolCall], together: Callable[[ToolCall, ToolCal
 
 
 class Doubts(msgspec.Struct, frozen=True):
-    """The facts about selected calls that are not known. Indices and ranges are those of the selection."""
+    """What is not known about selected calls. Indexes and ranges are those of the selection."""
 
     members: frozenset[int] = _NONE
-    """Calls of which the trace does not say whether the criteria are about them."""
+    """Calls for which the trace leaves open whether the criteria select them."""
     unordered: tuple[Range, ...] = ()
-    """Ranges of calls of which the trace does not say in which order they were made."""
+    """Ranges of calls whose order the trace leaves open."""
     groups: tuple[Range, ...] | None = None
-    """The ranges in which order would not count if every group that is not recorded were the widest one possible;
-    `None` where all groups are known."""
+    """Ranges where order would not count if unrecorded groups were as wide as possible; `None` if all are known."""
     missing: bool = False
-    """Whether calls were made, or may have been, that the trace does not have."""
+    """Whether calls are missing in the trace, or may be."""
     reasons: tuple[Finding, ...] = ()
-    """The same in words, a sentence each."""
+    """The same doubts in words, a sentence each."""
 
     def at(self, indices: Sequence[int]) -> Doubts | None:
-        """The doubts about these of the calls, given in ascending order."""
+        """Return the doubts about these calls only, given by indexes in ascending order."""
         members = frozenset([place for place, index in enumerate(indices) if index in self.members])
         unordered = wide(narrowed(self.unordered, indices))
         groups = None if self.groups is None else narrowed(self.groups, indices)
@@ -327,8 +326,8 @@ class Doubts(msgspec.Struct, frozen=True):
 
 
 def membership(call: ToolCall, criteria: Criteria) -> bool | None:
-    """Return whether criteria are about a call; `None` where the trace does not record what that depends on."""
-    # What is recorded is asked first: it may rule a call out although something else was not recorded.
+    """Return whether criteria select a call; `None` if the trace did not record what that depends on."""
+    # Check what is recorded first: it may rule a call out although something else was not recorded.
     if call.name in criteria.ignored or (criteria.top_level and call.parent_id is not None):
         return False
     if criteria.agent is not None and call.agent is not None and call.agent != criteria.agent:
@@ -348,7 +347,7 @@ def membership(call: ToolCall, criteria: Criteria) -> bool | None:
 
 
 def outcome_counts(call: ToolCall, criteria: Criteria) -> bool | None:
-    """Return whether criteria are about a call, by what came of it; `None` where the trace does not say."""
+    """Return whether criteria select a call by its outcome; `None` if the trace does not show it."""
     if criteria.failed == "count" or not criteria.selects_by_outcome:
         return True
     failed = has_failed(call)
@@ -358,7 +357,7 @@ def outcome_counts(call: ToolCall, criteria: Criteria) -> bool | None:
 
 
 def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, calls: Sequence[ToolCall]) -> list[Finding]:
-    """Why there are doubts, a finding for each kind of them."""
+    """Return why there are doubts, a finding for each kind of them."""
     reasons = []
     if criteria.agent is not None and (unknown := [call for call in calls if call.agent is None]):
         reasons.append(f"which agent made {_which(unknown)} was not recorded")
@@ -390,13 +389,13 @@ def _which(calls: Sequence[ToolCall]) -> str:
 
 
 def narrowed(ranges: Sequence[Range], kept: Sequence[int]) -> tuple[Range, ...]:
-    """The ranges in terms of those positions that are kept, which are in ascending order."""
+    """Return the ranges as indexes of the positions that are kept, which are in ascending order."""
     found = [(bisect_left(kept, first), bisect_left(kept, end)) for first, end in ranges]
     return tuple([(first, end) for first, end in found if end > first])
 
 
 def wide(ranges: Sequence[Range]) -> tuple[Range, ...]:
-    """The ranges of two and more calls, those that overlap made one."""
+    """Return the ranges of two and more calls, with overlapping ones merged."""
     merged: list[Range] = []
     for first, end in sorted(ranges):
         if merged and first < merged[-1][1]:
@@ -407,9 +406,9 @@ def wide(ranges: Sequence[Range]) -> tuple[Range, ...]:
 
 
 def arrangements(size: int, doubts: Doubts, most: int) -> Iterator[list[int]] | None:
-    """Every order and choice of calls that the doubts leave open, the recorded one first; none where they are too many.
+    """Return every order and choice of calls that the doubts allow, the recorded one first.
 
-    What a trace does not have at all cannot be listed.
+    `None` if there are too many, or if calls are missing: what a trace does not have cannot be listed.
     """
     # Both are cut off before they are multiplied: beyond `most` the exact number does not matter, and that of a few
     # thousand calls has thousands of digits.

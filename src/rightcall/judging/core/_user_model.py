@@ -34,7 +34,7 @@ ModelT = TypeVar("ModelT", bound="UserModel")
 _UNDERSCORE = re.compile(r"_([a-z0-9])")
 Path: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = "tuple[Place, str | int] | None"
-"""A path as a chain of steps, the last one first: most values are right, and their paths are never spelt out."""
+"""A path as a chain of steps, the last one first: most values are valid, and their paths are never needed."""
 Mistakes: TypeAlias = list[tuple[Path, str]]
 Check: TypeAlias = Callable[[Any, Place, Mistakes], Any]
 """Returns the value to keep. A mistake is added to the list instead, and what is returned then is not used."""
@@ -49,7 +49,7 @@ class ModelField(msgspec.Struct, frozen=True):
     annotation: Any
     """Its type, without what `Annotated` adds."""
     check: Check | None
-    """None where any value is right."""
+    """`None` if any value is valid."""
     default: Any = msgspec.NODEFAULT
     dumped: bool = True
 
@@ -82,7 +82,7 @@ def _is_known(mistake: tuple[Path, str]) -> bool:
 
 
 class _Fields:
-    """`model_fields` of a class, made when it is first asked for: of many models, a program uses a few."""
+    """`model_fields` of a class, made on first use: of many models, a program uses a few."""
 
     def __get__(self, _: Any, model: type[UserModel]) -> dict[str, ModelField]:
         return _layout(model).fields
@@ -95,7 +95,7 @@ class UserModel:
     The methods have the names that pydantic gives them.
 
     Raises:
-        ModelError: what is given has mistakes; all of them are in it.
+        ModelError: the values have mistakes; the error lists all of them.
     """
 
     model_fields: ClassVar[Mapping[str, ModelField]] = _Fields()  # type: ignore[assignment]
@@ -109,7 +109,7 @@ class UserModel:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name, value in cls.__dict__.items():
-            # Not one of these would be called: what it should refuse would be accepted.
+            # pydantic's validators would never be called here: what they should refuse would be accepted.
             if type(value).__module__.partition(".")[0] == "pydantic":
                 raise TypeError(
                     f"{cls.__name__}.{name} is pydantic's; a {cls.__mro__[1].__name__} has a method 'check'"
@@ -127,7 +127,7 @@ class UserModel:
     @classmethod
     def check_value(cls, value: Any, place: Place, mistakes: Mistakes) -> Any:
         """Return the model of an object that is somewhere inside of what a user wrote."""
-        # Nearly all values are dicts. Models are abstract classes, for which `isinstance` takes three times as long.
+        # Nearly all values are dicts, which need no `isinstance`.
         if value.__class__ is not dict and isinstance(value, cls):
             return value
         if not isinstance(value, dict):
@@ -153,12 +153,12 @@ class UserModel:
         return dumped
 
     def dumped(self) -> Any:
-        """Return the same with the models in it as they are."""
+        """Return the values by the names of their keys, with models inside as they are."""
         held = self.__dict__
         return {name: held[name] for name in _layout(type(self)).dumped}
 
     def model_dump_json(self) -> str:
-        """Return the values as JSON. Raises `ValueError` where one of them is not JSON."""
+        """Return the values as JSON. Raises `ValueError` if one of them is not JSON."""
         try:
             return _ENCODE(self).decode()
         except TypeError as problem:
@@ -187,10 +187,10 @@ class UserModel:
 def parse_model(
     model: type[ModelT], value: Any, evaluator: str, error: type[ConfigurationError] | type[CriteriaError]
 ) -> ModelT:
-    """Return the criteria or, where a mistake is a `ConfigurationError`, the configuration that an evaluator is given.
+    """Return the criteria or the configuration of an evaluator; which of the two it is follows from `error`.
 
     Raises:
-        ConfigurationError, CriteriaError: the `error`, if it is neither the model nor an object that fits it.
+        ConfigurationError, CriteriaError: the `error`, if the value is neither the model nor an object that fits it.
     """
     if isinstance(value, model):
         return value
@@ -210,12 +210,12 @@ def camel(name: str) -> str:
 
 
 class _Layout(msgspec.Struct, frozen=True):
-    """What is needed to read a model."""
+    """What is needed to read a model, worked out once."""
 
     fields: dict[str, ModelField]
     by_key: dict[str, ModelField]
     state: dict[str, Any]
-    """The value of every key where none is given."""
+    """The value of every key if it is not given."""
     required: tuple[str, ...]
     dumped: tuple[str, ...]
     has_check: bool
@@ -290,7 +290,7 @@ def _fill(made: ModelT, value: dict[Any, Any], place: Place, mistakes: Mistakes)
             except ValueError as problem:
                 refuse(place, mistakes, problem)
             return made
-    # Mistakes are reported in the order of the fields. Right objects, which are nearly all, do not pay for that.
+    # Mistakes are reported in the order of the fields. Valid objects, which are nearly all, do not pay for that.
     del mistakes[count:]
     mistakes += _mistakes_in_order(layout, value, place)
     return None
@@ -338,7 +338,7 @@ def _dumped(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
-# Asked about models alone: `_plain` asks about each value in them.
+# The hook is called for models alone; `_plain` looks at each value in them.
 _ENCODE = msgspec.json.Encoder(enc_hook=_dumped).encode
 
 
@@ -377,13 +377,13 @@ class Length(msgspec.Struct, frozen=True):
 
 
 class Key(msgspec.Struct, frozen=True):
-    """In `Annotated`: how users write the key, where that is not the name of the field in snake_case or camelCase."""
+    """In `Annotated`: how users write the key, if that is not the name of the field in snake_case or camelCase."""
 
     written: str
 
 
 class NotDumped(msgspec.Struct, frozen=True):
-    """In `Annotated`: a value that is left out where a model is written as JSON."""
+    """In `Annotated`: a value that is left out when a model is written as JSON."""
 
 
 def path_of(place: Place) -> Path:
@@ -413,7 +413,7 @@ def refuse(place: Place, mistakes: Mistakes, problem: Exception) -> None:
 
 
 def check_of(hint: Any) -> Check | None:
-    """Return the check of an annotation; none where any value is right."""
+    """Return the check of an annotation; `None` if any value is valid."""
     extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
     for extra in extras:
         if isinstance(extra, Made):
