@@ -10,8 +10,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    # Importing makes tens of thousands of objects that stay. Looking for garbage among them every 700 objects, which is
-    # Python's default, takes 4 % of the instructions of a short command; so this comes before all other imports.
+    # Importing makes tens of thousands of objects that stay. Python's default is to collect garbage every 700 objects,
+    # which takes 4 % of the instructions of a short command; so this comes before all other imports.
     gc.set_threshold(50_000, 50, 20)
     with (
         # click and msgspec import these modules, and a command needs few of their patterns.
@@ -26,7 +26,7 @@ def main() -> None:
         from ._main import run_command
 
     code = run_command()
-    # Python looks for garbage once more at exit, among everything that is left; not in what is frozen.
+    # Python collects garbage once more at exit, among all objects that are not frozen.
     gc.freeze()
     sys.exit(code)
 

@@ -38,7 +38,7 @@ _SHORT = {2: "the whole path", 1: "the lookups as well"}
 _KINDS = {"learned": "updated", "unchanged": "passes", "left": "left"}
 _FEW = 3
 _MOST_TRIED = 100
-"""Cases whose learned expectations are tried on mutants, for the line that says what they notice."""
+"""The most cases whose learned expectations are tried on mutants, to report what they notice."""
 
 
 @click.command(name="accept", cls=GroupedCommand)
@@ -81,7 +81,7 @@ class _Accepting:
         self._run = _run(options) if options["evalset"] is None else None
         self._path = options["evalset"] or (self._run.header.evalset if self._run is not None else "")
         self._screen = Screen()
-        # An eval set that is to be written has nothing yet that traces could be read for.
+        # A new eval set does not say yet what has to be read from traces.
         is_there = options["evalset"] is not None and os.path.lexists(options["evalset"])
         request = request_of(options if is_there else {**options, "evalset": None})
         self._sources = sources_of(options, request)
@@ -164,7 +164,7 @@ class _Accepting:
 
 
 def _run(options: dict[str, Any]) -> RunFolder:
-    """The run that the command line names.
+    """Return the run that the command line names.
 
     Raises:
         StoreError: there is no such run, or it was kept without its secrets.
@@ -187,7 +187,7 @@ def _run(options: dict[str, Any]) -> RunFolder:
 def _observed_in(run: RunFolder, chosen: Sequence[Case]) -> dict[str, Observed]:
     """Return what a run observed of some cases. A case that the agent did not finish was not observed."""
     results = list(run.results())
-    # A run of some cases says nothing of the others: they are not left alone for want of a trace.
+    # A run of selected cases says nothing about the others, so these are not reported as having no trace.
     was_limited = any([run.header.options.get(name) for name in ("cases", "tags")])
     ran = {result.case_id for result in results}
     observed = {case.id: Observed() for case in chosen if not was_limited or case.id in ran}
@@ -214,7 +214,7 @@ def _content(path: str) -> bytes:
 
 
 def _summary(outcomes: Sequence[CaseOutcome], done: str, dry_run: bool) -> str:
-    """The last line: how many cases there were, by outcome."""
+    """Return the last line: how many cases there were, by outcome."""
     kinds = Counter(outcome.kind for outcome in outcomes)
     verb = f"would be {done}" if dry_run else done
     parts = [f"{_count(kinds['updated'])} {verb}" if kinds["updated"] else "nothing to change"]
@@ -231,7 +231,7 @@ def _count(cases: int) -> str:
 
 
 class Learning:
-    """One edit of an eval set, or a new one."""
+    """Learns the expectations of an eval set, or of a new one."""
 
     def __init__(self, options: Mapping[str, Any], screen: Screen) -> None:
         self._options = options
@@ -277,7 +277,7 @@ class Learning:
         for each in taught[:_MOST_NAMED]:
             self._tell_case(each, noticed.get(each.case_id, ""))
         left = [each for each in made.cases if each.kind == "left"]
-        # Lines are those of the file as it is afterwards, which with --dry-run is as it was.
+        # Lines are those of the file after the edit; with --dry-run there is none.
         places = {case.id: case.source for case in (eval_set.cases if self._options["dry_run"] else cases.values())}
         for each in left[:_MOST_NAMED]:
             code = f"{each.code} " if each.code else ""
@@ -307,7 +307,7 @@ class Learning:
 
 
 def _sureness(lesson: Lesson) -> list[str]:
-    """Return the level, how many left-out runs it accepts, and why it is not a stricter one."""
+    """Return the level, how many left-out runs it accepts, and why it is not stricter."""
     lines = [_LEVELS[lesson.learned.level]]
     if lesson.left_out:
         lines.append(f"left out in turn, {lesson.accepted} of {lesson.left_out} are accepted by what the others teach")

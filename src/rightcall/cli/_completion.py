@@ -1,6 +1,6 @@
 """`rightcall completion`, and what its scripts ask for: commands, runs, cases, formats, codes.
 
-A shell asks at every press of a key, so what a few files can answer is answered without loading the command. click
+A shell asks at every press of a key, so what can be found in a few files is answered without loading the command. click
 completes options. Errors are not printed: a shell would print them into the middle of a line.
 """
 
@@ -51,7 +51,7 @@ def command(context: click.Context, shell: str) -> int:
 
 
 def complete(group: click.Command, commands: Mapping[str, tuple[str, str]]) -> int:
-    """Answer the shell that asks through the environment. Always 0: a shell has nothing to do with a failure."""
+    """Answer the shell that asks through the environment. Always 0: a shell cannot do anything about a failure."""
     shell, _, instruction = os.environ[VARIABLE].partition("_")
     kind = get_completion_class(shell)
     if kind is None or instruction != "complete":
@@ -70,7 +70,7 @@ def complete(group: click.Command, commands: Mapping[str, tuple[str, str]]) -> i
 
 
 def known(arguments: list[str], begun: str, commands: Mapping[str, tuple[str, str]]) -> list[CompletionItem] | None:
-    """What can follow these words and begins like this; `None` where only the command itself can tell."""
+    """Return what can follow these words and begins like this; `None` if only the command itself knows."""
     if begun.startswith("-"):
         return None
     if not arguments:
@@ -98,12 +98,13 @@ def _positional(command: str, begun: str) -> list[CompletionItem] | None:
         return [CompletionItem(begun, type="dir")]
     items = _beginning(begun, _runs()) if command in _OF_RUNS else []
     files = [CompletionItem(begun, type="file")] if command in _OF_FILES else []
-    # bash forgets what it has when it is told to look for files, and looks only if nothing else comes.
+    # click's script for bash drops its items when it meets a request for files, so that comes first. bash then
+    # completes files only if there are no items.
     return [*files, *items] if command in (*_OF_RUNS, *_OF_FILES) else None
 
 
 def _beginning(begun: str, found: Iterable[tuple[str, str]]) -> list[CompletionItem]:
-    """Those that begin like this; none that a terminal could obey."""
+    """Return the items that begin like this, without those that have control characters."""
     return [
         CompletionItem(name, help=help_text or None)
         for name, help_text in found
@@ -112,7 +113,7 @@ def _beginning(begun: str, found: Iterable[tuple[str, str]]) -> list[CompletionI
 
 
 def _runs() -> list[tuple[str, str]]:
-    """The names that runs go by: `last`, branches, ids; the newest first."""
+    """Return the names of runs: `last`, branches, ids; the newest first."""
     found = list(summaries(_RUNS))
     branches = {run.branch: f"the newest run of {run.branch}" for run in found if run.branch}
     named = [("last", "the newest run")] if found else []
@@ -125,7 +126,7 @@ def _run_help(run: RunSummary) -> str:
 
 
 def _cases(arguments: list[str]) -> list[str]:
-    """The ids of the cases at hand: of the eval set that the words name, of the run, or of the project's own."""
+    """Return the ids of cases: of the eval set or the run that the words name, or of the project's own eval set."""
     found = list(summaries(_RUNS))
     for word in arguments[1:]:
         if word.endswith(_DATA) and Path(word).is_file():
@@ -140,7 +141,7 @@ def _cases(arguments: list[str]) -> list[str]:
 
 
 def _ids(path: Path) -> list[str]:
-    """The ids in an eval set, as they are usually written: reading it properly takes too long for a key."""
+    """Return the ids in an eval set as they are usually written: parsing it takes too long for a key press."""
     with path.open("rb") as file:
         text = file.read(_MOST_BYTES).decode("utf-8", "replace")
     pattern = _JSON_ID if path.suffix == ".json" else _YAML_ID

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _MOST_NOTES = 10
 _SOON = 14
-"""Days before its end at which a quarantine is noted."""
+"""How many days before its end a quarantine is mentioned."""
 _FORMATS = {"native": "", "uipath": " (UiPath)", "adk": " (ADK)"}
 _FORMATS_OF_MUTANTS = ("text", "json", "html")
 _MARK = "\ufeff"
@@ -73,7 +73,7 @@ def check(files: tuple[str, ...]) -> int:
 
 
 def _unavailable(eval_set: EvalSet) -> list[str]:
-    """What the eval set asks for that is not available: each by name, and in how many cases."""
+    """Return notes on evaluators that are not available: each by name, and in how many cases."""
     evaluators = [check.evaluator for case in eval_set.cases for check in case.checks]
     code = [each.evaluator for each in eval_set.overall if isinstance(each.evaluator, UnimportedOverall)]
     missing = [each for each in evaluators if isinstance(each, UnavailableEvaluator)]
@@ -87,7 +87,7 @@ def _unavailable(eval_set: EvalSet) -> list[str]:
 
 
 def _without_effect(eval_set: EvalSet) -> list[str]:
-    """What the eval set says that can change no verdict, each with its place."""
+    """Return notes on parts of the eval set that can change no verdict, each with its place."""
     found: dict[str, None] = {}
     for check in [check for case in eval_set.cases for check in case.checks]:
         for path, sentence in check.evaluator.without_effect(check.criteria):
@@ -98,7 +98,7 @@ def _without_effect(eval_set: EvalSet) -> list[str]:
 
 
 def _quarantine_notes(eval_set: EvalSet) -> list[str]:
-    """What there is to know of cases in quarantine: which have no end, which end soon, and which count again."""
+    """Return notes on cases in quarantine: which have no end, which end soon, and which count again."""
     notes = []
     for case in eval_set.cases:
         if case.quarantine is None:
@@ -305,7 +305,7 @@ class _Mutating:
 
 
 def _run(options: dict[str, Any]) -> RunFolder:
-    """Return the run that is meant: the one that is named, or the last one of the eval set. Raises `StoreError`."""
+    """Return the run that is named, or the last one of the eval set. Raises `StoreError`."""
     from rightcall.reporting.store import list_runs, open_run
 
     runs = runs_folder(options["runs"])

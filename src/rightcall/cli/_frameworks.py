@@ -32,14 +32,14 @@ class Framework(msgspec.Struct, frozen=True):
     agents: tuple[str, ...]
     """Patterns of the line that makes an agent, in the order they are tried; their group is the agent's name."""
     example: str
-    """What an agent is called where no such line is found."""
+    """The name of an agent if no such line is found."""
     advice: str
     scope: str
-    """The instrumentation that records its traces, as these name it."""
+    """The name of its instrumentation in traces."""
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A framework, the name of the agent as far as it is known, and whether that was seen or is an example."""
+    """A framework, the name of its agent, and whether that was seen or is an example."""
 
     framework: Framework
     agent: str
@@ -52,7 +52,7 @@ class Found(msgspec.Struct, frozen=True):
 _MADE = r"^(\w+)\s*(?::[^=\n]+)?=\s*"
 _FUNCTION = r"^(?:async )?def (answer|main|run)\(\s*\w"
 _WITH_DEPENDENCIES = _FUNCTION + r"[^\n]*\n(?:(?:[ \t][^\n]*)?\n)*?[ \t][^\n]*\bdeps\s*="
-"""A function that gives an agent of Pydantic AI what its tools need, which `run` has not."""
+"""A function that passes an agent of Pydantic AI the dependencies of its tools, which `rightcall run` cannot."""
 _AGENT = _MADE + r"Agent(?:\[[^\n]*\])?\("
 
 
@@ -130,7 +130,7 @@ _FRAMEWORKS = (
 
 
 def framework_of(folder: Path) -> Found | None:
-    """The framework that the Python files of a folder import or, where none does, that its dependencies name."""
+    """Return the framework that Python files of a folder import or, if none does, that its dependencies name."""
     texts = list(_texts(folder))
     modules = [(path, text) for path, text in texts if path.suffix == ".py"]
     for framework in _FRAMEWORKS:
@@ -161,7 +161,7 @@ def _imported(framework: Framework, users: list[tuple[Path, str]]) -> Found:
 
 
 def _root_of(made: list[tuple[Path, str]], users: list[tuple[Path, str]]) -> tuple[Path, str]:
-    """The agent that no other one hands over to, and no tool asks; the first one if all are used."""
+    """Return the first agent that no other one hands over to, and no tool asks; the first of all if there is none."""
     texts = "\n".join([text for _, text in users])
     asked = {name for function in _tool_functions([text for _, text in users]) for name in _names_in(function)}
     used = {
@@ -175,20 +175,20 @@ def _root_of(made: list[tuple[Path, str]], users: list[tuple[Path, str]]) -> tup
 
 
 def _names_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    """The names in the body of a function; a decorator names the agent that the tool belongs to."""
+    """Yield the names in the body of a function. Decorators are left out: they name the agent that has the tool."""
     for statement in function.body:
         yield from [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
 
 
 def _named(path: Path, name: str) -> str:
-    """What `rightcall run` calls this agent; one of ADK goes by its folder."""
+    """Return the name to pass to `rightcall run`; for ADK agents that is the folder."""
     if name == "root_agent" and path.name in ("agent.py", "__init__.py") and path.parent != Path():
         return path.parent.as_posix()
     return f"{path.as_posix()}:{name}"
 
 
 def _texts(folder: Path) -> Iterator[tuple[Path, str]]:
-    """The Python files and lists of dependencies below a folder, by their paths in it; what cannot be read is not."""
+    """Yield Python files and lists of dependencies below a folder, by relative path; unreadable ones as empty."""
     found = 0
     for root, folders, files in islice(os.walk(folder), _MOST_FOLDERS):
         folders[:] = sorted([name for name in folders if name not in _SKIPPED and not name.startswith(".")])
@@ -213,7 +213,7 @@ _MOST_MODULES = 50
 _MOST_CHARACTERS = 200_000
 _MOST_TOOLS = 20
 _MARKS = {"tool", "function_tool", "tool_plain"}
-"""What decorators of tools are called in LangChain, OpenAI Agents and pydantic-ai, with or without an object before."""
+"""The names of tool decorators in LangChain, OpenAI Agents and pydantic-ai, alone or as attributes of an object."""
 _GIVEN_BY_FRAMEWORK = {"self", "cls", "ctx", "context", "tool_context", "config", "state", "runtime", "wrapper"}
 _CONTEXTS = ("Context", "ContextWrapper", "Injected", "RunnableConfig", "ToolRuntime")
 _TYPES = ("str", "int", "float", "bool")
@@ -234,9 +234,9 @@ class SeenTool(msgspec.Struct, frozen=True):
 
 
 def tools_in(modules: Iterable[str]) -> tuple[SeenTool, ...]:
-    """The tools in the texts of modules: functions marked as such, and those listed as `tools`, in order.
+    """Return the tools in the texts of modules: functions marked as such, and those listed as `tools`, in order.
 
-    A module that is too long or not Python says nothing.
+    A module that is too long or not Python is skipped.
     """
     found: dict[str, SeenTool] = {}
     for node in _tool_functions(modules):
@@ -266,7 +266,7 @@ def _tree(text: str) -> ast.Module | None:
 
 
 def _listed(tree: ast.Module) -> Iterator[str]:
-    """The names in `tools=[…]`, as an argument or on a line of its own."""
+    """Yield the names in `tools=[…]`, as an argument or as an assignment."""
     for node in ast.walk(tree):
         named = [node.arg] if isinstance(node, ast.keyword) else []
         if isinstance(node, ast.Assign):

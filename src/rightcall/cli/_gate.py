@@ -1,4 +1,4 @@
-"""The gate on the command line: what it compares with, what it asks, and what it prints."""
+"""The gate on the command line: its base, its rule, and what it prints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def print_gate(
 ) -> int:
     """Print whether one run is worse than another, and return the exit code. Raises `StoreError`.
 
-    The two are called by their branches and ids, unless they are `called` something else.
+    The runs are named by their branches and ids, unless `called` has other names.
     """
     first, last = called or (name_of(before), name_of(after))
     found = gate(gate_sides_in(before), gate_sides_in(after), gate_rule(options))
@@ -42,7 +42,7 @@ def print_gate(
 
 
 def gated_report(report: Report, run: RunFolder, base: str, runs: Path, options: Mapping[str, Any]) -> Report:
-    """Return the report of a run with what a gate says of it against a base, by one look at all of its trials.
+    """Return the report of a run with the decision of a gate against a base, by one look at all of its trials.
 
     Raises:
         StoreError: the base cannot be read, or the run is not complete.
@@ -63,7 +63,7 @@ def gated_report(report: Report, run: RunFolder, base: str, runs: Path, options:
         rounds_of=rounds,
         needed=run.needed_of,
     )
-    # Repeats may have gaps in their numbers, where traces say which repeat they are.
+    # Repeats may have gaps in their numbers if traces say which repeat they are.
     numbered: Counter[str] = Counter()
     counted = []
     for trial in sorted(trials, key=lambda trial: trial.repeat):
@@ -79,7 +79,7 @@ def gated_report(report: Report, run: RunFolder, base: str, runs: Path, options:
 
 
 def gate_rule(options: Mapping[str, Any]) -> GateRule:
-    """Return what the gate asks, by the options that were given."""
+    """Return the rule of the gate, from the options that were given."""
     return GateRule(**{name: options[name] for name in _RULE if options.get(name) is not None})
 
 
@@ -91,14 +91,14 @@ def gate_plan(
     others: frozenset[str],
     rounds_of: Mapping[str, int] | None = None,
 ) -> GatePlan:
-    """Return what is asked of a run.
+    """Return the plan of a gate for a run.
 
     Args:
-        options: Those of the gate, with `least` and `most` rounds and how many are `needed` of each case.
+        options: Options of the gate, with `least` and `most` rounds and how many are `needed` of each case.
         base: What the run is compared with, if anything.
         cases: The cases of the run.
-        questions: The digest of the question of each that counts: those in quarantine have none here.
-        others: Cases of the eval set that were not chosen. The base may have them; they are not missing.
+        questions: The digest of the question of each case that counts, without those in quarantine.
+        others: Cases that were not selected. The base may have them; they are not missing.
         rounds_of: The rounds of cases that have fewer than `most`.
 
     Raises:
@@ -120,7 +120,7 @@ def gate_plan(
 
 
 class ScoreGate:
-    """What a gate asks of recorded traces. The base is found before any trace is read.
+    """A gate on recorded traces. The base is found before any trace is read.
 
     Raises:
         RightcallError: the base cannot be read, or no case has a tag of `--must`.
@@ -141,7 +141,7 @@ class ScoreGate:
         self.record({})
 
     def record(self, repeats: Mapping[str, CaseRepeats]) -> GateRecord | None:
-        """Return what the gate says of all traces."""
+        """Return the decision of the gate on all traces; `None` if there is nothing to decide."""
         from rightcall.reporting.reports import gate_record
 
         quarantined = quarantined_cases(self._cases)
@@ -159,7 +159,7 @@ class ScoreGate:
         return gate_record(decision) if decision is not None else None
 
     def _others(self) -> frozenset[str]:
-        """Return the cases of the eval set that `--case` and `--tag` leave out."""
+        """Return the cases of the base that are not selected, if options such as `--case` select some."""
         chosen = {case.id for case in self._cases}
         is_part = self._options["cases"] or self._options["tags"] or self._options["failed"]
         return frozenset(self._base.sides if is_part and self._base is not None else ()) - chosen

@@ -40,10 +40,10 @@ _NODE_FILE = "rightcall-agent.mjs"
 _NODE_AGENT = f"cmd:node {_NODE_FILE}"
 WORKFLOW_FILE = ".github/workflows/rightcall.yml"
 _MOST_TRACES = 500
-"""Traces that a first eval set is learned from, where the address does not say which."""
+"""The most traces to learn a first eval set from, if the address does not say which."""
 SCHEMA_FILE = "evals/evalset.schema.json"
 SCHEMA_LINE = "# yaml-language-server: $schema=evalset.schema.json"
-"""What tells an editor to check and complete an eval set by the schema beside it."""
+"""Tells an editor to check and complete an eval set by the schema beside it."""
 
 _FILES = {
     AGENT_FILE: AGENT_FILE,
@@ -53,7 +53,7 @@ _FILES = {
     "rightcall.toml": "rightcall.toml",
     IGNORE_FILE: "gitignore",
 }
-"""Each file of a project, and its name in the template, where those that tools would pick up have no dot."""
+"""Each file of a project, and its name in the template, without a dot if tools would pick it up there."""
 
 _NOT_FOR_RUNNERS = """\
       # This Rightcall was installed from a folder or a file, which a runner does not have. Until Rightcall is on the
@@ -105,7 +105,7 @@ def init(context: click.Context, folder: Path, force: bool, source: str | None) 
 
 
 def _begin_with_traces(context: click.Context, folder: Path, source: str) -> int:
-    """Save the traces of a server, and write an eval set with what those of one question have in common."""
+    """Save the traces of a server, and write an eval set with what traces of the same question have in common."""
     from ._accept import command as accept
     from ._pull import save_traces
 
@@ -197,14 +197,14 @@ def _tell_where(screen: Screen, folder: Path) -> None:
 
 
 def project_files() -> dict[str, str]:
-    """The text of each file of the example project."""
+    """Return the text of each file of the example project."""
     template = resources.files(__package__) / "template"
     kept = {name: template.joinpath(*file.split("/")).read_text(encoding="utf-8") for name, file in _FILES.items()}
     return {**kept, WORKFLOW_FILE: _with_origin(kept[WORKFLOW_FILE]), SCHEMA_FILE: schema_text()}
 
 
 def _with_origin(workflow: str) -> str:
-    """A workflow that says where a runner gets Rightcall from, if this installation is not from the package index."""
+    """Add to a workflow where a runner gets Rightcall from, if this installation is not from the package index."""
     origin = requirement()
     if origin == "rightcall" or "https://" in origin:
         return workflow.replace("pip install rightcall", f"pip install {origin}")
@@ -212,7 +212,7 @@ def _with_origin(workflow: str) -> str:
 
 
 def node_files() -> dict[str, str]:
-    """The text of each file for a project of Node.js."""
+    """Return the text of each file for a project of Node.js."""
     template = resources.files(__package__) / "template" / "node"
     kept = {
         name: template.joinpath(*name.split("/")).read_text(encoding="utf-8") for name in (_NODE_FILE, EVALSET_FILE)
@@ -231,7 +231,7 @@ def node_files() -> dict[str, str]:
 
 
 def schema_text() -> str:
-    """The JSON Schema of eval sets, as a file: what `rightcall schema` prints."""
+    """Return the JSON Schema of eval sets, as a file: what `rightcall schema` prints."""
     from rightcall.cases.evalsets import eval_set_schema
 
     return dump_json(eval_set_schema(), indent=2) + "\n"
@@ -280,13 +280,13 @@ _VALUES: dict[str, tuple[Any, Any]] = {
     "float": (1.5, 2.5),
     "bool": (True, False),
 }
-"""For each type a value that is expected on purpose, and the one that was recorded."""
+"""For each type, the value that the failing case expects, and the one that was recorded."""
 _STARTED = 1_794_792_687_968_166_641
 _MILLISECOND = 1_000_000
 
 
 def beginning_of(found: Found, folder: Path) -> dict[str, str]:
-    """The text of each file for a project that has an agent."""
+    """Return the text of each file for a project that has an agent."""
     tool = max(found.tools, key=lambda one: _plain(one) is not None, default=_EXAMPLE)  # the first of the best
     return {
         EVALSET_FILE: _eval_set(found, tool),
@@ -297,7 +297,7 @@ def beginning_of(found: Found, folder: Path) -> dict[str, str]:
 
 
 def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
-    """The text of the files that say what to run, here and in CI, for an eval set that is there."""
+    """Return the text of the files that say what to run, here and in CI, for an existing eval set."""
     template = project_files()
     workflow = template[WORKFLOW_FILE].replace("evals/*.yaml", evalset)
     recording = Path(evalset).with_suffix(".recording.jsonl").as_posix()
@@ -315,7 +315,7 @@ def settings_of(agent: str, evalset: str, folder: Path) -> dict[str, str]:
 
 
 def _with_requirements(workflow: str, folder: Path) -> str:
-    """A workflow that also installs the project, if its files show how."""
+    """Add the installation of the project to a workflow, if its files show how."""
     if (folder / "requirements.txt").is_file():
         project = "-r requirements.txt"
     elif (folder / "pyproject.toml").is_file():
@@ -343,7 +343,7 @@ def _eval_set(found: Found, tool: SeenTool) -> str:
 
 
 def _key(name: str) -> str:
-    """A name as a key of YAML, which knows three words that are not strings."""
+    """Return a name as a key of YAML, quoted if it is one of three words that are not strings."""
     return dump_json(name) if name.lower() in ("null", "true", "false") else name
 
 
@@ -357,9 +357,9 @@ def _plain(tool: SeenTool) -> Parameter | None:
 
 
 def _traces(found: Found, tool: SeenTool) -> str:
-    """Two traces as the framework's instrumentation would have recorded them."""
+    """Return two traces as the framework's instrumentation would have recorded them."""
     given = {one.name: _VALUES[one.type][1] if one.type else [] for one in tool.parameters}
-    # Without an argument that could be another one, what was recorded is a call too many.
+    # If no argument can have another value, the recorded path has one call too many instead.
     paths = {"first": [given], "fails_on_purpose": [given] if _plain(tool) is not None else [given, given]}
     return "".join(
         [_trace(found, tool.name, case_id, calls, number) for number, (case_id, calls) in enumerate(paths.items(), 1)]
@@ -440,7 +440,7 @@ def _place(folder: Path | None) -> Path:
 
 
 def _run() -> int:
-    """`rightcall run` in the project, with only the totals printed: what failed is explained below, at length."""
+    """Run `rightcall run` in the project, and print only the totals: what failed is explained afterwards."""
     configuration = load_configuration(Path.cwd(), lambda: ("agent", "evalset"))
     return Running(RunRequest(names=[], configuration=configuration, given=[]), _TotalsOnly()).run()
 
@@ -452,11 +452,11 @@ class _TotalsOnly(Output):
         super().__init__({"formats": ["concise"]})
 
     def show(self, result: CaseResult) -> None:
-        """Nothing."""
+        """Print nothing."""
 
 
 def _tell(screen: Screen) -> bool:
-    """Print the outcome. Whether that is what the demo is meant to show, and no trouble of this machine."""
+    """Print the outcome; return whether it is what the demo should show, and not a problem of this machine."""
     cases = {case.id: case for case in load_eval_set(EXAMPLE_EVALSET).cases}
     found = {result.case_id: result for result in open_run("last").results()}
     results = [found[case_id] for case_id in cases]
@@ -472,7 +472,7 @@ def _tell(screen: Screen) -> bool:
 
 
 def _tell_verdicts(screen: Screen, results: list[CaseResult]) -> None:
-    """Each expectation's question, score and verdict, case by case."""
+    """Print the question, score and verdict of each expectation, case by case."""
     screen.line((f"\n    {'case':<13}what is asked                   score  verdict  expectation", "dim"))
     for result in results:
         case_id = result.case_id
@@ -493,7 +493,7 @@ def _row(screen: Screen, case_id: str, one: EvaluationResult) -> tuple[Any, ...]
 
 
 def _tell_path(screen: Screen, case: Case, result: CaseResult) -> None:
-    """Expected and actual calls side by side, and one sentence a problem."""
+    """Print expected and actual calls side by side, and a sentence for each problem."""
     [one], [check] = result.results, case.checks
     made = result.trajectory.calls if result.trajectory is not None else ()
     screen.line((f"    {case.id}: {case.input}", "bold"))
@@ -517,7 +517,7 @@ def _cell(position: int | None, calls: Any) -> str:
 
 
 def _tell_unrecorded(screen: Screen, case: Case, result: CaseResult) -> None:
-    """The same path from a trace that recorded names only."""
+    """Print the verdict on the same path from a trace that recorded names only."""
     names = [call.name for call in result.trajectory.calls] if result.trajectory is not None else []
     [one] = judge(case, Trajectory.of(names)).results
     screen.line(("\n    The same path, from a trace that recorded names only", "dim"))

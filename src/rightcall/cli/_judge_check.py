@@ -29,7 +29,7 @@ from ._terminal import Screen, print_error, stdout_guard
 _OF_JUDGES = "RC6"
 _WORDS = {True: "passed", False: "failed"}
 MOST_SHOWN = 50
-"""How many cases on which they differ are listed."""
+"""The most cases to list on which they differ."""
 
 
 @click.command(name="judge-check", cls=GroupedCommand)
@@ -93,7 +93,7 @@ class _Checking:
                 self._unjudged[case_id] = verdict.replace("_", " ")
 
     def _found(self) -> tuple[str, list[tuple[str, tuple[Measure, ...]]]]:
-        """The evaluator that is meant, and what all of them say of each case."""
+        """Return the name of the evaluator to compare, and the verdicts and scores of all evaluators for each case."""
         if self._options["evalset"] is None:
             return self._of_run()
         request = request_of(self._options)
@@ -159,8 +159,8 @@ def agreement_lines(agreement: Agreement, theirs: str, ours: str) -> Iterator[st
 
     Args:
         agreement: Both verdicts on each case.
-        theirs: What the other verdict is of, such as `people`.
-        ours: What this one is of, such as `judge`.
+        theirs: Who gave the other verdict, such as `people`.
+        ours: Who gave this one, such as `judge`.
     """
     share, kappa = agreement.share, agreement.kappa
     total, agreed = agreement.total, agreement.agreed
@@ -186,12 +186,12 @@ def _differences(differing: tuple[Compared, ...], theirs: str, ours: str) -> Ite
 
 
 def figure(value: float | None) -> str:
-    """A share or kappa; `none` where it is not defined."""
+    """Format a share or kappa; `none` if it is not defined."""
     return "none" if value is None else f"{value:.4g}"
 
 
 def plain_agreement(agreement: Agreement, **beside: Any) -> dict[str, Any]:
-    """Return an agreement as JSON has it."""
+    """Return an agreement as plain data for JSON."""
     table = {
         f"{_WORDS[theirs]}_{_WORDS[ours]}": agreement.count(theirs, ours)
         for theirs in (True, False)

@@ -29,7 +29,7 @@ _WIDTH = 24
 
 
 class Progress:
-    """A line on standard error with a bar, counts and the time left. Nothing at all where that is not a terminal."""
+    """A line on standard error with a bar, counts and the time left. Nothing if that is not a terminal."""
 
     def __init__(self, total: int, before: int = 0) -> None:
         is_terminal = sys.stderr is not None and sys.stderr.isatty()  # it is None where it is closed
@@ -55,7 +55,7 @@ class Progress:
             self._write(f"\r{self._line(now)}\x1b[K")
 
     def clear(self) -> None:
-        """Take the line away, so that something else can be printed."""
+        """Clear the line, so that something else can be printed."""
         if self._is_shown and self._drawn:
             self._drawn = 0.0
             self._write("\r\x1b[K")
@@ -81,7 +81,7 @@ class Progress:
 
 
 def left_text(seconds: float) -> str:
-    """How much time is left, after two spaces."""
+    """Return how much time is left, after two spaces."""
     left = round(seconds)
     return f"  {left // 3600}h{left // 60 % 60:02}m left" if left >= 3600 else f"  {left // 60}:{left % 60:02} left"
 
@@ -97,7 +97,7 @@ class LakeProgress(Progress):
         self._rows_before = self._rows = sum(job.done.values())
 
     def tell(self, fragment: Fragment, rows: int, is_done: bool = False) -> None:
-        """Count rows of a fragment; where their number is unknown, count its bytes when it is done."""
+        """Count rows of a fragment; if their number is unknown, count its bytes when it is done."""
         self._rows += rows
         if fragment.rows:
             self._bytes += fragment.size * rows / fragment.rows
@@ -130,14 +130,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopping:
-    """While it is open, the first signal is noted, and the second interrupts whatever is going on."""
+    """While it is open, the first signal is noted, and the second one raises `KeyboardInterrupt`."""
 
     def __init__(self) -> None:
         self.is_asked = False
         self._before: list[Any] = []
 
     def __call__(self) -> bool:
-        """Whether to stop."""
+        """Return whether to stop."""
         return self.is_asked
 
     def __enter__(self) -> Stopping:
@@ -162,7 +162,7 @@ _PAUSE = 0.3
 _SETTLING = 0.1
 # Polling, and not inotify or kqueue: it works on network disks and in containers, and needs no package.
 _SHARE = 30
-"""A look at the files is followed by a pause of at least so many times its length: watching takes 3 % of a core."""
+"""The pause after a look at the files, as a multiple of its duration at least: watching takes 3 % of a core."""
 _MOST_FILES = 20_000
 
 Files: TypeAlias = Callable[[], Iterable[str | Path]]
@@ -170,14 +170,14 @@ _Seen: TypeAlias = dict[str, tuple[int, int] | None]
 
 
 def watch(once: Callable[[], int], files_of: Callable[[], Files]) -> int:
-    """Do something once, and again whenever one of its files has changed and no more changes come.
+    """Run something once, and again whenever one of its files has changed and then stays as it is.
 
-    What cannot be done, because a file is half written or wrong, is reported, and tried again at the next change.
-    Ctrl-C ends it, whatever came out last.
+    If it fails, because a file is half written or wrong, that is reported, and it is run again at the next change.
+    Ctrl-C ends it, whatever the last result was.
 
     Args:
-        once: What is done; its exit code does not end the watching, unless it is that of an interruption.
-        files_of: Says, after each time, which files matter from then on; these are asked for at each look.
+        once: What to run; its exit code does not end the watching, unless it is that of an interruption.
+        files_of: Called after each run; returns a function that lists the files to watch, for each look.
 
     Returns:
         The exit code of an interruption; there is no other way to end it.
@@ -189,7 +189,7 @@ def watch(once: Callable[[], int], files_of: Callable[[], Files]) -> int:
                 return _INTERRUPTED
             files = files_of()
             now = _look(files)
-            # What came into view only now has not changed; what changed while it was busy has.
+            # Files that are watched only from now on have not changed; files that changed during the run have.
             changed = _changed({name: seen.get(name, state) for name, state in now.items()}, now)
             if not changed:
                 _tell(f"watching {len(now):,} file{'s' * (len(now) != 1)}; Ctrl-C ends it")
@@ -215,7 +215,7 @@ def _look(files: Files) -> _Seen:
 
 
 def _state(name: str | Path) -> tuple[int, int] | None:
-    """When a file was changed and how long it is; `None` while it is not there, as when an editor replaces it."""
+    """Return when a file was changed and its size; `None` while it is not there, as when an editor replaces it."""
     try:
         found = os.stat(name)
     except OSError:
@@ -224,7 +224,7 @@ def _state(name: str | Path) -> tuple[int, int] | None:
 
 
 def _wait(files: Files, seen: _Seen) -> list[str]:
-    """Wait until files have changed and then stayed as they are. The names of those that changed."""
+    """Wait until files have changed and then stay as they are; return the names of those that changed."""
     pause = _PAUSE
     while True:
         time.sleep(pause)
@@ -246,7 +246,7 @@ def _changed(before: _Seen, now: _Seen) -> list[str]:
 
 
 def _begin_again(changed: list[str]) -> None:
-    """Clear the screen, or draw a line where there is none, and say why it begins again."""
+    """Clear the screen, if there is one, and say which files changed."""
     if sys.stdout.isatty():
         click.clear()
     more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""

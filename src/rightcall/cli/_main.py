@@ -75,11 +75,11 @@ class LazyCommands(click.Group):
     """A group whose commands are imported when they are run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands."""
+        """Return the names of the commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name, loaded now."""
+        """Import and return the command of this name."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name][0].partition(":")
@@ -89,7 +89,7 @@ class LazyCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name, or an error with the nearest one."""
+        """Return the command that the arguments name, or raise an error with the nearest one."""
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
             raise click.UsageError(f"no command {args[0]!r:.40}; {nearest(args[0], tuple(COMMANDS))}", ctx)
         return super().resolve_command(ctx, args)
@@ -176,7 +176,7 @@ def run_command() -> int:
 
 
 def _message_of(problem: click.ClickException) -> str:
-    """Return what is wrong; where an argument is missing, what to write."""
+    """Return what is wrong or, if an argument is missing, what to write."""
     command = problem.ctx.info_name if isinstance(problem, click.MissingParameter) and problem.ctx is not None else None
     is_argument = isinstance(problem, click.MissingParameter) and isinstance(problem.param, click.Argument)
     if is_argument and command in EXAMPLES:
@@ -190,7 +190,7 @@ def _where_to_look(problem: click.ClickException) -> str:
 
 
 def _forget_output() -> None:
-    """Discard what is still to be written, or the interpreter would try to write it again at its end."""
+    """Discard unwritten output, which the interpreter would otherwise try to write again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -117,7 +117,7 @@ class Answers:
 
         Args:
             run: The beginning of a run's id, a branch, or `last`.
-            cursor: Where to go on, from an answer before.
+            cursor: Where to continue, from an earlier answer.
         """
         from msgspec.structs import replace
 
@@ -139,7 +139,7 @@ class Answers:
         Args:
             case: The id of the case.
             run: The beginning of a run's id, a branch, or `last`.
-            cursor: Where to go on, from an answer before.
+            cursor: Where to continue, from an earlier answer.
         """
         return page(self._asked("show", f"--case={case}", f"--runs={self._runs}", "--", _run(run)), cursor)
 
@@ -154,7 +154,7 @@ class Answers:
             source: A file of this folder, or the address of a trace server: `phoenix://localhost:6006/shop`, or `prod:`
                 where that is a name in `[sources]` of the configuration. `?trace=ID`, `?since=1h` or `?limit=3` may
                 follow; without a limit it is the newest ten.
-            cursor: Where to go on, from an answer before.
+            cursor: Where to continue, from an earlier answer.
         """
         return page(self._asked("show", "--", known_address(source) or str(_inside(source))), cursor)
 
@@ -180,7 +180,7 @@ class Answers:
         Args:
             evalset: The file; by default the one of the project.
             case: Only cases whose id matches this pattern.
-            cursor: Where to go on, from an answer before; it runs again.
+            cursor: Where to continue, from an earlier answer; the agent runs again.
         """
         chosen = [f"--case={case}"] if case else []
         named = ["--", str(_inside(evalset))] if evalset else []
@@ -194,13 +194,13 @@ class Answers:
             run: The beginning of a run's id, a branch, or `last`.
             case: Only cases whose id matches this pattern.
             learn: Whether to write what all its good repeats have in common.
-            cursor: Where to go on, from an answer before.
+            cursor: Where to continue, from an earlier answer.
         """
         chosen = [*([f"--case={case}"] if case else []), *(["--learn"] if learn else [])]
         return page(self._asked("accept", f"--runs={self._runs}", *chosen, "--", _run(run), fails_with=(1,)), cursor)
 
     def _asked(self, *arguments: str, fails_with: tuple[int, ...] = ()) -> str:
-        """Return what a command prints. Raises `InputError` where it could not do what it was asked to do."""
+        """Return what a command prints. Raises `InputError` if it could not do what it was asked to do."""
         # A process of its own: standard output is the protocol here, and an agent may print to it.
         environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
         command = [sys.executable, "-m", "rightcall", *arguments]
@@ -220,7 +220,7 @@ def page(text: str, cursor: str = "") -> str:
     """Return the part of a text that begins at a cursor, in at most 4,000 bytes, with the cursor of the next part.
 
     Raises:
-        InputError: the cursor is none of ours.
+        InputError: the cursor is not one of this text.
     """
     lines = text.splitlines()
     if cursor and not (cursor.isascii() and cursor.isdigit() and int(cursor) < len(lines)):
@@ -242,15 +242,15 @@ def page(text: str, cursor: str = "") -> str:
 
 
 def _run(name: str) -> str:
-    """Return the name of a run; one that is a path has to be of the current folder. Raises `InputError`."""
+    """Return the name of a run; a path has to be inside the current folder. Raises `InputError`."""
     return str(_inside(name)) if "/" in name or os.sep in name or name in (".", "..") else name
 
 
 def known_address(source: str) -> str | None:
-    """Return the address of a trace server, with a limit; `None` for what is a file. Raises `InputError`.
+    """Return the address of a trace server, with a limit; `None` for a file. Raises `InputError`.
 
-    What a model asks for may come from a trace that it read. So no key and nothing else goes to a server that neither
-    the configuration names nor this machine has.
+    What a model asks for may come from a trace that it read. So no key and nothing else is sent to a server, unless the
+    configuration names it or it is on this machine.
     """
     from urllib.parse import parse_qs, urlsplit
 
@@ -277,7 +277,7 @@ def known_address(source: str) -> str | None:
 
 
 def _inside(file: str) -> Path:
-    """Return the path of a file of the current folder. Raises `InputError` for any other."""
+    """Return the path of a file inside the current folder. Raises `InputError` for any other."""
     here, meant = Path.cwd().resolve(), Path(file).resolve()
     if not meant.is_relative_to(here):
         raise InputError(f"{file:.200} is not in {here}; only files of this folder are read")

@@ -34,7 +34,7 @@ INPUT_FORMATS = (
 GROUPINGS = ("auto", "conversation", "session", "trace", "file")
 JOINS = ("auto", "attribute", "trace", "order")
 CASE_ATTRIBUTE = "rightcall.case.id"
-"""The values that the readers and the eval sets have, written once more so that `--help` need not load those."""
+"""These values repeat those of the readers and the eval sets, so that `--help` need not load them."""
 
 _GATE_KEYS = ("base", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must")
 Group = Literal["What", "How", "Gate", "Output"]
@@ -44,7 +44,7 @@ _NEVER = {
     *("names", "dry_run", "traces", "evalset", "expect", "resume", "failed", "is_watching", "out", "engine", "paths"),
     *("every", "prune", "variants", "push", "push_to", "push_dry_run", "push_link", "webhook"),
 }
-"""What is meant for one command line: which traces, which run, where to."""
+"""Options that make sense on one command line only: which traces, which run, where to."""
 _WRITTEN = {
     "formats": "format",
     "cases": "case",
@@ -53,7 +53,7 @@ _WRITTEN = {
     "grouping": "group_by",
     "is_detailed": "print_detailed_results",
 }
-"""Parameters that a file spells differently: as the option."""
+"""Parameters that a configuration spells like the option."""
 _ROUNDS = lazy_pattern(r"(\d{1,5})(?:\.\.(\d{1,5}))?")
 _MOST = 10_000
 
@@ -74,7 +74,7 @@ class Size(click.ParamType[int]):
 
 
 class Number(click.ParamType[Any]):
-    """A number between two bounds, both allowed unless `above`. `nan` is between none: no limit would be reached.
+    """A number between two bounds, both allowed unless `above`. `nan` is never valid: no limit would be reached.
 
     click's own ranges are written as `INTEGER RANGE` and `x>=1` in the help.
     """
@@ -88,7 +88,7 @@ class Number(click.ParamType[Any]):
 
     @property
     def wanted(self) -> str:
-        """Which numbers are right, in words: `a number from 0 to 1`."""
+        """The valid numbers, in words: `a number from 0 to 1`."""
         if self.most is not None:
             return f"{self.noun} from {self.least} to {self.most}"
         return f"{self.noun} {'above' if self.above else 'of at least'} {self.least}"
@@ -130,7 +130,7 @@ class FormatType(click.ParamType[str]):
         self._known = known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return it. Raises `click.BadParameter`."""
+        """Return the value if it is valid. Raises `click.BadParameter`."""
         name, equals, file = value.partition("=")
         if name not in self._known:
             self.fail(f"no format {name!r:.40}; {nearest(name, list(self._known))}", param, ctx)
@@ -196,7 +196,7 @@ def options(*added: Decorator) -> Decorator:
 
 
 def _ignore_cache(context: click.Context, parameter: click.Parameter, is_wanted: bool) -> None:
-    """Have this process, and those it starts, neither use nor keep answers of judges."""
+    """Turn the cache of judges off, for this process and those that it starts."""
     if is_wanted:
         os.environ["RIGHTCALL_JUDGE_CACHE"] = "off"
 
@@ -289,7 +289,7 @@ redact_option = option(
 
 
 def reading_of(options: dict[str, Any], request: Request | None = None, **more: Any) -> Reading:
-    """Return how files are read, from the options of a command. What a request looks at is kept in the metadata."""
+    """Return how to read files, from the options of a command. Metadata that a request needs is kept."""
     from rightcall.reading import Reading
 
     known = {field: options[field] for field in Reading.__struct_fields__ if field in options}
@@ -304,7 +304,7 @@ def reading_of(options: dict[str, Any], request: Request | None = None, **more: 
 
 
 def request_of(options: dict[str, Any], **more: Any) -> Request:
-    """Return what is asked of recorded traces, from the options of a command."""
+    """Return the request to judge recorded traces, from the options of a command."""
     from rightcall.running.project import current_project
     from rightcall.scale.request import Request
 
@@ -334,7 +334,7 @@ def runs_folder(given: str | None) -> Path:
 def sources_of(options: dict[str, Any], request: Request | None = None, **more: Any) -> Sources:
     """Return the files to read: those given, those in folders, of trace servers, and standard input.
 
-    `more` says how they are read, beside the options.
+    `more` has further settings of the reading, beside the options.
     """
     from rightcall.scale.local import Sources
 
@@ -358,7 +358,7 @@ def sources_of(options: dict[str, Any], request: Request | None = None, **more: 
 
 
 def local_traces(traces: Sequence[str]) -> tuple[Sequence[str], dict[str, str]]:
-    """Return traces with a file in the place of each address of a server, and what users call these files."""
+    """Return traces with a file in place of each address of a server, and the names of these files for users."""
     if not any([":" in trace for trace in traces]):
         return traces, {}
     from ._pull import pulled_files
@@ -382,7 +382,7 @@ def _saved_input(context: click.Context) -> str:
 
 
 def trace_files(traces: Sequence[str]) -> Iterator[str]:
-    """Return the files to read, sorted: of a folder all files in it, of a pattern those that match."""
+    """Yield the files to read, sorted: of a folder all files in it, of a pattern those that match."""
     for trace in traces:
         if os.path.isdir(trace):
             from pathlib import Path
@@ -404,7 +404,7 @@ def configurable() -> set[str]:
 
 
 def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configuration, set[str]]:
-    """Complete the options of a command; return the file, and which options were given on the command line.
+    """Complete the options of a command; return the configuration, and which options are from the command line.
 
     Raises:
         InputError: the file cannot be read, names an unknown option, or has a value that the option cannot have.
@@ -429,7 +429,7 @@ def configured(context: click.Context, options: dict[str, Any]) -> tuple[Configu
 
 
 def _without_gate_table(configuration: Configuration) -> Configuration:
-    """Return a configuration whose table `[gate]` is taken apart into options; `base` is `--gate`.
+    """Return a configuration with the table `[gate]` replaced by options; `base` is `--gate`.
 
     Raises:
         InputError: the table has an unknown key.
@@ -457,7 +457,7 @@ def _converted(context: click.Context, param: click.Parameter, value: Any, where
 
 
 class RoundsType(click.ParamType[tuple[int, int]]):
-    """How often each case is run: `5`, or `3..10` where a gate may stop early."""
+    """How often each case is run: `5`, or `3..10` if a gate may stop early."""
 
     name = "rounds"
 
@@ -507,7 +507,7 @@ base_options = options(
     option("Gate", "--min-rate", type=Number(0, 1), help="The pass rate that has to be reached, at this confidence."),
     option("Gate", "--must", multiple=True, metavar="TAG", help="Cases with this tag must always pass; repeatable."),
 )
-"""What `diff` has no need of: it names both of its runs."""
+"""Options that `diff` does not need, because it names both of its runs."""
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:

@@ -26,7 +26,7 @@ _FILE_WIDTH = 100
 
 
 class Style(NamedTuple):
-    """What formats for people take into account."""
+    """What the formats for people depend on."""
 
     paper: Paper
     max_detail: int = 10
@@ -47,7 +47,7 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
     "markdown": lambda report, _: reports.markdown_report(report),
     "html": lambda report, _: _html(report),
 }
-"""The formats, each a function of a report that gives its text."""
+"""The formats: each is a function that yields the text of a report."""
 
 
 format_options = options(
@@ -82,10 +82,10 @@ format_options = options(
 
 
 class Output:
-    """Where the results of one command go, as its options ask for it: without secrets, unless `redact` is false.
+    """The output of one command, as its options ask for it: without secrets, unless `redact` is false.
 
     Raises:
-        RightcallError: a file that is asked for cannot be written, or a package is missing that it needs.
+        RightcallError: a file cannot be written, or a package that it needs is missing.
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
@@ -117,11 +117,11 @@ class Output:
         return "bad" if "full" in self._printed else ""
 
     def show(self, result: CaseResult) -> None:
-        """Print what is to be said of one result as soon as it is there."""
+        """Print one result as soon as it is there, if the format does that."""
         if "concise" in self._printed and not result.passed:
             from msgspec.structs import replace
 
-            # The lines are made of the findings: to redact the whole trajectory would be for nothing.
+            # The lines are made from the findings, so the trajectory need not be redacted.
             self._has_shown = True
             light = replace(result, trajectory=None, results=(), written=())
             from rightcall.values.redaction import redacted
@@ -148,7 +148,7 @@ class Output:
 
     def _print(self, name: str, report: Report) -> None:
         if name == "concise":
-            # What was not repeated has been shown already, as soon as it was there.
+            # Without repeats, results have been shown already.
             for block in reports.case_blocks(report) if report.repeats and not self._has_shown else ():
                 for text in reports.concise_lines(block):
                     self._screen.line(reports.printable(text, one_line=True))
@@ -167,7 +167,7 @@ class Output:
 
 
 def append_step_summary(report: Report) -> None:
-    """Add a report to the summary of the step, where GitHub Actions has a file for it.
+    """Add a report to the summary of the step, if GitHub Actions has a file for it.
 
     Raises:
         RightcallError: the file cannot be written.
@@ -205,7 +205,7 @@ def _check_installed() -> None:
 
 @contextmanager
 def new_file(path: str) -> Iterator[IO[str]]:
-    """A file to write a text to, that is there when it is whole and not before. It is its owner's alone.
+    """Open a text file that appears under its name only when it is complete, and that only its owner can read.
 
     Raises:
         RightcallError: it cannot be written.
@@ -239,10 +239,10 @@ def _private(path: str, flags: int) -> int:
 
 
 def check_replaceable(path: str) -> None:
-    """Refuse a path that must not, or cannot, be written. One where nothing is yet is fine.
+    """Refuse a path that must not, or cannot, be written. A path that does not exist yet is fine.
 
     Raises:
-        RightcallError: it is a symbolic link, no file, or read-only.
+        RightcallError: it is a symbolic link, not a file, or read-only.
     """
     if os.path.islink(path):
         raise RightcallError(f"{path}: is a symbolic link to {os.readlink(path)}; name that file itself")
@@ -255,7 +255,7 @@ def check_replaceable(path: str) -> None:
 
 
 def replace_file(path: str, before: bytes | None, after: bytes) -> None:
-    """Put new content into a file, of which the content so far is known; none where there must be no file yet.
+    """Replace the content of a file, if it is still `before`; `None` if there must be no file yet.
 
     Folders that a new file needs are made.
 
@@ -286,14 +286,14 @@ def _mode(path: str) -> int:
 
 
 class Written(NamedTuple):
-    """Which files were written, and which were there before and are as they were."""
+    """The files that were written, and those that existed and were left as they are."""
 
     made: tuple[str, ...]
     kept: tuple[str, ...]
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> Written:
-    """Write the files that are not there yet, and the folders they need; nothing is overwritten.
+    """Write the files that do not exist yet, and the folders they need; nothing is overwritten.
 
     Raises:
         RightcallError: one of them cannot be written; the message says which ones were.

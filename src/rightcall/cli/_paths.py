@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 FORMATS = ("json", "csv", "html")
 _PARQUET, _HEAD = b"PAR1", 1 << 20
 _COUNTED = "_paths.json"
-"""The file of counts in a folder of scores; its name is written again so that Arrow need not be loaded to look."""
+"""The file of counts in a folder of scores; the name is repeated here so that Arrow need not be loaded."""
 _DRIFTED = 1
 _COULD_NOT_READ = 2
 
@@ -117,7 +117,7 @@ class _Overview(NamedTuple):
     paths: Paths
     drift: Drift | None
     names: tuple[str, str]
-    """What the two sides are called; the second alone where nothing is compared."""
+    """The names of the two sides; only the second if nothing is compared."""
 
 
 def _overview(
@@ -241,7 +241,7 @@ class _Gathering:
         self._reading: Reading = reading_of(options)
 
     def counted(self, sources: tuple[str, ...]) -> PathCounts:
-        """Count the paths of runs and traces. Raises `RightcallError` where there is nothing at all."""
+        """Count the paths of runs and traces. Raises `RightcallError` if there are none."""
         from rightcall.reporting.paths import PathCounts
 
         counts = PathCounts(
@@ -265,7 +265,7 @@ class _Gathering:
         return counts
 
     def run_named(self, name: str) -> RunFolder | None:
-        """Return the run of a name; `None` where it is the name of traces. Raises `StoreError`."""
+        """Return the run of a name; `None` if it is the name of traces. Raises `StoreError`."""
         if name == STANDARD_INPUT or "://" in name:
             return None
         if os.path.exists(name) and not os.path.isfile(os.path.join(name, "run.json")):
@@ -286,7 +286,7 @@ class _Gathering:
         return run
 
     def wants_case(self, case_id: str) -> bool:
-        """Whether a case is asked for."""
+        """Return whether a case is selected."""
         globs = self.options["cases"]
         return not globs or any(case_id == glob or fnmatchcase(case_id, glob) for glob in globs)
 
@@ -343,7 +343,7 @@ class _Gathering:
         return success(trajectory.metadata.get(self.options["by"]))
 
     def _counted_before(self, folder: str) -> PathCounts:
-        """What was counted while a folder was scored; names alone were kept, of all runs."""
+        """Return what was counted when a folder was scored: names of tools only, and all runs."""
         for name, words in (
             ("with_args", "--args"),
             ("internal", "--internal"),
@@ -358,7 +358,7 @@ class _Gathering:
 
 
 def _needs_arrow(sources: list[str]) -> bool:
-    """Whether Arrow is needed to read this: tables, lines of trajectories, anything in an object store."""
+    """Return whether Arrow is needed to read this: tables, lines of trajectories, anything in an object store."""
     if any("://" in source or os.path.isdir(os.path.join(source, "_delta_log")) for source in sources):
         return True
     return any(_is_table(file) for file in trace_files(sources) if file != STANDARD_INPUT)

@@ -93,7 +93,7 @@ def source_aliases() -> Mapping[str, Any]:
 
 
 def addresses_in(traces: Sequence[str]) -> dict[str, Address]:
-    """Return what each trace that is the address of a server says. Raises `InputError`."""
+    """Return the parsed addresses among traces. Raises `InputError`."""
     if not any(":" in trace and not os.path.exists(trace) for trace in traces):
         return {}
     from rightcall import connect
@@ -103,10 +103,10 @@ def addresses_in(traces: Sequence[str]) -> dict[str, Address]:
 
 
 def pulled_files(traces: Sequence[str], context: click.Context) -> tuple[list[str], dict[str, str]]:
-    """Return traces with a file in the place of each address, and what users call these files.
+    """Return traces with a file in place of each address, and the names of these files for users.
 
-    The files are removed when the command ends. Reading a file is what all commands do: a trace is judged the same
-    wherever it was, read by several processes, and may be larger than memory.
+    The files are removed when the command ends. All commands read files: a trace is judged the same wherever it was,
+    can be read by several processes, and may be larger than memory.
 
     Raises:
         InputError: an address cannot be understood.
@@ -133,7 +133,7 @@ def _nothing_there(address: Address) -> str:
 
 
 def _looked_back(address: Address) -> str:
-    """Return how far back a server was asked that is not asked for everything, in words."""
+    """Say how far back a server was searched, if it was not asked for everything; else nothing."""
     from rightcall.connect import LOOKS_BACK, SEARCHED
 
     query = address.query

@@ -87,7 +87,7 @@ def report(
     """
     asked = _asked(formats or ("markdown",))
     found = opened(run, runs)
-    # A baseline file has trials and no paths, so a gate is what can be said of it.
+    # A baseline file has trials but no paths, so it can only be compared by a gate.
     against = baseline if base is None and baseline is not None and Path(baseline).is_file() else base
     other = opened(baseline, runs) if baseline is not None and not Path(baseline).is_file() else None
     made = report_of(found, redacts=not no_redact)
@@ -110,7 +110,7 @@ def report(
 
 
 def _asked(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
-    """Each format and the file it is for; `None` is standard output, which takes one of them."""
+    """Return each format and its file; `None` is standard output, which takes one format."""
     asked: list[tuple[str, str | None]] = []
     for given in formats:
         name, equals, file = given.partition("=")
@@ -223,7 +223,7 @@ def opened(name: str, runs: str | None) -> RunFolder:
 
 
 def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
-    """What reports of a run are made of, without secrets if it `redacts`. A run that was killed is counted now.
+    """Return the report of a run, without secrets if it `redacts`. The totals of a killed run are counted now.
 
     Raises:
         StoreError: its journal cannot be read, or another program has changed it.
@@ -270,7 +270,7 @@ def _notes(run: RunFolder) -> tuple[str, ...]:
 
 
 def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> RunFolder:
-    """The newest run of an eval set by an agent or, if it `is_recorded`, of recorded traces. Raises `StoreError`."""
+    """Return the newest run of an eval set by an agent or, if `is_recorded`, of traces. Raises `StoreError`."""
     meant = Path(evalset).resolve()
     for folder in reversed(list_runs(runs)):
         run = open_run(str(folder))
@@ -280,7 +280,7 @@ def last_run_of(evalset: str, runs: Path, *, is_recorded: bool = False) -> RunFo
 
 
 def failed_in(run: RunFolder, cases: Sequence[Case]) -> list[Case]:
-    """Those of the cases that did not pass in a run, or that it did not get round to.
+    """Return the cases that did not pass in a run, or that it did not reach.
 
     Raises:
         StoreError: there are none, or the run cannot be read.
@@ -302,7 +302,7 @@ def compared(before: Mapping[str, CaseSide], after: Mapping[str, CaseSide], *, r
 
 
 def name_of(run: RunFolder) -> str:
-    """What a run is called beside others: its branch, if it has one, and its id."""
+    """Return the name of a run beside others: its branch, if it has one, and its id."""
     return f"{run.header.branch} {run.short_id}" if run.header.branch else run.short_id
 
 
@@ -369,12 +369,12 @@ def stats(run: str, k: int | None, case_id: str | None, by: str | None, plan: bo
 
 
 def _is_of_traces(name: str) -> bool:
-    """Whether a name is that of a file or folder of traces: it is there, and is not the folder of a run."""
+    """Return whether a name is that of an existing file or folder, and not the folder of a run."""
     return os.path.exists(name) and not os.path.isfile(os.path.join(name, "run.json"))
 
 
 class _Run:
-    """The trials of a run, by their verdicts or by what their traces call success."""
+    """The trials of a run, by their verdicts or by the success that their traces report."""
 
     def __init__(self, name: str, by: str | None, runs: str | None) -> None:
         self._run: RunFolder = opened(name, runs)
@@ -395,7 +395,7 @@ class _Run:
 
 
 class _Traces:
-    """The trials in recorded traces that say which case they are of, by what they themselves call success."""
+    """The trials in recorded traces that name their case, by the success that they report."""
 
     def __init__(self, path: str, by: str | None, options: dict[str, Any]) -> None:
         if by is None:
@@ -412,12 +412,12 @@ class _Traces:
         return _counted_by(self._by, self._results, self.name)
 
     def results(self) -> list[CaseResult]:
-        """Return a result for each trace, with the verdict that it has by the key."""
+        """Return a result for each trace, with the verdict by the key."""
         return with_success(self._by, self._results)
 
 
 def _recorded(files: Sequence[str], options: dict[str, Any]) -> list[CaseResult]:
-    """Return the traces that say which case they are of, as results without a verdict."""
+    """Return the traces that name their case, as results without a verdict."""
     from rightcall.cases.verdicts import CASE_ATTRIBUTE
 
     often: Counter[str] = Counter()
@@ -429,7 +429,7 @@ def _recorded(files: Sequence[str], options: dict[str, Any]) -> list[CaseResult]
                 continue
             case_id = str(named)
             source = Source(file, 1, 1)
-            # The order of arrival, because two files may both begin with repeat 0.
+            # Numbered by arrival, because two files may both begin with repeat 0.
             found.append(
                 CaseResult(
                     case_id=case_id,
@@ -445,7 +445,7 @@ def _recorded(files: Sequence[str], options: dict[str, Any]) -> list[CaseResult]
 
 
 def _counted_by(key: str, results: Sequence[CaseResult], name: str) -> Steadiness:
-    """Count by a key of the metadata of traces. Raises `InputError` where none of them has it."""
+    """Count by a key of the metadata of traces. Raises `InputError` if none of them has it."""
     counted = steadiness_by(key, results)
     if not any([case.measured.measured for case in counted.cases]):
         known = {name for result in results if result.trajectory for name in result.trajectory.metadata}

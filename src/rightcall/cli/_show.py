@@ -81,13 +81,13 @@ class _Printer:
             self._screen.line(*line)
 
     def separate(self) -> None:
-        """Leave a line between what was printed before and what comes now."""
+        """Print an empty line, except before the first trajectory."""
         if self._count:
             self._screen.line()
         self._count += 1
 
     def json(self, key: str, name: str, trajectory: Trajectory) -> None:
-        """Print a trajectory with everything as one line of JSON, and the name it is known by."""
+        """Print a trajectory with everything as one line of JSON, under the name it is known by."""
         import msgspec
 
         document = msgspec.to_builtins(trajectory)
@@ -97,12 +97,12 @@ class _Printer:
 
 
 def _run_named(name: str, runs: str | None, *, is_meant: bool) -> RunFolder | None:
-    """Return the run of a name; none if there is no such run, and it may be the name of something else.
+    """Return the run of a name; `None` if there is none, and the name may be that of something else.
 
     Raises:
         StoreError: it is meant to be a run, and there is none, or it cannot be read.
     """
-    # A file is not a run, and neither is a folder, unless it is a run's own: the store need not be loaded to know that.
+    # A file is not a run, and neither is a folder, unless it has a run.json: the store need not be loaded to know that.
     if name == STANDARD_INPUT or (os.path.exists(name) and not os.path.isfile(os.path.join(name, "run.json"))):
         return None
     from rightcall.reporting.store import open_run
@@ -149,7 +149,7 @@ def _show_case(result: CaseResult, run: RunFolder, printer: _Printer) -> None:
 
 
 def _written_lines(result: CaseResult, paper: Paper) -> Iterator[Line]:
-    """Yield the end of what the agent printed, also where it did well."""
+    """Yield the last lines that the agent printed, whether the case passed or not."""
     outcome = result.outcome
     for label, text in (("printed", outcome.stdout), ("standard error", outcome.stderr)) if outcome is not None else ():
         lines = text.rstrip().splitlines()
@@ -163,7 +163,7 @@ def _written_lines(result: CaseResult, paper: Paper) -> Iterator[Line]:
 def _show_traces(
     traces: Sequence[str], reading: Reading, printer: _Printer, names: Mapping[str, str], *, together: bool
 ) -> int:
-    """Show the calls in files, and return the exit code. A file that cannot be read costs that file."""
+    """Show the calls in files, and return the exit code. A file that cannot be read is reported and skipped."""
     from rightcall.reading import Recognised
 
     sources = (
@@ -204,7 +204,7 @@ def _read(source: str | list[str], reading: Reading, recognised: Recognised) -> 
 
 
 def _recognised_lines(recognised: Recognised, printer: _Printer) -> Iterator[Line]:
-    """Yield what a file was taken for, and what in it was not used."""
+    """Yield which formats and conventions were recognised in a file, and what was not used."""
     parts = [f"read as {', '.join(recognised.formats)}"] if recognised.formats else []
     parts += [f"calls by {', '.join(recognised.conventions)}"] if recognised.conventions else []
     parts += [f"not used: {', '.join(recognised.unused)}"] if recognised.unused else []

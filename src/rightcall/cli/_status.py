@@ -36,7 +36,7 @@ There is no project here. Two ways in:
 
 
 class Project(NamedTuple):
-    """What there is of a project."""
+    """The state of a project."""
 
     folder: Path
     agent: str | None
@@ -46,7 +46,7 @@ class Project(NamedTuple):
 
 
 def print_status() -> int:
-    """Print the state of the project of the current folder, or the ways in outside of one; return the exit code."""
+    """Print the state of the project of the current folder, or how to begin if there is none; return the exit code."""
     project = _project()
     if project is None:
         click.echo(_WAYS_IN)
@@ -72,7 +72,7 @@ def _project() -> Project | None:
 
 
 def _configured(folder: Path) -> dict[str, Any]:
-    """The options of a project; none where its file is wrong, which the commands that need them will report."""
+    """Return the options of a project; none if its file is wrong, which the commands that need them will report."""
     for name, mark in ((OWN_FILE, ""), (PROJECT_FILE, "tool.rightcall")):
         try:
             text = (folder / name).read_text(encoding="utf-8")[: 1 << 20]
@@ -89,7 +89,7 @@ def _configured(folder: Path) -> dict[str, Any]:
 
 
 def _spoilt_lines(project: Project) -> Iterator[str]:
-    """What is said where nothing in the journal of the last run counts."""
+    """Yield the lines if another program has changed the journal of the last run, so that it does not count."""
     last = project.runs[0]
     yield from _head_lines(project)
     yield f"Last run   {last.id[:4]}, {_ago(last)}, {last.evalset}: its journal was changed by another program"
@@ -136,7 +136,7 @@ def _trouble_lines(run: RunSummary, troubles: list[CaseProblem]) -> Iterator[str
 
 
 def _wrapped(case: CaseProblem, width: int) -> Iterator[str]:
-    """A case and what is wrong with it on lines of its own, as many as are needed to see the argument."""
+    """Yield a case and what is wrong with it on separate lines, enough of them to see the argument."""
     from textwrap import wrap
 
     yield f"  {_mark(case.verdict)} {case.case_id}"[:width]
@@ -147,7 +147,7 @@ def _wrapped(case: CaseProblem, width: int) -> Iterator[str]:
 
 
 def _since(project: Project, last: RunSummary) -> Iterator[str]:
-    """What changed: files since the last run, and verdicts between that run and the one before it."""
+    """Yield what changed: files since the last run, and verdicts between that run and the one before it."""
     changed = [name for name in (last.evalset, _file_of(project.agent)) if name and _is_newer(project, name, last)]
     if changed:
         yield f"Since then {' and '.join(dict.fromkeys(changed))} changed"
@@ -188,7 +188,7 @@ def _next(project: Project, troubles: list[CaseProblem]) -> Iterator[str]:
 
 
 def _run_command(project: Project) -> str:
-    """What runs the eval set: without names where the configuration has them."""
+    """Return the command that runs the eval set, without names if the configuration has them."""
     if project.evalset is not None:
         return "rightcall run"
     name = project.runs[0].evalset if project.runs else project.eval_sets[0]
@@ -232,7 +232,7 @@ def _mark(verdict: str) -> str:
 
 
 def _harmless(line: str) -> str:
-    """A line without anything that a terminal would obey or could not show."""
+    """Return a line without anything that a terminal would obey or could not show."""
     text = "".join([one if one.isprintable() or one == "\n" else f"\\u{ord(one):04x}" for one in line])
     return text if _is_unicode() else text.encode("ascii", "backslashreplace").decode()
 

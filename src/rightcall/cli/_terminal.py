@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rightcall.reporting.reports import Paper
 
 _ASKS_FOR_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-"""Variables by which rich takes something for a terminal that is not."""
+"""Variables that make rich treat any stream as a terminal."""
 
 _WIDTH = 80
 
@@ -41,7 +41,7 @@ class Screen:
 
     @property
     def _stream(self) -> TextIO | None:
-        """Where lines go now: it may be another stream than before, and is None where it is closed."""
+        """The stream that lines go to now, which may have been replaced; `None` if it is closed."""
         return sys.stderr if self._stderr else sys.stdout
 
     @cached_property
@@ -71,13 +71,13 @@ class Screen:
             stream.write("".join([self._painted(text, style) for text, style in made]) + "\n")
 
     def paper(self, *, full: bool = False) -> Paper:
-        """What a report is to be written on to fit this screen."""
+        """Return the width and style of reports that fit this screen."""
         return reports.Paper(
             width=terminal_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full
         )
 
     def mark(self, name: str) -> str:
-        """The mark of a verdict or a step."""
+        """Return the sign of a verdict or a step."""
         from rightcall.values.results import SIGNS
 
         sign = SIGNS[name]
@@ -90,7 +90,7 @@ class Screen:
 
 
 def terminal_width() -> int:
-    """Return the width that rich would find where output is not a terminal: that of another stream, if it is one."""
+    """Return the width that rich finds if output is not a terminal: that of another stream, if that is one."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit():
         return int(columns)
@@ -101,7 +101,7 @@ def terminal_width() -> int:
 
 
 def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A line that GitHub Actions does not take for a command, though it goes over all it prints."""
+    """Escape what GitHub Actions would take for a command: it looks for these in all output."""
     whole = "".join([text for text, _ in parts])
     harmless = reports.escape_commands(whole)
     return parts if harmless == whole else [(harmless, "")]
@@ -116,7 +116,7 @@ def _style(name: str, no_color: bool) -> Style:
 
 
 def print_error(problem: object) -> None:
-    """Print an error: on one line or, on a terminal, broken between words.
+    """Print an error: on one line or, on a terminal, wrapped between words.
 
     Its text may quote a trace: what a terminal would obey is made harmless, and secrets are left out.
     """
@@ -135,7 +135,7 @@ def print_error(problem: object) -> None:
 
 @contextmanager
 def stdout_guard() -> Iterator[None]:
-    """Send what other threads than the main one print on standard output to standard error, while this is open.
+    """Send what threads other than the main one print on standard output to standard error, while this is open.
 
     Custom evaluators run in such threads, and standard output is the result of the command.
     """

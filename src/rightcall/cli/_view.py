@@ -76,7 +76,7 @@ def command(
             _open(listener.url)
 
     library = Library(folder, redacts=not no_redact)
-    # Readers from elsewhere may look, and not write to files here.
+    # Readers on other machines may look, but not write to files here.
     desk = Desk(ProjectEditor(Path.cwd())) if is_loopback(host) else None
     listener.serve(make_app(library, listener.hosts, token, desk), started)
     return 0
@@ -91,7 +91,7 @@ def _check_extra() -> None:
 
 
 def _folder(runs: str | None) -> Path:
-    """The folder that is meant: as given, or the folder of runs in a project that is given. Raises `ViewerError`."""
+    """Return the folder as given, or the folder of runs in a project that is given. Raises `ViewerError`."""
     if runs is None:
         return RUNS
     folder = Path(runs)
@@ -101,7 +101,7 @@ def _folder(runs: str | None) -> Path:
 
 
 def _token(makes_token: bool, file: str | None) -> Token | None:
-    """The token that is asked for. None of these ways shows it to other users of the machine, or in a log.
+    """Return the token, if one is asked for. No way to give it shows it to other users of the machine, or in a log.
 
     Raises:
         ViewerError: it cannot be read, is too short, or would have to be shown without a terminal.
@@ -130,7 +130,7 @@ def _read_token(file: str) -> str:
 
 
 def _has_screen() -> bool:
-    """Whether there is a terminal, and a screen that a browser could open on."""
+    """Return whether there is a terminal, and a screen that a browser could open on."""
     if sys.stdout is None or not sys.stdout.isatty():
         return False
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
@@ -170,7 +170,7 @@ class ProjectEditor:
         return self._proposal(content, text, eval_set, accept(text, eval_set, observed))
 
     def ignore(self, run: RunFolder, result: CaseResult, expectation: str, position: int, argument: str) -> Proposal:
-        """Return the edit after which an argument of a call is not looked at. Raises `RightcallError`."""
+        """Return the edit after which an argument of a call is not compared. Raises `RightcallError`."""
         from rightcall.cases.accepting import IgnoredArgument, ignore
 
         content, text, eval_set = self._loaded(run, [result])
@@ -193,7 +193,7 @@ class ProjectEditor:
         return Proposal(path=path, before=before, after=after.encode(), lines=lines)
 
     def write(self, path: str, before: bytes | None, after: bytes | None) -> None:
-        """Put a content in the place of the one before it; `None` for no file. Raises `RightcallError`."""
+        """Replace the content of a file, if it is still `before`; `None` for no file. Raises `RightcallError`."""
         self._check(path)
         if after is not None:
             replace_file(path, before, after)
