@@ -147,7 +147,7 @@ def command(context: click.Context, /, is_watching: bool, dry_run: bool, **optio
 
 
 def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], list[Path]]:
-    """Return the files of a run; where the configuration is wrong, those that will be fixed."""
+    """Return what lists the files of a run or, if the configuration is wrong, the files to fix."""
     from pathlib import Path
 
     from rightcall.running.project import OWN_FILE, PROJECT_FILE, project_of
@@ -164,7 +164,7 @@ def _watched(context: click.Context, options: dict[str, Any]) -> Callable[[], li
 
 
 def _run_options(context: click.Context, options: dict[str, Any]) -> RunRequest:
-    """Return the options of the command line and, where that says nothing, of the project's configuration."""
+    """Return the options of the command line, completed by those of the project's configuration."""
     import msgspec
 
     from ._request import RunRequest

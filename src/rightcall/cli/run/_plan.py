@@ -1,6 +1,6 @@
-"""The plan of a run, which agent on which cases and what is finished, and what listens to the events of the run.
+"""The plan of a run (which agent on which cases, and what is finished), and the listeners to its events.
 
-The runner knows none of the listeners. Each is called with every event, and takes what concerns it.
+The runner does not know the listeners. Each is called with every event, and handles what concerns it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class PlannedRun:
 
     def __init__(self, options: RunRequest) -> None:
         self.run: RunFolder | None = _resumed(options) if options.resume is not None else None
-        """The run folder: that of the run that is resumed, or the one that `begin` makes."""
+        """The folder of the run that is resumed, or the one that `begin` makes."""
         self.options = options if self.run is None else options.resumed(self.run)
         self.options.check()
         asked = self.options
@@ -93,29 +93,29 @@ class PlannedRun:
             self._check_reach()
         all_cases = [case.id for case in self.chosen.eval_set.cases]
         self.recordings = Recordings(self.chosen.eval_set.path, self.options, all_cases)
-        # What an agent does depends on its files and on what answers for its tools: other results are not mixed in.
+        # What an agent does depends on its files and on what answers for its tools: results of others are not reused.
         agent = (self.chosen.agent, self.chosen.agent_digest())
         self.digests = {case.id: case_digest(case, *agent, self.recordings.of(case.id)) for case in self.cases.values()}
         self.rounds: dict[str, int] = {case.id: asked.rounds(case) for case in self.cases.values()}
         """How often each case is run."""
         found = {case.id: asked.needed_of(case) for case in self.cases.values()}
         self.needed: dict[str, int] = {case_id: needed for case_id, needed in found.items() if needed is not None}
-        """How many repeats of each case have to pass; all where it says nothing."""
+        """How many repeats of each case have to pass; all if it is not listed."""
         self.quarantined = quarantined_cases(self.cases.values()) if self.run is None else self.run.quarantined
-        """Cases that run and are shown, and count in nothing. Those of a resumed run are as they were at its start."""
+        """Cases that run and are shown, but do not count. Those of a resumed run are as they were at its start."""
         self.total = sum(self.rounds.values())
         self.base: Base | None = None
-        """What the gate compares with. A run of its branch that ends while this one lasts is not meant."""
+        """What the gate compares with, found now: a run of its branch that ends later is not meant."""
         if asked.gate is not None:
             self.base = gate_base(asked.gate, self.chosen.eval_set.path, asked.runs_folder)
         self._finished: set[tuple[str, int]] = set()
         self._journal: Journal | None = None
 
     def resume(self) -> Iterator[CaseResult]:
-        """Open the journal of the run that is resumed; return its finished results that still count.
+        """Open the journal of the run that is resumed; yield its finished results that still count.
 
-        From before the journal is read until it is closed, no other command continues the run. What has changed since
-        then is run again.
+        From before the journal is read until it is closed, no other command continues the run. Cases that have changed
+        since then are run again.
 
         Raises:
             StoreError: the journal cannot be read, or another command has it.
@@ -139,16 +139,16 @@ class PlannedRun:
             print_error(f"the agent or the eval set has changed: {changed:,} finished results are not used")
 
     def has(self, result: CaseResult) -> bool:
-        """Whether a result is one of this plan."""
+        """Return whether a result is one of this plan."""
         return result.case_id in self.cases and result.repeat < self.rounds[result.case_id]
 
     @property
     def waiting(self) -> int:
-        """How many jobs are left."""
+        """How many jobs remain."""
         return self.total - len(self._finished)
 
     def for_runner(self) -> runner.RunPlan:
-        """Return what the runner needs to know: jobs, and nothing of what is expected."""
+        """Return what the runner needs to know: jobs, without any expectation."""
         project = str(self.chosen.project)
         return runner.RunPlan(agent=self.chosen.agent, project=project, jobs=self._jobs(), total=self.waiting)
 
@@ -170,12 +170,12 @@ class PlannedRun:
         return self._journal
 
     def gate_plan(self) -> GatePlan | None:
-        """Return what a gate asks of the run; nothing where none was asked for. Raises `InputError`."""
+        """Return the plan of the gate; `None` if no gate was asked for. Raises `InputError`."""
         asked = self.options
         if not asked.is_gated:
             return None
         most = max(self.rounds.values())
-        # Where the defaults of the eval set say how often, which comes before the configuration, there is one look.
+        # If the defaults of the eval set say how often, which come before the configuration, there is only one look.
         is_early = asked.repeat_least < asked.repeat and (
             asked.is_repeat_given or any([case.repeat is None or case.is_repeat_own for case in self.cases.values()])
         )
@@ -187,7 +187,7 @@ class PlannedRun:
         return gate_plan(options, self.base, self.cases.values(), questions, others, self.rounds)
 
     def run_options(self) -> runner.RunOptions:
-        """How to run. Of a command only the models can be recorded and replayed: its tools are out of reach."""
+        """Return how to run. Of an agent that is a command, only models can be recorded and replayed, not tools."""
         options = self.options.run_options(self.chosen.eval_set, self.stood_in)
         return msgspec.structs.replace(options, live=("tools", *options.live)) if self.chosen.is_elsewhere else options
 
@@ -221,7 +221,7 @@ class PlannedRun:
         return failed_in(last_run_of(self.chosen.eval_set.path, options.runs_folder), cases)
 
     def _check_reach(self) -> None:
-        """Refuse to answer for tools of another program. Raises `AgentError`."""
+        """Refuse to mock or record tools of another program, which cannot be reached. Raises `AgentError`."""
         named = f"{self.chosen.agent!r:.80}, which is not a Python agent"
         is_command = self.chosen.agent.startswith("cmd:")
         for option in ("record", "replay"):
@@ -272,7 +272,7 @@ def _literal(case_id: str) -> str:
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """What is to be run on what."""
+    """The agent to run, and the eval set to run it on."""
 
     agent: str
     project: Path
@@ -285,19 +285,19 @@ class Chosen(msgspec.Struct, frozen=True):
         return is_external(self.agent)
 
     def agent_digest(self) -> str | None:
-        """The digest of the files that the agent is made of; none where they cannot be known."""
+        """Return the digest of the files that the agent is made of; `None` if they are not known."""
         sources = self.sources()
         return files_digest(sources) if sources else None
 
     def sources(self) -> list[Path]:
-        """The files that the agent is made of, as far as they can be known."""
+        """Return the files that the agent is made of, as far as they are known."""
         return agent_files(self.agent, self.project)
 
 
 def choose(
     names: Sequence[str], configuration: Configuration, trust: bool, recorded: tuple[str, str] | None = None
 ) -> Chosen:
-    """The agent and the eval set that the names on the command line mean; what they leave open, the files say.
+    """Return the agent and the eval set that the command line names or, if it does not, the files do.
 
     One name is an eval set if it is one, else an agent. `recorded` has the agent and the eval set of the run that is
     resumed.
@@ -320,7 +320,7 @@ def choose(
 
 
 def files_in_play(names: Sequence[str], configuration: Configuration, trust: bool) -> list[Path]:
-    """The files that decide what is run on what: configuration, eval set and agent, as far as they are known."""
+    """Return the files that decide what is run: configuration, eval set and agent, as far as they are known."""
     files = [configuration.path] if configuration.path is not None else []
     try:
         chosen = choose(names, configuration, trust)
@@ -344,7 +344,7 @@ def _split(names: Sequence[str]) -> tuple[str | None, str | None]:
 
 
 def _is_eval_set(name: str) -> bool:
-    """Whether a name is that of an eval set: by its ending, so that its mistakes are reported, else by its content."""
+    """Return whether a name is that of an eval set: by its ending, so that mistakes are reported, or its content."""
     if name.endswith(_DATA):
         return True
     if not Path(name).is_file() or name.endswith(".py"):
@@ -378,16 +378,16 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = runner.Event | CaseJudged | Waiting
-"""What happens in a run: what the runner says, and what comes of it here."""
+"""What happens in a run: the events of the runner, and those that follow from them here."""
 Listener: TypeAlias = Callable[[Event], None]
 
 
 class Judgements:
-    """What is judged of a run at the moment; a context manager, which gives up what is still open."""
+    """The evaluations of a run that are under way; a context manager, which gives up what is still open on exit."""
 
     def __init__(self, cases: Mapping[str, Case], timeout: float) -> None:
         self._cases = cases
-        # Not in the loop that feeds the workers: an evaluator that takes long costs its case, not the run.
+        # Not in the loop that feeds the workers: a slow evaluator holds up its case, not the run.
         self._judging = JudgingExecutor(timeout=timeout)
         self._done: SimpleQueue[tuple[CaseFinished, Future[CaseResult]]] = SimpleQueue()
         self._open = 0
@@ -404,7 +404,7 @@ class Judgements:
         return self._open > 0
 
     def submit(self, event: CaseFinished) -> None:
-        """Have a case judged that was run, or note that it broke."""
+        """Start to judge a case that was run, or note that it broke."""
         from concurrent.futures import Future
 
         self._open += 1
@@ -417,7 +417,7 @@ class Judgements:
         result.add_done_callback(lambda result: self._done.put((event, result)))
 
     def finished(self, seconds: float = 0.0) -> Iterator[CaseJudged]:
-        """Return the results that are there; if there are none, those that come in so many seconds."""
+        """Yield the results that are there; if there are none, those that come within a number of seconds."""
         self._judging.check_deadline()
         while self._open:
             try:
@@ -454,11 +454,11 @@ class Recordings:
                 self._answers.setdefault(entry.case, []).append(msgspec.to_builtins(entry))
 
     def of(self, case_id: str) -> list[Any] | None:
-        """Return what the tools of a case are to answer; `None` where they are to be run."""
+        """Return the recorded answers for the tools of a case; `None` if the tools are to be run."""
         return self._answers.get(case_id, []) if self._is_used else None
 
     def __call__(self, event: Event) -> None:
-        """Keep what the tools answered the first time that a case is run, if the agent finished it."""
+        """Keep the answers of tools from the first repeat of a case, if the agent finished it."""
         if not isinstance(event, CaseFinished):
             return
         if self._is_made and event.repeat == 0 and event.outcome.error is None:
@@ -467,7 +467,7 @@ class Recordings:
             self._made[event.case_id] = list(Recording.of_values(event.recorded).entries)
 
     def save(self) -> None:
-        """Write what was recorded. Cases that were not run keep what was recorded of them before."""
+        """Write what was recorded. Cases that were not run keep their earlier recording."""
         if self._made:
             entries = [entry for made in self._made.values() for entry in made]
             made = self._recording.updated(self._made, entries)
@@ -482,19 +482,19 @@ class Recordings:
 
 
 class SpanListener:
-    """Keeps the spans of cases as long as that works: no result is worth less without them."""
+    """Keeps the spans of cases as long as that works: results count without them, too."""
 
     def __init__(self, is_wanted: bool, *, redacts: bool = False) -> None:
         self._is_wanted, self._redacts = is_wanted, redacts
         self._file: SpanFile | None = None
         self.problem: str | None = None
-        """Why they are not kept any more, where they were to be."""
+        """Why spans are no longer kept, although they should be."""
 
     def begin(self, run: RunFolder) -> None:
         """Begin to keep the spans of a run.
 
-        A run that is resumed may have spans though none are wanted now. Then there are lines without any, so that
-        what was kept of a case before it was run again is not taken for its spans.
+        A run that is resumed may have spans although none are wanted now. Then empty lines are written, so that the
+        earlier spans of a case are not taken for those of its new run.
         """
         if self._is_wanted or run.has_spans:
             try:
@@ -521,7 +521,7 @@ class SpanListener:
 
 
 class Counts:
-    """Totals of the results of a run, those that an earlier command finished among them."""
+    """Totals of the results of a run, including those that an earlier command finished."""
 
     def __init__(
         self,
@@ -546,7 +546,7 @@ class Counts:
             self._replaced[event.reason] += 1
 
     def add(self, result: CaseResult) -> None:
-        """Count a result; one of a case in quarantine only as far as it says something about traces and rules."""
+        """Count a result; for a case in quarantine only what it says about traces and rules."""
         self.tally.add(result)
         self.warnings.update(result.notes)
         counts = result.case_id not in self._quarantined
@@ -556,7 +556,7 @@ class Counts:
         self.all_cases.add(seen, result.case_id)
 
     def notes(self, *, is_complete: bool) -> Iterator[str]:
-        """Return what there is to say of the run as a whole."""
+        """Yield notes on the run as a whole."""
         for reason, times in self._replaced.items():
             yield f"note: {reason}" + (f" ({times:,} times)" if times > 1 else "")
         if is_complete:  # a tool may be called in what was not run
@@ -564,13 +564,13 @@ class Counts:
 
 
 class ProgressListener:
-    """Draws the line that says how far the run is."""
+    """Draws the progress line."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
 
     def __call__(self, event: Event) -> None:
-        """Count a result, or draw the line again."""
+        """Count a result, or redraw the line."""
         if isinstance(event, CaseJudged):
             self._progress.take(event.result)
         else:
@@ -578,7 +578,7 @@ class ProgressListener:
 
 
 class JournalListener:
-    """Writes each result to the journal, and shows it when it is on the disk and not before."""
+    """Writes each result to the journal, and shows it once it is on disk."""
 
     def __init__(
         self,
@@ -596,7 +596,7 @@ class JournalListener:
         self._unshown: list[CaseResult] = []
 
     def __call__(self, event: Event) -> None:
-        """Write a result, and show those that are on the disk by now. Raises `StoreError`."""
+        """Write a result, and show those that are on disk by now. Raises `StoreError`."""
         if isinstance(event, CaseJudged):
             result = event.result
             self._journal.append(redacted(result) if self._redacts else result, self._digests[result.case_id])
@@ -607,7 +607,7 @@ class JournalListener:
             self._show()
 
     def close(self) -> None:
-        """Close the journal, and show what is left."""
+        """Close the journal, and show the remaining results."""
         self._journal.close()
         self._show()
 
@@ -618,7 +618,7 @@ class JournalListener:
 
 
 def _redacted(spans: KeptSpans) -> KeptSpans:
-    """Return spans without secrets, or none if they do not fit any more."""
+    """Return spans without secrets, or none if they are no longer within the limits."""
     try:
         made = KeptSpans(dump_json(redacted_value(load_json(spans.text))), spans.left_out)
         made.check()

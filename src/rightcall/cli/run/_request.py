@@ -1,4 +1,4 @@
-"""What a user asks of `rightcall run`."""
+"""The options of `rightcall run`, checked, and the variants of an agent."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _KEPT = (
     *("repeat_least", "is_repeat_given", "needed"),
     *("gate", "rule_out", "allow_drop", "confidence", "inconclusive", "min_rate", "must"),
 )
-"""What the header of a run keeps, so that the run can be resumed without giving it again. Trust is not among it."""
+"""The options that the header of a run keeps, so that it can be resumed without giving them again. Not trust."""
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way to run the agent, as `[variants]` of the configuration has it."""
+    """One way to run the agent, as written in `[variants]` of the configuration."""
 
     agent: str | None = None
-    """Another agent than that of the command line, the eval set or the configuration."""
+    """Another agent than the one of the command line, the eval set or the configuration."""
     model: str | None = None
     prompt: str | None = None
     environment: dict[str, str] = {}
@@ -74,12 +74,12 @@ def variant_named(configuration: Configuration, name: str) -> Variant:
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The options, wherever they come from."""
+    """The options of a run, from the command line and the configuration."""
 
     names: list[str]
     configuration: Configuration
     given: list[str]
-    """Which of them were given on the command line."""
+    """The options that were given on the command line."""
     cases: list[str] = []
     tags: list[str] = []
     only: list[str] = []
@@ -90,15 +90,15 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     timeout: Annotated[float, msgspec.Meta(gt=0)] | None = None
     max_memory: int | None = None
     repeat: _Count = 1
-    """How often each case is run, at most."""
+    """The most times that each case is run."""
     repeat_least: _Count = 1
-    """How often it is run before a gate may say that this was enough."""
+    """How often each case is run before a gate may stop the run."""
     min_repeat_pass: _Count | None = None
     min_pass: _Share | None = None
     is_repeat_given: bool = False
-    """Whether the command says how often each case is run, so that the eval set does not."""
+    """Whether the command line says how often each case is run, which then overrides the eval set."""
     needed: dict[str, int] = {}
-    """How many repeats of single cases have to pass, where the command does not say it."""
+    """How many repeats of single cases have to pass, if the command line does not say it."""
     gate: str | None = None
     rule_out: _Share | None = None
     allow_drop: _Share | None = None
@@ -111,9 +111,9 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     record: bool = False
     replay: bool = False
     live: list[Literal["tools", "model"]] = []
-    """What stays real, and is neither recorded nor replayed."""
+    """What stays live: it is neither recorded nor replayed."""
     prune: bool = False
-    """Whether a recording loses the cases that the eval set does not have any more."""
+    """Whether cases that the eval set no longer has are removed from a recording."""
     spans: bool = True
     resume: str | None = None
     recorded: tuple[str, str] | None = None
@@ -121,7 +121,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     variants: list[str] = []
     """The variants to run, side by side."""
     variant: str | None = None
-    """The variant that this run is of."""
+    """The variant that is run."""
     runs: str | None = None
     trust: bool = False
     formats: list[str] = []
@@ -129,11 +129,11 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     output_file: str | None = None
     is_detailed: bool = False
     redact: bool | None = None
-    """Whether secrets are left out: of everything or of nothing; by default of what is printed, not of what is kept."""
+    """Whether to leave secrets out: of everything or of nothing; by default of what is printed, not of what is kept."""
 
     @property
     def runs_folder(self) -> Path:
-        """Where runs are kept: a folder of the configuration is meant from where that lies."""
+        """The folder of runs. A relative path in the configuration starts at the folder of that file."""
         if self.runs is None:
             return RUNS
         return Path(self.runs) if "runs" in self.given else self.configuration.folder / self.runs
@@ -144,18 +144,18 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
         return variant_named(self.configuration, self.variant).variables if self.variant is not None else {}
 
     def rounds(self, case: Case) -> int:
-        """How often a case is run: as the command says, else the case, its defaults, and last the configuration.
+        """Return how often a case is run, by the command, the case, its defaults or the configuration, in this order.
 
-        Where a gate may stop early, a case's own number is its most.
+        If a gate may stop early, a case's own number is the most.
         """
         if self.repeat_least < self.repeat and case.is_repeat_own:
             return min(self.repeat, case.repeat or self.repeat)
         return self.repeat if self.is_repeat_given else case.repeat or self.repeat
 
     def needed_of(self, case: Case) -> int | None:
-        """How many repeats of a case have to pass: as the command says, else the case, else the configuration.
+        """Return how many repeats of a case have to pass, by the command, the case or the configuration, in this order.
 
-        Where the case is run less often than that, all have to.
+        If the case is run less often than that, all have to.
         """
         own = None if "min_repeat_pass" in self.given else case.min_repeat_pass
         needed = self.min_repeat_pass if own is None else own
@@ -177,7 +177,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise click.UsageError("--resume continues that run; --failed begins a new one")
 
     def is_live(self, what: Literal["tools", "model"]) -> bool:
-        """Whether tools, or the model, are the real ones, though other things are recorded or replayed."""
+        """Return whether tools, or the model, stay live while others are recorded or replayed."""
         return what in self.live
 
     @property
@@ -199,7 +199,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise click.UsageError("a gate looks at whole rounds, and --fail-fast stops within one: give one of them")
 
     def resumed(self, run: RunFolder) -> RunRequest:
-        """These options, completed by those the run was started with.
+        """Return these options, completed by those that the run was started with.
 
         Raises:
             StoreError: the run has options that no command can have started it with.
@@ -215,14 +215,14 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
             raise StoreError(f"{run.folder / 'run.json'}: not the options of a run: {problem}") from None
 
     def kept(self) -> dict[str, Any]:
-        """What is worth keeping of them."""
+        """Return the options to keep in the header of a run."""
         kept = {name: getattr(self, name) for name in _KEPT}
         if self.repeat_least == self.repeat:  # it says nothing then
             del kept["repeat_least"]
         return kept
 
     def run_options(self, eval_set: EvalSet, stood_in: Sequence[str] = ()) -> runner.RunOptions:
-        """How to run; `stood_in` are the tools that mocks and recordings stand in for."""
+        """Return how to run; `stood_in` are the tools that mocks and recordings stand in for."""
         return runner.RunOptions(
             workers=self.workers or 0,
             concurrency=self.concurrency or 0,

@@ -43,15 +43,15 @@ from ._request import RunRequest
 _INTERRUPTED = 130
 _NOT_KEPT = 2
 _MOMENT = 0.05
-"""Seconds to wait for evaluators before looking whether to stop."""
+"""Seconds to wait for evaluators before checking whether to stop."""
 _PLACE = "{variant}"
-"""What stands for the variant in the name of a report's file."""
+"""The placeholder for the variant in the name of a report's file."""
 _MOST_NAMED = 20
 _HEAD = ("variant", "passed", "rate", "failed", "error", "not measured", "mean time", "mean tokens", "run")
 
 
 class Running:
-    """What `rightcall run` does, once its options are known.
+    """One run of the command, once its options are known.
 
     Raises:
         RightcallError: what is asked cannot be run.
@@ -70,7 +70,7 @@ class Running:
         self._overall: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
-        """Run what is left to be run, report it, and return the exit code. Raises `RightcallError`."""
+        """Run the remaining cases, report, and return the exit code. Raises `RightcallError`."""
         if self._plan.left_out:
             print_error(
                 f"not run, because they have `when` and are about recorded traces: {self._plan.left_out:,} cases"
@@ -95,13 +95,13 @@ class Running:
 
     @property
     def folder(self) -> RunFolder:
-        """Where the run is kept. Raises `StoreError` where nothing was begun."""
+        """The folder of the run. Raises `StoreError` if nothing was begun."""
         if self._plan.run is None:
             raise StoreError("nothing was run, so there is nothing to compare")
         return self._plan.run
 
     def steps(self, stopping: Stopping) -> Iterator[None]:
-        """Run what is left to be run, and yield after each event, so that several runs can take turns."""
+        """Run the remaining cases, and yield after each event, so that several runs can take turns."""
         began = self._began = monotonic()
         for result in self._plan.resume():
             self._counts.add(result)
@@ -145,7 +145,7 @@ class Running:
                 self._plan.journal.close()
 
     def _ends_with(self, result: CaseResult) -> bool:
-        """Whether the run stops here: the gate has spoken or, with `--fail-fast`, the case cannot pass any more."""
+        """Return whether the run stops: the gate has decided or, with `--fail-fast`, the case cannot pass any more."""
         self._gating.add(result)
         if self._gating.is_new:
             self._is_complete = True
@@ -167,7 +167,7 @@ class Running:
         )
 
     def _events(self, stopping: Stopping) -> Generator[Event, None, None]:
-        """The events of the runner and, after each, the results of evaluators that have finished by then."""
+        """Yield the events of the runner and, after each, the results of evaluators that have finished by then."""
         options = self._plan.run_options()
         events = runner.run(self._plan.for_runner(), options, stopping)
         with Judgements(self._plan.cases, options.timeout) as judgements, closing(events):  # type: ignore[type-var]
@@ -231,7 +231,7 @@ class Running:
             yield f"note: not all spans are kept, though all results are: {self._spans.problem}"
 
     def _results(self) -> Iterator[CaseResult]:
-        """The results of the plan as they were written, from where they can be read."""
+        """Yield the written results of the plan."""
         run, journal = self._plan.run, self._plan.journal
         if run is not None:
             written = journal.results() if journal is not None and self._trouble is not None else run.results()
@@ -248,9 +248,9 @@ class Running:
 
 
 class Gating:
-    """What a gate says of a run; nothing where none was asked for.
+    """The gate of a run, if one was asked for.
 
-    A gate that has spoken has spent its error rate. If the run is resumed, it stays with what it said.
+    A gate that has decided has spent its error rate. If the run is resumed, the decision stays.
 
     Raises:
         InputError: what is asked of the gate cannot be met.
@@ -268,12 +268,12 @@ class Gating:
 
     @property
     def is_new(self) -> bool:
-        """Whether it has spoken now, so that the run may end. What it said before the run was resumed ends nothing."""
+        """Whether the gate has decided now, so that the run may end; not if it had before the run was resumed."""
         return self._earlier is None and self._rounds is not None and self._rounds.decision is not None
 
     @property
     def record(self) -> GateRecord | None:
-        """What it said; `None` as long as it has not spoken."""
+        """The decision; `None` as long as there is none."""
         return self._earlier if self._earlier is not None else self._made if self.is_new else None
 
     @cached_property
@@ -333,7 +333,7 @@ def run_variants(request: RunRequest, *, is_watching: bool) -> int:
 def _gated(request: RunRequest, runs: Mapping[str, Running], reports: Mapping[str, Report]) -> int:
     """Print whether each variant is worse than the one that the gate names, and return the most serious exit code."""
     first, rule = request.gate or "", msgspec.structs.asdict(request)
-    # A rate or a case that has to be kept is asked of each variant by itself, also of the first.
+    # A minimum rate and cases that must pass apply to each variant by itself, including the first.
     codes = [report.exit_code for report in reports.values() if report.gate is not None]
     others = [(name, run) for name, run in runs.items() if name != first]
     compared = [print_gate(runs[first].folder, run.folder, rule, (first, name)) for name, run in others]
@@ -368,7 +368,7 @@ def _processes(request: RunRequest) -> int:
 
 
 def _take_turns(left: dict[str, Iterator[None]]) -> None:
-    """Advance each run by one event in turn, until all are over."""
+    """Advance each run by one event in turn, until all are finished."""
     while left:
         for name, steps in list(left.items()):
             try:
@@ -404,7 +404,7 @@ def _row(name: str, report: Report) -> tuple[str, ...]:
 
 
 def _means(report: Report) -> tuple[str, str]:
-    """Return the mean time and the mean number of tokens of all repeats, where they are known of all."""
+    """Return the mean time and the mean number of tokens of all repeats; `-` if not known."""
     results = list(report.results())
     seconds = [result.outcome.seconds for result in results if result.outcome is not None]
     usages = [result.trajectory.usage if result.trajectory is not None else None for result in results]
@@ -415,7 +415,7 @@ def _means(report: Report) -> tuple[str, str]:
 
 
 def _verdicts(report: Report) -> dict[str, str]:
-    """Return how each case ended; of repeats how many passed."""
+    """Return the verdict of each case; for repeats, how many passed."""
     found: dict[str, list[CaseResult]] = {}
     for result in report.results():
         found.setdefault(result.case_id, []).append(result)
@@ -480,7 +480,7 @@ def _tool_lines(plan: PlannedRun, inventory: ToolInventory | None) -> Iterator[s
 
 
 def _stand_in(plan: PlannedRun, tool: FoundTool) -> str:
-    """Say what answers for a tool in the chosen cases."""
+    """Say what answers for a tool in the selected cases."""
     if tool.is_source:
         return "lists its tools when the agent runs"
     mocking = [case for case in plan.cases.values() if any([_fits(name, tool.name) for name in case.mocks])]

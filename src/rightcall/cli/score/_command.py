@@ -142,7 +142,7 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
 
 
 def _watched(options: dict[str, Any]) -> Callable[[], Iterable[str | Path]]:
-    """Return what finds the files to watch: the traces may become more, what is expected of them stays the same."""
+    """Return what lists the files to watch: traces may be added, the files of expectations stay the same."""
     from rightcall.cases.evalsets import code_files
 
     given = [options[name] for name in ("evalset", "expect") if options[name] is not None]
@@ -183,7 +183,7 @@ def _complete(context: click.Context, options: dict[str, Any]) -> None:
 
 
 def _request(options: dict[str, Any]) -> Request:
-    """Return what is asked. It is made again each time, because `--watch` has to load what has changed."""
+    """Return the request. It is made again each time, because `--watch` has to load what has changed."""
     expect = options["expect"]
     request = request_of(options, expectation=None if expect is None else _expectation(expect))
     if not options["failed"]:

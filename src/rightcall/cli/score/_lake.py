@@ -63,7 +63,7 @@ _NOT_WITH_SPARK = {
 }
 
 Engine = Callable[[Job, int | None, "LakeProgress", Stopping], int]
-"""Scores what waits in a job; how many parts could not be scored."""
+"""Scores the parts of a job that are not scored yet; returns how many could not be scored."""
 _BAR = 30
 _NAME = 40
 _WIDTH = 100
@@ -239,7 +239,7 @@ class LakeScoring:
 def summary_lines(
     summary: Summary, out: str, before: int, seconds: float, run_id: str, paper: Paper | None
 ) -> Iterator[Line]:
-    """A summary: shares, scores, what failures have in common, evaluators, the slowest, examples, and the totals.
+    """Yield the lines of a summary: shares, scores, common failures, evaluators, the slowest, examples, and the totals.
 
     Args:
         summary: The summary.
@@ -267,7 +267,7 @@ def summary_lines(
 
 
 def _compared(counts: LabelCounts) -> list[str]:
-    """What is to be said of the comparison with the source: as `judge-check` and the other way to score say it."""
+    """Return the lines of the comparison with the source, worded as in `judge-check` and in scoring without `--out`."""
     from rightcall.judging.models import Agreement
 
     from .._judge_check import agreement_lines
@@ -281,7 +281,7 @@ def _compared(counts: LabelCounts) -> list[str]:
 
 
 def redacted_summary(summary: Summary) -> Summary:
-    """A summary without secrets, in names and texts of others."""
+    """Return a summary without secrets in names and texts that come from traces."""
     return replace(
         summary,
         groups=tuple([replace(group, tool=redacted_text(group.tool)) for group in summary.groups]),

@@ -1,4 +1,4 @@
-"""`rightcall score` without `--out`: recorded traces scored here, reported when all are, and saved as a run."""
+"""`rightcall score` without `--out`: score recorded traces here, report when all are done, and save them as a run."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from ._servers import Sender
 
 _IN_MEMORY = 256
-"""How many results are kept as they are. A result has its trajectory with it, which is up to some MB of arguments and
-outputs; those after them are lines of JSON in a file."""
+"""The most results that are kept in memory. A result has its trajectory, which can have some MB of arguments and
+outputs; later ones are lines of JSON in a file."""
 
 
 class Spool:
@@ -57,12 +57,12 @@ class Spool:
         self._file.write(scored.document().encode() + b"\n")
 
     def results(self) -> Iterator[CaseResult]:
-        """Return the results."""
+        """Yield the results."""
         yield from [scored.whole() for scored in self._first]
         yield from map(CaseResult.from_json, self._lines())
 
     def documents(self) -> Iterator[str]:
-        """Return the results as JSON."""
+        """Yield the results as JSON."""
         yield from [scored.document() for scored in self._first]
         yield from self._lines()
 
@@ -78,7 +78,7 @@ class Spool:
 
 
 def _senders(options: Mapping[str, Any]) -> Sequence[Sender]:
-    """Return what sends verdicts elsewhere, which is loaded only if it is asked for."""
+    """Return what sends verdicts elsewhere; it is imported only if it is asked for."""
     if not any([options[name] for name in ("push", "push_to", "push_dry_run", "webhook")]):
         return ()
     from ._servers import senders_of
@@ -102,7 +102,7 @@ class LocalScoring:
         self._request, self._options = request, options
         self._senders = _senders(options) if senders is None else senders
         self.is_sent = True
-        """Whether everything that verdicts are sent to has taken them."""
+        """Whether verdicts were sent everywhere they had to be."""
         self._output = Output(options)
         cases = request.expected.cases
         self._needed = {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}
@@ -112,7 +112,7 @@ class LocalScoring:
         self._warnings: Counter[str] = Counter()
         self._gate = _gate(request, options)
         self._is_decided_at_once = self._gate is None and not self._needed and not self._quarantined
-        """Whether each trace adds to the exit code by itself, so that it can be shown before the others are read."""
+        """Whether each trace counts by itself, so that it can be shown before the others are read."""
         evidence = "all" if options["keep"] or self._senders else self._output.wants_results
         calls_alone = not evidence and self._is_decided_at_once and request.expected.is_about_calls
         self._sources = sources_of(options, request, calls_alone=calls_alone)
@@ -156,7 +156,7 @@ class LocalScoring:
         return report.exit_code or (2 if self._sources.unreadable or not self.is_sent else 0)
 
     def _say_comparison(self, comparison: Comparison) -> None:
-        """Print the comparison after a report for people; beside a document it goes to standard error."""
+        """Print the comparison after a text report; if a document is printed, on standard error."""
         on_screen = [each for each in self._options["formats"] if "=" not in each]
         is_text = all([each in ("full", "concise") for each in on_screen])
         screen = Screen()
@@ -180,7 +180,7 @@ class LocalScoring:
                 if self._is_decided_at_once:
                     self._output.show(result)
                 self._keep(scored, spool)
-                # How many traces a case has is not known yet, so one that needs some of them may still pass.
+                # How many traces a case has is not known yet, so a case that does not need all of them may still pass.
                 is_last = not result.passed and result.case_id not in self._needed and not is_quarantined
                 if self._options["fail_fast"] and is_last:
                     self._is_complete = False
@@ -229,7 +229,7 @@ class Comparison:
         self._unsaid = self._unmeasured = 0
 
     def add(self, result: CaseResult, label: bool | None) -> None:
-        """Take a result, and whether its source calls the run a success."""
+        """Add a result, and whether its source calls the run a success."""
         if any([placed.finding.code == _NO_TRACE for placed in result.findings]):
             return
         if label is None:
@@ -242,7 +242,7 @@ class Comparison:
             self._unmeasured += 1
 
     def lines(self) -> Iterator[str]:
-        """Yield what is to be said of it."""
+        """Yield the lines of the comparison."""
         from rightcall.judging.models import Agreement
 
         from .._judge_check import agreement_lines
@@ -255,7 +255,7 @@ class Comparison:
             yield f"not compared, because there is no verdict: {self._unmeasured:,}"
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the comparison as plain data for JSON."""
         from rightcall.judging.models import Agreement
 
         from .._judge_check import plain_agreement
@@ -269,8 +269,8 @@ class SavedRun:
 
     Args:
         request: What the traces were checked against.
-        options: Those of the command.
-        more: What else the header of the run keeps.
+        options: The options of the command.
+        more: Further entries in the header of the run.
 
     Raises:
         StoreError: the folder cannot be made.

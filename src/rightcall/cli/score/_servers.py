@@ -1,11 +1,11 @@
-"""`rightcall score` and trace servers: new traces asked for again and again, and verdicts sent back.
+"""`rightcall score` and trace servers: poll for new traces, and send verdicts back.
 
 A trace is complete when its root has ended and no span came between two polls; without a root, when none came for half
 a minute. Until then it is open, and rules that wait for a call are neither kept nor broken. A trace is followed until
 nothing came for ten minutes, however long ago it began. A span that comes later makes it new: it is judged again, and
 its verdict replaces the one before, under the same id.
 
-What was judged is kept in SQLite, so that a watch that is stopped or killed goes on where it was.
+What was judged is kept in SQLite, so that a watch that is stopped or killed resumes where it was.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _SECOND = 10**9
 _OVERLAP = 600 * _SECOND
 """How far back each poll looks before the newest trace: exporters deliver late, and clocks of machines differ."""
 _FIRST = 3600 * _SECOND
-"""How far back the first poll looks where the address does not say."""
+"""How far back the first poll looks if the address does not say."""
 _IDLE = 30 * _SECOND
-"""How long a trace without a root has to be quiet: its parent may be in a service that is not traced to this server."""
+"""How long a trace without a root has to be quiet: its parent may be in a service that does not send to this server."""
 _REMEMBERED = 7 * 86_400 * _SECOND
 """How long a verdict is remembered. Servers list a trace again for the overlap only."""
 _SECONDS_TO_LOCK = 60.0
@@ -54,11 +54,11 @@ CREATE TABLE IF NOT EXISTS judged_traces
 CREATE TABLE IF NOT EXISTS polled (source TEXT PRIMARY KEY, until_ns INTEGER);
 """
 _TOGETHER = 200
-"""Marks that are sent at once: a run that is killed has sent those before, and the next run replaces them."""
+"""How many marks are sent at once: if a run is killed, the next one replaces those that were sent."""
 
 
 class WatchState:
-    """What was judged before, in a file: the digest of each trace, and the spans that were marked.
+    """What was judged before, in a file: the digest of each trace, and the marks that were sent.
 
     Raises:
         InputError: the file cannot be opened or is not a database.
@@ -97,7 +97,7 @@ class WatchState:
         ]
 
     def keep(self, digests: Mapping[str, str], marks: Mapping[str, list[Mark]], now: int) -> None:
-        """Keep what was judged, all of it or nothing, and forget what is long past."""
+        """Keep what was judged, all or nothing, and delete old entries."""
         rows = [
             (self._source, trace_id, digest, msgspec.json.encode(marks.get(trace_id, [])).decode(), now)
             for trace_id, digest in digests.items()
@@ -113,7 +113,7 @@ class WatchState:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Return the database for one change. Raises `InputError` where the file cannot be written."""
+        """Yield the database for one change. Raises `InputError` if the file cannot be written."""
         try:
             with self._database:
                 yield self._database
@@ -131,7 +131,7 @@ class WatchState:
 
 
 def watch_server(request_of: Callable[[], Request], options: dict[str, Any]) -> int:
-    """Judge the traces of a server as they come, until Ctrl-C. Raises `RightcallError` for what cannot be asked."""
+    """Judge the traces of a server as they come, until Ctrl-C. Raises `RightcallError` if it cannot be asked."""
     addresses = addresses_in(options["traces"])
     if len(options["traces"]) != 1 or not addresses:
         raise click.UsageError("--watch follows files, or one trace server: give one address and no files")
@@ -167,7 +167,7 @@ class Polling:
         self._warnings: set[str] = set()
 
     def poll(self) -> int:
-        """Ask once, judge what is complete, and return how many traces that were. What fails is tried at the next."""
+        """Poll once, judge the complete traces, and return how many there were. Failures are retried next time."""
         now = time.time_ns()
         try:
             with TemporaryDirectory(prefix="rightcall-") as folder:
@@ -185,7 +185,7 @@ class Polling:
             return 0
 
     def _complete(self, path: str, now: int) -> dict[str, str]:
-        """Write the traces that are complete, and not judged as they are, to a file; return their digests."""
+        """Write complete traces that have changed since they were judged to a file; return their digests."""
         last = self.state.last_poll()
         since = last - _OVERLAP if last is not None else self._address.query.since_ns or now - _FIRST
         found: dict[str, str] = {}
@@ -207,7 +207,7 @@ class Polling:
         return found
 
     def _warn(self, message: str) -> None:
-        """Say once that a trace is left out, though every poll finds it."""
+        """Warn once about a trace that is left out, although every poll finds it."""
         if message not in self._warnings:
             print_error(message)
         self._warnings.add(message)
@@ -225,7 +225,7 @@ class Polling:
 
 
 def _has_ended(document: bytes) -> bool:
-    """Whether the root of a trace is there and has ended. Exporters send it when everything below it has ended."""
+    """Return whether the root of a trace has ended. Exporters send it when everything below it has ended."""
     return any([span.parent_id is None and span.end_ns is not None for span in raw_spans(document)])
 
 
@@ -233,17 +233,17 @@ class Sender(Protocol):
     """Something that takes the results of a command, and sends them when all are there."""
 
     def add(self, result: CaseResult, run_id: str) -> None:
-        """Take a result."""
+        """Add a result."""
 
     def finish(self) -> bool:
-        """Send everything; return whether that went well. It does not change a verdict."""
+        """Send everything; return whether that succeeded. Verdicts do not depend on it."""
 
 
 def senders_of(options: Mapping[str, Any], previous: Callable[[str], Sequence[Mark]] = lambda _: ()) -> list[Sender]:
-    """Return what the options of a command ask for.
+    """Return the senders that the options of a command ask for.
 
     Args:
-        options: Those of the command.
+        options: The options of the command.
         previous: Returns the marks that an earlier verdict left on a trace.
 
     Raises:
@@ -268,18 +268,18 @@ class Push:
         self._origin = Origin(evalset=_name(options), link=options["push_link"] or "")
         self._previous = previous
         self.marks: dict[str, list[Mark]] = {}
-        """What is sent, by trace."""
+        """The marks to send, by trace."""
         self._without_trace = 0
 
     def add(self, result: CaseResult, run_id: str) -> None:
-        """Take the verdict of a case."""
+        """Add the verdict of a case."""
         marks = marks_of(redacted(result) if self._redacts else result, replace(self._origin, run_id=run_id))
         for mark in marks:
             self.marks.setdefault(mark.trace_id, []).append(mark)
         self._without_trace += not marks
 
     def finish(self) -> bool:
-        """Send, or with `--push-dry-run` print, all verdicts; return whether all are there."""
+        """Send all verdicts or, with `--push-dry-run`, print them; return whether all were taken."""
         if self._without_trace:
             print_error(f"{self._without_trace:,} verdicts not sent: their cases have no trace, or one without an id")
         marks = [mark for trace_id in self.marks for mark in (*self._revised(trace_id), *self._withdrawn(trace_id))]
@@ -290,7 +290,7 @@ class Push:
         return True
 
     def _revised(self, trace_id: str) -> list[Mark]:
-        """Return the marks of a trace, each with the time that it had before: some servers go by it, too."""
+        """Return the marks of a trace, each with its earlier time: some servers identify a mark by that, too."""
         times = {mark.id: mark.time_ns for mark in self._previous(trace_id)}
         self.marks[trace_id] = [
             replace(mark, time_ns=times.get(mark.id, mark.time_ns)) for mark in self.marks[trace_id]
@@ -314,7 +314,7 @@ class Push:
                     server.push(marks[start : start + _TOGETHER])
                     count = min(start + _TOGETHER, len(marks))
         except RightcallError as problem:
-            # The verdicts stand, whether or not a server takes them.
+            # Verdicts count whether or not a server takes them.
             print_error(f"{len(marks) - count:,} of {len(marks):,} verdicts not sent: {problem}")
             return False
         print_error(f"{count:,} verdicts sent to {self._address}")
@@ -330,7 +330,7 @@ class Webhook:
         self._results: list[dict[str, Any]] = []
 
     def add(self, result: CaseResult, run_id: str) -> None:
-        """Take the verdict of a case."""
+        """Add the verdict of a case."""
         shown = redacted(result) if self._redacts else result
         findings = [{"code": each.finding.code, "message": each.finding.message} for each in shown.findings]
         self._results.append(
@@ -366,7 +366,7 @@ def _target(options: Mapping[str, Any]) -> Address:
 
 
 def _name(options: Mapping[str, Any]) -> str:
-    """Return a name for what was asked. Two expectations that are written differently must not replace each other."""
+    """Return a name for the request. Expectations that are written differently must not replace each other."""
     if options["evalset"] is not None:
         return str(options["evalset"])
     expect = str(options["expect"])
