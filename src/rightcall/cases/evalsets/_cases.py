@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 Format: TypeAlias = Literal["native", "uipath", "adk"]
 POLICY_KEY = "rules"
-"""The key of an eval set that has its rules, and that of `expect` in a case."""
+"""The key of the rules of an eval set, and of those of a case under `expect`."""
 EVERY_KEY = "expect"
-"""The key of an eval set with what is expected of every trajectory, and the id of the case of those of no other."""
+"""The key for what is expected of every trajectory, and the id of the case for those that belong to no other."""
 _APART = "rules (all cases)"
 """The name of the rules of an eval set in cases whose own rules have other settings."""
 _INDEX = lazy_pattern(r"rules\[(\d+)\]")
@@ -41,9 +41,9 @@ class Check(msgspec.Struct, frozen=True):
 
     @property
     def scope(self) -> Scope | None:
-        """What of the calls of a run it looks at; `None` where that may be anything of the run."""
-        # Criteria that choose calls by agent or level read more of a call than any scope says, and UiPath's names of
-        # tools are compared after they were changed.
+        """Which properties of calls it depends on; `None` if it may depend on anything of the run."""
+        # Criteria that select calls by agent or level read more of a call than any scope declares, and by UiPath's rule
+        # names of tools are changed before they are compared.
         criteria = self.criteria
         if self.evaluator.renames or not isinstance(criteria, Criteria) or not criteria.takes_all:
             return None
@@ -76,17 +76,17 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     mocks: Mapping[str, Any] = {}
     """What tools answer instead of being run, as written in the file."""
     repeat: int | None = None
-    """How often it is run, unless the command says so."""
+    """How often it is run, unless the command line says it."""
     is_repeat_own: bool = False
-    """Whether the case itself says so, and not the defaults of its eval set."""
+    """Whether the case itself sets `repeat`, and not the defaults of its eval set."""
     min_repeat_pass: int | None = None
-    """How many repeats have to pass, unless the command says so; all by default."""
+    """How many repeats have to pass, unless the command line says it; all by default."""
     quarantine: Quarantine | None = None
-    """Why it counts in nothing, and until when; also where that is over."""
+    """Why it does not count, and until when; kept when that is over, too."""
 
     @property
     def is_quarantined(self) -> bool:
-        """Whether it counts in nothing today."""
+        """Whether it does not count today."""
         return self.quarantine is not None and not self.quarantine.is_over
 
 
@@ -116,7 +116,7 @@ class EvalSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def quarantined_cases(cases: Iterable[Case]) -> dict[str, Quarantine]:
-    """Return the cases that count in nothing today, by their ids."""
+    """Return the cases that do not count today, by id."""
     return {case.id: case.quarantine for case in cases if case.quarantine is not None and case.is_quarantined}
 
 
@@ -135,7 +135,7 @@ def cases_with_tags(cases: Iterable[Case], tags: Iterable[str], option: str) -> 
 
 
 def askable_cases(cases: Sequence[Case]) -> list[Case]:
-    """Return the cases that an agent can be run for: not those that apply to whatever trace fits them."""
+    """Return the cases that an agent can be run for, without those that apply to any matching trace."""
     return [case for case in cases if case.when is None]
 
 
@@ -144,12 +144,12 @@ JUDGES = "judges"
 
 
 def select_checks(cases: Sequence[Case], only: Sequence[str], skipped: Sequence[str]) -> list[Case]:
-    """Return the cases with the chosen evaluators alone; a case without any of them is left out.
+    """Return the cases with only the selected evaluators; a case without any of them is left out.
 
-    Evaluators are chosen by their key in `expect`, by their type id, or as `judges`.
+    Evaluators are selected by their key in `expect`, by their type id, or as `judges`.
 
     Raises:
-        InputError: a name is that of no evaluator of these cases, or nothing is left.
+        InputError: no evaluator of these cases has such a name, or no case remains.
     """
     if not only and not skipped:
         return list(cases)
@@ -203,7 +203,7 @@ def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str
 
 
 def with_every(shared: Sequence[Check], checks: Sequence[Check]) -> list[Check]:
-    """Return the checks of a case with those of every trajectory, under another name where a case has its own."""
+    """Return the checks of a case with those of every trajectory, under another name if a case has its own."""
     own = {check.key for check in checks}
     return [*checks, *[_renamed(check) if check.key in own else check for check in shared]]
 

@@ -60,7 +60,7 @@ _DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
 
 _NO_DEFAULTS = WrittenDefaults()
 _LONGEST_SHARED = 1_000
-"""Characters of an expectation that cases may share. A longer one is hardly written twice, and would be held twice."""
+"""The most characters of an expectation that cases share. A longer one hardly repeats, and would be kept twice."""
 
 
 class FindCode(Protocol):
@@ -104,7 +104,7 @@ class Compiler:
                 check_defaults(written.defaults, self._limits)
         self._defaults = written.defaults
         if format != "native":
-            # A `*` in a name of another tool's file is a character, and no tool has one.
+            # In the file of another tool, a `*` in a name is a plain character, and no tool has one in its name.
             self._defaults = written.defaults.model_copy(update={"wildcards": False})
         if written.rules is not None:
             self._policy = self._check(POLICY_KEY, written.rules, (POLICY_KEY,))
@@ -287,7 +287,7 @@ class Compiler:
             return _Compiled(evaluator, self._criteria(evaluator, expected.criteria, is_plain), expected)
 
     def _criteria(self, evaluator: Evaluator[Any, Any, Any], value: Any, is_plain: bool) -> Any:
-        """Return the criteria of an evaluator; those of ours are read faster where they have no matchers."""
+        """Return the criteria of an evaluator; those of built-in ones are read faster if they have no matchers."""
         return evaluator.criteria(value, has_matchers=False) if is_plain else evaluator.criteria(value)
 
     def _evaluator(self, type_id: str, name: str, config: dict[str, Any]) -> Evaluator[Any, Any, Any]:
@@ -331,7 +331,7 @@ class Compiler:
         ]
 
     def _compiled(self, key: str, expected: Expected, place_of: Callable[[Path], Path]) -> Check:
-        """Compile an expectation whose parts are where a function says."""
+        """Compile an expectation; `place_of` says where its parts are written."""
 
         def source(path: str | None) -> Source:
             return self._document.source(place_of(_steps(path)))
@@ -377,7 +377,7 @@ def _resolved(type_id: str) -> str:
 
 
 def _as_written(steps: Path) -> Path:
-    """Return a path that leads through the file as it is."""
+    """Return a path as it is: the file is written like the criteria."""
     return steps
 
 
@@ -396,13 +396,13 @@ class TurnsExpected(msgspec.Struct, frozen=True):
     key: str
     type_id: str
     turns: Mapping[int, Expected]
-    """What each turn expects that has the key, and says something of it."""
+    """What each turn that has the key expects; without nulls if the evaluator judges all turns at once."""
     count: int
     """How many turns the case has."""
 
     @property
     def is_joint(self) -> bool:
-        """Whether one check judges all turns: the evaluator can, and all turns say the same beside what they expect."""
+        """Whether one check judges all turns: the evaluator can, and all turns have the same settings."""
         beside = [(each.config, each.weight, _beside(each)) for each in self.turns.values()]
         return judges_turns(self.type_id) and all([each == beside[0] for each in beside])
 
@@ -414,7 +414,7 @@ class TurnsExpected(msgspec.Struct, frozen=True):
         return Expected(self.type_id, first.config, {**_beside(first), "expected_turns": values}, weight=first.weight)
 
     def apart(self, defaults: WrittenDefaults) -> Mapping[int, Expected]:
-        """Return the expectation of each turn; where an evaluator judges turns, that of turns without the key, too."""
+        """Return the expectation of each turn; if the evaluator judges turns, also of turns without the key."""
         kind = EVALUATORS[self.type_id]
         found = {number: self._narrowed(number, each) for number, each in self.turns.items()}
         if kind.empty_turn is None or kind.shorthand is None or not judges_turns(self.type_id):
@@ -426,7 +426,7 @@ class TurnsExpected(msgspec.Struct, frozen=True):
         return dict(sorted({**found, **missing}.items()))
 
     def _narrowed(self, number: int, expected: Expected) -> Expected:
-        """An expectation of one turn. In a conversation of one turn, it is one of the whole."""
+        """Return an expectation of one turn; if the conversation has only one turn, of the whole."""
         if self.count == 1:
             return expected
         is_answer = not EVALUATORS[self.type_id].reads_calls
@@ -457,13 +457,13 @@ def turn_expectations(
     defaults: WrittenDefaults,
     added: Mapping[str, AddedEvaluator],
 ) -> list[TurnsExpected]:
-    """Return what the turns of a case expect, for each key of theirs.
+    """Return what the turns of a case expect, by key.
 
     A turn without calls, while others have some, expects no calls. A turn without an answer expects any answer.
 
     Raises:
-        DocumentError: a key names no evaluator or one that does not judge turns, a value is wrong, or the case expects
-            the same of all turns.
+        DocumentError: a key names no evaluator or one that does not judge turns, a value is wrong, or the case has the
+            key as well.
     """
     turns = written.turns or ()
     keys = dict.fromkeys([key for turn in turns for key in turn.expect])
@@ -521,7 +521,7 @@ def _key(type_id: str) -> str:
 
 
 def _beside(expected: Expected) -> dict[str, Any]:
-    """The criteria without what is expected."""
+    """Return the criteria without what is expected: the settings."""
     if not isinstance(expected.criteria, dict):
         return {}
     return {name: value for name, value in expected.criteria.items() if name != _key(expected.type_id)}

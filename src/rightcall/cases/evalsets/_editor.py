@@ -70,7 +70,7 @@ class DocumentEditor:
             raise
 
     def rewrite(self, path: Path, value: Any) -> None:
-        """Set the value at a path, on lines of its own where it was in brackets on one.
+        """Set the value at a path, on lines of its own if it was in brackets on one line.
 
         Raises:
             DocumentError: the value, or a part of it, has an anchor or a tag, so other places may share it.
@@ -131,7 +131,7 @@ class DocumentEditor:
         return True
 
     def _can_move_lines(self, node: Node, changes: Sequence[EntryChange], gone: Sequence[EntryChange]) -> bool:
-        """Whether each added or removed entry has lines to itself."""
+        """Return whether each added or removed entry has lines to itself."""
         if changes[0].old is None and not self._begins_line(node.entries[0]):
             return False
         return all(self._begins_line(node.entries[change.old or 0]) for change in gone)
@@ -431,7 +431,7 @@ def _entry(key: str, item: Any, level: int) -> Iterator[str]:
 
 
 def is_long(value: Any, level: int) -> bool:
-    """Whether a value takes several lines: the outer levels always do, and so does what does not fit on one line."""
+    """Return whether a value takes several lines: outer levels always do, and so does what does not fit on one line."""
     if not isinstance(value, (dict, list)) or not value:
         return False
     # Levels 0 to 3 are the set, its cases and their keys, where every nested value gets its own lines.
@@ -439,7 +439,7 @@ def is_long(value: Any, level: int) -> bool:
 
 
 def _is_pair(value: Any) -> bool:
-    """Whether a value is an object with one key, such as a call: a name and its arguments."""
+    """Return whether a value is an object with one key, such as a call: a name and its arguments."""
     return isinstance(value, dict) and len(value) == 1
 
 

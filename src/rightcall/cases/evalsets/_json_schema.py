@@ -275,7 +275,7 @@ def _held(short: Schema, type_id: str) -> Schema:
 
 
 def _settings(kind: type[Evaluator[Any, Any, Any]] | None = None) -> dict[str, Schema]:
-    """Return the schemas of settings whose type does not say which values they have."""
+    """Return the schemas of settings whose values do not follow from their type."""
     if kind is not None and not kind.reads_calls:
         turn: Schema = {"anyOf": [{"enum": ["any", "last", None]}, {"type": "integer", "minimum": 0}]}
         return {"turn": with_hint("answer_turn", turn), "weight": _WEIGHT}
@@ -415,7 +415,7 @@ def step_definitions() -> dict[str, Schema]:
 
 
 def _value() -> Schema:
-    """Any value. What an object in it may be is there for editors, which complete the names of matchers."""
+    """Return the schema of any value. It lists the matchers that an object may have, for editors to complete."""
     matchers = {name: {"description": _MATCHERS.get(name, "A matcher; see the reference.")} for name in MATCHERS}
     return {"anyOf": [{"type": "object", "properties": matchers}, {}]}
 
@@ -443,7 +443,7 @@ def _whole_call() -> Schema:
 
 
 def _short_call() -> Schema:
-    """The schema of a tool with its arguments behind it. A tool that is called like a word is written with `name`."""
+    """Return the schema of a tool followed by its arguments. A tool with the name of a word is written with `name`."""
     words = {"name", *[spelling for word in STEP_WORDS for spelling in (word, camel(word))]}
     return {
         "type": "object",

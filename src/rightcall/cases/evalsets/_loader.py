@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 
 
 _MANY_OBJECTS = 30_000
-"""From so many objects on, which about 1,000 cases have, it matters that no collection visits them."""
+"""The number of new objects, of about 1,000 cases, above which it matters that no collection visits them."""
 # What imports custom code is imported where it is used: most eval sets name none.
 
 _FORMS = "a custom evaluator is named as file.py:Name, or by the name that an installed package gives it"
 MOST_MISTAKES = 100
-"""Mistakes of one file that are looked for: with more, something is wrong with the file as a whole."""
+"""The most mistakes of one file to look for: with more, something is wrong with the file as a whole."""
 _BINDING = lazy_pattern(r"\$(?:bind|ref) '")
 _FIRST = lazy_pattern(r"^((?:criteria of '[^']*': )?(?:unknown key ')?[\w-]+)\[0\]")
 """The path that a message about the first item of a list begins with."""
@@ -118,11 +118,11 @@ def _collector_off() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            # To count what is frozen visits it, which takes 18 ms for the half million objects of a large session of
-            # pytest. The first generation counts what was made.
+            # Counting frozen objects visits them, which takes 18 ms for the half million objects of a large session of
+            # pytest. The first generation counts the new objects.
             if gc.get_count()[0] > _MANY_OBJECTS and not gc.get_freeze_count():
-                # Both together move what was made to the oldest generation without a visit, which would take a tenth
-                # of the time again (https://docs.python.org/3/library/gc.html#gc.freeze).
+                # Together, these two move the new objects to the oldest generation without a visit, which would take a
+                # tenth of the time again (https://docs.python.org/3/library/gc.html#gc.freeze).
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
@@ -170,7 +170,7 @@ def compile_expectation(expect: Mapping[str, Any], source: Source, **settings: A
 
     Raises:
         CriteriaError: the expectation is empty or wrong, or names an evaluator that is not available; or a setting for
-            the calls to look at is wrong.
+            which calls are selected is wrong.
         ConfigurationError: another setting is wrong.
     """
     if not expect:
@@ -531,7 +531,7 @@ class _MistakeFinder(Compiler):
             self._document = _OneItem(document, len(place), number)
             self._try(partial(self._compile, key, [item], place))
         self._document = document
-        # What one item binds, another one uses: alone, neither is right.
+        # What one item binds, another one uses: alone, neither is valid.
         self._found[before:] = [each for each in self._found[before:] if not _BINDING.search(str(each))]
         if len(self._found) == before:  # the items are right, and something about them together is not
             self._found += whole
@@ -547,7 +547,7 @@ class _MistakeFinder(Compiler):
             lines.setdefault(name, self._document.source(("cases", number, "id")).line)
 
     def _valid(self, model: type[_ModelT], value: Any, place: decoding.Path) -> _ModelT | None:
-        """Return the model of what is right in an object; `None` where too little is."""
+        """Return the model of the valid keys of an object; `None` if there are too few."""
         mistakes: list[tuple[decoding.Path, str]] = []
         chain: Any = None
         for step in place:
@@ -613,11 +613,11 @@ def _without(value: Any, steps: decoding.Path) -> Any:
 
 
 _STAND_IN = {"id": "case", "expect": {"calls": []}}
-"""A case that is right, in the place of all cases, which are looked at one by one."""
+"""A valid case in place of all cases, which are checked one by one."""
 
 
 class _OneItem(EvalSetDocument):
-    """A document of whose list one item is compiled, as if it were the only one: its mistakes are where it stands."""
+    """A document in which one item of a list is compiled alone; its mistakes get the position of the item."""
 
     def __init__(self, whole: EvalSetDocument, depth: int, number: int) -> None:
         super().__init__(whole.file, whole.value)

@@ -27,7 +27,7 @@ from rightcall.values.results import Source
 
 _QUOTED = 500
 _MOST_JOINED = 40
-"""Parts of a value that is quoted on one line."""
+"""The most parts of a value that is quoted on one line."""
 _LEADING = lazy_pattern(r"[\w-]+(?:\[\d+\]|\.[^\s.:\[\]]+)+")
 """The path that the message about an expected value begins with: `expected[0].args.id`."""
 _PART = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
@@ -369,7 +369,7 @@ class SourceFile:
 
 
 def _joined(line: str, value: Any) -> str:
-    """Return a line that only begins a small object, with the rest of the object on it; empty where it is not one.
+    """Return the first line of a small object with the rest of the object on it; empty if it is not one.
 
     `"search": {` does not say what was expected of the call, and `"search": {"query": "laptop"}` does.
     """
@@ -401,7 +401,7 @@ def path_of(problem: ConfigurationError | CriteriaError) -> Path:
     """Return the path to a mistake in criteria or configuration, as far as it is known."""
     if problem.path or not isinstance(problem, ExpectationError):
         return problem.path
-    # What is wrong with a matcher is told with its place in words.
+    # The message about a matcher begins with its path, as text.
     found = _LEADING.match(str(problem))
     return () if found is None else tuple([int(index) if index else name for name, index in _PART.findall(found[0])])
 
@@ -432,8 +432,8 @@ class EvalSetDocument:
     def locating_errors(self, path: Path, place: Callable[[Path], Path] | None = None) -> Iterator[None]:
         """Give errors raised inside the block the position of a part.
 
-        With `place`, an error whose own path leads further gets the position of that: `place` turns the path, which is
-        one of criteria or configuration, into one of the part.
+        With `place`, an error that has a path of its own gets the position of that: `place` turns the path, in criteria
+        or configuration, into one in the part.
         """
         try:
             yield
@@ -511,7 +511,7 @@ class SourceObject:
         return self.file.problem(message, self.place(*steps))
 
     def has(self, key: str) -> bool:
-        """Whether the key has a value other than null."""
+        """Return whether the key has a value other than null."""
         return self.get(key) is not None
 
     def get(self, key: str) -> Any:

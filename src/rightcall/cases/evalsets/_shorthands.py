@@ -93,7 +93,7 @@ def resolve_expectation(
 
 
 def _of_code(key: str, type_id: str, config: dict[str, Any], value: Any, weight: float) -> Expected:
-    """The expectation for code, or for an evaluator that is not available: what it takes, it checks itself."""
+    """Return the expectation for custom code, or for an unavailable evaluator; neither is checked here."""
     if not isinstance(value, dict) or "criteria" not in value:
         return Expected(type_id, config, value, weight=weight)
     settings = {name: item for name, item in value.items() if name != "criteria"}
@@ -102,24 +102,24 @@ def _of_code(key: str, type_id: str, config: dict[str, Any], value: Any, weight:
 
 
 def default_settings(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
-    """Return the keys of criteria that follow from the defaults for an evaluator: which calls it looks at, and how."""
+    """Return the keys of criteria that follow from the defaults for an evaluator: which calls it selects, and how."""
     fields = kind.criteria_type.model_fields
     given = {name: getattr(defaults, name) for name in SETTINGS if name in fields} if kind.reads_calls else {}
     if not kind.orders_calls:
         given.pop("parallel", None)
-    # Equal settings are left out: criteria that say nothing of their calls are the quickest to judge by.
+    # Settings that equal the default are left out: criteria without settings are the fastest to judge by.
     return {name: value for name, value in given.items() if value is not None and value != fields[name].default}
 
 
 def _default_config(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
-    """The keys of the configuration that follow from the defaults for an evaluator."""
+    """Return the keys of the configuration that follow from the defaults for an evaluator."""
     names = [name for name in SETTINGS if name in kind.config_type.model_fields]
     given = {name: getattr(defaults, name) for name in names if name not in kind.criteria_type.model_fields}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def _with_default_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """A configuration whose default criteria have settings, where they do not say otherwise."""
+    """Add settings to the default criteria of a configuration, unless these have them."""
     criteria = default_criteria(config)
     if not settings or not isinstance(criteria, dict):
         return config
@@ -128,12 +128,12 @@ def _with_default_settings(config: dict[str, Any], settings: dict[str, Any]) -> 
 
 
 def default_criteria(config: Mapping[str, Any]) -> Any:
-    """Return the default criteria of a configuration, however their key is spelt; `None` where there are none."""
+    """Return the default criteria of a configuration, however their key is spelt; `None` if there are none."""
     return next((config[name] for name in _DEFAULT_CRITERIA if name in config), None)
 
 
 def _read(form: Form, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
-    """The criteria of a form, with everything in short in them read."""
+    """Return the criteria of a form, with the shorthand in them expanded."""
     shorthand = kind.shorthand
     if shorthand is None:
         return dict(form.value)
@@ -166,7 +166,7 @@ def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
 
     Raises:
         ConfigurationError: a default for how calls are judged is wrong.
-        CriteriaError: one for which calls are looked at is wrong; its path leads to it.
+        CriteriaError: a default for which calls are selected is wrong; its path leads to it.
     """
     if not defaults.model_fields_set - {"timeout", "weight"}:
         return
@@ -250,7 +250,7 @@ class Form(msgspec.Struct, frozen=True):
         """Take apart what is written for an evaluator.
 
         Raises:
-            CriteriaError: it says what is expected twice.
+            CriteriaError: it has what is expected twice.
         """
         form = cls(written)
         if isinstance(written, dict) and "criteria" in written:
@@ -266,12 +266,12 @@ class Form(msgspec.Struct, frozen=True):
         return form._spelt_out(kind) if has_keys else form
 
     def _opened(self, key: str) -> Form:
-        """The form of what is under a key; the keys beside it are settings, and go before those further outside."""
+        """Return the form of what is under a key. The keys beside it are settings, which override those further out."""
         beside = {name: Setting(value, (*self.inside, name)) for name, value in self.value.items() if name != key}
         return Form(self.value[key], (*self.inside, key), {**self.settings, **beside})
 
     def _spelt_out(self, kind: type[Evaluator[Any, Any, Any]]) -> Form:
-        """The form of an object with keys of the criteria; other keys are settings."""
+        """Return the form of an object with keys of the criteria; other keys are settings."""
         known = {key for name, field in kind.criteria_type.model_fields.items() for key in (name, field.alias)}
         criteria = {name: value for name, value in self.value.items() if name in known}
         beside = {name: Setting(value, (*self.inside, name)) for name, value in self.value.items() if name not in known}
@@ -279,7 +279,7 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def takes_expected(kind: type[Evaluator[Any, Any, Any]]) -> bool:
-    """Whether `expected` is the word for what an evaluator expects, and not a key of data."""
+    """Return whether `expected` is the key for what an evaluator expects, and not a key of data."""
     return kind.shorthand is not None and not kind.shorthand.has_data_keys
 
 
@@ -297,7 +297,7 @@ def split_settings(form: Form, key: str, kind: type[Evaluator[Any, Any, Any]]) -
     """Sort the settings of a form into criteria, configuration and weight.
 
     Raises:
-        CriteriaError: a setting is unknown, or is none of this evaluator.
+        CriteriaError: a setting is unknown, or this evaluator does not have it.
     """
     criteria: dict[str, Any] = {}
     config: dict[str, Any] = {}
@@ -340,12 +340,12 @@ def criteria_without_settings(kind: type[Evaluator[Any, Any, Any]]) -> tuple[str
 
 
 def _by_spelling(model: Any) -> dict[str, str]:
-    """The names of the fields of a model, by each way to spell them."""
+    """Return the names of the fields of a model, by each way to spell them."""
     return {spelling: name for name, field in model.model_fields.items() for spelling in (name, field.alias)}
 
 
 def _in_short(written: str, setting: Setting, kind: type[Evaluator[Any, Any, Any]]) -> tuple[str, Any] | None:
-    """The key of the configuration that a word is short for, and its value; nothing where it is short for none."""
+    """Return the key of the configuration that a word is short for, and its value; `None` if there is none."""
     config = kind.config_type.model_fields
     if (name := _WORDS.get(written)) in config:
         return str(name), setting.value

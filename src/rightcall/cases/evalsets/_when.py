@@ -38,13 +38,13 @@ class When(msgspec.Struct, frozen=True, kw_only=True):
     has_calls: Callable[[Trajectory], bool | str] | None = None
     """Whether a trajectory has the calls, or why that is unknown."""
     leaves_out: bool = False
-    """Whether a trajectory that does not record what is asked for is left out."""
+    """Whether a trajectory that did not record what is needed is left out."""
     written: Mapping[str, Any] = {}
-    """What the file says."""
+    """The conditions as written in the file."""
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of the metadata that are looked at."""
+        """The keys of the metadata that are needed."""
         agents = _AGENTS if self.agent is not None else ()
         return (*[key for key, _ in self.metadata], *agents, *((_TAGS,) if self.tags is not None else ()))
 
@@ -98,7 +98,7 @@ def _listed(tags: Any) -> Any:
 
 
 class _AllOf(Expectation):
-    """A list that holds all of these texts."""
+    """A list that contains all of these texts."""
 
     __slots__ = ("_wanted",)
 
