@@ -149,7 +149,7 @@ class Step(NamedTuple):
 
 
 Steps: TypeAlias = Generator[Step, Any, ValueT]
-"""Yields steps, takes what each returns or has what it raised thrown in, and returns what comes of them."""
+"""Yields steps, receives what each returns or raises, and returns their result."""
 
 
 def _judging(case: Case, trajectory: Trajectory, seconds: float) -> Steps[CaseResult]:
@@ -207,7 +207,7 @@ class DeadlineThread:
         self._has_thread = self._is_closed = False
 
     def submit(self, steps: Steps[ValueT]) -> Future[ValueT]:
-        """Return a future of what comes of these steps."""
+        """Return a future of the result of these steps."""
         work = _Work(steps)
         self._queue.put(work)
         if not self._has_thread:
@@ -241,13 +241,13 @@ class DeadlineThread:
         threading.Thread(target=self._work, args=begun, name="rightcall-verdicts", daemon=True).start()
 
     def _work(self, work: _Work | None = None, step: Step | None = None) -> None:
-        """Do what is queued, after work that was begun, until there is no more or this thread is abandoned."""
+        """Do work that was begun, then what is queued, until there is no more or this thread is abandoned."""
         is_wanted = work is None or self._do(work, step)
         while is_wanted and (work := self._queue.get()) is not None:
             is_wanted = self._do(work, work.after(None))
 
     def _do(self, work: _Work, step: Step | None) -> bool:
-        """Take the steps of a piece of work from this one on; return whether that was wanted to the end."""
+        """Take the steps of a piece of work from this one on; return false if this thread was abandoned or closed."""
         while step is not None:
             mine = _Running(work, step, monotonic())
             with self._lock:
@@ -273,7 +273,7 @@ class _Running(NamedTuple):
 
 
 class _Work:
-    """Steps, and the future of what comes of them."""
+    """Steps, and the future of their result."""
 
     def __init__(self, steps: Steps[Any]) -> None:
         from concurrent.futures import Future
@@ -293,7 +293,7 @@ class _Work:
         return None
 
     def cancel(self) -> None:
-        """Set the future, because nothing will come of these steps."""
+        """Set the future to cancelled, because these steps will not be finished."""
         from concurrent.futures import CancelledError
 
         self.future.set_exception(CancelledError())

@@ -90,7 +90,7 @@ def judge(case: Case, trajectory: Trajectory) -> CaseResult:
 
 
 def has_async_evaluators(case: Case) -> bool:
-    """Whether an evaluator of a case may have to wait, for a model for example."""
+    """Return whether an evaluator of a case may have to wait, for a model for example."""
     return any([check.evaluator.waits for check in case.checks])
 
 
@@ -187,14 +187,14 @@ def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> It
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What all cases together need of one trajectory. It can be made in one process and added in another."""
+    """What is needed of one trajectory to judge all cases together. It can be made in one process, added in another."""
 
     overall: tuple[Any, ...] = ()
     """For the evaluators of all cases."""
     tools: tuple[str, ...] = ()
-    """The tools that were called, where rules name tools that must not be called."""
+    """The tools that were called, if rules name tools that must not be called."""
     rules: RuleUses = ()
-    """The rules of it, and which of them never applied."""
+    """Its rules, each with why it never applied."""
 
 
 class AllCases:
@@ -211,7 +211,7 @@ class AllCases:
         self._rules = RuleUse() if has_rules else None
 
     def see(self, case: Case, result: CaseResult, trajectory: Trajectory | None, *, counts: bool = True) -> Seen:
-        """Return what is needed of a result; one that does not `count` says nothing to evaluators of all cases."""
+        """Return what is needed of a result; if it does not count, evaluators of all cases do not see it."""
         return Seen(
             self._overall.see(case, result) if self._overall is not None and counts else (),
             self.tools_in(trajectory),
@@ -221,7 +221,7 @@ class AllCases:
     def tools_in(self, trajectory: Trajectory | None) -> tuple[str, ...]:
         """Return the tools of a trajectory that matter, also of one that belongs to no case.
 
-        A tool whose calls were withheld is there: its name in an expectation is no mistake.
+        A tool whose calls were withheld exists: its name in an expectation is no mistake.
         """
         if self._names is None or trajectory is None:
             return ()
@@ -241,7 +241,7 @@ class AllCases:
         return () if self._overall is None else self._overall.results()
 
     def notes(self) -> Iterator[str]:
-        """Yield sentences about rules that say nothing: their tool is unknown, or they never applied."""
+        """Yield sentences about rules without effect: their tool is unknown, or they never applied."""
         yield from () if self._names is None else self._names.notes()
         yield from () if self._rules is None else self._rules.notes()
 
@@ -314,8 +314,9 @@ class ToolNames:
     """Finds rules about tools that no trace, mock or other expectation names.
 
     `never: [delete_usr]` passes because no tool has this name. The verdict cannot show the typing error, so the report
-    has a note. A step that may be left out, such as `optional: receipt`, is fine without one: it is noted only where a
-    tool with a similar name was called. Where no trace shows a call, nothing says how tools are called: no note.
+    has a note. A step that may be left out, such as `optional: receipt`, is fine without a call: it is noted only if a
+    tool with a similar name was called. If no trace shows a call, the names of tools are not known, and there is no
+    note.
     """
 
     def __init__(self, cases: Iterable[Case] = ()) -> None:
@@ -354,7 +355,7 @@ class ToolNames:
     def notes(self) -> Iterator[str]:
         """Yield a sentence for each name in a rule that no tool has, up to ten."""
         known = sorted([name for name in self._known if "*" not in name])
-        # What the eval set expects elsewhere is spelt as it is meant, so this name means another tool.
+        # Names that the eval set expects elsewhere are spelt as intended, so they are not suggested.
         others = [name for name in known if name not in self._expected]
         ruled_out = self.ruled_out if self._has_calls else ()
         unknown = [name for name in ruled_out if name not in self._known and not _fits_any(name, known)]
@@ -391,8 +392,8 @@ class RuleUse:
 
     def see(self, case: Case, result: CaseResult) -> RuleUses:
         """Return the rules of a result. They can be collected in one process and added in another."""
-        # Details are computed when they are read: those of other evaluators are not, nor those of rules that all are
-        # known to have applied. Cases of one eval set share the criteria of its rules.
+        # Details are computed when they are read: not those of other evaluators, nor of rules that are all known to
+        # have applied. Cases of one eval set share the criteria of its rules.
         checks = [check for check in case.checks if check.evaluator.type_id == _RULES]
         checks = [check for check in checks if id(check.criteria) not in self._settled]
         found: list[tuple[str, str]] = []
@@ -440,7 +441,7 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
 
 
 class JoinRule(msgspec.Struct, frozen=True):
-    """A way to join, taken apart."""
+    """A way to join, parsed."""
 
     kind: JoinKind
     name: str = ""
@@ -448,11 +449,11 @@ class JoinRule(msgspec.Struct, frozen=True):
 
     @property
     def reads_file(self) -> bool:
-        """Whether the name of a file says the case."""
+        """Whether the name of a file names the case."""
         return self.kind == "file"
 
     def read_path(self, path: str) -> dict[str, Any]:
-        """Return what the name of a file says: the id of a case and the number of a repeat; nothing if it does not fit.
+        """Return the id of a case and the number of a repeat in the name of a file; empty if it does not fit.
 
         The pattern is compared with the end of the path, folder by folder.
         """
@@ -465,7 +466,7 @@ class JoinRule(msgspec.Struct, frozen=True):
 
 
 def join_rule(join: str) -> JoinRule:
-    """Take a way to join apart.
+    """Parse a way to join.
 
     Raises:
         ConfigurationError: a key or pattern is missing, or wrong.
@@ -504,7 +505,7 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def recorded_repeat(metadata: Mapping[str, Any]) -> int | None:
-    """Return the number of the repeat that a trace says it is; None if it says none."""
+    """Return the number of the repeat in the metadata of a trace; `None` if there is none."""
     held = metadata.get(_REPEAT)
     if isinstance(held, str) and held.isascii() and held.isdigit() and len(held) < 10:
         held = int(held)
@@ -546,10 +547,10 @@ class CaseFinder:
         self._every = every
 
     def named_by_file(self, trajectory: Trajectory, file: str | None) -> Trajectory:
-        """Return a trajectory with what the name of its file says, if that is how it is joined."""
+        """Add to a trajectory the case and repeat in the name of its file, if it is joined by that."""
         if self.rule.kind != "file":
             return trajectory
-        # What the trace says of its case does not count then: the file is the one that was asked for.
+        # The case that the trace itself names does not count then: the user asked for the file.
         held = {key: value for key, value in trajectory.metadata.items() if key != CASE_ATTRIBUTE}
         return msgspec.structs.replace(trajectory, metadata={**held, **self.rule.read_path(file or "")})
 
@@ -561,7 +562,7 @@ class CaseFinder:
             fit = fitting.when.fit(trajectory) if fitting.when is not None else None
             if fit is not None and fit.is_possible:
                 found.append(Match(fitting, fit.doubt))
-        # A case that may apply does not stand for what is expected of every trajectory.
+        # A case that may not apply does not replace what is expected of every trajectory.
         is_sure = any([not match.doubt for match in found])
         return found if self._every is None or is_sure else [*found, Match(self._every)]
 
