@@ -74,12 +74,12 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
     results: tuple[EvaluationResult, ...] = ()
     findings: tuple[PlacedFinding, ...] = ()
     written: tuple[ExpectationSources, ...] = ()
-    """Where the calls are written that expectations list which did not pass."""
+    """Where the calls of expectations that did not pass are written."""
     warnings: tuple[str, ...] = ()
     repeat: int = 0
-    """Which of several trajectories of one case was judged, from 0; or the number that its trace says it is."""
+    """Which of several trajectories of one case was judged, from 0; or the number that its trace has."""
     is_repeat_told: bool = False
-    """Whether the trace says the number of the repeat."""
+    """Whether the trace has the number of the repeat."""
     outcome: Outcome | None = None
     """The outcome of running the agent, if it was run for this result."""
 
@@ -90,12 +90,12 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def number(self) -> int:
-        """The number of the repeat, as it is shown: from 1, unless the trace says another one."""
+        """The number of the repeat for display: from 1, unless the trace has another one."""
         return self.repeat if self.is_repeat_told else self.repeat + 1
 
     @property
     def repeat_note(self) -> str:
-        """Which repeat it is, to follow the id of the case; empty for the first, unless the trace says its number."""
+        """Which repeat it is, to follow the id of the case; empty for the first, unless the trace has its number."""
         return f" (repeat {self.number})" if self.repeat or self.is_repeat_told else ""
 
     @property
@@ -183,7 +183,7 @@ class Totals(msgspec.Struct, frozen=True):
 
     @property
     def exit_code(self) -> int:
-        """1 where a case failed; 2 where one could not be measured, or there was none; 0 where all passed."""
+        """1 if a case failed; 2 if one could not be measured, or there was none; 0 if all passed."""
         # As with POSIX `diff` and `grep`: 1 is an answer, 2 means that there is none.
         if self.failed:
             return 1
@@ -191,12 +191,12 @@ class Totals(msgspec.Struct, frozen=True):
 
     @property
     def measured(self) -> Trials:
-        """Those that passed, of those with an answer: an error is no failure, and neither is what was not measured."""
+        """The cases that passed, of those that passed or failed; errors and what was not measured do not count."""
         return Trials(self.passed, self.passed + self.failed)
 
     @property
     def rate(self) -> float | None:
-        """The share of those with an answer that passed; `None` where there is none."""
+        """The share of these that passed; `None` if there are none."""
         return rate(self.measured)
 
     def __str__(self) -> str:
@@ -205,7 +205,7 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 def success_of(value: Any) -> bool | None:
-    """Return whether what a source says of a run is success: `true`, or a number from 1 on; None if it says neither."""
+    """Return whether a value of a source means success: `true`, or a number from 1 on; `None` if it is neither."""
     if not isinstance(value, (bool, int, float)) or value != value:  # text, nothing, or not a number
         return None
     return bool(value >= 1)
@@ -347,7 +347,7 @@ class Quarantine(msgspec.Struct, frozen=True, omit_defaults=True):
 
     reason: str
     until: str = ""
-    """A day such as `2026-12-31`; empty where it has no end."""
+    """A day such as `2026-12-31`; empty if it has no end."""
 
     @property
     def is_over(self) -> bool:
@@ -356,7 +356,7 @@ class Quarantine(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def days_left(self) -> int | None:
-        """The number of days until its last one, negative where it is over; `None` where it has no end."""
+        """The number of days until its last one, negative if it is over; `None` if it has no end."""
         if not self.until:
             return None
         from datetime import date  # for `check` alone
@@ -396,7 +396,7 @@ class Tally:
     Args:
         needed: How many repeats of a case have to pass; all by default.
         by_case: The same for single cases, by their ids; these come first.
-        quarantined: The ids of cases in quarantine, which have verdicts and are in no total.
+        quarantined: The ids of cases in quarantine, which have verdicts but are in no total.
     """
 
     def __init__(
@@ -447,7 +447,7 @@ class Tally:
         return run_rate([Totals.of([verdict for _, verdict in each]).measured for each in counted])
 
     def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
-        """Return all repeats of each case; nothing where no case has more than one, unless `always`."""
+        """Return all repeats of each case; nothing if no case has more than one, unless `always`."""
         if not always and all([len(verdicts) == 1 for verdicts in self._verdicts.values()]):
             return {}
         return {case_id: self._repeats(case_id) for case_id in self._verdicts}
@@ -469,7 +469,7 @@ class Survivor(msgspec.Struct, frozen=True, kw_only=True):
     fault: str = msgspec.field(name="told")
     """The fault in words; the file of a run has it as `told`."""
     line: str = ""
-    """What would notice it, as it is added to the case; empty if no line was found that does."""
+    """The line that would notice it, if it is added to the case; empty if none was found."""
     calls: tuple[str, ...] = ()
     """The calls with the fault in them."""
 
@@ -502,7 +502,7 @@ class MutatedCase(msgspec.Struct, frozen=True, kw_only=True):
 
 
 WORLD_OPERATORS = ("tool-fails", "tool-output")
-"""Faults of tools, not of the agent: shown, and not in the score."""
+"""Faults of tools, not of the agent: shown, but not in the score."""
 
 
 class MutationReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -527,7 +527,7 @@ class MutationReport(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def share(self) -> float:
-        """The share that was noticed; 1.0 where nothing counted."""
+        """The share that was noticed; 1.0 if nothing counted."""
         return self.noticed / self.counted if self.counted else 1.0
 
     @property

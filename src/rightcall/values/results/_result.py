@@ -34,13 +34,13 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     help: str | None = None
     """A specific remedy, if there is one."""
     why: str | None = None
-    """The reason for what is expected, where the expectation gives one."""
+    """The reason for what is expected, if the expectation gives one."""
     ended: str | None = None
-    """How the tool's call ended, where that is what is wrong: `raised KeyError`, `failed` or `succeeded`."""
+    """How the tool's call ended, if that is what is wrong: `raised KeyError`, `failed` or `succeeded`."""
 
     @property
     def tool(self) -> str:
-        """The tool that it is about: of the call it names, or the first word in it that is quoted; else empty."""
+        """The tool that it is about: that of the call, or the first quoted word in the message; else empty."""
         call = self.expected or self.actual
         if call is not None:
             return tool_in(call.text)
@@ -75,7 +75,7 @@ class Explainer(Protocol):
 
 
 class Explained(msgspec.Struct, frozen=True):
-    """An account whose answers are there already."""
+    """An explanation that is already computed."""
 
     justification: Justification | None = None
     findings: tuple[Finding, ...] = ()
@@ -90,7 +90,7 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 class Explanation(msgspec.Struct, eq=False):
-    """Details and findings, each made when it is first read: results are many, readers few."""
+    """Details and findings, each computed when it is first read: there are many results, and few are read."""
 
     account: Explainer
     made_details: Justification | UnsetType | None = UNSET
@@ -98,7 +98,7 @@ class Explanation(msgspec.Struct, eq=False):
 
     @property
     def details(self) -> Justification | None:
-        """The details, made now or before."""
+        """The details, computed on first use."""
         if self.made_details is UNSET:
             try:
                 with Budget():
@@ -109,7 +109,7 @@ class Explanation(msgspec.Struct, eq=False):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, made now or before."""
+        """The findings, computed on first use."""
         if self.made_findings is UNSET:
             try:
                 with Budget():
@@ -244,13 +244,13 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     kind: Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
     name: str
     expected: int | None = None
-    """Position among the expected calls, from 0; with groups, among the calls in all of them as they are written."""
+    """Position among the expected calls, from 0; with groups, among the calls of all groups as they are written."""
     actual: int | None = None
     """Position in the trajectory, from 0."""
     differences: tuple[Difference, ...] = ()
     out_of_place: bool = False
     path: str = ""
-    """Where the expected call is written, such as `expected[1].any_order[0]`; only where calls are in groups."""
+    """Where the expected call is written, such as `expected[1].any_order[0]`; only if calls are in groups."""
     rounds: tuple[int, ...] = ()
     """The rounds, from 0, of the repeats around it, the outermost first."""
 
@@ -270,7 +270,7 @@ class AlignedGroup(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     at_least: int | None = None
     at_most: int | None = None
     rounds: int | None = None
-    """How often a repeat was gone through."""
+    """How many rounds of a repeat were made."""
     taken: int | None = None
     """Which alternative of a choice was taken, from 0."""
 
@@ -322,7 +322,7 @@ class BudgetCheck(msgspec.Struct, frozen=True):
 class Justification(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     """The details of a result. Every evaluator has its own kind, or shares one; all values are plain data.
 
-    What pages show of a kind it has under the names below; what it does not have is empty.
+    Pages show the properties below of every kind; those that a kind does not have are empty.
     """
 
     @property
@@ -460,7 +460,7 @@ class RuleCheck(msgspec.Struct, frozen=True, omit_defaults=True):
     status: Literal["holds", "broken", "never_applied", "open"]
     calls: tuple[NamedCall, ...] = ()
     why: str = ""
-    """The reason for the rule, where it gives one."""
+    """The reason for the rule, if it gives one."""
     note: str = ""
     """Why it never applied, in words: `no cancel was called`."""
 
@@ -554,5 +554,5 @@ class JudgeJustification(Justification, frozen=True, tag="judge"):
 if TYPE_CHECKING:
     KNOWN_JUSTIFICATIONS: TypeAlias = Justification
 else:
-    # The kinds above: msgspec tells them apart by their tags when a saved result is read.
+    # The kinds above: msgspec distinguishes them by their tags when a saved result is read.
     KNOWN_JUSTIFICATIONS = Union[tuple(Justification.__subclasses__())]  # noqa: UP007

@@ -10,7 +10,7 @@ class Sign(NamedTuple):
 
     symbol: str
     ascii: str
-    """The symbol where only ASCII can be printed."""
+    """The symbol if only ASCII can be printed."""
     word: str
     """The meaning of the symbol, for readers who do not know it or cannot see it."""
     style: str

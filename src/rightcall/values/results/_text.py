@@ -23,8 +23,8 @@ _encoded = json.JSONEncoder(ensure_ascii=False, default=repr).encode
 
 
 def json_text(value: Any) -> str:
-    """Return a value as JSON for people; a Python object that decides is shown by its repr."""
-    # Most values are texts and whole numbers, which the encoder takes five times as long to get to.
+    """Return a value as JSON for people; Python objects in an expectation are shown by their repr."""
+    # Most values are texts and whole numbers, for which the encoder takes five times as long.
     if value.__class__ is str:
         return encode_basestring(value)
     return repr(value) if value.__class__ is int else _encoded(value)
@@ -68,7 +68,7 @@ def end_text(error: str | None) -> str:
 
 
 def failure_text(error: str) -> str:
-    """Say that a call failed: `raised TimeoutError (no answer)`, or `failed ('late')` where the type is not known."""
+    """Say that a call failed: `raised TimeoutError (no answer)`, or `failed ('late')` if the type is not known."""
     kind = error_type(error)
     if not kind:
         return f"failed ({shown(error)})"
@@ -84,7 +84,7 @@ def order_phrase(
     *,
     expectation: bool = False,
 ) -> str:
-    """Say which call a call out of order is on the wrong side of: `before the 2nd weather`.
+    """Say on which side of an in-order call an out-of-order call was made: `before the 2nd weather`.
 
     Args:
         place: The position of the call among the expected calls, and among the actual ones.
@@ -101,7 +101,7 @@ def order_phrase(
 
 
 def wrong_side(place: tuple[int, int], in_place: Iterable[tuple[int, int]]) -> tuple[int, int] | None:
-    """Return the first call in order that a call out of order is on the wrong side of, as positions like its own."""
+    """Return the first in-order call that a call should have come after, or before, as the same kind of pair."""
     expected, actual = place
     for other_expected, other_actual in in_place:
         if (other_expected < expected) != (other_actual < actual):
@@ -110,7 +110,7 @@ def wrong_side(place: tuple[int, int], in_place: Iterable[tuple[int, int]]) -> t
 
 
 def nth_text(name: str, number: int, count: int) -> str:
-    """Name one of several calls of a tool: `the 2nd weather`; the name alone where there is one only."""
+    """Name one of several calls of a tool: `the 2nd weather`; only the name if there is just one."""
     return f"the {ordinal_text(number)} {name}" if count > 1 else name
 
 
