@@ -1,4 +1,4 @@
-"""A batch in numbers, a byte for the name of each call, and its rows scored by names or by classes of calls."""
+"""Encode the names of a batch as one byte for each call, and score its rows by names or by classes of calls."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 from ._rows import SCORES, args_in, value_in
 
 MOST_NAMES = 254
-"""Names that a byte can tell apart, beside the two values below."""
+"""The most names that a byte can distinguish, beside the two values below."""
 BLANK = 254
 """The number that no name has."""
 OTHERS = 255
-"""The number that all names share which are not looked for."""
+"""The number that all names share that are not wanted."""
 _LONGEST_NAME = 60
 LONGEST = 1_000
-"""Calls beyond which a trajectory is judged in the ordinary way, which knows the limits."""
+"""The most calls of a row that is scored here. Longer ones are judged by evaluators, which apply the limits."""
 _MEASURES = SCORES.field("measures").type
 _DIAGNOSES = SCORES.field("diagnoses").type
 
 _NARROW = 256
-"""Numbers that a byte can hold."""
+"""How many numbers a byte can hold."""
 
 Cause = tuple[str, str]
 """The code of a finding, and the tool that it is about."""
 _MOST_CAUSES = 30
-"""As many findings as evaluators list. What has more is judged by them, because the order decides which are listed."""
+"""The most findings that evaluators list. Rows with more are judged by them: the order decides which are listed."""
 _BLANKS = [chr(BLANK) * length for length in range(LONGEST + 1)]
 _CODES = ("RC101", "RC102", "RC103", "RC104", "RC105", "RC106", "RC107", "RC301")
 _UNEXPECTED = "RC102"
@@ -51,8 +51,8 @@ class Calls:
     """The calls of all rows of a batch, one after the other.
 
     Names are encoded once for the batch: `codes` has a byte for each call, so that the names of a row are a slice of
-    it, which can be compared, counted and looked up at the speed of bytes. Only names that are looked for have a number
-    of their own there; there are at most `MOST_NAMES` of them.
+    it, which can be compared, counted and looked up at the speed of bytes. Only wanted names have a number of their own
+    there; there are at most `MOST_NAMES` of them.
     """
 
     def __init__(self, batch: pa.RecordBatch, wanted: Iterable[str]) -> None:
@@ -69,7 +69,7 @@ class Calls:
         self.vocabulary: list[str | None] = self._encoded.dictionary.to_pylist()
         """The names that occur."""
         self.code_of = dict(zip(sorted(wanted), range(MOST_NAMES), strict=False))
-        """The number of each name that is looked for."""
+        """The number of each wanted name."""
         self.name_of = {code: name for name, code in self.code_of.items()}
 
     @cached_property
@@ -78,26 +78,26 @@ class Calls:
         return self.numbered(self.code_of, pa.uint8())
 
     def numbered(self, numbers: Mapping[Any, int], width: pa.DataType) -> bytes:
-        """The number of the name of each call, in the order of the machine's bytes; `OTHERS` where it has none."""
+        """Return the number of each call's name, in the byte order of the machine; `OTHERS` if it has none."""
         table = pa.array([numbers.get(name, OTHERS) for name in self.vocabulary], width)
         return _bytes(table.take(self._encoded.indices))
 
     @property
     def indices(self) -> pa.Array:
-        """The place in the vocabulary of the name of each call, as a column."""
+        """The index in the vocabulary of the name of each call, as a column."""
         return self._encoded.indices
 
     @cached_property
     def places(self) -> list[int]:
-        """The place in the vocabulary of the name of each call."""
+        """The index in the vocabulary of the name of each call."""
         return _integers(self._encoded.indices)
 
     def rows(self) -> Iterator[tuple[int, int]]:
-        """Where the calls of each row begin and end."""
+        """Yield where the calls of each row begin and end."""
         return pairwise(self.bounds)
 
     def texts(self, field: str, codes: Collection[int]) -> Sequence[str | None]:
-        """A field of all calls, those of names with other numbers left out. A table without it records none."""
+        """Return a field of all calls, `None` for calls of other codes. A table without the field recorded none."""
         if not self._has(field):
             return [None] * len(self.codes)
         wanted = pa.array([code in codes for code in range(256)])
@@ -106,9 +106,9 @@ class Calls:
         return texts
 
     def odd_rows(self, batch: pa.RecordBatch, *, any_names: bool = False) -> set[int]:
-        """Rows that have to be judged in the ordinary way: there is more to them than calls in order, or less.
+        """Return the rows that evaluators have to judge, because they have more than calls in order, or less.
 
-        With `any_names`, names that texts of calls would change are not odd, and neither are long rows.
+        With `any_names`, names that the text of a call would change are not odd, and neither are long rows.
         """
         odd = set() if any_names else set(_where(pc.greater(pc.list_value_length(self._column), LONGEST)))
         if self._column.null_count:
@@ -124,7 +124,7 @@ class Calls:
         return odd | self._with_internal_calls()
 
     def rows_with_groups(self) -> set[int]:
-        """Rows in which neighbouring calls are of one group."""
+        """Return the rows in which neighbouring calls belong to one group."""
         if not self._has("group"):
             return set()
         groups = self._field("group")
@@ -138,7 +138,7 @@ class Calls:
         return {row for row, place in found if begins[row] != place}
 
     def outside(self, rows: set[int]) -> Any:
-        """Which calls belong to other rows than these."""
+        """Return a mask of the calls that belong to other rows than these."""
         if not rows:
             return pa.scalar(True)
         kept = bytearray(b"\1" * self.bounds[-1])
@@ -161,7 +161,7 @@ class Calls:
         return {row for row, (begin, end) in enumerate(self.rows()) if any(held[begin:end])}
 
     def field(self, name: str) -> Any:
-        """A field of all calls; `None` where the table has none such."""
+        """Return a field of all calls; `None` if the table does not have it."""
         return self._field(name) if self._has(name) else None
 
     def _has(self, field: str) -> bool:
@@ -172,12 +172,12 @@ class Calls:
 
 
 def _is_plain(name: str | None) -> bool:
-    """Whether a name is one, and the text of a call shows it as it is."""
+    """Return whether a name is valid, and the text of a call shows it as it is."""
     return name is not None and 0 < len(name) <= _LONGEST_NAME and "(" not in name
 
 
 def _is_name(name: str | None) -> bool:
-    """Whether a tool may have this name at all."""
+    """Return whether a tool may have this name at all."""
     return name is not None and 0 < len(name) <= DEFAULT_LIMITS.name_length
 
 
@@ -188,7 +188,7 @@ def _bytes(numbers: pa.Array) -> bytes:
 
 
 def _integers(numbers: pa.Array) -> list[int]:
-    """The numbers of a column of int32 without nulls, ten times as fast as `to_pylist` has them."""
+    """Return the numbers of a column of int32 without nulls, ten times as fast as `to_pylist`."""
     buffer = numbers.buffers()[1]
     return (
         [] if buffer is None else memoryview(buffer).cast("i")[numbers.offset : numbers.offset + len(numbers)].tolist()
@@ -201,7 +201,7 @@ def _where(mask: pa.Array) -> list[int]:
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """What one evaluator says of a row."""
+    """The result of one evaluator for a row."""
 
     evaluator: str
     verdict: Verdict
@@ -210,7 +210,7 @@ class Measured(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, result: EvaluationResult) -> Measured:
-        """What counts of a result."""
+        """Return what is kept of a result."""
         return cls(result.evaluator, result.verdict, result.score, result.error)
 
 
@@ -224,14 +224,14 @@ class Outcome(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, checks: Sequence[Check], measured: Sequence[Measured]) -> Outcome:
-        """The outcome of what each evaluator says, in the order of the checks."""
+        """Return the outcome of the results of all evaluators, in the order of the checks."""
         verdict = worst([each.verdict for each in measured])
         score = weighted_score(checks, [each.score for each in measured])
         return cls(verdict, score, tuple(measured), next((each.error for each in measured if each.error), None))
 
     @classmethod
     def of_result(cls, result: CaseResult) -> Outcome:
-        """The outcome that the result of a case is."""
+        """Return the outcome of the result of a case."""
         measured = tuple([Measured.of(each) for each in result.results])
         error = next((each.error for each in measured if each.error), None)
         if not measured and result.findings:
@@ -240,20 +240,20 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def causes_of(result: EvaluationResult) -> list[Cause]:
-    """Why a result did not pass, each cause once, by code and tool."""
+    """Return why a result did not pass: each cause once, sorted by code and tool."""
     if result.passed:
         return []
     return sorted({(finding.code, finding.tool) for finding in result.findings})
 
 
 Causes = Sequence[int]
-"""Numbers of causes, in order: bytes where they are small, because there may be very many rows to report."""
+"""Numbers of causes, in order: as bytes if they are small, because there may be very many rows."""
 
 Scored = tuple[int, Causes]
-"""The number of what is said of a row, and those of the causes."""
+"""The number of the outcome of a row, or of the result of one evaluator, and the numbers of its causes."""
 
 NOT_SCORED: Scored = (-1, b"")
-"""Stands for a row that is to be judged in the ordinary way."""
+"""Marks a row that evaluators have to judge."""
 
 
 class Outcomes:
@@ -264,21 +264,21 @@ class Outcomes:
         self._causes: list[tuple[str, Cause]] = []
 
     def number(self, outcome: Outcome) -> int:
-        """The number of an outcome."""
+        """Return the number of an outcome."""
         return self._outcomes.setdefault(outcome, len(self._outcomes))
 
     def add(self, evaluator: str, causes: Sequence[Cause]) -> range:
-        """Numbers for causes that an evaluator may name, one after the other."""
+        """Add causes that an evaluator may report, and return their numbers, which are consecutive."""
         first = len(self._causes)
         self._causes += [(evaluator, cause) for cause in causes]
         return range(first, len(self._causes))
 
     def causes(self, result: EvaluationResult) -> Causes:
-        """Numbers for the causes of a result."""
+        """Add the causes of a result, and return their numbers."""
         return packed(self.add(result.evaluator, causes_of(result)))
 
     def columns(self, numbers: Sequence[int], causes: Sequence[Causes]) -> dict[str, pa.Array]:
-        """What rows with these outcomes and causes say in the columns of `SCORES`."""
+        """Return the columns of `SCORES` for rows with these outcomes and causes."""
         held = list(self._outcomes)
         rows = pa.array(numbers, pa.int32())
         distinct: dict[str, Any] = {
@@ -291,7 +291,7 @@ class Outcomes:
         return {**columns, "diagnoses": self._diagnoses(causes, columns["measures"])}
 
     def _diagnoses(self, causes: Sequence[Causes], measures: pa.Array) -> pa.Array:
-        """The causes of each row; null where nothing was measured."""
+        """Return the causes of each row; null if nothing was measured."""
         held = [
             {"evaluator": evaluator, "code": code, "tool": tool or None} for evaluator, (code, tool) in self._causes
         ]
@@ -308,7 +308,7 @@ class Outcomes:
 
 
 def packed(numbers: Sequence[int]) -> Causes:
-    """Numbers of causes in the form that is held."""
+    """Return numbers of causes as they are stored: as bytes if all of them fit."""
     return bytes(numbers) if not numbers or max(numbers) < _NARROW else tuple(numbers)
 
 
@@ -319,7 +319,7 @@ def _measures(outcome: Outcome) -> list[dict[str, Any]] | None:
 
 
 class NamesScorer:
-    """Scores rows of one batch by the names of their calls; `number_of` numbers what the evaluator would say."""
+    """Scores rows of one batch by the names of their calls; `number_of` returns the number of a result."""
 
     def __init__(
         self, check: Check, scope: NameScope, calls: Calls, outcomes: Outcomes, number_of: Callable[[Measured], int]
@@ -335,7 +335,7 @@ class NamesScorer:
         self._known: dict[bytes, Scored] = {}
 
     def scored(self, bounds: Iterable[tuple[int, int]]) -> list[Scored]:
-        """What the evaluator would say of rows."""
+        """Score rows as the evaluator would."""
         if self._scope.extras:
             return [self._with_extras(begin, end) for begin, end in bounds]
         codes, unexpected, known, scored = self._calls.codes, self._unexpected, self._known, []
@@ -348,7 +348,7 @@ class NamesScorer:
         return scored
 
     def _with_extras(self, begin: int, end: int) -> Scored:
-        """The result of a row in which unexpected calls are at fault."""
+        """Score a row in which unexpected calls are findings."""
         codes = self._calls.codes[begin:end]
         key = codes.translate(None, self._unexpected)
         if end - begin + len(self._expected) > _MOST_CAUSES:
@@ -364,25 +364,26 @@ class NamesScorer:
         return number, self._faults.with_strangers(found[1], self._calls.places[begin:end])
 
     def _compared(self, key: bytes) -> Scored:
-        """What is said of the calls of expected names."""
+        """Score the calls of expected names."""
         expected = self._expected
         if key == expected:
             return self._of_score(1.0), b""
         if len(expected) > _MOST_CAUSES:
             return NOT_SCORED
-        # Edits turn the expected names into the actual ones. Made with blanks for the latter, they show what stays.
+        # Edits turn the expected names into the actual ones. With blanks in place of the actual names, they show which
+        # expected names stay.
         edits = LCSseq.editops(expected, key)
         common = edits.apply(self._text, _BLANKS[len(key)]).encode("latin-1")
         score = self._scores[len(common) - common.count(BLANK)]
         if self._scope.scoring == "in common":
             score = self._faults.paired(key) / len(expected)
-        # Asked for once: rows differ, so that this is done for hundreds of thousands of them.
+        # Looked up here first: that saves a call of `_of_score` for hundreds of thousands of different rows.
         number = self._numbers.get(score)
         number = self._of_score(score) if number is None else number
         return number, b"" if score >= self._threshold else self._faults.of(key, common)
 
     def _score(self, common: int) -> float:
-        """The score of so many names in order, where that is what counts, and the calls are not the expected ones."""
+        """Return the score of a number of names in order, if the calls are not exactly the expected ones."""
         if self._scope.scoring == "share":
             return common / len(self._expected)
         return float(self._scope.scoring == "in order" and common == len(self._expected))
@@ -396,7 +397,7 @@ class NamesScorer:
 
 
 class _Faults:
-    """What is wrong with calls: numbers of causes, which are in the order of their codes and tools."""
+    """What is wrong with calls: numbers of causes, in the order of their codes and tools."""
 
     def __init__(self, scope: NameScope, calls: Calls, outcomes: Outcomes, evaluator: str) -> None:
         self._scope = scope
@@ -420,7 +421,7 @@ class _Faults:
         self._tables = (_table(self._missing), _table(self._moved)) if narrow else None
 
     def of(self, key: bytes, common: bytes) -> Causes:
-        """The faults of calls of expected names, given also with blanks for those that are not in place."""
+        """Return the causes of calls of expected names; `common` has a blank for each that is not in place."""
         # `translate` with bytes to delete is a set difference in C. For five names and ten calls it takes a quarter of
         # the time of a loop over the names.
         absent = self._once.translate(None, key)
@@ -435,12 +436,12 @@ class _Faults:
         return packed([*missing, *extra, *[self._moved[code] for code in moved]])
 
     def with_strangers(self, faults: Causes, places: Sequence[int]) -> Causes:
-        """Those faults, and calls of unexpected names, given by their places in the vocabulary."""
+        """Add causes for calls of unexpected names, given by their indexes in the vocabulary."""
         stranger = self._stranger
         return packed(sorted([*faults, *[stranger[place] for place in set(places) if place in stranger]]))
 
     def paired(self, key: bytes) -> int:
-        """How many expected names were called, each as often as it is expected."""
+        """Return how many expected names were called, each counted at most as often as it is expected."""
         return sum([min(key.count(code), count) for code, count in self._counts])
 
     def _with_repeated(self, key: bytes, common: bytes, absent: bytes, moved: bytes) -> tuple[bytes, bytes]:
@@ -451,8 +452,8 @@ class _Faults:
         return self._sorted(absent), self._sorted(moved)
 
     def _sorted(self, codes: bytes) -> bytes:
-        """Codes in the order of their names, each once."""
-        # All without (all without these) is these, in the order of all.
+        """Return codes in the order of their names, each once."""
+        # Removing from all codes those that are not given leaves the given ones, in the order of all.
         return self._all.translate(None, self._all.translate(None, codes))
 
 
@@ -461,15 +462,15 @@ def _numbered(codes: Sequence[int], numbers: range) -> dict[int, int]:
 
 
 def _table(numbers: Mapping[int, int]) -> bytes:
-    """What turns codes into small numbers at once."""
+    """Return a table for `bytes.translate` that turns codes into small numbers."""
     return bytes([numbers.get(code, 0) for code in range(256)])
 
 
 class ClassScorer:
-    """Scores rows of one batch: the first of each kind by the evaluator, the others by what it said of that one.
+    """Scores rows of one batch: the evaluator judges the first row of each kind, and the others get the same result.
 
-    Of calls of other tools, only their number and their names count, where they count at all: each of them is at fault
-    wherever one of them is.
+    Of calls of other tools, only their number and their names count, if they count at all: if one of them is a finding,
+    each of them is.
     """
 
     def __init__(
@@ -487,7 +488,7 @@ class ClassScorer:
         self._known: dict[Hashable, _Kind] = {}
 
     def scored(self, bounds: Iterable[tuple[int, int]]) -> list[Scored]:
-        """What the evaluator says of rows. Where something that it has to look at cannot be read, it says nothing."""
+        """Score rows. A row in which something that is needed cannot be read is left to the evaluator."""
         return [self._scored(begin, end) for begin, end in bounds]
 
     def _scored(self, begin: int, end: int) -> Scored:
@@ -504,7 +505,7 @@ class ClassScorer:
         return self._with_others(kind, begin, end) if kind.blames_others else kind.scored
 
     def _key(self, begin: int, end: int) -> tuple[int, ...] | bytes:
-        """The classes of the calls that are looked at, sorted where the evaluator says the same of every order."""
+        """Return the classes of the calls that count, sorted if their order makes no difference."""
         codes = self._calls.codes[begin:end]
         if self._texts is None:
             key = codes.translate(None, self._unwanted)
@@ -512,13 +513,13 @@ class ClassScorer:
         parts = zip(codes, self._texts[begin:end], self._errors_of(begin, end), strict=True)
         classes, unwanted = self._classes, self._unwanted
         found = [classes[part] for part in parts if part[0] not in unwanted]
-        # Where it is open whether a call satisfies an expectation, sure pairs are made first, and of several ways to
-        # make them the order decides which calls are left: findings depend on it, though the score does not.
+        # If it is open whether a call satisfies an expectation, sure pairs are made first, and of several ways to make
+        # them the order decides which calls remain: findings depend on it, though the score does not.
         ordered = self._scope.order or not classes.open.isdisjoint(found)
         return tuple(found if ordered else sorted(found))
 
     def _is_capped(self, calls: int, others: int) -> bool:
-        """Whether an evaluator may have more to say than it lists: of calls where they are at fault by themselves."""
+        """Return whether an evaluator may have more findings than it lists; in some scopes each call can be one."""
         counts_calls = self._scope.finds_calls
         return len(self._scope.patterns) + others + (calls if counts_calls or others else 0) > _MOST_CAUSES
 
@@ -526,7 +527,7 @@ class ClassScorer:
         return (None,) * (end - begin) if self._errors is None else self._errors[begin:end]
 
     def _asked(self, begin: int, end: int) -> _Kind:
-        """What the evaluator says of a row, apart from calls of other tools."""
+        """Have the evaluator judge a row; findings about calls of other tools are added for each row."""
         calls = tuple([self._call(index) for index in range(begin, end)])
         result = self._check.evaluator.evaluate(Trajectory(calls=calls), self._check.criteria)
         causes = causes_of(result)
@@ -549,7 +550,7 @@ class ClassScorer:
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """What is said of rows of one kind, and whether calls of other tools are at fault."""
+    """The result of rows of one kind, and whether calls of other tools are findings."""
 
     scored: Scored
     blames_others: bool = False
@@ -571,7 +572,7 @@ class _Classes(dict[_Part, int]):
         }
         self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
         self.open: set[int] = set()
-        """The classes of calls of which the trace does not say whether they satisfy an expectation."""
+        """The classes of calls for which it is open whether they satisfy an expectation."""
 
     def __missing__(self, part: _Part) -> int:
         code, text, error = part
@@ -594,7 +595,7 @@ class _Classes(dict[_Part, int]):
         return tuple([pattern.accepts_part(value) for pattern in self._patterns[code]])
 
     def call(self, name: str, text: str | None, error: str | None) -> ToolCall:
-        """The call itself, as far as it is looked at. Raises `InputError`."""
+        """Return the call itself, with the fields that are read. Raises `InputError`."""
         if text is None or self._reads is None:
             return ToolCall(name=name, error=error)
         fields = {self._reads: self._value(text)}

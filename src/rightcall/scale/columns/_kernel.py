@@ -1,4 +1,4 @@
-"""Rows of trajectories in, rows of scores out: the expectations, the case of each row, and the scores."""
+"""Score rows of trajectories: the expectations, the case of each row, and the rows of scores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 _AT_ONCE = 1_000
-"""Rows that are judged in the ordinary way at a time."""
+"""How many rows evaluators judge at a time."""
 _STRANGER = Outcome("not_measured", error="it belongs to no case")
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 DOUBT = "rightcall.doubt"
@@ -64,18 +64,18 @@ DOUBT = "rightcall.doubt"
 _CASES = (CASE_ATTRIBUTE, *CASES)
 _REPEATS = ("rightcall.repeat", *REPEATS)
 TOLD_COLUMNS = frozenset({*_CASES, *_REPEATS})
-"""Columns of a table of trajectories that say the case of a row, and which repeat it is."""
+"""Columns of a table of trajectories that name the case of a row, and its repeat."""
 
 
 def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
-    """The scores of trajectories: a row each, in their order, with the columns of `SCORES`.
+    """Score trajectories: return a row for each, in their order, with the columns of `SCORES`.
 
-    A row that cannot be read is an error of that row; what the plan does not look at is not read. There is no I/O in
-    here, and nothing is kept: the same rows and the same plan give the same scores wherever, whenever and in whatever
-    batches they are scored.
+    A row that cannot be read is an error of that row; what the plan does not need is not read. There is no I/O, and no
+    state is kept: the same rows and the same plan give the same scores wherever, whenever and in whatever batches they
+    are scored.
 
     Raises:
-        InputError: the batch has no column of calls, or a column of another type than it should have.
+        InputError: the batch has no column of calls, or a column has the wrong type.
     """
     batch, _ = joined_rows(batch, plan)
     known = conforming(batch, plan.fields)
@@ -118,7 +118,7 @@ class _Scoring:
         return pa.RecordBatch.from_arrays([columns[name] for name in SCORES.names], schema=SCORES)
 
     def _cases(self) -> Sequence[int]:
-        """The case of each row, by its place in the plan; -1 where there is none."""
+        """Return the index in the plan of the case of each row; -1 if there is none."""
         joining = self._plan.joining()
         if joining is None:
             return [0] * self._batch.num_rows
@@ -130,14 +130,14 @@ class _Scoring:
         return [-1 if case is None else places[case.id] for case in found]
 
     def _note_doubts(self) -> None:
-        """Take rows where it is unknown whether their case applies as not measured."""
+        """Mark rows as not measured if it is unknown whether their case applies."""
         for row, doubt in enumerate(self._doubts or ()):
             if doubt:
                 reason = f"it is unknown whether this case applies: {doubt}"
                 self._numbers[row] = self._outcomes.number(Outcome("not_measured", error=reason))
 
     def _score_by_codes(self, cases: Sequence[int]) -> None:
-        """Score the rows of cases that look at nothing but what calls are coded by."""
+        """Score the rows of cases that depend only on what calls are encoded by."""
         by_case = self._rows_by_case(cases)
         bounds = list(self._calls.rows())
         for place, rows in by_case.items():
@@ -151,7 +151,7 @@ class _Scoring:
                 self._note(coded, scorer.scored(bounds if whole else [bounds[row] for row in coded]))
 
     def _rows_by_case(self, cases: Sequence[int]) -> dict[int, Sequence[int]]:
-        """The rows of each case that have no outcome yet."""
+        """Return the rows of each case that have no outcome yet."""
         if self._doubts is None and not self._plan.is_eval_set:
             return {0: range(len(cases))} if cases else {}
         by_case: dict[int, list[int]] = {}
@@ -171,7 +171,7 @@ class _Scoring:
             numbers[row], causes[row] = found
 
     def _score_others(self, cases: Sequence[int]) -> None:
-        """Score the other rows in the ordinary way."""
+        """Have evaluators judge the remaining rows."""
         rows = [row for row, number in enumerate(self._numbers) if number < 0]
         known: dict[bytes, Scored] = {}
         for first in range(0, len(rows), _AT_ONCE):
@@ -190,7 +190,7 @@ class _Scoring:
     def _submitted(
         self, row: dict[str, Any], scope: CaseScope, judging: JudgingExecutor, known: dict[bytes, Scored]
     ) -> Scored | Future[CaseResult]:
-        """The result of a row, or the future that will have it where an evaluator waits."""
+        """Return the result of a row, or its future if an evaluator waits."""
         try:
             trajectory = trajectory_of(row)
         except InputError as problem:
@@ -240,13 +240,13 @@ class _CaseScorer:
         ]
 
     def scored(self, bounds: Sequence[tuple[int, int]]) -> list[Scored]:
-        """The outcomes of rows."""
+        """Return the outcomes of rows."""
         scored = [scorer.scored(bounds) for scorer in self._scorers]
         return scored[0] if len(scored) == 1 else [self._weighing.together(row) for row in zip(*scored, strict=True)]
 
 
 class _Weighing:
-    """What evaluators of one case say, weighed into outcomes."""
+    """Combines the results of the evaluators of one case into outcomes."""
 
     def __init__(self, checks: Sequence[Check], outcomes: Outcomes) -> None:
         self._checks, self._outcomes = checks, outcomes
@@ -254,16 +254,16 @@ class _Weighing:
         self._numbers: dict[tuple[int, ...], int] = {}
 
     def alone(self, measured: Measured) -> int:
-        """The number of the outcome, where there is one evaluator."""
+        """Return the number of the outcome, if there is only one evaluator."""
         return self._outcomes.number(Outcome.of(self._checks, [measured]))
 
     def noted(self, measured: Measured) -> int:
-        """A number for what one of several evaluators says, until the others have spoken."""
+        """Return a number for the result of one of several evaluators, to be combined with the others."""
         self._measured.append(measured)
         return len(self._measured) - 1
 
     def together(self, scored: Sequence[Scored]) -> Scored:
-        """The outcome of what all evaluators say of one row."""
+        """Combine the results of all evaluators for one row into its outcome."""
         if NOT_SCORED in scored:
             return NOT_SCORED
         key = tuple([number for number, _ in scored])
@@ -275,7 +275,7 @@ class _Weighing:
 
 
 def _key(row: dict[str, Any], case: Case) -> bytes:
-    """By what the verdict of a row is known again."""
+    """Return the key under which the verdict of equal rows is cached."""
     return _encode((case.id, {name: value for name, value in row.items() if name not in ("id", "trace_id", "case_id")}))
 
 
@@ -287,24 +287,24 @@ def _texts(batch: pa.RecordBatch, name: str) -> list[str | None]:
 
 
 def _first_of(batch: pa.RecordBatch, *names: str) -> pa.Array:
-    """The first of some columns that has a value, in each row."""
+    """Return the first value of some columns in each row that is not null."""
     held = [batch.column(name) for name in names if name in batch.schema.names]
     return pc.coalesce(*held) if held else pa.nulls(batch.num_rows, pa.string())
 
 
 class CaseScope(msgspec.Struct, frozen=True):
-    """What each check of a case looks at, in their order; nothing where one of them may look at anything."""
+    """The scopes of the checks of a case, in their order; none if a check may depend on anything."""
 
     case: Case
     parts: tuple[Scope, ...] = ()
     is_repeatable: bool = True
-    """Whether a trajectory always gets the same verdict: code of the user's and judges may say other things."""
+    """Whether a trajectory always gets the same verdict: custom code and judges may answer differently."""
     reads_groups: bool = False
-    """Whether calls of one group have no order, so that runs which have such calls are judged by themselves."""
+    """Whether calls of one group have no order, so that runs with such calls are judged by evaluators."""
 
     @classmethod
     def of(cls, case: Case) -> CaseScope:
-        """What is looked at for a case."""
+        """Return the scope of a case."""
         found = [check.scope for check in case.checks]
         parts = tuple([part for part in found if part is not None])
         own = any([check.evaluator.fingerprint for check in case.checks])
@@ -314,12 +314,12 @@ class CaseScope(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """The tools that are looked at."""
+        """The tools that the verdict depends on."""
         return frozenset().union(*[part.names for part in self.parts])
 
     @property
     def fields(self) -> frozenset[str] | None:
-        """The fields of calls that are looked at; `None` where that may be all of them."""
+        """The fields of calls that are read; `None` if that may be all of them."""
         if not self.parts:
             return None
         read = {field for part in self.parts if (field := part.reads) is not None}
@@ -332,10 +332,10 @@ def _reads_groups(check: Check) -> bool:
 
 
 class Plan(Choice, frozen=True, kw_only=True, dict=True):
-    """An eval set, or one expectation for all rows, as text: it says the same wherever it is sent.
+    """An eval set, or one expectation for all rows, as text: it means the same wherever it is sent.
 
-    Frozen, hashable, and pickled as its fields alone. Custom evaluators are not text: they are imported from
-    `folder`, which has to be there wherever rows are scored.
+    Frozen, hashable, and pickled as its fields alone. Custom evaluators are not text: they are imported from `folder`,
+    which has to exist wherever rows are scored.
     """
 
     text: bytes
@@ -344,7 +344,7 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
     """The file that it comes from, for messages."""
     is_eval_set: bool = False
     folder: str = ""
-    """Where the eval set lies, from where it names code."""
+    """The folder of the eval set, where the code that it names is searched for."""
 
     @classmethod
     def of_eval_set(cls, path: str | Path, **options: Any) -> Plan:
@@ -355,12 +355,12 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
 
     @classmethod
     def of_request(cls, request: Request) -> Plan:
-        """The plan of what a command asks for.
+        """Return the plan of what a command asks for.
 
         Raises:
             ConfigurationError: rows have no order to be joined by.
             DocumentError: the eval set or the expectation is wrong.
-            InputError: it cannot be read, or no case is chosen.
+            InputError: it cannot be read, or no case is selected.
         """
         if request.expectation is not None:
             return cls.of_expectation(*request.expectation, trust=request.trust)
@@ -384,7 +384,7 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
     def of_expectation(
         cls, expected: str | bytes | Mapping[str, Any], name: str = "expectation", *, trust: bool = False
     ) -> Plan:
-        """The plan of one expectation for all rows: the YAML of an `expect`, or the same as an object.
+        """Return the plan of one expectation for all rows: the YAML of an `expect`, or the same as an object.
 
         Raises:
             DocumentError: the expectation is wrong.
@@ -414,12 +414,12 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def rule(self) -> JoinRule:
-        """By what rows are joined to cases."""
+        """How rows are joined to cases."""
         return join_rule(self.join)
 
     @cached_property
     def overall(self) -> tuple[OverallCheck, ...]:
-        """What the eval set asks of all cases together."""
+        """The evaluators of all cases together."""
         return self._loaded[0].overall if self.is_eval_set else ()
 
     @property
@@ -437,12 +437,12 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def scopes(self) -> tuple[CaseScope, ...]:
-        """What is looked at for each case."""
+        """The scope of each case."""
         return tuple([CaseScope.of(case) for case in self.cases])
 
     @cached_property
     def fields(self) -> frozenset[str] | None:
-        """The fields of calls that are looked at, for whatever case; `None` where that may be all of them."""
+        """The fields of calls that are read for any case; `None` if that may be all of them."""
         if self.every is not None or any([case.when is not None for case in self.cases]):
             return None  # what a case applies to may be anything
         seen = [scope.fields for scope in self.scopes]
@@ -450,22 +450,22 @@ class Plan(Choice, frozen=True, kw_only=True, dict=True):
         return frozenset().union(*known) if len(known) == len(seen) else None
 
     def joining(self) -> CaseFinder | None:
-        """By what rows are joined to cases; none where there is one case for all."""
+        """Return what finds the cases of rows; `None` if there is one case for all."""
         if not self.is_eval_set:
             return None
         cases = self.cases if self.every is None else self.cases[:-1]
-        # Rows name their case in the column `case_id`, whatever told it.
+        # Rows have their case in the column `case_id` by now, wherever it was found.
         join = "attribute" if self.rule.kind in ("key", "file") else self.join
         return CaseFinder(cases, join, every=self.every)
 
 
 def joined_rows(batch: pa.RecordBatch, plan: Plan) -> tuple[pa.RecordBatch, list[int] | None]:
-    """Return a batch whose rows name their cases, and for each row the number of the row it was made of.
+    """Return a batch whose rows name their cases, and for each row the number of the row that it was made from.
 
-    A row that fits several cases is there once for each. The numbers are `None` where rows stay as they are.
+    A row that fits several cases is repeated for each. The numbers are `None` if rows stay as they are.
 
     Raises:
-        InputError: the batch has no column of calls, or a column of another type than it should have.
+        InputError: the batch has no column of calls, or a column has the wrong type.
     """
     if DOUBT in batch.schema.names:
         return batch, None
@@ -490,7 +490,7 @@ def joined_rows(batch: pa.RecordBatch, plan: Plan) -> tuple[pa.RecordBatch, list
 
 
 def _with_case_and_repeat(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
-    """Return a batch with the columns `case_id` and `repeat`, as far as other columns or the metadata tell them."""
+    """Return a batch with the columns `case_id` and `repeat`, if other columns or the metadata have them."""
     names = batch.schema.names
     key = plan.rule.name if plan.rule.kind == "key" else ""
     if key:
@@ -516,7 +516,7 @@ def _of_metadata(batch: pa.RecordBatch, key: str) -> pa.Array:
 
 
 def metadata_of(batch: pa.RecordBatch) -> list[Mapping[str, Any]]:
-    """Return the metadata of each row; empty where there are none, or they cannot be read."""
+    """Return the metadata of each row; empty if there are none, or they cannot be read."""
     if "metadata" not in batch.schema.names:
         return [{}] * batch.num_rows
     return [_object(text) for text in batch.column("metadata").to_pylist()]
@@ -531,7 +531,7 @@ def _object(text: Any) -> Mapping[str, Any]:
 
 
 def repeats_of(batch: pa.RecordBatch) -> pa.Array:
-    """Return the number of the repeat that each row says it is."""
+    """Return the number of the repeat of each row, if it has one."""
     if "repeat" in batch.schema.names and batch.column("repeat").null_count < batch.num_rows:
         repeats = batch.column("repeat").to_pylist()
     elif "metadata" in batch.schema.names:
@@ -542,7 +542,7 @@ def repeats_of(batch: pa.RecordBatch) -> pa.Array:
 
 
 def labels_of(batch: pa.RecordBatch, key: str | None) -> pa.Array:
-    """Return whether the source calls each row a success, by a key of its metadata; null where it says nothing."""
+    """Return whether the source calls each row a success, by a key of its metadata; null if it does not say."""
     if key is None:
         return pa.nulls(batch.num_rows, pa.bool_())
     held = (
@@ -554,7 +554,7 @@ def labels_of(batch: pa.RecordBatch, key: str | None) -> pa.Array:
 
 
 def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:
-    """Return a batch with a column, in place of one of this name."""
+    """Return a batch with a column, which replaces one of the same name."""
     if name in batch.schema.names:
         return batch.set_column(batch.schema.get_field_index(name), name, column)
     return batch.append_column(name, column)

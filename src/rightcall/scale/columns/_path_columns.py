@@ -20,11 +20,11 @@ from ._coded_batch import Calls
 from ._rows import conforming, plain_rows, trajectory_of, with_readable_texts
 
 FIELDS = ("name", "internal", "error", "suspected_error", "source", "output", "unrecorded", "start_ns", "end_ns")
-"""The parts of calls that paths look at, where calls with other arguments are the same."""
+"""The fields of calls that paths need, if arguments are not compared."""
 _PASSED, _FAILED, _UNJUDGED = range(3)
 _PLACE = {"passed": _PASSED, "failed": _FAILED}
 _WIDTHS = {"B": 1 << 8, "H": 1 << 16, "I": 1 << 32}
-"""Types of numbers, and how many different names each can tell apart."""
+"""Types of numbers, and how many different names each can distinguish."""
 _TYPES = {"B": pa.uint8(), "H": pa.uint16(), "I": pa.uint32()}
 
 
@@ -43,7 +43,7 @@ class ColumnPaths:
         self._routes: list[Counter[bytes]] = [Counter(), Counter(), Counter()]
 
     def add(self, batch: pa.RecordBatch, verdicts: Sequence[Verdict | None] | None = None) -> None:
-        """Count the rows of a batch, and how each ended if that is known. Raises `InputError`."""
+        """Count the rows of a batch, with their verdicts if these are known. Raises `InputError`."""
         if self.counts.with_args:
             self._add_singly(batch, range(batch.num_rows), verdicts)
             return
@@ -112,7 +112,7 @@ class ColumnPaths:
     def _add_singly(
         self, batch: pa.RecordBatch, rows: Sequence[int], verdicts: Sequence[Verdict | None] | None
     ) -> None:
-        """Count rows in the ordinary way: there is more to them than calls in order, or less."""
+        """Count rows one by one that have more than calls in order, or less."""
         if not rows:
             return
         chosen = batch.take(pa.array(rows, pa.int64()))
@@ -128,7 +128,7 @@ class ColumnPaths:
 
 
 def _failed(calls: Calls) -> Any:
-    """Which calls failed, or read like it; none where no column says."""
+    """Return a mask of the calls that failed, or seem to have; `None` if no column shows it."""
     errors, suspected = calls.field("error"), calls.field("suspected_error")
     found = None if errors is None or errors.null_count == len(errors) else pc.is_valid(errors)
     if suspected is not None and suspected.true_count:
@@ -143,7 +143,7 @@ def _mask(calls: Calls, found: Any) -> list[int]:
 
 
 def _facts(calls: Calls, failed: list[int], odd: set[int]) -> Iterator[tuple[str, ToolFacts]]:
-    """What is known of the calls of each tool, by looking at those alone that failed or whose outcome is unknown."""
+    """Return facts about the calls of each tool; only calls that failed, or whose outcome is unknown, are visited."""
     errors, begins = calls.field("error"), calls.bounds
     names = calls.vocabulary
     found: dict[str, ToolFacts] = {}
@@ -171,7 +171,7 @@ def _facts(calls: Calls, failed: list[int], odd: set[int]) -> Iterator[tuple[str
 
 
 def _unknown(calls: Calls) -> Any:
-    """Which calls a trace does not say the outcome of: see `is_unknown`."""
+    """Return a mask of the calls whose outcome the trace does not show: see `is_unknown`."""
     source, output, unrecorded = [calls.field(name) for name in ("source", "output", "unrecorded")]
     found = None
     if source is not None and source.null_count < len(source):

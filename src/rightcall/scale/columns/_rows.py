@@ -22,7 +22,7 @@ _PLAIN = ("error", "turn", "group", "tool_id", "call_id", "span_id", "parent_id"
 _encode = msgspec.json.Encoder().encode
 _decode_object = msgspec.json.Decoder(dict[str, Any]).decode
 _SHORT = DEFAULT_LIMITS.depth
-"""Characters of a text that has no room to be too deep: it needs no second look."""
+"""The most characters of a text that cannot be nested too deeply, and need not be checked for that."""
 CALL = pa.struct(
     [
         pa.field("name", pa.string(), nullable=False),
@@ -87,18 +87,18 @@ SCORES = pa.schema(
     ]
 )
 """A result a row, in the order of the trajectories. A row that belongs to no case has no `case_id`. `repeat` is the
-number that the trace says, and `label` whether its source calls it a success, where that is compared."""
+number in the trace, and `label` whether its source calls it a success, if that is compared."""
 _NAMED_OTHERWISE = {"arguments": "args"}
 _IDS = ("id", "trace_id", "case_id", "span_id", "parent_id")
 
 
 def trajectory_of(row: Mapping[str, Any], *, leniently: bool = False) -> Trajectory:
-    """The trajectory in a row, in the order its calls have there.
+    """Return the trajectory in a row, with its calls in the order of the row.
 
-    Taken `leniently`, arguments that cannot be read count as not recorded.
+    If `leniently`, arguments that cannot be read count as not recorded.
 
     Raises:
-        InputError: a value is not what its column should hold.
+        InputError: a value is not what its column should contain.
     """
     calls = row.get("calls")
     if calls is None:
@@ -154,7 +154,7 @@ def _args(text: str, position: int, leniently: bool) -> Any:
 
 
 def args_in(text: str) -> dict[str, Any] | None:
-    """The arguments that a text holds. Raises `InputError`, saying what they are."""
+    """Return the arguments in a text. Raises `InputError`, which says what is there instead."""
     try:
         return _decode_object(text) if len(text) <= _SHORT else _checked_args(text)
     except (msgspec.MsgspecError, UnicodeError):
@@ -169,7 +169,7 @@ def _checked_args(text: str) -> dict[str, Any] | None:
 
 
 def value_in(text: str | None) -> Any:
-    """What a text holds: JSON or, where it is none, the text itself."""
+    """Return the value in a text: decoded JSON or, if it is not JSON, the text itself."""
     if text is None:
         return None
     try:
@@ -191,7 +191,7 @@ def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trajectories_batch(trajectories: Iterable[Trajectory], case_attribute: str = CASE_ATTRIBUTE) -> pa.RecordBatch:
-    """Trajectories as rows, from which `trajectory_of` makes them again. The trace's id is the row's."""
+    """Return trajectories as rows, which `trajectory_of` reads. The id of a row is that of its trace."""
     rows = [_row(trajectory, case_attribute) for trajectory in trajectories]
     return pa.RecordBatch.from_pylist(rows, schema=TRAJECTORIES)
 
@@ -237,7 +237,7 @@ def _withheld_row(call: WithheldCall) -> dict[str, Any]:
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON, with `NaN` and infinities as they are written by most: `decode_json` reads it again."""
+    """Return a value as JSON, with `NaN` and infinities as Python writes them: `decode_json` reads it again."""
     try:
         text = _encode(value)
     except (UnicodeEncodeError, OverflowError):  # a lone surrogate, a large integer
@@ -246,12 +246,12 @@ def json_text(value: Any) -> str:
 
 
 def column_text(text: str | None) -> str | None:
-    """Text that a column can hold; lone surrogates become escapes."""
+    """Return text that a column can hold; lone surrogates become escapes."""
     return text if text is None or text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def is_span_table(schema: pa.Schema) -> bool:
-    """Whether a table is one of spans, recognized by its columns: a span a row, or a trace of MLflow a row."""
+    """Return whether a table is one of spans, recognized by its columns: a span a row, or a trace of MLflow a row."""
     return span_columns(schema) is not None
 
 
@@ -262,10 +262,10 @@ def span_trajectories(
     metadata_attributes: tuple[str, ...] = (CASE_ATTRIBUTE,),
     limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[Trajectory]:
-    """The trajectories of spans in columns, in the order in which the runs began.
+    """Return the trajectories of spans in columns, in the order in which the runs began.
 
-    The spans may come in any order and in tables of different kinds, and all of them are held until the last has come.
-    The order makes no difference to what comes out. A span that is there twice counts once.
+    Spans may come in any order, which makes no difference to the result, and in tables of different kinds. All of them
+    are kept in memory until the last one has come. A span that is there twice counts once.
 
     Args:
         batches: The spans, or a `pyarrow.Table` of them.
@@ -275,7 +275,7 @@ def span_trajectories(
         limits: The budgets for what is decoded.
 
     Raises:
-        ConfigurationError: the grouping is `file`, which tables know nothing of.
+        ConfigurationError: the grouping is `file`, which tables do not have.
         InputError: a batch has no columns of spans.
         UnknownNameError: the grouping is unknown.
     """
@@ -290,13 +290,13 @@ def span_trajectories(
 
 
 def conforming(batch: pa.RecordBatch, fields: Collection[str] | None = None) -> pa.RecordBatch:
-    """The columns of a batch that a table of trajectories has, each in the type that it has there.
+    """Return the columns of a batch that a table of trajectories has, each cast to its type there.
 
-    Ids may be bytes or numbers, times may be timestamps, texts and numbers of any width. Names alone stay names. With
-    `fields`, other fields of calls are left out.
+    Ids may be bytes or numbers, times may be timestamps, texts and numbers of any width. Lists of names stay lists of
+    names. With `fields`, other fields of calls are left out.
 
     Raises:
-        InputError: there are no calls, or a column holds something else than it should.
+        InputError: there are no calls, or a column has the wrong type.
     """
     if "calls" not in batch.schema.names:
         found = ", ".join(batch.schema.names[:20])
@@ -311,7 +311,7 @@ def conforming(batch: pa.RecordBatch, fields: Collection[str] | None = None) -> 
 
 
 def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows of a batch as objects, as `trajectory_of` takes them. Raises as `conforming` does."""
+    """Return the rows of a batch as objects, for `trajectory_of`. Raises as `conforming` does."""
     known = conforming(batch)
     try:
         rows: list[dict[str, Any]] = known.to_pylist()
@@ -321,7 +321,7 @@ def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 
 def with_readable_texts(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch in which texts are UTF-8, of which Arrow does not make sure: what is not becomes escapes."""
+    """Return a batch in which texts are UTF-8, which Arrow does not ensure: other bytes become escapes."""
     return pa.RecordBatch.from_arrays([_readable(column) for column in batch.columns], batch.schema.names)
 
 
@@ -363,7 +363,7 @@ def _structs(values: pa.StructArray, fields: Collection[str] | None) -> pa.Struc
 
 
 def _known(name: str, names: list[str]) -> str:
-    """Which field of calls a field of a table is; nothing where it is none."""
+    """Return the field of calls that a field of a table stands for; empty if there is none."""
     ours = _NAMED_OTHERWISE.get(name, name)
     return ours if CALL.get_field_index(ours) >= 0 and (ours == name or ours not in names) else ""
 
@@ -394,7 +394,7 @@ def _texts(column: pa.Array, name: str) -> pa.Array:
 
 
 def _with_values(column: pa.ListArray, change: Callable[[pa.Array], pa.Array]) -> pa.ListArray:
-    """Lists of the same lengths, their values changed."""
+    """Return lists of the same lengths, with their values changed."""
     offsets = column.offsets
     first, end = offsets[0].as_py(), offsets[-1].as_py()
     values = change(column.values.slice(first, end - first))
