@@ -104,21 +104,21 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     case_attribute: str = CASE
     """The attribute of spans, or key of a log, that has the id of a case, and is kept in the metadata."""
     kept: tuple[str, ...] = ()
-    """Other keys and attributes that are kept in the metadata, because something asks for them."""
+    """Other keys and attributes that are kept in the metadata, because something needs them."""
     max_size: int | None = None
     """The most bytes to read of a file, unpacked."""
     keeps_messages: bool = False
-    """Whether messages of users and models are read to be looked at."""
+    """Whether messages of users and models are kept, to be shown."""
     calls_alone: bool = False
-    """Whether what runs were given, returned and took is left out, because nothing asks for it."""
+    """Whether inputs, outputs and usage of runs are left out, because nothing needs them."""
 
     @property
     def metadata_attributes(self) -> tuple[str, ...]:
-        """What is kept in the metadata."""
+        """The attributes that are kept in the metadata."""
         return (self.case_attribute, *self.kept)
 
     def read(self, source: Source, recognised: Recognised | None = None) -> Iterator[Trajectory]:
-        """Return the trajectories in a source, and note what it was taken for. Raises as `read` does."""
+        """Return the trajectories in a source, and note which formats were recognised. Raises as `read` does."""
         return _trajectories(
             source,
             self.input_format,
@@ -138,7 +138,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def _how(self) -> tuple[Kept, Limits]:
-        """What is kept of a run beside its calls, and the limits."""
+        """What to keep of a run beside its calls, and the limits."""
         kept = Kept(self.metadata_attributes, about_runs=self.keeps_messages or not self.calls_alone)
         return kept, KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
 
@@ -169,7 +169,7 @@ def read_spans(
 
 
 def _read_alone(spans: Iterable[Any], kept: Kept, limits: Limits, tools_are_seen: bool = False) -> Trajectory:
-    """Read spans that nothing else was recorded beside: those of the SDK that are all calls without the builder."""
+    """Read spans that are all that was recorded. SDK spans that are all plain calls do not need the builder."""
     given = list(spans)
     if all([formats.is_live_span(span) for span in given]):
         given = [formats.live_span(span) for span in given]

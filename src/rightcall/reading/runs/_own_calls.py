@@ -1,11 +1,11 @@
 """Tell the framework's own calls, and spans that only asked a person about a call, from calls that were made.
 
-A framework that asks a person ends the span of the tool, or of the agent, and goes on once it has the answer. So a call
+A framework that asks a person ends the span of the tool, or of the agent, and resumes once it has the answer. So a call
 may have several spans, or none. One rule holds for all of them:
 
-- Where another span of the same call follows, a span only asked. The last one, or messages, tell what came of the call.
-- Where none follows and the agent did not go on, the call waits: it is withheld.
-- Where the agent went on and nothing tells what came of the call, it is not known whether it was made.
+- If another span of the same call follows, a span only asked. The last one, or messages, show the outcome of the call.
+- If none follows and the agent did not resume, the call waits: it is withheld.
+- If the agent resumed and nothing shows the outcome of the call, it is not known whether it was made.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _FINISH = "finish"
 """The tool by which DSPy's `ReAct` ends."""
 _ANSWERS_OF_A_TYPE = "final_result_"
 _PROCESSED = "Final result processed."
-"""How the output tools of Pydantic AI are named where an answer may have several types, and what they return."""
+"""The prefix of Pydantic AI's output tools if an answer may have several types, and what these tools return."""
 _STRUCTURED = "Returning structured response: "
-"""How the results begin of the calls by which LangChain's agents give a structured answer; a tool has another name."""
+"""The start of the results of calls by which LangChain's agents give a structured answer; their names vary."""
 # Questions to the user, which ADK writes as calls in its events.
 _OF_ADK = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
 # To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, AutoGen and LangGraph, `transfer_back_to_…` in
@@ -83,7 +83,7 @@ def agents_in(
 ) -> frozenset[str]:
     """Return the names of the agents of a run, as far as spans, calls and authors of messages show them.
 
-    Nothing is looked at where no call is named like a hand-off.
+    If no call is named like a hand-off, they are not needed, and none are returned.
     """
     if not any([record.name.startswith(_HANDOFFS) for record in calls]):
         return frozenset()
@@ -98,12 +98,12 @@ def agents_in(
 
 
 def is_named_like_own(name: str) -> bool:
-    """Whether a call is named like a framework's own."""
+    """Return whether a call is named like a framework's own."""
     return name in _ANSWERS or name.startswith(_HANDOFFS)
 
 
 def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
-    """Return whether a call is the framework's own; `None` where only its name looks like it.
+    """Return whether a call is the framework's own; `None` if only its name looks like it.
 
     A name alone decides nothing: `transfer_to_savings` may be a tool of a bank.
     """
@@ -128,7 +128,7 @@ def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
 
 
 def _by_content(record: CallRecord, args: Mapping[str, Any], targets: Sequence[str]) -> bool | None:
-    """Decide by what was given and returned: a hand-off returns the other agent, or a sentence about it."""
+    """Decide by arguments and result: a hand-off returns the other agent, or a sentence about it."""
     output = _value(record.output)
     if output is NOTHING or output is None or output == "" or record.failed:
         return None
@@ -142,7 +142,7 @@ def _by_content(record: CallRecord, args: Mapping[str, Any], targets: Sequence[s
     if said is not None:
         to = _plain(said["agent"] or "")
         return True if not to or any([to.startswith(_plain(target)) for target in targets]) else None
-    # What the agent gave beside the words of a hand-off is data for a tool, unless the answer is about the other agent.
+    # Arguments that hand-offs do not have are data for a tool, unless the result is about the other agent.
     names_target = any([_plain(target) in _plain(output[:_LONGEST]) for target in targets])
     is_like = names_target and _LIKELY.match(output[:_LONGEST]) is not None
     return None if is_like or _WORDS.issuperset(args) else False
@@ -163,7 +163,7 @@ def _plain(name: str) -> str:
 
 
 def _listed(held: Any) -> list[Any]:
-    """Return the agents to which Logfire says that an agent may hand over."""
+    """Return the agents that an agent may hand off to, as Logfire records them."""
     try:
         names = json.loads(held) if isinstance(held, str) else held
     except ValueError:
@@ -183,9 +183,9 @@ def _authors(message: Any) -> list[str]:
 
 
 def without_questions(records: Sequence[CallRecord], requests: Requests) -> tuple[list[CallRecord], CallRecord | None]:
-    """Return the calls of spans without spans that only asked about a call which a later span tells again.
+    """Return the calls of spans, without spans that only asked about a call that a later span repeats.
 
-    Also return the first span of which it is not known whether it only asked. `records` are in order of start.
+    Also return the first span for which it is not known whether it only asked. `records` are in order of start.
     """
     unsure = _withhold_surplus(records, requests)
     _doubt_without_ids(records)
@@ -211,12 +211,12 @@ def without_questions(records: Sequence[CallRecord], requests: Requests) -> tupl
 
 
 def may_ask(record: CallRecord) -> bool:
-    """Whether a call returned a sentence by which ADK asks about calls, or says that one was rejected."""
+    """Return whether a call returned a sentence of ADK that asks for confirmation, or says that a call was rejected."""
     return _says(record, _ASKS) or _says(record, _REJECTS)
 
 
 def _call_of(record: CallRecord) -> Hashable:
-    """Return what tells of a span which call it is of: its id, or the name and arguments where it has none."""
+    """Return the key of the call that a span belongs to: its id and name, or its name and arguments without an id."""
     return (record.call_id, record.name) if record.call_id else _name_args(record)
 
 
@@ -225,21 +225,21 @@ def _name_args(record: CallRecord) -> Hashable:
 
 
 def _only_asked(record: CallRecord) -> bool:
-    """Whether a span only asked about a call if another one of the same call follows."""
+    """Return whether a span only asked about a call, if another span of the same call follows."""
     if record.withheld:
         return record.withheld != REFUSED
     return record.call_id is not None and _ONE_CALL.match(record.call_id) is not None
 
 
 def _says(record: CallRecord, text: str) -> bool:
-    """Whether a call returned a sentence of ADK about confirmation."""
+    """Return whether a call returned a sentence of ADK about confirmation."""
     return record.error == text or (record.output.__class__ is dict and record.output == {"error": text})
 
 
 def _doubt_without_ids(records: Sequence[CallRecord]) -> None:
-    """Note of spans of ADK that lost their ids and results that each may only have asked about the call of another.
+    """Mark spans of ADK without ids and results: each may only have asked about the call of another span.
 
-    It ends an agent to ask, and begins another span of it once it has the answer.
+    ADK ends the span of an agent to ask, and begins another one once it has the answer.
     """
     later: dict[str, CallRecord] = {}
     for record in reversed(records):
@@ -251,10 +251,10 @@ def _doubt_without_ids(records: Sequence[CallRecord]) -> None:
 
 
 def _withhold_surplus(records: Sequence[CallRecord], requests: Requests) -> CallRecord | None:
-    """Withhold spans of OpenAI Agents without results and ids, as far as a model asked for fewer calls than there are.
+    """Withhold surplus spans of OpenAI Agents without results and ids, if a model asked for fewer calls than there are.
 
-    It begins a span before it asks for approval, and another one once it has it. That a span only asked is sure where
-    one of the same arguments and with a result follows; else the first that may be a call is returned. A span without
+    OpenAI Agents begins a span before it asks for approval, and another one once it has it. A span surely only asked if
+    one with the same arguments and a result follows; else the first span that may be a call is returned. A span without
     a scope, as in exports of some servers, may be of any framework, where both are calls.
     """
     if not any([_may_ask(record) for record in records]):
@@ -268,7 +268,7 @@ def _withhold_surplus(records: Sequence[CallRecord], requests: Requests) -> Call
     for name, spans in told.items():
         returned = {_name_args(record): place for place, record in enumerate(spans) if not record.is_open}
         may_ask = [(place, record) for place, record in enumerate(spans) if _may_ask(record)]
-        # Those that are sure come first: one that only may be a question may be a call whose result is lost.
+        # Sure questions come first: any other span may be a call whose result is lost.
         may_ask.sort(key=lambda each: returned.get(_name_args(each[1]), -1) < each[0])
         for place, record in may_ask[: max(len(spans) - asked[name], 0)]:
             is_told_again = record.args is not NOTHING and returned.get(_name_args(record), -1) > place
@@ -279,33 +279,33 @@ def _withhold_surplus(records: Sequence[CallRecord], requests: Requests) -> Call
 
 
 def _may_ask(record: CallRecord) -> bool:
-    """Whether a span may have ended to ask for approval; exports of some servers have no scopes."""
+    """Return whether a span may have ended to ask for approval; exports of some servers have no scopes."""
     if not record.is_open or record.call_id or record.span is None:
         return False
     return not record.span.scope or record.span.scope.endswith(_OPENAI_AGENTS)
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """A call for which an agent ended."""
+    """A call that an agent ended for, to wait for a person or for another program."""
 
     reason: str
     end_ns: int | None
     has_gone_on: bool
-    """Whether the agent went on later, or may have."""
+    """Whether the agent resumed later, or may have."""
     name: str = ""
-    """The tool, if the agent says it."""
+    """The tool, if the agent names it."""
     args: Any = NOTHING
 
     def may_be(self, record: CallRecord) -> bool:
-        """Whether a call without an id may be the one."""
+        """Return whether a call without an id may be this one."""
         if self.name and self.name != record.name:
             return False
         return NOTHING in (self.args, record.args) or same_but_nulls(self.args, record.args)
 
     def precedes(self, span: Span | None) -> bool | None:
-        """Whether a span of the call began after its agent ended; None if that is not known.
+        """Return whether a span of the call began after its agent ended; `None` if that is not known.
 
-        Strands asks from inside of a tool, too, whose span began before.
+        Strands may also ask from inside a tool, whose span began before.
         """
         if span is None:
             return False
@@ -328,9 +328,10 @@ def withhold_waiting(
 
 
 def _doubt_last(records: Iterable[CallRecord], models: Iterable[int | None]) -> None:
-    """Note of spans of OpenAI Agents without results, after which no model was asked, that each may have only asked.
+    """Mark spans of OpenAI Agents without results that no model call follows: each may have only asked.
 
-    It asks a model again after a call, or answers with the result, unless a person has to approve a call first.
+    OpenAI Agents calls a model again after a tool call, or answers with the result, unless a person has to approve a
+    call first.
     """
     last = max([start or 0 for start in models], default=0)
     for record in records:
@@ -339,14 +340,14 @@ def _doubt_last(records: Iterable[CallRecord], models: Iterable[int | None]) -> 
 
 
 def _is_unsettled(record: CallRecord) -> bool:
-    """Whether neither a result, nor an error with a message, nor a refusal tells what came of a call."""
+    """Return whether the outcome of a call is unknown: it has no result, no error with a message, and no refusal."""
     return record.output is NOTHING and record.error is None and not record.withheld
 
 
 def _withhold_ended(records: Sequence[CallRecord], waits: Mapping[Any, Wait]) -> CallRecord | None:
-    """Withhold calls without a result for which an agent ended; return one that no record tells, and that may be made.
+    """Withhold calls without a result that an agent ended for; return one without a record that may have been made.
 
-    A call that lost its id is one for which an agent ended, unless there are more of them: then each may be one.
+    A call without an id is taken for one that an agent ended for, unless there are more of them: then each may be one.
     """
     if not waits:
         return None
@@ -393,16 +394,16 @@ def _waits_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], conversation
 
 
 def _may_continue(other: Span, span: Span) -> bool:
-    """Whether a span of an agent may be of the same agent as another span, after that one ended."""
+    """Return whether a span of an agent may continue another span of the same agent, after that one ended."""
     if other is span or agent_name(other) != agent_name(span):
         return False
     return other.start_ns is None or span.end_ns is None or other.start_ns >= span.end_ns
 
 
 def asked_before(records: Iterable[CallRecord], models: Iterable[int | None]) -> CallRecord | None:
-    """Return a call that has the id of a request, and began before the first of the models; None if there is none.
+    """Return a call with an id that began before the first model call; `None` if there is none.
 
-    No message tells the request either: the run goes on after a person answered, and what came before is elsewhere.
+    No message has its request either: the run resumes after a person answered, and what came before is elsewhere.
     """
     first = min([start or 0 for start in models], default=0)  # one whose start is lost may be the first
     begun = [(record, record.span.start_ns or first) for record in records if record.span and record.order < 0]
@@ -457,5 +458,5 @@ def made_and_withheld(records: Iterable[CallRecord]) -> tuple[list[CallRecord], 
 
 
 def withheld_call(record: CallRecord) -> WithheldCall:
-    """Return a call that was not made, as trajectories have it."""
+    """Return a call that was not made, as trajectories record it."""
     return WithheldCall(record.name, None if record.args is NOTHING else record.args, record.withheld)
