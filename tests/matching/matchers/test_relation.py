@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rightcall import ToolCall
 from rightcall.errors import LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
+from rightcall.matching.alignment import only_pairing
 from rightcall.matching.matchers import CallPattern, ExpectedCalls, OutputPattern, Pattern, relate
 
 NAMES = st.sampled_from(["a", "b"])
@@ -62,6 +63,7 @@ def test_a_relation_is_what_each_pair_says(kind: Any, most: int, data: Any) -> N
     assert [list(row) for row in relation.sure] == one_by_one(patterns, calls, True)
     assert [list(row) for row in relation.possible] == one_by_one(patterns, calls, True, None)
     assert relation.is_certain == (one_by_one(patterns, calls, None) == [[]] * len(patterns))
+    assert relation.only == only_pairing(relation.sure)
 
 
 @pytest.mark.parametrize("size", [2, 20])

@@ -37,6 +37,7 @@ from ._names import ArgsPolicy
 Args: TypeAlias = Mapping[str, Any]
 ArgsTest: TypeAlias = Callable[[Args], Any]
 """Returns whether arguments are as expected; `None` if that depends on the moment of the call."""
+OutputTest: TypeAlias = Callable[[Any], bool]
 
 Projection: TypeAlias = Callable[[Sequence[ToolCall]], list[Hashable | None]]
 """Returns an index key for a part of each call: equal for parts that are `==` in Python, `None` if it is missing."""
@@ -56,7 +57,7 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 class Pattern(ABC):
     """One expected call, prepared for comparison with many actual calls."""
 
-    __slots__ = ("accepts_all", "index", "is_delicate", "is_plain", "literal", "name", "needs_moment", "spends")
+    __slots__ = ("accepts_all", "index", "is_delicate", "is_plain", "literal", "name", "needs_moment", "spends", "test")
 
     part: ClassVar[Literal["args", "output"]]
     """The part of a call that is compared."""
@@ -66,6 +67,8 @@ class Pattern(ABC):
     """Whether every call of this name satisfies it, even if nothing else was recorded."""
     index: tuple[Projection, Hashable] | None
     """The projection and key by which an index finds its matches; `None` if every call has to be tried."""
+    test: Callable[[Any], Any]
+    """Whether a part that was recorded is as expected; `None` where that depends on the moment of the call."""
     literal: Any
     """The expected value; `NOT_LITERAL` if it is not a single JSON value."""
     is_delicate: bool
@@ -118,7 +121,7 @@ class CallPattern(Pattern):
     `exact` only a call without arguments.
     """
 
-    __slots__ = ("_contextual", "_test", "args", "policy")
+    __slots__ = ("_contextual", "args", "policy")
 
     part = "args"
 
@@ -142,8 +145,8 @@ class CallPattern(Pattern):
         if test is None:
             test = _args_test(self.args, policy, Compiler(limits, allows), where, is_plain)
         self._contextual = test if isinstance(test, Expectation) else None
-        self._test: ArgsTest = _unknown if isinstance(test, Expectation) else test
-        self.accepts_all = self._test is _anything
+        self.test = _unknown if isinstance(test, Expectation) else test
+        self.accepts_all = self.test is _anything
         is_indexed = is_plain and is_dict and self.args and policy in ("exact", "subset")
         self.index = _index(self.args, policy) if is_indexed else None
         self.literal = self.args if is_plain and is_dict else NOT_LITERAL
@@ -154,10 +157,10 @@ class CallPattern(Pattern):
     def accepts(self, call: ToolCall) -> bool | None:
         args = call.args
         if args is not None:
-            return self._test(args)  # type: ignore[no-any-return]
+            return self.test(args)  # type: ignore[no-any-return]
         if self.accepts_all:
             return True
-        return None if "args" in call.unrecorded else self._test(_EMPTY)
+        return None if "args" in call.unrecorded else self.test(_EMPTY)
 
     def accepts_at(self, call: ToolCall, moment: CallMoment | None) -> bool | None:
         if self._contextual is None or moment is None or (call.args is None and "args" in call.unrecorded):
@@ -165,14 +168,14 @@ class CallPattern(Pattern):
         return decided(self._contextual, call.args or _EMPTY, moment)
 
     def accepts_each(self, columns: CallColumns) -> list[bool] | None:
-        expectation = getattr(self._test, "__self__", None)
+        expectation = getattr(self.test, "__self__", None)
         column = columns.args
         if column is None or not isinstance(expectation, Expectation):
             return None
         return expectation.matches_each(column)
 
     def accepts_part(self, value: Any) -> bool:
-        return self._test(_EMPTY if value is None else value)  # type: ignore[no-any-return]
+        return self.test(_EMPTY if value is None else value)  # type: ignore[no-any-return]
 
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         return self.differences_at(call, None)
@@ -282,7 +285,7 @@ class OutputPattern(Pattern):
     matches an output that equals that content. A call that raised and has no output satisfies nothing.
     """
 
-    __slots__ = ("_accepts_any_output", "_as_text", "_options", "_reading", "_value", "output")
+    __slots__ = ("_accepts_any_output", "_options", "_reading", "_value", "output")
 
     part = "output"
 
@@ -293,7 +296,6 @@ class OutputPattern(Pattern):
         self.output = admit_expected(output, limits, where)
         self.accepts_all = False
         self._accepts_any_output = is_any(self.output)
-        self._as_text = text
         self._reading = OutputReading("text" if text else "as is" if _sees_text(self.output) else "value", limits)
         values = _expected_values(self.output, self._reading)
         self._value = values[-1]
@@ -303,6 +305,7 @@ class OutputPattern(Pattern):
         # None is delicate because it also stands for an output that was not recorded.
         self.is_delicate = literal and (values[0] is None or is_delicate(values[0]))
         self.literal = values[0] if literal and not text else NOT_LITERAL
+        self.test = _output_test(self._options, self._reading, self.literal, self.is_delicate)
         self.spends = not all([is_literal(value) for value in values])
         self.needs_moment = False
         self.is_plain = True
@@ -314,19 +317,14 @@ class OutputPattern(Pattern):
                 return False
             if "output" in call.unrecorded:
                 return True if self._accepts_any_output else None
-        return self.accepts_part(output)
+        return self.test(output)  # type: ignore[no-any-return]
 
     def accepts_each(self, columns: CallColumns) -> list[bool] | None:
         column = columns.outputs(self._reading)
         return None if column is None or len(self._options) > 1 else self._options[0].matches_each(column)
 
     def accepts_part(self, value: Any) -> bool:
-        # Values other than text are compared as they are, unless everything is compared as text.
-        output = self._reading.of(value) if self._as_text or value.__class__ is str else value
-        for option in self._options:  # noqa: SIM110 - a loop costs half of what any() and a generator do
-            if option.matches(output):
-                return True
-        return False
+        return self.test(value)  # type: ignore[no-any-return]
 
     def differences_from(self, call: ToolCall) -> tuple[Difference, ...]:
         if call.output is None and call.error is not None:
@@ -334,6 +332,24 @@ class OutputPattern(Pattern):
         if "output" in call.unrecorded:
             return ()
         return value_differences(self._value, self._reading.of(call.output))
+
+
+def _output_test(options: Sequence[Expectation], reading: OutputReading, literal: Any, needs_care: bool) -> OutputTest:
+    """A test of outputs: one value that Python compares, or any of several expectations."""
+
+    def is_the_value(output: Any) -> bool:
+        # What is no text is compared as it is.
+        value = reading.of(output) if output.__class__ is str else output
+        return bool(literal == value) and (not needs_care or same_kinds(literal, value))
+
+    def is_one_of_them(output: Any) -> bool:
+        value = reading.of(output)
+        for option in options:  # noqa: SIM110 - a loop costs half of what any() and a generator do
+            if option.matches(value):
+                return True
+        return False
+
+    return is_one_of_them if literal is NOT_LITERAL else is_the_value
 
 
 class OutputReading(msgspec.Struct, frozen=True):

@@ -57,17 +57,19 @@ class ExpectedCalls:
     __slots__ = (
         "_confusable",
         "_literals",
-        "_part",
+        "_most_of_a_name",
         "lookups",
         "name_counts",
         "name_set",
         "names",
         "names_only",
         "numbers_calls",
+        "part_of",
         "patterns",
         "special",
         "spends",
         "starred",
+        "tests",
         "tools",
     )
 
@@ -92,12 +94,24 @@ class ExpectedCalls:
         self.spends = any([pattern.spends for pattern in patterns])
         """Whether comparing needs a budget, because one of them has a matcher."""
         self.lookups = _lookups(patterns)
+        self.tests: dict[str, list[tuple[int, Callable[[Any], Any]]]] = {}
+        """What to ask of the part of a call that is compared, by the name of the call: places among them, and tests."""
+        for number, pattern in enumerate(patterns):
+            if pattern.is_plain:
+                self.tests.setdefault(pattern.name, []).append((number, pattern.test))
+        self._most_of_a_name = max(self.name_counts.values(), default=0)
         self._literals = [pattern.literal for pattern in patterns]
         self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_delicate]
-        self._part: Callable[[ToolCall], Any] = attrgetter(patterns[0].part if patterns else "args")
+        plain = [pattern for pattern in patterns if pattern.is_plain]
+        self.part_of: Callable[[ToolCall], Any] = attrgetter(plain[0].part if plain else "args")
+        """Returns the part of a call that all plain ones compare."""
 
     def __len__(self) -> int:
         return len(self.patterns)
+
+    def are_few_beside(self, calls: int) -> bool:
+        """Return whether trying all of them on so many calls is quicker than looking anything up."""
+        return self._most_of_a_name * calls <= _FEW and not self.spends and not self.special
 
     def is_beginning_of(self, calls: Sequence[ToolCall], names: tuple[str, ...]) -> bool:
         """Return whether the first calls, which have these names, surely satisfy the expected calls one by one."""
@@ -105,7 +119,7 @@ class ExpectedCalls:
         if names[:size] != self.names or self.special:
             return False
         # In Python, 1 and True are equal, and in JSON they are not, so calls with such values are compared again.
-        equal = list(map(self._part, calls[:size])) == self._literals
+        equal = list(map(self.part_of, calls[:size])) == self._literals
         for index in self._confusable if equal else range(size):  # noqa: SIM110 - faster than a generator
             if not self.patterns[index].accepts(calls[index]):
                 return False
@@ -182,8 +196,30 @@ def relate(
     Raises:
         LimitError: more comparisons than the limits allow.
     """
+    if expected.are_few_beside(len(calls)) and (related := _relate_few(expected, calls)):
+        return related
     rows: list[Row] = [_NONE] * len(expected)
     return _Relating(expected, calls, moment_of, limits.comparisons, rows, {}).relation()
+
+
+def _relate_few(expected: ExpectedCalls, calls: Sequence[ToolCall]) -> Relation | None:
+    """The same where every call can be tried on all expectations of its name; `None` where not all is recorded."""
+    part_of, tests = expected.part_of, expected.tests
+    rows: list[Row] = [_NONE] * len(expected)
+    only, is_only = [-1] * len(expected), True
+    for position, call in enumerate(calls):
+        if (of_name := tests.get(call.name)) is None:
+            continue
+        part, is_free = part_of(call), True
+        if part is None:
+            return None
+        for number, test in of_name:
+            if test(part):
+                is_only = is_only and is_free and only[number] < 0
+                rows[number] = (*rows[number], position) if rows[number] else (position,)
+                only[number] = position
+                is_free = False
+    return Relation(rows, rows, only if is_only else None)
 
 
 class _Relating(msgspec.Struct):
