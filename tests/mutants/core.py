@@ -65,6 +65,7 @@ CORE = (
         (
             "_comparison",
             "_group*",
+            "_lines",
             "_match_types",
             "_pairs",
             "_steps",

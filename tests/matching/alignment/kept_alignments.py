@@ -143,7 +143,8 @@ def _subsequence(random: Random) -> str:
 def _common(random: Random) -> str:
     expected, actual = (random.choices(range(4), k=random.randint(0, 12)) for _ in "ab")
     found = (common_length(expected, actual), common_subsequence(expected, actual))
-    run = longest_run(random.sample(range(30), random.randint(0, 12)))
+    values = random.sample(range(30), random.randint(0, 12))
+    run = [values.index(value) for value in sorted(longest_run(values))]
     return line((expected, actual), (*found, run), found[0], len(found[1]), len(run))
 
 

@@ -1,10 +1,11 @@
-"""Compare expected with actual calls: the lines of an alignment, bounds if the trace is incomplete, and findings."""
+"""Compare expected with actual calls: steps, explained calls and findings, and bounds if the trace is incomplete."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, islice, repeat
-from typing import TYPE_CHECKING, Literal
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, compress, islice, repeat
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,13 +15,10 @@ from rightcall.matching import matchers
 from rightcall.matching.alignment import (
     Row,
     common_length,
-    common_subsequence,
     fits_every_order,
     least_common,
     least_met,
-    longest_run,
     maximum_pairing,
-    related_subsequence,
 )
 from rightcall.values.results import (
     Alignment,
@@ -38,6 +36,8 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
+from ._lines import Line, Lines, align_calls, align_names, telling
+
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
 
@@ -54,8 +54,6 @@ _ESCAPED = 6
 """The bytes of an escaped character."""
 _MOST_CANDIDATES = 16
 _MOST_TOLD = 3
-Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
-_NO_STARS: Mapping[int, Pattern] = {}
 MOST_FINDINGS = 30
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 100
@@ -70,9 +68,9 @@ def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, 
     return (f"{longest:,} calls are too many to align (at most {limits.aligned_calls:,}): a score, but no details",)
 
 
-def compare_names(expected: Sequence[str], selection: Selection, limits: Limits) -> Comparison:
-    """Compare expected names with those of the selected calls."""
-    lines = None if tuple(expected) == selection.names else align_names(expected, selection.names)
+def compare_names(expected: Sequence[str], ids: Mapping[str, int], selection: Selection, limits: Limits) -> Comparison:
+    """Compare expected names, with a number for each, with those of the selected calls."""
+    lines = None if tuple(expected) == selection.names else align_names(expected, ids, selection.names)
     return Comparison(expected, (), selection, lines, limits)
 
 
@@ -94,7 +92,8 @@ def compare_calls(
     if relation is None and (as_expected or expected.is_beginning_of(selection.calls, selection.names)):
         return Comparison(expected.names, expected.patterns, selection, None, limits)
     if expected.names_only:
-        lines = align_names(expected.names, selection.names)
+        ids = {name: number for number, name in enumerate(expected.name_counts)}
+        lines = align_names(expected.names, ids, selection.names)
     else:
         relation = relation or matchers.relate(expected, selection.calls, limits, selection.moment)
         lines = align_calls(relation, expected.names, selection.names, expected.starred)
@@ -129,10 +128,12 @@ class Comparison:
         expected: Sequence[str],
         patterns: Sequence[Pattern],
         selection: Selection,
-        lines: Sequence[Line] | None,
+        lines: Lines | None,
         limits: Limits,
     ) -> None:
-        self._lines = lines
+        self._aligned = lines
+        self._is_as_expected = lines is None and len(expected) == len(selection.calls)
+        self._lines: list[Line] | None = None
         self.expected = expected
         self.selection = selection
         self.patterns = patterns
@@ -144,43 +145,67 @@ class Comparison:
         self._bytes = 0
 
     @property
-    def lines(self) -> Sequence[Line]:
+    def aligned(self) -> Lines:
+        """Which actual call is beside which expected one."""
+        if self._aligned is None:
+            size = len(self.expected)
+            self._aligned = Lines(range(size), range(size), range(size), range(size, len(self.selection.calls)))
+        return self._aligned
+
+    @property
+    def lines(self) -> list[Line]:
         """The lines of the alignment."""
         if self._lines is None:
-            self._lines = align_start(len(self.expected), len(self.selection.calls))
+            self._lines = list(self.aligned)
         return self._lines
 
-    def names_of(self, *kinds: Kind) -> list[str]:
-        """The expected names on lines of these kinds."""
-        return [self.expected[line.expected] for line in self.lines if line.kind in kinds]
+    def in_common(self, *, moved: bool = False) -> list[str]:
+        """Return the expected names whose calls were made in order; with `moved`, in any order."""
+        aligned = self.aligned
+        is_there = (0).__le__ if moved else aligned.in_place.__contains__
+        return list(compress(self.expected, map(is_there, aligned.matched)))
 
     def alignment(self) -> Alignment:
         """Return the steps. If not all fit the limit, matches are only counted, and so is what still does not fit."""
         most = self.room // LEAST
-        if self._lines is None and len(self.expected) == len(self.positions):
+        if self._is_as_expected:
             return self._all_as_expected(most)
-        lines = self.lines
-        if len(lines) <= most:
-            steps = self._steps(lines)
-            if self._number_with_room(steps) == len(steps):
+        size = len(self.aligned)
+        if size <= most:
+            steps = list(self._steps())
+            if self._number_with_room(steps) == size:
                 return Alignment(tuple(steps))
-        steps = self._steps(telling_lines(lines, ("match",))[:most])
+        steps = list(islice(telling(self._steps(), "match"), most))
         steps = steps[: self._number_with_room(steps)]
-        return Alignment(tuple(steps), len(lines) - len(steps))
+        return Alignment(tuple(steps), size - len(steps))
 
-    def _steps(self, lines: Sequence[Line]) -> list[Step]:
-        expected, positions = self.expected, self.positions
-        return [
-            Step("match", expected[line.expected], line.expected, positions[line.actual])
-            if line.kind == "match"
-            else self._step(line)
-            for line in lines
-        ]
+    def _steps(self) -> Iterator[Step]:
+        """Yield the lines as steps, each when it is asked for: of thousands, a result lists a few hundred."""
+        aligned, expected, positions = self.aligned, self.expected, self.positions
+        matched, in_place, extras = aligned.matched, aligned.in_place, aligned.extras()
+        for index, column in enumerate(aligned.columns):
+            if index in extras:
+                yield from map(self._extra, extras[index])
+            if column < 0:
+                yield Step("missing", expected[index], index)
+            elif matched[index] >= 0:
+                if column in in_place:
+                    yield Step("match", expected[index], index, positions[column])
+                else:
+                    yield Step("moved", expected[index], index, positions[column], (), True)
+            else:
+                differences = self.differences(index, column)
+                yield Step("mismatch", expected[index], index, positions[column], differences, column not in in_place)
+        yield from map(self._extra, extras.get(len(expected), ()))
+
+    def _extra(self, column: int) -> Step:
+        return Step("extra", self.selection.names[column], None, self.positions[column])
 
     def _number_with_room(self, steps: Sequence[Step]) -> int:
         if self._bytes + self._most_of_names() + len(steps) * LEAST <= self.room:
             return len(steps)
-        return fitting([weight(step.name) + size_of(step.differences) for step in steps], self.room)
+        sizes = [weight(step.name) + (size_of(step.differences) if step.differences else 0) for step in steps]
+        return fitting(sizes, self.room)
 
     def _all_as_expected(self, most: int) -> Alignment:
         """Return the steps of calls that are exactly the expected ones; only their number if there are too many."""
@@ -192,22 +217,21 @@ class Comparison:
 
     def explained(self) -> tuple[list[ExplainedCall], int]:
         """Return the outcome of each expected call, and how many did not fit the limit of explanations."""
-        lines = [line for line in self.lines if line.expected >= 0]
-        expected, positions = self.expected, self.positions
+        expected, positions, columns = self.expected, self.positions, self.aligned.columns
         calls: list[ExplainedCall] = []
         told = 0
-        for line in lines[: self.room // LEAST]:
-            if line.kind == "match" or line.kind == "moved":
-                position = positions[line.actual]
-                call = ExplainedCall(expected[line.expected], True, f"paired with call {position + 1}", position)
+        for index, column in enumerate(self.aligned.matched[: self.room // LEAST]):
+            if column >= 0:
+                position = positions[column]
+                call = ExplainedCall(expected[index], True, f"paired with call {position + 1}", position)
             else:
-                call = self._explained_call(line)
+                call = self._explained_call(index, columns[index])
                 told += weight(call.text)
             calls.append(call)
         if self._bytes + told + self._most_of_names() + len(calls) * (LEAST + _PAIRED) > self.room:
             sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
             calls = calls[: fitting(sizes, self.room)]
-        return calls, len(lines) - len(calls)
+        return calls, len(expected) - len(calls)
 
     def _most_of_names(self) -> int:
         """The most bytes that the names of all calls take as JSON, each expected and each actual one once."""
@@ -259,19 +283,8 @@ class Comparison:
         call = self.selection.calls[column]
         return NamedCall(self.positions[column], call_text(call.name, call.args))
 
-    def _step(self, line: Line) -> Step:
-        index, column = line.expected, line.actual
-        if line.kind == "missing":
-            return Step("missing", self.expected[index], index)
-        if line.kind == "extra":
-            return Step("extra", self.selection.names[column], None, self.positions[column])
-        differences = self.differences(index, column) if line.kind == "mismatch" else ()
-        position = self.positions[column]
-        return Step(line.kind, self.expected[index], index, position, differences, line.out_of_place)
-
-    def _explained_call(self, line: Line) -> ExplainedCall:
+    def _explained_call(self, index: int, column: int) -> ExplainedCall:
         """Return the outcome of an expected call that was not made as expected."""
-        index, column = line.expected, line.actual
         name = self.expected[index]
         nearest = column if column >= 0 else self._nearest(index)
         if nearest < 0:
@@ -318,130 +331,7 @@ def fitting(sizes: Sequence[int], room: int) -> int:
     """Return how many items of these sizes fit, each with `LEAST` bytes more."""
     if sum(sizes) + LEAST * len(sizes) <= room:
         return len(sizes)
-    return sum(total <= room for total in accumulate(size + LEAST for size in sizes))
-
-
-class Line(msgspec.Struct, frozen=True, gc=False):
-    """One line of an alignment: indices among the expected and the selected calls, -1 for none."""
-
-    kind: Kind
-    expected: int
-    actual: int
-    out_of_place: bool = False
-
-
-def align_calls(
-    relation: Relation, expected: Sequence[str], actual: Sequence[str], starred: Mapping[int, Pattern] = _NO_STARS
-) -> list[Line]:
-    """Align expected with actual calls, given which actual calls satisfy each expected one.
-
-    Full matches are paired maximally, then possible matches that the trace leaves open, then remaining calls of the
-    same name in order. Pairs outside the longest increasing run of pairs are out of place. `starred` has the expected
-    calls whose names are patterns.
-    """
-    rows = relation.sure
-    matched = relation.only or maximum_pairing(rows, related_subsequence(rows, len(actual)))
-    columns = matched if relation.is_certain else _with_undecided(matched, relation.possible)
-    columns = _with_names(columns, expected, actual)
-    if starred:
-        columns = _with_patterns(columns, starred, actual)
-    paired = [column for column in columns if column >= 0]
-    return lines_of(columns, matched, {paired[place] for place in longest_run(paired)}, len(actual))
-
-
-def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int]:
-    """Add pairs of remaining calls for which the trace leaves open whether they match."""
-    taken = set(columns)
-    rows = [
-        () if column >= 0 else [each for each in row if each not in taken]
-        for column, row in zip(columns, possible, strict=True)
-    ]
-    return [max(pair) for pair in zip(columns, maximum_pairing(rows), strict=True)]
-
-
-def align_start(expected: int, actual: int) -> list[Line]:
-    """Align calls that begin with the expected ones, in order."""
-    return [
-        *[Line("match", index, index) for index in range(expected)],
-        *[Line("extra", -1, index) for index in range(expected, actual)],
-    ]
-
-
-def align_names(expected: Sequence[str], actual: Sequence[str]) -> list[Line]:
-    """Align expected with actual names: a longest common subsequence is in place.
-
-    If there are several, calls that are not expected have no influence on which one it is.
-    """
-    ids = {name: number for number, name in enumerate(dict.fromkeys(expected))}
-    known = [column for column, name in enumerate(actual) if name in ids]
-    columns = [-1] * len(expected)
-    pairs = common_subsequence([ids[name] for name in expected], [ids[actual[column]] for column in known])
-    for index, place in pairs:
-        columns[index] = known[place]
-    in_place = set(columns)
-    columns = _with_names(columns, expected, actual)
-    return lines_of(columns, columns, in_place, len(actual))
-
-
-def _with_names(columns: list[int], expected: Sequence[str], actual: Sequence[str]) -> list[int]:
-    """Add pairs of remaining calls with the same name: the first expected one with the first actual one, and so on."""
-    left = columns.count(-1)
-    if left == 0 or len(columns) - left == len(actual):
-        return columns
-    taken = set(columns)
-    waiting: dict[str, list[int]] = {}
-    for column in range(len(actual) - 1, -1, -1):
-        if column not in taken:
-            waiting.setdefault(actual[column], []).append(column)
-    found = columns.copy()
-    for index, column in enumerate(columns):
-        if column < 0 and (others := waiting.get(expected[index])):
-            found[index] = others.pop()
-    return found
-
-
-def _with_patterns(columns: Sequence[int], starred: Mapping[int, Pattern], actual: Sequence[str]) -> list[int]:
-    """Add a pair for each remaining expected name with a `*`: the first remaining call that it matches."""
-    taken, found = set(columns), list(columns)
-    left = dict.fromkeys([column for column in range(len(actual)) if column not in taken])
-    for index, pattern in starred.items():
-        if found[index] < 0:
-            found[index] = next((each for each in left if pattern.takes(actual[each])), -1)
-            left.pop(found[index], None)
-    return found
-
-
-def lines_of(columns: Sequence[int], matched: Sequence[int], in_place: Container[int], actual_count: int) -> list[Line]:
-    """Return the lines in the order of the expected calls, extra calls before the next call that is in place.
-
-    Args:
-        columns: The actual call beside each expected one, -1 for none.
-        matched: The same, with -1 as well if the actual call is not as expected.
-        in_place: The actual calls that are in the expected order.
-        actual_count: How many actual calls there are.
-    """
-    taken, following = set(columns), 0
-    lines: list[Line] = []
-    for index, column in enumerate(columns):
-        if column < 0:
-            lines.append(Line("missing", index, -1))
-        elif column not in in_place:
-            lines.append(Line("moved" if matched[index] >= 0 else "mismatch", index, column, True))
-        else:
-            while following < column:
-                if following not in taken:
-                    lines.append(Line("extra", -1, following))
-                following += 1
-            lines.append(Line("match" if matched[index] >= 0 else "mismatch", index, column))
-    lines.extend([Line("extra", -1, column) for column in range(following, actual_count) if column not in taken])
-    return lines
-
-
-def telling_lines(lines: Sequence[Line], quiet: Collection[str]) -> list[Line]:
-    """Return the lines that are not of a `quiet` kind, and the one before each missing call, to show its position."""
-    telling = [place for place, line in enumerate(lines) if line.kind not in quiet]
-    before = [place - 1 for place in telling if place and lines[place].kind == "missing"]
-    return [lines[place] for place in sorted({*telling, *before})]
+    return bisect_right(list(accumulate([size + LEAST for size in sizes])), room)
 
 
 class Rule(msgspec.Struct, frozen=True):

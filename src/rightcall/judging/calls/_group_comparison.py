@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -28,18 +29,16 @@ from ._comparison import (
     LEAST,
     MOST_FINDINGS,
     Comparison,
-    Line,
     Rule,
     Subject,
     difference_text,
     ended,
     fitting,
-    lines_of,
     size_of,
-    telling_lines,
     weight,
 )
 from ._groups import GroupPlace, ReadTurn
+from ._lines import Line, Lines, telling, unpaired
 from ._match_types import IN_SEQUENCE
 
 _MOST_GAPS = 1_000
@@ -97,7 +96,7 @@ class GroupedComparison(Comparison):
         patterns: Sequence[Pattern] = [read.patterns[entry.leaf] for entry in entries]
         names = [pattern.name for pattern in patterns]
         super().__init__(names, patterns, read.selection, None, limits)
-        self._lines = self._aligned()
+        self._aligned = self._lines_of_reading()
 
     def groups_around(self, index: int) -> list[GroupPlace]:
         """The groups around an entry, the outermost first."""
@@ -122,7 +121,7 @@ class GroupedComparison(Comparison):
             return 0
         return -1 if first.leaf < second.leaf else 1
 
-    def _aligned(self) -> list[Line]:
+    def _lines_of_reading(self) -> Lines:
         """Return the lines: pairs of the reading are in place; missing steps get extra calls of their name."""
         pairs = {index: entry.call for index, entry in enumerate(self.entries) if entry.call >= 0}
         left = _Leftovers(self, pairs)
@@ -131,13 +130,9 @@ class GroupedComparison(Comparison):
         in_place = {index for index in pairs if index not in left.pairs} | (left.near - left.accepted)
         columns = [pairs.get(index, -1) for index in range(len(self.entries))]
         matched = [column if index in full else -1 for index, column in enumerate(columns)]
-        lines = lines_of(columns, matched, {pairs[index] for index in in_place}, len(self.selection.calls))
-        return [
-            msgspec.structs.replace(line, kind="skipped")
-            if line.kind == "missing" and self.entries[line.expected].skipped
-            else line
-            for line in lines
-        ]
+        skipped = {index for index, entry in enumerate(self.entries) if entry.skipped}
+        extras = unpaired(columns, len(self.selection.calls))
+        return Lines(columns, matched, {pairs[index] for index in in_place}, extras, skipped)
 
     def differences(self, index: int, column: int) -> tuple[Difference, ...]:
         found = self._differences.get((index, column))
@@ -154,17 +149,16 @@ class GroupedComparison(Comparison):
 
     def alignment(self) -> Alignment:
         most = self.room // LEAST
-        lines = self.lines
-        if len(lines) > most:
-            lines = telling_lines(lines, ("match", "skipped"))[:most]
+        count = len(self.aligned)
+        lines = self.lines if count <= most else islice(telling(self.aligned, "match", "skipped"), most)
         steps = [self._grouped_step(line) for line in lines]
         sizes = [weight(step.name) + weight(step.path) + size_of(step.differences) for step in steps]
         fits = fitting(sizes, self.room)
-        return Alignment(tuple(steps[:fits]), len(self.lines) - fits, self._groups())
+        return Alignment(tuple(steps[:fits]), count - fits, self._groups())
 
     def _grouped_step(self, line: Line) -> Step:
         if line.kind == "extra":
-            return self._step(line)
+            return self._extra(line.actual)
         entry = self.entries[line.expected]
         differences = self.differences(line.expected, line.actual) if line.kind == "mismatch" else ()
         return Step(

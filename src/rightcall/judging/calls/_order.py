@@ -42,7 +42,6 @@ from rightcall.values.results import (
 from ._comparison import (
     Comparison,
     ComparisonAccount,
-    Kind,
     Rule,
     Subject,
     compare_calls,
@@ -60,7 +59,6 @@ if TYPE_CHECKING:
 
 Mode = Literal["exact", "ordering", "set"]
 
-_IN_COMMON: dict[Mode, tuple[Kind, ...]] = {"exact": ("match",), "ordering": ("match",), "set": ("match", "moved")}
 _SCORING: dict[Mode, Scoring] = {"exact": "equal", "ordering": "share", "set": "in common"}
 
 
@@ -196,14 +194,14 @@ class OrderAccount(ComparisonAccount):
         """Align the names."""
         if self.plan.patterns is not None:
             return compare_calls(self.plan.patterns, self.selection, self.limits)
-        return compare_names(self.plan.expected, self.selection, self.limits)
+        return compare_names(self.plan.expected, self.plan.ids, self.selection, self.limits)
 
     def justify(self) -> Justification:
         """The two sequences, what they have in common, and how they line up."""
         return ToolCallOrderEvaluatorJustification(
             actual_tool_calls_order=list(self.selection.names),
             expected_tool_calls_order=self.plan.expected,
-            lcs=self.comparison.names_of("match"),
+            lcs=self.comparison.in_common(),
             alignment=self.comparison.alignment(),
         )
 
@@ -294,7 +292,7 @@ class ExecutionOrderAccount(ComparisonAccount):
 
     def compare(self) -> Comparison:
         """Align the actions."""
-        return compare_names(self.plan.expected, self.selection, self.limits)
+        return compare_names(self.plan.expected, self.plan.ids, self.selection, self.limits)
 
     def justify(self) -> Justification:
         """The two sequences, what they have in common, and how they line up."""
@@ -302,7 +300,7 @@ class ExecutionOrderAccount(ComparisonAccount):
             mode=self.mode,
             actual_output=list(self.selection.names),
             expected_output=self.plan.expected,
-            in_common=self.comparison.names_of(*_IN_COMMON[self.mode]),
+            in_common=self.comparison.in_common(moved=self.mode == "set"),
             alignment=self.comparison.alignment(),
         )
 

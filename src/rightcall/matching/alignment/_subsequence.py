@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import accumulate, repeat
+from sys import maxsize
 from typing import Any
 
 from rightcall.errors import LimitError
@@ -17,33 +18,32 @@ Block = tuple[int, int]
 """A range of columns, first and one past the last, whose order is free."""
 
 
-def longest_run(values: Sequence[int]) -> list[int]:
-    """The positions of a longest strictly increasing run in `values`, which are all different.
+def longest_run(values: Sequence[int]) -> set[int]:
+    """The members of a longest strictly increasing run of those `values` that are not negative, which all differ.
 
-    Of several longest runs, one whose first members are as early as possible.
+    Of several longest runs, one whose first members come as early as possible.
     """
-    # Read from the end and negated, the run still increases, and the walk back from its last member meets
-    # the earliest positions first.
+    # Read from the end and negated, the run still increases, and the walk back from its last member meets the
+    # earliest ones first.
     # The last members of runs by length, as in patience sorting (Fredman, 1975): n log n steps.
     tails: list[int] = []
-    tail_positions: list[int] = []
-    following = [-1] * len(values)
-    for position in range(len(values) - 1, -1, -1):
-        value = -values[position]
+    following: dict[int, int] = {}
+    first = end = maxsize
+    for value in reversed(values):
         # Most values lengthen the run, and need no search.
-        if not tails or value > tails[-1]:
-            following[position] = tail_positions[-1] if tails else -1
-            tails.append(value)
-            tail_positions.append(position)
-            continue
-        place = bisect_left(tails, value)
-        following[position] = tail_positions[place - 1] if place else -1
-        tails[place], tail_positions[place] = value, position
-    run: list[int] = []
-    position = tail_positions[-1] if tail_positions else -1
-    while position >= 0:
-        run.append(position)
-        position = following[position]
+        if 0 <= value < first:
+            following[value] = first
+            tails.append(-value)
+            first = value
+        elif value >= 0:
+            place = bisect_left(tails, -value)
+            following[value] = -tails[place - 1] if place else end
+            tails[place] = -value
+            first = -tails[-1]
+    run: set[int] = set()
+    while first < end:
+        run.add(first)
+        first = following[first]
     return run
 
 
@@ -216,10 +216,27 @@ def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> list[t
 
     It is always the same one for the same input.
     """
+    return [(row, column) for row, column in enumerate(common_columns(expected, actual)) if column >= 0]
+
+
+def common_columns(expected: Sequence[int], actual: Sequence[int]) -> list[int]:
+    """The same as `common_subsequence`: for each expected position the actual one, or -1."""
     if len(expected) * len(actual) > _LARGEST_EDITS:
-        return _in_linear_memory(expected, actual)
-    blocks = _lcs().editops(expected, actual).as_matching_blocks()
-    return [(first + offset, second + offset) for first, second, size in blocks for offset in range(size)]
+        paired = dict(_in_linear_memory(expected, actual))
+        return [paired.get(row, -1) for row in range(len(expected))]
+    columns: list[int] = []
+    column = 0
+    for edit, _, place in _lcs().editops(expected, actual).as_list():
+        # What is between two edits is common.
+        if column < place:
+            columns.extend(range(column, place))
+        if edit == "delete":
+            columns.append(-1)
+            column = place
+        else:
+            column = place + 1
+    columns.extend(range(column, column + len(expected) - len(columns)))
+    return columns
 
 
 def _in_linear_memory(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
