@@ -233,6 +233,7 @@ def _hold_between(checks: Sequence[Check], least: int, most: float) -> bool | No
 class CountAccount(msgspec.Struct, frozen=True):
     """How often each tool was called, and how often it should have been."""
 
+    spends: ClassVar[bool] = False
     names: tuple[str, ...]
     plan: CountPlan
 
@@ -247,11 +248,13 @@ class CountAccount(msgspec.Struct, frozen=True):
     def justify(self) -> Justification:
         """Return the count of each tool, as text and as data."""
         checks = self.checks()
-        if self.plan.size == len(checks):
-            explained = {check.tool: _explained_one(check, str(check.expected), check.holds) for check in checks}
-        else:
-            by_tool = {tool: list(of_tool) for tool, of_tool in groupby(checks, key=attrgetter("tool"))}
-            explained = {tool: _explained(of_tool) for tool, of_tool in by_tool.items()}
+        explained = {
+            check.tool: f"Actual: {check.actual}, Expected: {check.expected}, Score: {_SCORES[check.holds]}"
+            for check in checks
+        }
+        if self.plan.size < len(checks):
+            by_tool = groupby(checks, key=attrgetter("tool"))
+            explained |= {tool: _explained(of_tool) for tool, (*of_tool,) in by_tool if len(of_tool) > 1}
         return ToolCallCountEvaluatorJustification(explained_tool_calls_count=explained, checks=checks)
 
     def find(self) -> tuple[Finding, ...]:
@@ -264,13 +267,9 @@ class CountAccount(msgspec.Struct, frozen=True):
 
 
 def _explained(checks: Sequence[CountCheck]) -> str:
-    expected = [f"{check.operator} {check.expected}" for check in checks]
-    wanted = str(checks[0].expected) if len(checks) == 1 else " and ".join(expected)
-    return _explained_one(checks[0], wanted, all([check.holds for check in checks]))
-
-
-def _explained_one(check: CountCheck, wanted: str, holds: bool) -> str:
-    return f"Actual: {check.actual}, Expected: {wanted}, Score: {_SCORES[holds]}"
+    """The text of several conditions for one tool, all of which have to hold."""
+    wanted = " and ".join([f"{check.operator} {check.expected}" for check in checks])
+    return f"Actual: {checks[0].actual}, Expected: {wanted}, Score: {_SCORES[all([check.holds for check in checks])]}"
 
 
 def _finding(check: CountCheck) -> Finding:

@@ -190,6 +190,11 @@ class OrderAccount(ComparisonAccount):
     strict: bool
     limits: Limits
 
+    @property
+    def spends(self) -> bool:
+        """Whether more than names is compared."""
+        return self.plan.patterns is not None
+
     def compare(self) -> Comparison:
         """Align the names."""
         if self.plan.patterns is not None:

@@ -199,6 +199,11 @@ class PairingAccount(ComparisonAccount):
     plan: PatternPlan
     paired: Paired
 
+    @property
+    def spends(self) -> bool:
+        """Whether there may be differences to look for."""
+        return self.paired.relation is not None
+
     def compare(self) -> Comparison:
         """The alignment of the calls."""
         relation = self.paired.relation

@@ -432,13 +432,14 @@ class ToolTrajectoryEvaluator(
     def _together(
         self, turns: list[Turn], judged: list[Judged], plan: TrajectoryPlan, read: Sequence[ReadTurn] = ()
     ) -> Measurement:
-        low, high = judged[0].low, judged[0].high
+        low, high, longest = judged[0].low, judged[0].high, len(turns[0].selection.calls)
         if len(turns) > 1:
             low, high = mean([each.low for each in judged]), mean([each.high for each in judged])
-        warnings = too_long_to_align(plan.size, max([len(turn.selection.calls) for turn in turns]), self.limits)
+            longest = max([len(turn.selection.calls) for turn in turns])
+        warnings = too_long_to_align(plan.size, longest, self.limits)
         if warnings or (plan.reads is not None and not read):
             return Measurement(low, high, Explained(), warnings)
-        account = TrajectoryAccount(turns, plan, judged, self.limits, list(read))
+        account = TrajectoryAccount(turns, plan, judged, self.limits, read)
         return Measurement(low, high, account, warnings)
 
 
@@ -449,9 +450,14 @@ class TrajectoryAccount(msgspec.Struct):
     plan: TrajectoryPlan
     judged: list[Judged]
     limits: Limits
-    read: list[ReadTurn] = []
+    read: Sequence[ReadTurn] = ()
     """The readings of the turns, if expected calls have groups."""
     made: list[Comparison] | None = None
+
+    @property
+    def spends(self) -> bool:
+        """Whether there may be differences to look for."""
+        return len(self.judged) > 1 or not self.judged[0].as_expected
 
     @property
     def comparisons(self) -> list[Comparison]:

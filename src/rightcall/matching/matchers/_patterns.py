@@ -494,7 +494,8 @@ class _Walk(msgspec.Struct, gc=False):
             if (kind := wanted.__class__) is given.__class__ and (kind is str or kind is int):
                 self.budget.spend(1)
                 if wanted != given:
-                    found.append(Difference(_below(path, key), *text_pair(wanted, given)))
+                    first, second = text_pair(wanted, given)
+                    found.append(Difference(_below(path, key), first, second))
             elif wanted is _ABSENT:
                 found.append(Difference(_below(path, key), None, value_text(given)))
             elif given is not _ABSENT:

@@ -158,11 +158,11 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
             return f"{self.path}: {self.expected} is missing"
         if self.expected is None:
             return f"{self.path}: {self.actual} is not expected"
+        if not self.expected.startswith('{"$'):
+            return f"{self.path}: {self.expected} ≠ {self.actual}"
         if self.expected == '{"$absent": true}':
             return f"{self.path}: {self.actual} should not be there"
-        if self.expected.startswith('{"$'):
-            return f"{self.path}: {self.actual} does not satisfy {self.expected}"
-        return f"{self.path}: {self.expected} ≠ {self.actual}"
+        return f"{self.path}: {self.actual} does not satisfy {self.expected}"
 
 
 def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
