@@ -10,6 +10,7 @@ from tests.walls import for_each
 from rightcall.reading import read_messages
 from rightcall.reading.messages._acting_text import unknown_step
 from rightcall.reading.messages._unknown_calls import (
+    ADK_ACTIONS,
     hidden_in_event,
     is_data,
     steps_beside,
@@ -143,6 +144,7 @@ A2A = "a message of A2A, in which agents do not show their calls"
         ({"role": "assistant", "action": "look"}, of_shape("action", "role", "action")),
         ({"role": "assistant", "action": 3}, ""),
         ({"role": "assistant", "actions": {"stateDelta": {}}}, ""),
+        ({"role": "assistant", "actions": dict.fromkeys(ADK_ACTIONS)}, ""),
         ({"role": "assistant", "actions": {"look": {}}}, of_shape("actions", "role", "actions")),
         ({"role": "assistant", "actions": ["look"]}, of_shape("actions", "role", "actions")),
         ({"role": "assistant", "tool": "look"}, ""),

@@ -40,7 +40,7 @@ _TEXTS = frozenset({"text", "output_text", "input_text", "user-prompt"})
 _SPOKEN = frozenset({"audio", "input_audio", "output_audio"})  # of OpenAI's Realtime API, with a transcript
 _KINDS = ("type", "block_type", "part_kind", "content_type")
 _CONTENTS = ("content", "contents", "parts", "blocks", "items", "task", "message")
-_WRAPPINGS = 5
+_MOST_WRAPPINGS = 5
 _WRAPPERS = frozenset({"data", "message", "lc", "info"})
 _UNWRAPPED = (str, list, type(None))
 """Types of the content of a message that does not wrap another message."""
@@ -141,7 +141,7 @@ def unwrapped(message: Any) -> Any:
         return message  # most messages
     if is_pair(message):
         return {"role": message[0], "content": message[1]}
-    for _ in range(_WRAPPINGS):
+    for _ in range(_MOST_WRAPPINGS):
         if not isinstance(message, Mapping):
             return message
         inner = _held_message(message)
