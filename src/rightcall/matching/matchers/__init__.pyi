@@ -5,10 +5,12 @@ from ._call_parts import (
     call_pattern as call_pattern,
 )
 from ._equality import canonical as canonical, equal as equal, freeze as freeze
-from ._expectations import Expectation as Expectation, compile_value as compile_value, is_literal as is_literal
-from ._moments import (
+from ._expectations import (
     CallMoment as CallMoment,
+    Expectation as Expectation,
     MomentOf as MomentOf,
+    compile_value as compile_value,
+    is_literal as is_literal,
 )
 from ._names import (
     ArgsPolicy as ArgsPolicy,

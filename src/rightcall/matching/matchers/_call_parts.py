@@ -14,8 +14,7 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import Difference, value_text
 from rightcall.values.trajectory import ToolCall, has_failed
 
-from ._expectations import BEYOND, SOURCES
-from ._moments import CallMoment
+from ._expectations import BEYOND, SOURCES, CallMoment
 from ._names import ArgsPolicy, NamePattern
 from ._patterns import NOT_LITERAL, CallPattern, OutputPattern, Pattern
 

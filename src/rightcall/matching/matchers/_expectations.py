@@ -1,21 +1,19 @@
-"""Expected values, compiled once for fast comparison with one value or with many."""
+"""Expected values, compiled once for fast comparison, and the moment of a call that some of them depend on."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
+
+import msgspec
 
 from rightcall.errors import ExpectationError, InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits, spend
 from rightcall.values.decoding import admit
-from rightcall.values.trajectory import ToolCall
+from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._equality import equal, holds_nan, is_delicate, same_kinds
-
-if TYPE_CHECKING:
-    from ._moments import CallMoment
-
 
 SOURCES = frozenset({"$from"})
 """Matchers that check where a value comes from."""
@@ -30,6 +28,26 @@ _NODES = 16
 """Values to compare per step of the budget with Python's `==`. Our own code compares a quarter of that."""
 TEXT = 4096
 """Characters of a text to compare or search per step of the budget."""
+
+
+class CallMoment(msgspec.Struct, frozen=True):
+    """One call of a run, by its position in the trajectory.
+
+    `surely` says how to count what was not recorded: as a mismatch, or otherwise as a match. A matcher is tried both
+    ways, and if the answers differ, it is unknown whether the call satisfies it.
+    """
+
+    trajectory: Trajectory
+    position: int
+    surely: bool = False
+
+    def turned(self) -> CallMoment:
+        """Return the moment with `surely` inverted, for use inside a negation."""
+        return CallMoment(self.trajectory, self.position, not self.surely)
+
+
+MomentOf: TypeAlias = Callable[[int], CallMoment | None]
+"""Returns the moment of a call, given its index among the compared calls; `None` if it is not known."""
 
 
 class Expectation(ABC):

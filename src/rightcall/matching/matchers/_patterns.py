@@ -20,6 +20,7 @@ from ._equality import equal, flat_traits, freeze, is_delicate, same_kinds
 from ._expectations import (
     BEYOND,
     CallColumns,
+    CallMoment,
     Compiler,
     Expectation,
     admit_expected,
@@ -31,7 +32,6 @@ from ._expectations import (
     object_of,
     size_of,
 )
-from ._moments import CallMoment
 from ._names import ArgsPolicy
 
 Args: TypeAlias = Mapping[str, Any]

@@ -17,8 +17,7 @@ from rightcall.matching.alignment import MarkedRow, Row, only_pairing
 from rightcall.values.trajectory import ToolCall
 
 from ._equality import canonical
-from ._expectations import NAMES, CallColumns, is_matcher
-from ._moments import MomentOf
+from ._expectations import NAMES, CallColumns, MomentOf, is_matcher
 from ._names import tool_names
 from ._patterns import Pattern, Projection
 

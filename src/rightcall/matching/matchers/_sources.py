@@ -17,8 +17,7 @@ from rightcall.values.results import value_text
 from rightcall.values.trajectory import Clock, ToolCall, Trajectory
 
 from ._equality import canonical
-from ._expectations import SOURCES, Compiler, Expectation, is_matcher
-from ._moments import CallMoment
+from ._expectations import SOURCES, CallMoment, Compiler, Expectation, is_matcher
 from ._names import tool_names
 from ._operators import Matcher, Operand, is_number
 
