@@ -26,6 +26,7 @@ import pytest
 from tests import snapshots
 from tests.reading.kept_readings import words
 
+from rightcall.reading.runs._live_runs import LiveRuns
 from rightcall.reading.runs._run_builder import RunBuilder
 from rightcall.reading.runs._simple_runs import SimpleRun, SimpleRuns
 
@@ -48,7 +49,7 @@ def noted() -> Iterator[Read]:
     """Every run that is read inside a `with`."""
     found: Read = set()
     with ExitStack() as stack:
-        for owner, name in ((RunBuilder, "trajectory"), (SimpleRuns, "run_of"), (SimpleRuns, "trajectory_of")):
+        for owner, name in ((RunBuilder, "trajectory"), (SimpleRuns, "run_of"), (LiveRuns, "trajectory_of")):
             stack.enter_context(patch.object(owner, name, _noting(getattr(owner, name), found)))
         yield found
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.trace.status import Status, StatusCode
 from tests.reading.changes import Document, spans, written
 from tests.reading.corpus import recordings
 from tests.reading.differential import (
@@ -24,14 +22,12 @@ from tests.reading.differential import (
     read_directly,
 )
 
-from rightcall import read, read_spans
-from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES
-from rightcall.reading import Turn, read_turns
+from rightcall import read
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reading.runs import Kept, Warnings
 from rightcall.reading.runs._simple_runs import SimpleRuns
 from rightcall.reading.sources._document_reader import DocumentReader
 from rightcall.reading.sources._run_collector import RunCollector
-from rightcall.values.trajectory import Trajectory
 
 Edit = Callable[[list[dict[str, Any]]], None]
 
@@ -396,72 +392,3 @@ def test_large_file_has_the_same_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(SimpleRuns, "run_of", lambda self, request: None)
         assert runs == [repr(run) for run in read(path)]
-
-
-def _live(place: int, **more: Any) -> ReadableSpan:
-    held = {"tool.name": "search", "input.value": json.dumps({"n": place}), "output.value": '{"content": "ok"}'}
-    given = {"name": "search", "start_time": place, "end_time": place + 1, "attributes": held, **more}
-    return ReadableSpan(**given)
-
-
-def _as_recorded(given: list[Any]) -> Trajectory:
-    """One recording, its messages kept, as the runner has it of a case."""
-    return read_turns([Turn(spans=given, asked="x")], is_conversation=False, limits=KEEPING_MESSAGES)
-
-
-def _both(
-    given: list[Any], monkeypatch: pytest.MonkeyPatch, reading: Callable[[list[Any]], Trajectory] = read_spans
-) -> tuple[Trajectory, Trajectory, int]:
-    direct: list[Trajectory] = []
-    trajectory_of = SimpleRuns.trajectory_of
-
-    def counting(self: SimpleRuns, read: Any) -> Trajectory | None:
-        found = trajectory_of(self, read)
-        direct.extend([] if found is None else [found])
-        return found
-
-    monkeypatch.setattr(SimpleRuns, "trajectory_of", counting)
-    first = reading(given)
-    monkeypatch.setattr(SimpleRuns, "trajectory_of", lambda self, read: None)
-    return first, reading(given), len(direct)
-
-
-_TOLD = "Tool Name: a_b\nTool Arguments: {}"
-
-
-@pytest.mark.parametrize("reading", [read_spans, _as_recorded])
-def test_spans_of_the_sdk_that_are_all_calls_are_read_directly(
-    reading: Callable[[list[Any]], Trajectory], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    direct, built, count = _both([_live(place) for place in range(5)], monkeypatch, reading)
-
-    assert count == 1
-    assert repr(direct) == repr(built)
-    assert [call.args for call in direct.calls] == [{"n": place} for place in range(5)]
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"status": Status(StatusCode.ERROR, "boom")},
-        {"start_time": 0},
-        {"start_time": None},
-        {"end_time": None},
-        {"attributes": {"tool.name": "search", "input.value": "{}"}},
-        {"attributes": {"tool.name": "search", "input.value": "[]", "output.value": "x"}},
-        {"attributes": {"tool.name": "search", "input.value": "{}", "output.value": "x", "error.type": "E"}},
-        {"attributes": {"tool.name": "search", "input.value": "{}", "output.value": "x", "reward": 1}},
-        {"attributes": {"tool.name": "final_answer", "input.value": "{}", "output.value": "x"}},
-        {"attributes": {"openinference.span.kind": "LLM", "input.value": "Hi", "output.value": "Ho"}},
-        {"attributes": {"span_type": True, "tool.name": "search", "input.value": "{}", "output.value": "x"}},
-        {"attributes": {"tool.name": "A b", "tool.description": _TOLD, "input.value": "{}", "output.value": "x"}},
-        {"name": "invoke_agent shop"},
-        {"name": "search.workflow"},
-    ],
-    ids=lambda more: ", ".join([str(key) for key in (more.get("attributes") or more)]),
-)
-def test_other_spans_of_the_sdk_are_built(more: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    direct, built, count = _both([_live(0), _live(1, **more), _live(2)], monkeypatch)
-
-    assert count == 0 or "workflow" in str(more)
-    assert repr(direct) == repr(built)

@@ -18,9 +18,9 @@ from . import formats
 from .messages._framework_states import given_in
 from .messages._log import Log
 from .runs._input_output import GivenLog, Kept
+from .runs._live_runs import live_runs
 from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
-from .runs._simple_runs import simple_runs
 from .runs._traces import GROUPINGS, Grouping
 from .sources._document_reader import DocumentReader, is_large, opened
 from .sources._run_collector import RunCollector, checked_messages
@@ -171,11 +171,9 @@ def read_spans(
 def _read_alone(spans: Iterable[Any], kept: Kept, limits: Limits, tools_are_seen: bool = False) -> Trajectory:
     """Read spans that are all that was recorded. SDK spans that are all plain calls do not need the builder."""
     given = list(spans)
-    if all([formats.is_live_span(span) for span in given]):
-        given = [formats.live_span(span) for span in given]
-        simple = simple_runs(limits, kept).trajectory_of(given)
-        if simple is not None:
-            return simple
+    direct = live_runs(limits, kept).trajectory_of(given)
+    if direct is not None:
+        return direct
     run = RunBuilder(limits, kept, tools_are_seen)
     _add_spans(run, given, limits)
     return run.trajectory()

@@ -9,7 +9,10 @@ from ._containers import (
 from ._exports import (
     is_live_span as is_live_span,
     is_mlflow_trace as is_mlflow_trace,
+    live_reader as live_reader,
     live_span as live_span,
+    live_span_id as live_span_id,
+    live_trace_id as live_trace_id,
     mlflow_spans as mlflow_spans,
 )
 from ._otlp import (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -65,9 +66,9 @@ def live_span(span: Any) -> Span:
     events: Any = getattr(span, "_events", True)
     return Span(
         span.name if span.name.__class__ is str else _plain(span.name),
-        _trace_id(context.trace_id) if context else "",
-        format(context.span_id, "016x") if context else None,
-        format(parent.span_id, "016x") if parent else None,
+        live_trace_id(context) if context else "",
+        live_span_id(context) if context else None,
+        live_span_id(parent) if parent else None,
         span.start_time,
         span.end_time,
         _plain_attributes(held.copy()) if held else {},
@@ -76,6 +77,21 @@ def live_span(span: Any) -> Span:
         scope.name if scope else "",
         span.events if events is True or events else (),
     )
+
+
+def live_span_id(context: Any) -> str:
+    """Return the id of the span in a context of the SDK, as other containers write it."""
+    return format(context.span_id, "016x")
+
+
+def live_trace_id(context: Any) -> str:
+    """Return the id of the trace in a context of the SDK, as other containers write it."""
+    return _trace_id(context.trace_id)
+
+
+@lru_cache(maxsize=64)
+def _trace_id(number: int) -> str:
+    return f"{number:032x}"
 
 
 _PLAIN = frozenset({str, int, float, bool})
@@ -104,9 +120,34 @@ def _has_members(kind: type) -> bool:
     return all([hasattr(kind, name) for name in _MEMBERS])
 
 
+_FIELDS = ("name", "start_time", "end_time", "status", "parent", "context", "instrumentation_scope", "attributes")
+LiveFields = tuple[Any, int | None, int | None, Any, Any, Any, Any, Any]
+"""The name, both times, status, parent, context, scope and attributes of a span object of the SDK."""
+
+
+def live_reader(spans: Iterable[Any]) -> Callable[[Any], LiveFields] | None:
+    """Return what reads the fields of these spans, if all are of one class of the SDK; None if not."""
+    kinds = {span.__class__ for span in spans}
+    return _reader(kinds.pop()) if len(kinds) == 1 else None
+
+
 @lru_cache(maxsize=64)
-def _trace_id(number: int) -> str:
-    return f"{number:032x}"
+def _reader(kind: type) -> Callable[[Any], LiveFields] | None:
+    names = [f"_{name}" if _is_stored(kind, name) else name for name in _FIELDS]
+    return attrgetter(*names) if _has_members(kind) else None
+
+
+def _is_stored(kind: type, name: str) -> bool:
+    """Whether a property of a class returns the private attribute of its name, and does nothing else.
+
+    Calling the property of each field was measured at four times the cost of reading the attributes.
+    """
+    code = getattr(getattr(getattr(kind, name, None), "fget", None), "__code__", None)
+    return code is not None and code.co_names == (f"_{name}",) and code.co_code == _READS_STORED
+
+
+_READS_STORED = (lambda self: self._name).__code__.co_code
+"""The code of such a property."""
 
 
 def _status(document: Mapping[str, Any]) -> tuple[str, str]:

@@ -147,12 +147,7 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
             else CallRecord("", span, unread=_described(span, "whose tool has no name in text"))
         )
     record = CallRecord(name, span, convention.name, (span.scope or shape.dialect,))
-    if shape.call_id:
-        record.call_id = first_text(attributes, shape.call_id)
-    if shape.tool_id:
-        record.tool_id = first_text(attributes, shape.tool_id)
-    if shape.agent:
-        record.agent = first_text(attributes, shape.agent)
+    take_ids(record, shape, attributes)
     if not _HANDOFF.match(span.name):  # its input and output are the names of the two agents
         _read_content(record, shape, attributes, limits)
     events = tuple(span.events) if span.events else ()
@@ -231,6 +226,16 @@ def _read_events(
         take_args(record, convention, attributes, key, _in_events(events, event, key), limits)
     if convention.output_event and record.output is NOTHING:
         take_output(record, convention, attributes, _in_events(events, *convention.output_event), limits)
+
+
+def take_ids(record: CallRecord, shape: CallShape, attributes: Mapping[str, Any]) -> None:
+    """Read the ids of a call and of its tool, and its agent, into a record."""
+    if shape.call_id:
+        record.call_id = first_text(attributes, shape.call_id)
+    if shape.tool_id:
+        record.tool_id = first_text(attributes, shape.tool_id)
+    if shape.agent:
+        record.agent = first_text(attributes, shape.agent)
 
 
 def take_args(

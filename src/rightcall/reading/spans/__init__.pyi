@@ -1,4 +1,5 @@
 from ._recorded_values import (
+    INVALID as INVALID,
     NOTHING as NOTHING,
     PLACEHOLDERS as PLACEHOLDERS,
     SCRUBBED as SCRUBBED,

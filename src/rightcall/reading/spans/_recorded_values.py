@@ -31,7 +31,7 @@ _MODEST = 1_000_000
 _decode = msgspec.json.Decoder().decode
 
 
-_INVALID = "INVALID_JSON"
+INVALID = "INVALID_JSON"
 """The only key of the object that Pydantic AI records instead of arguments that it could not parse."""
 
 
@@ -53,8 +53,8 @@ def arguments(value: Any, limits: Limits = DEFAULT_LIMITS) -> Any:
             value = _decode(value) if small else decode_text(value, limits)
         except (msgspec.DecodeError, UnicodeError, InputError):
             value = _decoded_slowly(value, limits)
-    if value.__class__ is dict and len(value) == 1 and _INVALID in value:
-        raise UnparsableError(f"{_INVALID}: arguments that are not JSON")
+    if value.__class__ is dict and len(value) == 1 and INVALID in value:
+        raise UnparsableError(f"{INVALID}: arguments that are not JSON")
     return value
 
 

@@ -1,0 +1,236 @@
+"""Plans for reading calls: what was learnt about spans with the same attribute names and deciding values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
+from typing import Any
+
+import msgspec
+
+from rightcall.limits import Limits
+from rightcall.reading.conventions import (
+    KIND_KEYS,
+    MARKS_OF_ANY_VALUE,
+    MERGED,
+    CallShape,
+    Shape,
+    is_clean,
+    kind_of,
+    may_tell_kind,
+    name_for_models,
+    reads_like_error,
+    shape_of,
+)
+from rightcall.reading.formats import OtlpSpan, finished, live_span
+from rightcall.reading.messages import message_attributes
+from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span
+from rightcall.values.trajectory import ToolCall
+
+from ._input_output import KEYS, Kept, metadata_keys
+from ._own_calls import is_named_like_own, may_ask
+from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, read_error, take_args, take_ids, take_output
+from ._tokens import COUNTS
+
+_MOST_SHAPES = 1024  # the caches are cleared when they are full: hostile traces may have any number of shapes
+MOST_VALUES = 1024
+"""How many values are remembered of a kind."""
+_MCP = "mcp"
+_HANDED = "handoff to "
+_NO_SPAN = Span("")
+_TEXT = frozenset({str})
+
+
+class CallPlan(msgspec.Struct, gc=False):
+    """How to read a call from spans with the same attribute names and deciding values."""
+
+    shape: CallShape
+    is_told: bool
+    """Whether an attribute says that the span is a call; otherwise its name might say that it is something else."""
+    filled: tuple[str, ...]
+    """Attributes that must not be empty, or the span is something else."""
+    has_ids: bool
+    """Whether there are attributes with an id of the call or its tool, or with its agent."""
+    values: Callable[[Mapping[str, Any]], tuple[Any, Any, Any]]
+    """What returns the values of the tool's name, the arguments and the output; None of each if that is not all."""
+
+
+class ShapePlans(msgspec.Struct, gc=False):
+    """What is known about spans with the same attribute names."""
+
+    hinders: bool
+    """Whether a run with such a span is not simple."""
+    has_messages: bool
+    """Whether a run with such a span is not simple, unless the span is a call."""
+    may_be_calls: bool
+    """Whether such a span can be a call of a simple run."""
+    tells: bool
+    """Whether it may say more of the run than its place: its case, its question or answer, its tokens."""
+    deciding: tuple[str, ...]
+    """The attributes whose values decide what kind of span it is."""
+    by_values: dict[tuple[Any, ...], CallPlan | None]
+    """The plan for a call by the values that decide its kind; None for another span."""
+    only: CallPlan | None = None
+    """The plan for all calls whose values are decoded, if no value decides."""
+
+
+class CallPlans:
+    """The plans for the spans of a source."""
+
+    def __init__(self, limits: Limits, kept: Kept) -> None:
+        self._limits = limits
+        self._told = metadata_keys(kept.attributes)
+        self._by_shape: dict[Shape, ShapePlans] = {}
+        self._decoded: dict[tuple[str, ...], ShapePlans] = {}
+        """The same for spans whose attributes are decoded: their deciding values are not bytes."""
+        self.names: set[str] = set()
+        """Names of tools that are not a framework's own."""
+
+    def of_shape(self, shape: Shape) -> ShapePlans:
+        """Return what is known about spans of OTLP with these attribute names."""
+        known = self._by_shape.get(shape)
+        if known is None:
+            if len(self._by_shape) >= _MOST_SHAPES:
+                self._by_shape.clear()
+            known = self._by_shape[shape] = self._learn_shape(shape)
+        return known
+
+    def _learn_shape(self, shape: Shape) -> ShapePlans:
+        keys = shape.places.keys()
+        hinders = bool(shape.groups) or UNREADABLE in keys
+        has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
+        may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
+        tells = not may_be_calls or not KEYS.isdisjoint(keys)
+        return ShapePlans(hinders, has_messages, may_be_calls, tells, shape.deciding, {})
+
+    def of_span(self, span: OtlpSpan, scope: str, shape: Shape, plans: ShapePlans) -> CallPlan | None:
+        """Return the plan for a span of OTLP; None if it is not a call, or not one of a simple run."""
+        held = span.attributes
+        values = tuple([bytes(held[place].value) for place in shape.deciding_places])
+        try:
+            return plans.by_values[values]
+        except KeyError:
+            pass
+        attributes: Any = RawAttributes(shape, shape.places, held)
+        return self._learn_values(values, finished(span, scope, attributes), shape, plans)
+
+    def of_live(self, span: Any, attributes: Mapping[str, Any]) -> CallPlan | None:
+        """Return the plan for a span of the SDK with these attributes; None as above."""
+        plans = self._decoded.get(tuple(attributes))
+        if plans is None:
+            return self._learn_live(live_span(span))
+        if plans.only is not None or not plans.may_be_calls:
+            return plans.only
+        values = tuple([attributes[key] for key in plans.deciding])
+        if not _TEXT.issuperset(map(type, values)):
+            return None  # True and 1 are equal, and say different things
+        try:
+            return plans.by_values[values]
+        except KeyError:
+            return self._learn_live(live_span(span))
+
+    def _learn_live(self, span: Span) -> CallPlan | None:
+        """Learn from a span of the SDK, whose attributes are plain now."""
+        attributes = span.attributes
+        shape = shape_of(names := tuple(attributes))
+        plans = self._decoded.get(names)
+        if plans is None:
+            if len(self._decoded) >= _MOST_SHAPES:
+                self._decoded.clear()
+            plans = self._decoded[names] = self._learn_shape(shape)
+            plans.may_be_calls = plans.may_be_calls and not plans.hinders
+        values = tuple([attributes[key] for key in shape.deciding])
+        if not plans.may_be_calls or not _TEXT.issuperset(map(type, values)):
+            return None
+        plan = self._learn_values(values, span, shape, plans)
+        plans.only = None if values else plan
+        return plan
+
+    def record(self, span: Span, plan: CallPlan) -> CallRecord | None:
+        """Read a call by its plan; None if more has to be asked about it."""
+        known, attributes = plan.shape, span.attributes
+        name = attributes.get(known.tool[0])
+        if name.__class__ is not str or not (name in self.names or self._is_plain(name, attributes)):
+            return None
+        if may_decide(span.name, plan.is_told):
+            return None
+        if plan.filled and any([attributes.get(key) in (None, "") for key in plan.filled]):
+            return None
+        convention = known.convention
+        record = CallRecord(name, span, convention.name)
+        if plan.has_ids:
+            take_ids(record, known, attributes)
+        key = known.args[0]
+        take_args(record, convention, attributes, key, attributes.get(key), self._limits)
+        if record.args.__class__ is not dict:
+            return None
+        if known.output:
+            take_output(record, convention, attributes, attributes.get(known.output[0]), self._limits)
+        if span.failed or record.failed or known.may_fail:
+            read_error(record, convention, span, ())
+        is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
+        return record if is_whole and not may_ask(record) else None
+
+    def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
+        if len(plans.by_values) >= MOST_VALUES:
+            plans.by_values.clear()
+        plan = plans.by_values[values] = _planned(span, shape)
+        return plan
+
+    def _is_plain(self, name: str, attributes: Mapping[str, Any]) -> bool:
+        """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
+        is_odd = not name or name in PLACEHOLDERS or name[0] == '"' or name == MERGED
+        if is_odd or len(name) > self._limits.name_length or is_named_like_own(name):
+            return False
+        if not is_clean(name):
+            return name_for_models(name, attributes) == name  # another span may tell another
+        if len(self.names) >= MOST_VALUES:
+            self.names.clear()
+        self.names.add(name)
+        return True
+
+
+def _planned(span: Span, shape: Shape) -> CallPlan | None:
+    """Return the plan for calls like this span; None if it is not a call, or more has to be asked about it."""
+    places = shape.places
+    kind = kind_of(span)
+    is_told = not KIND_KEYS.isdisjoint(places)
+    if not isinstance(kind, CallShape) or not (is_told or not may_tell_kind(span.name)):
+        return None
+    if not (kind.tool and kind.args) or kind.args[0] == PARAMETERS:
+        return None
+    if kind.convention.name == _MCP or kind.convention.decision:
+        return None
+    # Values that decide are part of what the plan is found by, and a tool's name is looked at in any case.
+    known = {kind.tool[0], *shape.deciding}
+    filled = tuple([key for key in places if key in MARKS_OF_ANY_VALUE and key not in known])
+    has_ids = bool(kind.call_id or kind.tool_id or kind.agent)
+    is_all = bool(kind.output) and not (kind.may_fail or filled)
+    values = itemgetter(kind.tool[0], kind.args[0], kind.output[0]) if is_all else _no_values
+    return CallPlan(kind, is_told, filled, has_ids, values)
+
+
+def _no_values(attributes: Mapping[str, Any]) -> tuple[None, None, None]:
+    return None, None, None
+
+
+def may_decide(name: str, is_told: bool) -> bool:
+    """Whether the name of a span may say that it is something else than the call of which its attributes tell."""
+    return name.startswith(_HANDED) or not (is_told or not may_tell_kind(name))
+
+
+def tool_call(record: CallRecord) -> ToolCall:
+    """Return the call of a record that has a span."""
+    output, error, span = record.output, None, record.span or _NO_SPAN
+    if record.failed:
+        output, error = None if output is NOTHING else output, record.error or NO_MESSAGE
+    odd = error is None and output.__class__ is str and reads_like_error(output)
+    name, args, group, agent = record.name, record.args, record.group, record.agent
+    tool_id, call_id, own, start, end = record.tool_id, record.call_id, span.span_id, span.start_ns, span.end_ns
+    return ToolCall(name, args, output, error, None, group, tool_id, call_id, own, None, agent, start, end, "span", odd)
+
+
+def repeat_ids(calls: Iterable[CallRecord | ToolCall]) -> bool:
+    """Whether two spans have the id of one call: then one of them may only have asked a person about it."""
+    known = [call.call_id for call in calls if call.call_id]
+    return len(set(known)) < len(known)
