@@ -1,9 +1,10 @@
-"""Encode the names of a batch as one byte for each call, and score its rows by names or by classes of calls."""
+"""Encode the names of a batch as one byte for each call, and score its rows by the names of their calls."""
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from typing import Any
@@ -15,13 +16,11 @@ from rapidfuzz.distance import LCSseq
 
 from rightcall.cases.evalsets import Check
 from rightcall.cases.verdicts import weighted_score
-from rightcall.errors import InputError, LimitError
-from rightcall.judging import CallScope, NameScope
-from rightcall.limits import DEFAULT_LIMITS, Budget
+from rightcall.judging import NameScope
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.values.results import CaseResult, EvaluationResult, Verdict, worst
-from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._rows import SCORES, args_in, value_in
+from ._rows import SCORES
 
 MOST_NAMES = 254
 """The most names that a byte can distinguish, beside the two values below."""
@@ -40,11 +39,9 @@ _NARROW = 256
 
 Cause = tuple[str, str]
 """The code of a finding, and the tool that it is about."""
-_MOST_CAUSES = 30
+MOST_CAUSES = 30
 """The most findings that evaluators list. Rows with more are judged by them: the order decides which are listed."""
 _BLANKS = [chr(BLANK) * length for length in range(LONGEST + 1)]
-_CODES = ("RC101", "RC102", "RC103", "RC104", "RC105", "RC106", "RC107", "RC301")
-_UNEXPECTED = "RC102"
 
 
 class Calls:
@@ -58,7 +55,7 @@ class Calls:
     def __init__(self, batch: pa.RecordBatch, wanted: Iterable[str]) -> None:
         self._column = batch.column("calls")
         # A slice of a batch keeps the offsets and values of the whole: both are cut to what belongs to its rows.
-        offsets = _integers(self._column.offsets)
+        offsets = integers(self._column.offsets)
         first, end = offsets[0], offsets[-1]
         self._values = self._column.values.slice(first, end - first)
         self.bounds = [offset - first for offset in offsets] if first else offsets
@@ -80,7 +77,7 @@ class Calls:
     def numbered(self, numbers: Mapping[Any, int], width: pa.DataType) -> bytes:
         """Return the number of each call's name, in the byte order of the machine; `OTHERS` if it has none."""
         table = pa.array([numbers.get(name, OTHERS) for name in self.vocabulary], width)
-        return _bytes(table.take(self._encoded.indices))
+        return bytes_of(table.take(self._encoded.indices))
 
     @property
     def indices(self) -> pa.Array:
@@ -90,20 +87,46 @@ class Calls:
     @cached_property
     def places(self) -> list[int]:
         """The index in the vocabulary of the name of each call."""
-        return _integers(self._encoded.indices)
+        return integers(self._encoded.indices)
 
     def rows(self) -> Iterator[tuple[int, int]]:
         """Yield where the calls of each row begin and end."""
         return pairwise(self.bounds)
 
-    def texts(self, field: str, codes: Collection[int]) -> Sequence[str | None]:
-        """Return a field of all calls, `None` for calls of other codes. A table without the field recorded none."""
-        if not self._has(field):
-            return [None] * len(self.codes)
-        wanted = pa.array([code in codes for code in range(256)])
-        mask = wanted.take(pa.Array.from_buffers(pa.uint8(), len(self.codes), [None, pa.py_buffer(self.codes)]))
-        texts: list[str | None] = pc.if_else(mask, self._field(field), None).to_pylist()
-        return texts
+    def keys(self, codes: bytes) -> pa.Array:
+        """The numbers of the names in each row, those left out that are not among these."""
+        return self.rows_of(codes, bytes_of(self.codes_of(codes)))
+
+    def codes_of(self, codes: bytes) -> pa.Array:
+        """The numbers of the names of all calls, those left out that are not among these."""
+        kept = self.codes.translate(None, bytes(set(range(256)).difference(codes)))
+        return pa.Array.from_buffers(pa.uint8(), len(kept), [None, pa.py_buffer(kept)])
+
+    def rows_of(self, codes: bytes, held: bytes, width: int = 1) -> pa.Array:
+        """What is held of the calls of names with these numbers, as many bytes for each, row by row."""
+        # How many of them are before each call, and so where those of a row begin, without a step of Python for a row.
+        counts = pc.cumulative_sum(self._mask(codes, pa.int32()))
+        begins = pa.concat_arrays([pa.array([0], pa.int32()), counts]).take(pa.array(self.bounds, pa.int32()))
+        offsets = pc.multiply(begins, pa.scalar(width, pa.int32()))
+        return pa.Array.from_buffers(
+            pa.binary(), len(offsets) - 1, [None, pa.py_buffer(bytes_of(offsets)), pa.py_buffer(held)]
+        )
+
+    def field_of(self, name: str, codes: bytes) -> pa.Array:
+        """A field of the calls of names with these numbers. A table without it records none."""
+        mask = self._mask(codes, pa.bool_())
+        return self._field(name).filter(mask) if self._has(name) else pa.nulls(pc.sum(mask).as_py() or 0, pa.string())
+
+    def call_at(self, index: int, field: str | None = None) -> Any:
+        """The name of a call, or a field of it; `None` where the table has none such."""
+        if field is None:
+            return self.vocabulary[self._encoded.indices[index].as_py()]
+        return self._field(field)[index].as_py() if self._has(field) else None
+
+    def _mask(self, codes: bytes, kind: pa.DataType) -> pa.Array:
+        """Which calls are of names with these numbers."""
+        coded = pa.Array.from_buffers(pa.uint8(), len(self.codes), [None, pa.py_buffer(self.codes)])
+        return pa.array([code in codes for code in range(256)]).cast(kind).take(coded)
 
     def odd_rows(self, batch: pa.RecordBatch, *, any_names: bool = False) -> set[int]:
         """Return the rows that evaluators have to judge, because they have more than calls in order, or less.
@@ -181,13 +204,14 @@ def _is_name(name: str | None) -> bool:
     return name is not None and 0 < len(name) <= DEFAULT_LIMITS.name_length
 
 
-def _bytes(numbers: pa.Array) -> bytes:
+def bytes_of(numbers: pa.Array) -> bytes:
+    """The memory of a column of numbers without nulls."""
     buffer, size = numbers.buffers()[1], numbers.type.byte_width
     begin = numbers.offset * size
     return b"" if buffer is None else bytes(memoryview(buffer)[begin : begin + len(numbers) * size])
 
 
-def _integers(numbers: pa.Array) -> list[int]:
+def integers(numbers: pa.Array) -> list[int]:
     """Return the numbers of a column of int32 without nulls, ten times as fast as `to_pylist`."""
     buffer = numbers.buffers()[1]
     return (
@@ -296,14 +320,15 @@ class Outcomes:
             {"evaluator": evaluator, "code": code, "tool": tool or None} for evaluator, (code, tool) in self._causes
         ]
         flat = pa.array(held, _DIAGNOSES.value_type).take(self._flat(causes))
-        offsets = pa.array(accumulate(map(len, causes), initial=0), pa.int32())
+        ends = array("i", accumulate(map(len, causes), initial=0))
+        offsets = pa.Array.from_buffers(pa.int32(), len(ends), [None, pa.py_buffer(ends)])
         return pa.ListArray.from_arrays(offsets, flat, _DIAGNOSES, mask=measures.is_null())
 
     def _flat(self, causes: Sequence[Causes]) -> pa.Array:
         if len(self._causes) > _NARROW:
             return pa.array(chain.from_iterable(causes), pa.int32())
         # Numbers below 256 are a byte each, so that no Python integer is made for them.
-        joined = b"".join(map(bytes, causes))
+        joined = b"".join(causes)  # type: ignore[arg-type] # which `packed` makes bytes
         return pa.Array.from_buffers(pa.uint8(), len(joined), [None, pa.py_buffer(joined)])
 
 
@@ -328,59 +353,51 @@ class NamesScorer:
         self._evaluator, self._threshold = check.evaluator.id, check.evaluator.config.threshold
         self._expected = bytes([calls.code_of[name] for name in scope.expected])
         self._text = self._expected.decode("latin-1")
-        self._unexpected = bytes(set(range(256)).difference(self._expected))
         self._faults = _Faults(scope, calls, outcomes, self._evaluator)
-        self._scores = [self._score(common) for common in range(len(self._expected) + 1)]
         self._numbers: dict[float, int] = {}
-        self._known: dict[bytes, Scored] = {}
+        scores = [self._score(common) for common in range(len(self._expected) + 1)]
+        self._by_length = [(self._of_score(score), score >= self._threshold) for score in scores]
+        """What is said of so many names in order, and whether that passes."""
 
-    def scored(self, bounds: Iterable[tuple[int, int]]) -> list[Scored]:
+    def scored(self, rows: Sequence[int]) -> list[Scored]:
         """Score rows as the evaluator would."""
-        if self._scope.extras:
-            return [self._with_extras(begin, end) for begin, end in bounds]
-        codes, unexpected, known, scored = self._calls.codes, self._unexpected, self._known, []
-        for begin, end in bounds:
-            key = codes[begin:end].translate(None, unexpected)
-            found = known.get(key)
-            if found is None:
-                found = known[key] = self._compared(key)
-            scored.append(found)
-        return scored
+        keys = self._calls.keys(self._expected)
+        # Rows differ, so that a step of Python for each is what takes time: equal ones are found by Arrow.
+        encoded = (keys if len(rows) == len(keys) else keys.take(pa.array(rows, pa.int32()))).dictionary_encode()
+        known = [self._compared(key) for key in encoded.dictionary.to_pylist()]
+        scored = [known[place] for place in integers(encoded.indices)]
+        if not self._scope.extras:
+            return scored
+        bounds = self._calls.bounds
+        return [self._with_extras(found, bounds[row], bounds[row + 1]) for found, row in zip(scored, rows, strict=True)]
 
-    def _with_extras(self, begin: int, end: int) -> Scored:
+    def _with_extras(self, found: Scored, begin: int, end: int) -> Scored:
         """Score a row in which unexpected calls are findings."""
-        codes = self._calls.codes[begin:end]
-        key = codes.translate(None, self._unexpected)
-        if end - begin + len(self._expected) > _MOST_CAUSES:
+        if end - begin + len(self._expected) > MOST_CAUSES:
             return NOT_SCORED
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._compared(key)
-        if len(key) == end - begin and found[0] == self._of_score(1.0):
+        strangers = self._faults.strangers(self._calls.places[begin:end])
+        if not strangers and found[0] == self._of_score(1.0):
             return found
         number = self._of_score(0.0)
-        if self._threshold <= 0.0:
-            return number, b""
-        return number, self._faults.with_strangers(found[1], self._calls.places[begin:end])
+        return number, b"" if self._threshold <= 0.0 else packed(sorted([*found[1], *strangers]))
 
     def _compared(self, key: bytes) -> Scored:
         """Score the calls of expected names."""
         expected = self._expected
         if key == expected:
             return self._of_score(1.0), b""
-        if len(expected) > _MOST_CAUSES:
+        if len(expected) > MOST_CAUSES:
             return NOT_SCORED
         # Edits turn the expected names into the actual ones. With blanks in place of the actual names, they show which
         # expected names stay.
         edits = LCSseq.editops(expected, key)
-        common = edits.apply(self._text, _BLANKS[len(key)]).encode("latin-1")
-        score = self._scores[len(common) - common.count(BLANK)]
+        number, passes = self._by_length[(len(expected) + len(key) - len(edits)) // 2]
         if self._scope.scoring == "in common":
             score = self._faults.paired(key) / len(expected)
-        # Looked up here first: that saves a call of `_of_score` for hundreds of thousands of different rows.
-        number = self._numbers.get(score)
-        number = self._of_score(score) if number is None else number
-        return number, b"" if score >= self._threshold else self._faults.of(key, common)
+            number, passes = self._of_score(score), score >= self._threshold
+        if passes:
+            return number, b""
+        return number, self._faults.of(key, edits.apply(self._text, _BLANKS[len(key)]).encode("latin-1"))
 
     def _score(self, common: int) -> float:
         """Return the score of a number of names in order, if the calls are not exactly the expected ones."""
@@ -417,28 +434,29 @@ class _Faults:
             if name not in scope.names
         }
         self._moved = _numbered(codes, outcomes.add(evaluator, [("RC103", name) for name in names]))
-        narrow = not scope.extras and max(self._moved.values(), default=0) < 256
+        narrow = scope.order and not scope.extras and max(self._moved.values(), default=0) < _NARROW
         self._tables = (_table(self._missing), _table(self._moved)) if narrow else None
 
     def of(self, key: bytes, common: bytes) -> Causes:
         """Return the causes of calls of expected names; `common` has a blank for each that is not in place."""
         # `translate` with bytes to delete is a set difference in C. For five names and ten calls it takes a quarter of
         # the time of a loop over the names.
-        absent = self._once.translate(None, key)
-        moved = self._once.translate(None, absent + common) if self._scope.order else b""
+        once = self._once
+        absent = once.translate(None, key)
+        if self._tables is not None and not self._repeated:
+            missing_table, moved_table = self._tables
+            return absent.translate(missing_table) + once.translate(moved_table, absent + common)
+        moved = once.translate(None, absent + common) if self._scope.order else b""
         if self._repeated:
             absent, moved = self._with_repeated(key, common, absent, moved)
-        if self._tables is not None:
-            missing_table, moved_table = self._tables
-            return absent.translate(missing_table) + moved.translate(moved_table)
         missing = [self._missing[code] for code in absent]
         extra = [self._extra[code] for code, count in self._counts if self._extra and key.count(code) > count]
         return packed([*missing, *extra, *[self._moved[code] for code in moved]])
 
-    def with_strangers(self, faults: Causes, places: Sequence[int]) -> Causes:
-        """Add causes for calls of unexpected names, given by their indexes in the vocabulary."""
+    def strangers(self, places: Sequence[int]) -> list[int]:
+        """The faults that calls of unexpected names are, given by their places in the vocabulary."""
         stranger = self._stranger
-        return packed(sorted([*faults, *[stranger[place] for place in set(places) if place in stranger]]))
+        return [stranger[place] for place in set(places) if place in stranger]
 
     def paired(self, key: bytes) -> int:
         """Return how many expected names were called, each counted at most as often as it is expected."""
@@ -464,139 +482,3 @@ def _numbered(codes: Sequence[int], numbers: range) -> dict[int, int]:
 def _table(numbers: Mapping[int, int]) -> bytes:
     """Return a table for `bytes.translate` that turns codes into small numbers."""
     return bytes([numbers.get(code, 0) for code in range(256)])
-
-
-class ClassScorer:
-    """Scores rows of one batch: the evaluator judges the first row of each kind, and the others get the same result.
-
-    Of calls of other tools, only their number and their names count, if they count at all: if one of them is a finding,
-    each of them is.
-    """
-
-    def __init__(
-        self, check: Check, scope: CallScope, calls: Calls, outcomes: Outcomes, number_of: Callable[[Measured], int]
-    ) -> None:
-        self._check, self._scope, self._calls, self._number_of = check, scope, calls, number_of
-        self._wanted = bytes([calls.code_of[name] for name in scope.names])
-        self._unwanted = bytes(set(range(256)).difference(self._wanted))
-        self._texts = calls.texts(scope.reads, self._wanted) if scope.reads is not None else None
-        self._errors = calls.texts("error", self._wanted) if scope.reads == "output" else None
-        self._classes = _Classes(scope, calls)
-        names = sorted({*scope.names, *map(str, calls.vocabulary)} if scope.others else scope.names)
-        causes = [(code, tool) for code in _CODES for tool in ("", *names)]
-        self._numbers = dict(zip(causes, outcomes.add(check.evaluator.id, causes), strict=True))
-        self._known: dict[Hashable, _Kind] = {}
-
-    def scored(self, bounds: Iterable[tuple[int, int]]) -> list[Scored]:
-        """Score rows. A row in which something that is needed cannot be read is left to the evaluator."""
-        return [self._scored(begin, end) for begin, end in bounds]
-
-    def _scored(self, begin: int, end: int) -> Scored:
-        try:
-            key = self._key(begin, end)
-        except (InputError, LimitError):  # the evaluator is asked about this row alone, and says what is wrong
-            return NOT_SCORED
-        others = end - begin - len(key) if self._scope.others else 0
-        if len(self._scope.patterns) + len(key) + others > _MOST_CAUSES and self._is_capped(len(key), others):
-            return NOT_SCORED
-        kind = self._known.get((key, others))
-        if kind is None:
-            kind = self._known[key, others] = self._asked(begin, end)
-        return self._with_others(kind, begin, end) if kind.blames_others else kind.scored
-
-    def _key(self, begin: int, end: int) -> tuple[int, ...] | bytes:
-        """Return the classes of the calls that count, sorted if their order makes no difference."""
-        codes = self._calls.codes[begin:end]
-        if self._texts is None:
-            key = codes.translate(None, self._unwanted)
-            return key if self._scope.order else bytes(sorted(key))
-        parts = zip(codes, self._texts[begin:end], self._errors_of(begin, end), strict=True)
-        classes, unwanted = self._classes, self._unwanted
-        found = [classes[part] for part in parts if part[0] not in unwanted]
-        # If it is open whether a call satisfies an expectation, sure pairs are made first, and of several ways to make
-        # them the order decides which calls remain: findings depend on it, though the score does not.
-        ordered = self._scope.order or not classes.open.isdisjoint(found)
-        return tuple(found if ordered else sorted(found))
-
-    def _is_capped(self, calls: int, others: int) -> bool:
-        """Return whether an evaluator may have more findings than it lists; in some scopes each call can be one."""
-        counts_calls = self._scope.finds_calls
-        return len(self._scope.patterns) + others + (calls if counts_calls or others else 0) > _MOST_CAUSES
-
-    def _errors_of(self, begin: int, end: int) -> Sequence[str | None]:
-        return (None,) * (end - begin) if self._errors is None else self._errors[begin:end]
-
-    def _asked(self, begin: int, end: int) -> _Kind:
-        """Have the evaluator judge a row; findings about calls of other tools are added for each row."""
-        calls = tuple([self._call(index) for index in range(begin, end)])
-        result = self._check.evaluator.evaluate(Trajectory(calls=calls), self._check.criteria)
-        causes = causes_of(result)
-        if any([cause not in self._numbers for cause in causes]):
-            return _Kind(NOT_SCORED)
-        own = [cause for cause in causes if cause[0] != _UNEXPECTED or cause[1] in self._scope.names]
-        scored = self._number_of(Measured.of(result)), packed([self._numbers[cause] for cause in own])
-        return _Kind(scored, len(own) < len(causes))
-
-    def _call(self, index: int) -> ToolCall:
-        text = None if self._texts is None else self._texts[index]
-        error = None if self._errors is None else self._errors[index]
-        return self._classes.call(str(self._calls.vocabulary[self._calls.places[index]]), text, error)
-
-    def _with_others(self, kind: _Kind, begin: int, end: int) -> Scored:
-        number, causes = kind.scored
-        names = {str(self._calls.vocabulary[place]) for place in set(self._calls.places[begin:end])}
-        extras = [self._numbers[_UNEXPECTED, name] for name in names - self._scope.names]
-        return number, packed(sorted([*causes, *extras]))
-
-
-class _Kind(msgspec.Struct, frozen=True):
-    """The result of rows of one kind, and whether calls of other tools are findings."""
-
-    scored: Scored
-    blames_others: bool = False
-
-
-_Part = tuple[int, str | None, str | None]
-"""The number of a call's name, the text of the field that is read, and the error of the call."""
-
-
-class _Classes(dict[_Part, int]):
-    """The class of each call: a number for its name and for which of the expectations of that name it satisfies."""
-
-    def __init__(self, scope: CallScope, calls: Calls) -> None:
-        self._reads, self._name_of = scope.reads, calls.name_of
-        self._value: Callable[[str], Any] = args_in if scope.reads == "args" else value_in
-        self._spends = any([pattern.spends for pattern in scope.patterns])
-        self._patterns = {
-            calls.code_of[name]: [pattern for pattern in scope.patterns if pattern.name == name] for name in scope.names
-        }
-        self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
-        self.open: set[int] = set()
-        """The classes of calls for which it is open whether they satisfy an expectation."""
-
-    def __missing__(self, part: _Part) -> int:
-        code, text, error = part
-        # Entering a budget for every text took an eighth of the time, and plain comparisons need none.
-        if self._spends:
-            with Budget():
-                satisfied = self._satisfied(code, text, error)
-        else:
-            satisfied = self._satisfied(code, text, error)
-        number = self[part] = self._numbers.setdefault((code, satisfied), len(self._numbers))
-        if None in satisfied:
-            self.open.add(number)
-        return number
-
-    def _satisfied(self, code: int, text: str | None, error: str | None) -> tuple[bool | None, ...]:
-        if text is None or error is not None:
-            call = self.call(self._name_of[code], text, error)
-            return tuple([pattern.accepts(call) for pattern in self._patterns[code]])
-        value = self._value(text)
-        return tuple([pattern.accepts_part(value) for pattern in self._patterns[code]])
-
-    def call(self, name: str, text: str | None, error: str | None) -> ToolCall:
-        """Return the call itself, with the fields that are read. Raises `InputError`."""
-        if text is None or self._reads is None:
-            return ToolCall(name=name, error=error)
-        fields = {self._reads: self._value(text)}
-        return ToolCall(name=name, error=error, **fields)

@@ -37,11 +37,11 @@ from rightcall.scale.request import Choice, Request
 from rightcall.values.decoding import decode_json, dump_json
 from rightcall.values.results import CaseResult, EvaluationResult, success_of
 
+from ._class_scores import ClassScorer, Kinds
 from ._coded_batch import (
     NOT_SCORED,
     Calls,
     Causes,
-    ClassScorer,
     Measured,
     NamesScorer,
     Outcome,
@@ -70,9 +70,9 @@ TOLD_COLUMNS = frozenset({*_CASES, *_REPEATS})
 def score_batch(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
     """Score trajectories: return a row for each, in their order, with the columns of `SCORES`.
 
-    A row that cannot be read is an error of that row; what the plan does not need is not read. There is no I/O, and no
-    state is kept: the same rows and the same plan give the same scores wherever, whenever and in whatever batches they
-    are scored.
+    A row that cannot be read is an error of that row; what the plan does not look at is not read. There is no I/O in
+    here, and nothing is kept but what evaluators said of rows of the same kind: the same rows and the same plan give
+    the same scores wherever, whenever and in whatever batches they are scored.
 
     Raises:
         InputError: the batch has no column of calls, or a column has the wrong type.
@@ -139,7 +139,6 @@ class _Scoring:
     def _score_by_codes(self, cases: Sequence[int]) -> None:
         """Score the rows of cases that depend only on what calls are encoded by."""
         by_case = self._rows_by_case(cases)
-        bounds = list(self._calls.rows())
         for place, rows in by_case.items():
             if place < 0:
                 self._note(rows, [(self._outcomes.number(_STRANGER), b"")] * len(rows))
@@ -147,8 +146,7 @@ class _Scoring:
                 odd = self._odd | self._rows_with_groups() if scope.reads_groups else self._odd
                 coded = [row for row in rows if row not in odd] if odd else rows
                 scorer = _CaseScorer(scope, self._calls, self._outcomes)
-                whole = len(coded) == len(bounds)
-                self._note(coded, scorer.scored(bounds if whole else [bounds[row] for row in coded]))
+                self._note(coded, scorer.scored(coded))
 
     def _rows_by_case(self, cases: Sequence[int]) -> dict[int, Sequence[int]]:
         """Return the rows of each case that have no outcome yet."""
@@ -235,13 +233,13 @@ class _CaseScorer:
         self._scorers = [
             NamesScorer(check, part, calls, outcomes, number_of)
             if isinstance(part, NameScope)
-            else ClassScorer(check, part, calls, outcomes, number_of)
-            for check, part in zip(checks, scope.parts, strict=True)
+            else ClassScorer(check, part, kinds, calls, outcomes, number_of)
+            for check, part, kinds in zip(checks, scope.parts, scope.kinds, strict=True)
         ]
 
-    def scored(self, bounds: Sequence[tuple[int, int]]) -> list[Scored]:
+    def scored(self, rows: Sequence[int]) -> list[Scored]:
         """Return the outcomes of rows."""
-        scored = [scorer.scored(bounds) for scorer in self._scorers]
+        scored = [scorer.scored(rows) for scorer in self._scorers]
         return scored[0] if len(scored) == 1 else [self._weighing.together(row) for row in zip(*scored, strict=True)]
 
 
@@ -301,6 +299,8 @@ class CaseScope(msgspec.Struct, frozen=True):
     """Whether a trajectory always gets the same verdict: custom code and judges may answer differently."""
     reads_groups: bool = False
     """Whether calls of one group have no order, so that runs with such calls are judged by evaluators."""
+    kinds: tuple[Kinds, ...] = ()
+    """For each part, what was said of rows so far."""
 
     @classmethod
     def of(cls, case: Case) -> CaseScope:
@@ -310,7 +310,8 @@ class CaseScope(msgspec.Struct, frozen=True):
         own = any([check.evaluator.fingerprint for check in case.checks])
         is_repeatable = not own and not has_async_evaluators(case)
         reads_groups = any([_reads_groups(check) for check in case.checks])
-        return cls(case, parts if len(parts) == len(found) else (), is_repeatable, reads_groups)
+        known = parts if len(parts) == len(found) else ()
+        return cls(case, known, is_repeatable, reads_groups, tuple([Kinds() for _ in known]))
 
     @property
     def names(self) -> frozenset[str]:
