@@ -100,6 +100,24 @@ def test_a_row_is_explained_by_the_order_of_its_own_calls() -> None:
         assert score == score_batch(pa.RecordBatch.from_pylist([row], schema=TRAJECTORIES), plan).to_pylist()[0]
 
 
+def test_a_row_is_explained_by_the_places_of_its_own_calls() -> None:
+    """Calls are paired by position, so that one of another tool before them decides which of two is at fault."""
+    wanted = [{"name": name, "args": {"q": 1}} for name in "abc"]
+    plan = Plan.of_expectation({"calls": wanted})
+    made = [{"name": name, "args": f'{{"q": {q}}}'} for name, q in (("a", 2), ("c", 1), ("b", 2), ("c", 1))]
+    other = {"name": "z", "args": "{}"}
+    both = [{"id": "first", "calls": [*made, other]}, {"id": "second", "calls": [other, *made]}]
+
+    for batches in [both], [[row] for row in both]:
+        scores = [
+            score for each in batches for score in score_batch(pa.RecordBatch.from_pylist(each), plan).to_pylist()
+        ]
+
+        assert scores[0]["diagnoses"] != scores[1]["diagnoses"]
+        for row, score in zip(both, scores, strict=True):
+            assert columnar(score) == ordinary(trajectory_of(row), plan)
+
+
 def test_each_row_has_a_score_in_its_place() -> None:
     scores = score_batch(rows(["search", "book"], ["book", "search"], [], ["search"]), ORDER)
 

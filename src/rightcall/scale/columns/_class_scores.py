@@ -85,6 +85,8 @@ class _Kind(msgspec.Struct, frozen=True):
 
     scored: Scored = NOT_SCORED
     blames_others: bool = False
+    goes_by_place: bool = False
+    """Whether it has to be asked by the places of calls of other tools."""
 
 
 _UNSCORED = _Kind()
@@ -108,6 +110,8 @@ class ClassScorer:
     ) -> None:
         self._check, self._scope, self._kinds, self._calls, self._number_of = check, scope, kinds, calls, number_of
         self._wanted = bytes([calls.code_of[name] for name in scope.names])
+        self._expected = bytes([calls.code_of[pattern.name] for pattern in scope.patterns])
+        self._is_wanted = bytes([code in self._wanted for code in range(256)])
         self._reader = _CallReader(scope, calls)
         names = sorted({*scope.names, *map(str, calls.vocabulary)} if scope.others else scope.names)
         causes = [(code, tool) for code in _CODES for tool in ("", *names)]
@@ -127,6 +131,8 @@ class ClassScorer:
             kind = met.get((place, others))
             if kind is None:
                 kind = met[place, others] = _UNSCORED if key is None else self._kind(key, others, row)
+            if kind.goes_by_place and key is not None:
+                kind = self._known_kind(key, self._layout(row), row)
             scored.append(self._with_others(kind, row) if kind.blames_others else kind.scored)
         return scored
 
@@ -173,11 +179,31 @@ class ClassScorer:
         """What is said of rows with these classes of calls, and so many calls of other tools."""
         if len(self._scope.patterns) + len(key) + others > MOST_CAUSES and self._is_capped(len(key), others):
             return _UNSCORED
+        kind = self._known_kind(key, others, row)
+        is_faulty = kind.blames_others or len(kind.scored[1]) > 0
+        if self._scope.order and others and is_faulty and self._may_be_paired_otherwise(row):
+            return msgspec.structs.replace(kind, goes_by_place=True)
+        return kind
+
+    def _may_be_paired_otherwise(self, row: int) -> bool:
+        """Whether a call may be paired with several expectations of its name, or one of these with several calls.
+
+        Which are paired goes by their positions, and so by how many calls of other tools are between them.
+        """
+        codes = self._calls.codes[self._calls.bounds[row] : self._calls.bounds[row + 1]]
+        return any([codes.count(code) + self._expected.count(code) > 2 for code in set(codes) & set(self._wanted)])
+
+    def _known_kind(self, key: Sequence[int], others: int | bytes, row: int) -> _Kind:
+        """What is said of rows with these classes of calls, and so many of other tools, or others in these places."""
         kind = self._known.get((key, others))
         if kind is None:
             said = self._kinds.said.get((key, others)) or self._kinds.note((key, others), self._asked(row))
             kind = self._known[key, others] = self._in_numbers(said)
         return kind
+
+    def _layout(self, row: int) -> bytes:
+        """Where calls of other tools are."""
+        return self._calls.codes[self._calls.bounds[row] : self._calls.bounds[row + 1]].translate(self._is_wanted)
 
     def _is_capped(self, calls: int, others: int) -> bool:
         """Return whether an evaluator may have more findings than it lists; in some scopes each call can be one."""
