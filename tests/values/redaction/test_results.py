@@ -2,12 +2,14 @@
 
 import re
 
+import msgspec
 import pytest
 from tests.values.redaction.secrets import TOKENS
 
 from rightcall import CaseResult, ToolCall, Trajectory
 from rightcall.cases.evalsets import load_expectation
 from rightcall.cases.verdicts import judge
+from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted, redacted_document, redacted_trajectory
 
 SECRETS = {name: secret for name, secret in TOKENS.items() if "\n" not in secret and "\\" not in secret}
@@ -34,8 +36,10 @@ def test_a_secret_is_left_out_of_calls_findings_details_and_what_was_printed(nam
     outcome = {"error": f"Boom: {secret}", "traceback": f"at {secret}", "stdout": f"using {secret}\n"}
     given = CaseResult.from_plain({**result.to_plain(), "outcome": outcome})
 
-    for text in (redacted(given).to_json(), redacted_document(given.to_json())):
+    texts = redacted(given).to_json(), redacted_document(given.to_json()), redacted_document(given)
+    for text in texts:
         assert not [piece for piece in _pieces(secret) if piece in text]
+    assert texts[1] == texts[2]
 
 
 def _pieces(secret: str) -> list[str]:
@@ -95,7 +99,32 @@ def test_a_result_without_secrets_is_the_same_object() -> None:
     result = judged("calls: [search]", ToolCall("search", {"query": "laptop"}, ["P001"]))
 
     assert redacted(result) is result
-    assert redacted_document(result.to_json()) == result.to_json()
+    assert redacted_document(result.to_json()) == redacted_document(result) == result.to_json()
+
+
+@pytest.mark.parametrize("field", ["args", "output", "error", "call_id", "agent"])
+def test_a_secret_is_found_in_every_field_of_one_call_of_several(field: str) -> None:
+    secret = next(iter(SECRETS.values()))
+    held = {"args": {"query": secret}}.get(field, secret)
+    calls = [ToolCall("search", {"query": "laptop"}, ["P001"]) for _ in range(3)]
+    result = judged("calls: [search]", *calls, msgspec.structs.replace(calls[0], **{field: held}))
+
+    for text in (redacted(result).to_json(), redacted_document(result.to_json()), redacted_document(result)):
+        assert not [piece for piece in _pieces(secret) if piece in text]
+
+
+def test_an_option_of_a_command_names_the_secret_after_it() -> None:
+    result = judged("calls: [run]", ToolCall("run", {"argv": ["login", "--password", "hunter2hunter2", "-v"]}, None))
+
+    assert "hunter2" not in redacted_document(result)
+
+
+def test_a_saved_call_may_have_fewer_fields() -> None:
+    result = judged("calls: [search]", ToolCall("search", {}, None), ToolCall("login", {"password": "hunter2hunter2"}))
+    plain = result.to_plain()
+    del plain["trajectory"]["calls"][0]["agent"]
+
+    assert "hunter2" not in redacted_document(dump_json(plain))
 
 
 def test_a_trajectory_keeps_what_was_not_recorded() -> None:

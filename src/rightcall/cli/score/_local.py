@@ -61,9 +61,9 @@ class Spool:
         yield from [scored.whole() for scored in self._first]
         yield from map(CaseResult.from_json, self._lines())
 
-    def documents(self) -> Iterator[str]:
-        """Yield the results as JSON."""
-        yield from [scored.document() for scored in self._first]
+    def documents(self) -> Iterator[CaseResult | str]:
+        """Yield the results, as JSON if they are encoded already."""
+        yield from [scored.result if scored.evidence is None else scored.document() for scored in self._first]
         yield from self._lines()
 
     def _lines(self) -> Iterator[str]:

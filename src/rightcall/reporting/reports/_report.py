@@ -56,8 +56,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Remarks about the run as a whole."""
     warnings: Mapping[str, int] = {}
     """Warnings from reading the traces, each with the number of its cases."""
-    documents: Callable[[], Iterator[str]] | None = None
-    """The same results as `to_json` encodes them, if they are encoded already."""
+    documents: Callable[[], Iterator[CaseResult | str]] | None = None
+    """The same results, those that are encoded already as `to_json` encodes them."""
     repeats: Mapping[str, CaseRepeats] = {}
     """All repeats of each case, by id; empty if no case was repeated. Formats report cases, not repeats, by these."""
 
@@ -175,10 +175,10 @@ def json_report(report: Report) -> Iterator[str]:
     yield (
         escape_commands_in_json(dump_json({"rightcall": __version__, "evalset": report.subject}))[:-1] + ', "cases": ['
     )
-    cases = report.documents() if report.documents is not None else map(CaseResult.to_json, report.results())
+    cases: Iterator[CaseResult | str] = report.results() if report.documents is None else report.documents()
     separator = "\n"
     for case in cases:
-        yield separator + escape_commands_in_json(case)
+        yield separator + escape_commands_in_json(case if isinstance(case, str) else case.to_json())
         separator = ",\n"
     evaluators = msgspec.to_builtins(dict(report.evaluators))
     ending: dict[str, Any] = {"totals": msgspec.to_builtins(report.totals), "evaluators": evaluators}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, takewhile
+from itertools import chain, takewhile, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -14,7 +14,7 @@ from rightcall._lazy import lazy_pattern
 from rightcall.limits import Limits
 from rightcall.values import results
 from rightcall.values.decoding import dump_json, load_json
-from rightcall.values.trajectory import Trajectory
+from rightcall.values.trajectory import ToolCall, Trajectory
 
 from ._shapes import Shape, is_harmless, looks_like, secret_name, shapes_in, words_in
 
@@ -64,6 +64,7 @@ _OF_TRAJECTORIES = frozenset(
 )
 """Fields with recorded content. Names and ids are not among them: other records refer to them."""
 
+_FIELDS_OF_CALLS = ToolCall.__struct_fields__
 _WORDLESS = frozenset({type(None), bool, int, float})
 
 _SHORTEST = 6
@@ -100,7 +101,7 @@ class Look:
         marks = [mark for shape in shapes for mark in shape.marks if mark in (folded if shape.is_folded else text)]
         marks += _naming_marks(names, words) if names else []
         self._search = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE).search if marks else None
-        self.is_clear = not marks and not any([secret_name(name) for name in _names_in(document)])
+        self.is_clear = not marks and not any([secret_name(name) for name in _names_in(document, "--" in text)])
         """Whether the document certainly has no secrets."""
 
     def is_suspect(self, text: str) -> bool:
@@ -115,8 +116,8 @@ def _naming_marks(marks: list[str], words: set[bytes]) -> list[str]:
     return [mark for mark in marks if any(secret_name(key) for _, _, key in _keys(mark, every, folded))]
 
 
-def _names_in(document: Any) -> set[str]:
-    """Return all texts of a document that may name the value next to them."""
+def _names_in(document: Any, has_options: bool) -> set[str]:
+    """Return all texts of a document that may name the value next to them, such as options of commands."""
     names: set[Any] = set()
     level = [document]
     # Level by level, so that a few calls into C collect all keys, in half the time of going object by object.
@@ -124,7 +125,7 @@ def _names_in(document: Any) -> set[str]:
         lists = [value for value in level if value and isinstance(value, (list, tuple))]
         # Most values are plain dicts and lists, and `isinstance` with an ABC would take a third of the time.
         objects = [value for value in level if value.__class__ is dict or isinstance(value, Mapping)]
-        for value in lists:
+        for value in lists if has_options else [value for value in lists if len(value) == 2]:
             names.update([item for item in value if isinstance(item, str) and (len(value) == 2 or item[:2] == "--")])
         names.update(*objects)
         if "value" in names or "path" in names:
@@ -385,15 +386,29 @@ def redacted(result: CaseResult) -> CaseResult:
     Secrets found in calls, input and output are also removed from findings, details, tracebacks and printed text, even
     if only a part of one appears there.
     """
-    rest = msgspec.structs.replace(result, trajectory=None).to_plain()
-    look = Look([rest, _document_of(result.trajectory) if result.trajectory is not None else None])
+    look = _look_at(result)
     return result if look.is_clear else results.CaseResult.from_plain(_redacted_plain(result.to_plain(), look))
 
 
-def redacted_document(document: str) -> str:
-    """Return a result without secrets, as JSON that `to_json` wrote; the same text if it has none."""
+def _look_at(result: CaseResult) -> Look:
+    rest = msgspec.structs.replace(result, trajectory=None).to_plain()
+    return Look([rest, _document_of(result.trajectory) if result.trajectory is not None else None])
+
+
+def redacted_document(result: CaseResult | str) -> str:
+    """Return the JSON of a result without secrets; the result is given as an object, or as JSON that `to_json` wrote."""
+    if isinstance(result, str):
+        return _redacted_text(result)
+    look = _look_at(result)
+    return result.to_json() if look.is_clear else dump_json(_redacted_plain(result.to_plain(), look))
+
+
+def _redacted_text(document: str) -> str:
     plain = load_json(document, _AS_WRITTEN)
-    look = Look(plain)
+    trajectory = plain["trajectory"]
+    # A saved call may have fewer fields than another.
+    calls = [] if trajectory is None else _with_words(zip_longest(*map(dict.values, trajectory["calls"])))
+    look = Look([{**plain, "trajectory": {**(trajectory or {}), "calls": ()}}, calls])
     return document if look.is_clear else dump_json(_redacted_plain(plain, look))
 
 
@@ -427,8 +442,12 @@ def _document_of(trajectory: Trajectory) -> list[Any]:
     the time.
     """
     rest = msgspec.to_builtins(msgspec.structs.replace(trajectory, calls=()))
-    fields = zip(*map(msgspec.structs.astuple, trajectory.calls), strict=True)
-    return [rest, [values for values in fields if not _WORDLESS.issuperset(map(type, values))]]
+    return [rest, _with_words([[getattr(call, field) for call in trajectory.calls] for field in _FIELDS_OF_CALLS])]
+
+
+def _with_words(fields: Iterable[Sequence[Any]]) -> list[Any]:
+    """Return those of the fields of all calls in which there may be a text."""
+    return [values for values in fields if any(values) and not _WORDLESS.issuperset(map(type, values))]
 
 
 def _redacted_plain(plain: dict[str, Any], look: Look) -> dict[str, Any]:
