@@ -239,3 +239,13 @@ def test_a_call_of_a_step_that_cannot_be_read_leaves_the_observations_to_nobody(
     assert (one.output, other.output) == ("one", None)
     assert read_messages([whole]).calls_recorded
     assert not read_messages([lost]).calls_recorded
+
+
+@pytest.mark.parametrize(("times", "is_read"), [(1, True), (5, True), (6, False), (7, False), (40, False)])
+def test_a_call_in_more_wrappings_than_are_taken_off_is_not_understood(times: int, is_read: bool) -> None:
+    message: dict[str, Any] = {"role": "assistant", "content": [CALL]}
+    for _ in range(times):
+        message = {"message": message}
+    found = read_messages([{"role": "user", "content": "Hi"}, message])
+
+    assert (found.names, found.calls_recorded) == (("look",) if is_read else (), is_read)

@@ -481,9 +481,11 @@ def _find_parts(document: Mapping[str, Any], found: FoundParts, depth: int, list
     if part is not None:
         found.add(document, part, listed, among)
         return
-    if depth >= _DEPTH_OF_LISTS:
-        return
     holders, wrappers = _inner_keys(tuple(document))
+    if depth >= _DEPTH_OF_LISTS:
+        if any([document[key] and document[key].__class__ in (dict, list) for key in (*holders, *wrappers)]):
+            found.unread = found.unread or "a message that is wrapped more often than messages are"
+        return
     for key in holders:
         held = _opened(document[key])
         if held.__class__ is list:
