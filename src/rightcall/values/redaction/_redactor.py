@@ -396,7 +396,7 @@ def _look_at(result: CaseResult) -> Look:
 
 
 def redacted_document(result: CaseResult | str) -> str:
-    """Return the JSON of a result without secrets; the result is given as an object, or as JSON that `to_json` wrote."""
+    """Return the JSON of a result, given as an object or as JSON that `to_json` wrote, without secrets."""
     if isinstance(result, str):
         return _redacted_text(result)
     look = _look_at(result)
