@@ -26,9 +26,8 @@ import pytest
 from tests import snapshots
 from tests.reading.kept_readings import words
 
-from rightcall.reading.runs._live_runs import LiveRuns
 from rightcall.reading.runs._run_builder import RunBuilder
-from rightcall.reading.runs._simple_runs import SimpleRun, SimpleRuns
+from rightcall.reading.runs._simple_runs import LiveRuns, SimpleRun, SimpleRuns
 
 FILE = "reads.txt"
 _FOLDER = Path(__file__).parent

@@ -20,7 +20,7 @@ from tests.reading.corpus import recordings
 from rightcall import read_spans
 from rightcall.limits import KEEPING_MESSAGES
 from rightcall.reading import Turn, read_turns
-from rightcall.reading.runs._live_runs import LiveRuns
+from rightcall.reading.runs._simple_runs import LiveRuns
 from rightcall.reading.spans import plain_attributes
 from rightcall.values.trajectory import Trajectory
 

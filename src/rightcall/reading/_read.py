@@ -18,9 +18,9 @@ from . import formats
 from .messages._framework_states import given_in
 from .messages._log import Log
 from .runs._input_output import GivenLog, Kept
-from .runs._live_runs import live_runs
 from .runs._notes import Recognised, Warnings
 from .runs._run_builder import RunBuilder
+from .runs._simple_runs import live_runs
 from .runs._traces import GROUPINGS, Grouping
 from .sources._document_reader import DocumentReader, is_large, opened
 from .sources._run_collector import RunCollector, checked_messages

@@ -1,4 +1,25 @@
-"""Runs that are read straight from a line of OTLP, by what was learnt about the shapes of their spans.
+"""Runs that are read without a builder, by plans: simple lines of OTLP, and spans of the SDK that are all calls.
+
+Building a run from spans asks many questions: which calls are inside which, which are records of one call, what models
+asked for, which turn is which. A line on which none of them arises needs no answers. It is read here, in one pass and
+with the same functions for values, if all of this holds:
+
+- The line is one trace, and every span has an id of its own and both times.
+- One span has no parent; the parents of all others are on the line, and none of them is a call. Or all spans are calls
+  without a parent, one after the other.
+- No span has events, messages, a conversation or a session, or cannot be read.
+- Every call follows a convention by attributes whose names and deciding values were seen before; all are of one
+  instrumentation, none is MCP's, and at most one turn is recorded.
+- Every call has the name of a tool that is not the framework's own, an object as arguments, and an output or a failure
+  that does not ask a person; no two start together or share an id, and no agent or model began while one was running.
+
+Spans of the SDK are read here if they are as a line that is nothing but calls. Most of their values are JSON texts,
+whose content goes to a `ToolCall` as it is decoded.
+
+Everything else is built by `RunBuilder`, which is the reference: `tests/reading/test_simple_runs.py` and
+`test_live_runs.py` compare them. A simple run that turns out not to be alone (another line has spans of the same trace,
+or another run ran inside one of its calls) is read again from its line.
+
 
 Building a run from spans asks many questions: which calls are inside which, which are records of one call, what models
 asked for, which turn is which. A line on which none of them arises needs no answers. It is read here, in one pass and
@@ -16,25 +37,54 @@ with the same functions for values, if all of this holds:
 Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_simple_runs.py` compares them. A
 simple run that turns out not to be alone (another line has spans of the same trace, or another run ran inside one of
 its calls) is read again from its line.
+
+Spans that are all calls of one scope, one after another, need no `Span`, tree or builder. They are read here if each of
+them is as `_simple_runs.py` says of a line that is nothing but calls. The values of most calls are texts of JSON, whose
+content goes to a `ToolCall` as it is decoded; a call with anything else is read by its plan, as one of OTLP.
+
+Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_live_runs.py` compares them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from rightcall.limits import Limits
-from rightcall.reading.conventions import CallShape, Role, Shape
-from rightcall.reading.formats import NO_EVENTS, OtlpRequest, OtlpSpan, decode_request, finished
+from rightcall.reading.conventions import CallShape, Convention, Role, Shape, reads_like_error
+from rightcall.reading.formats import (
+    NO_EVENTS,
+    OtlpRequest,
+    OtlpSpan,
+    decode_request,
+    finished,
+    live_reader,
+    live_span,
+    live_span_id,
+    live_trace_id,
+)
 from rightcall.reading.messages import Conversation, Log, message_attributes, told_by_task
-from rightcall.reading.spans import CallRecord, RawAttributes, Span
+from rightcall.reading.spans import (
+    INVALID,
+    NOTHING,
+    PLACEHOLDERS,
+    SCRUBBED,
+    CallRecord,
+    RawAttributes,
+    Span,
+    UnparsableError,
+    arguments,
+    outcome,
+)
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._call_plans import CallPlan, CallPlans, repeat_ids, tool_call
+from ._call_plans import MOST_VALUES, CallPlan, CallPlans, may_decide, repeat_ids, tool_call
 from ._calls import group_by_time
 from ._input_output import KEYS, Kept, asked_and_answered, run_metadata
-from ._span_calls import read_span
+from ._span_calls import read_span, take_ids
 from ._span_tree import ReadSpan, Tree
 from ._tokens import usage_beside
 from ._turns import Turns, turns_in
@@ -42,6 +92,8 @@ from ._turns import Turns, turns_in
 _FAILED = 2  # STATUS_CODE_ERROR of opentelemetry/proto/trace/v1/trace.proto
 _NO_LOG = Log()
 _SILENT = Conversation()
+_PLAIN = frozenset({str, int, float, bool})
+_object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class SimpleRun:
@@ -265,3 +317,132 @@ def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) 
     if len(leaves) < len(calls) or "" in leaves or not leaves.isdisjoint(inner):
         return False
     return {call[3] for call in calls}.issubset(inner)
+
+
+class LiveRuns:
+    """Reads runs whose spans are all calls."""
+
+    def __init__(self, limits: Limits, kept: Kept) -> None:
+        self._limits = limits
+        self._plans = CallPlans(limits, kept)
+        self._short = 2 * limits.depth
+        """The length up to which no text of JSON is too deep: each level takes two characters."""
+        self._named: tuple[dict[str, Span], dict[str, Span]] = {}, {}
+        """Spans that have a scope and a name alone: where no attribute says that they are calls, and where one does."""
+
+    def trajectory_of(self, spans: Sequence[Any]) -> Trajectory | None:
+        """Return the trajectory of spans that are all calls, none inside another; None if it is not so simple."""
+        read = live_reader(spans)
+        if read is None:
+            return None
+        made: list[ToolCall] = []
+        layers: set[str] = set()
+        latest, trace_id = -1, None
+        for span in spans:
+            title, start, end, status, parent, context, scope, held = read(span)
+            code = status.status_code
+            if (
+                start is None
+                or end is None
+                or start < latest
+                or parent
+                or not held
+                or title.__class__ is not str
+                or getattr(code, "_value_", code) == _FAILED
+                or (getattr(span, "_events", True) and span.events)
+            ):
+                return None
+            held = held.copy()
+            plan = self._plans.of_live(span, held)
+            if plan is None:
+                return None
+            scope = scope.name if scope else ""
+            times = start, end
+            call = self._quickly(title, plan, held, scope, context, times) or self._by_plan(span, plan)
+            if call is None:
+                return None
+            made.append(call)
+            layers.add(scope or plan.shape.dialect)
+            latest = end if end > start else start + 1
+            if context and trace_id is None:
+                trace_id = live_trace_id(context)
+        ids = {call.span_id for call in made}
+        if len(layers) != 1 or (len(ids) < len(made) and ids != {None}) or repeat_ids(made):
+            return None
+        metadata = {"tool_data": "spans", "instrumentation": [*layers]}
+        return Trajectory(calls=tuple(made), trace_id=trace_id, metadata=metadata)
+
+    def _quickly(
+        self,
+        title: str,
+        plan: CallPlan,
+        held: Mapping[str, Any],
+        scope: str,
+        context: Any,
+        times: tuple[int, int],
+    ) -> ToolCall | None:
+        """Read a call whose arguments and output are texts, without a `Span`; None if it is not as plain as that."""
+        bare = self._named[plan.is_told].get(title)
+        if bare is None or bare.scope != scope:
+            bare = self._learn_name(title, plan.is_told, scope)
+        name, given, returned = plan.values(held)
+        if (
+            not name.__class__ is given.__class__ is returned.__class__ is str
+            or bare is None
+            or name not in self._plans.names
+            or SCRUBBED in given
+            or SCRUBBED in returned
+            or returned in PLACEHOLDERS
+            or (len(held) > 3 and not _PLAIN.issuperset(map(type, held.values())))
+        ):
+            return None
+        call = CallRecord(name, bare)
+        if plan.has_ids:
+            take_ids(call, plan.shape, held)
+        output = self._content(call, plan.shape.convention, held, given, returned)
+        if output is NOTHING or call.failed or (output.__class__ is dict and "error" in output):
+            return None  # an error may be the question whether the call may be made
+        odd = output.__class__ is str and reads_like_error(output)
+        args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent
+        own = live_span_id(context) if context else None
+        return ToolCall(name, args, output, None, None, None, tool_id, call_id, own, None, agent, *times, "span", odd)
+
+    def _content(
+        self, call: CallRecord, convention: Convention, held: Mapping[str, Any], given: str, returned: str
+    ) -> Any:
+        """Read arguments into a record, and return the output; nothing if one of them is not as it should be."""
+        limits, short = self._limits, self._short
+        try:
+            args: Any = _object(given) if len(given) <= short else arguments(given, limits)
+            for unwrap in convention.unwrap_args:
+                args = unwrap(args, call, held)
+            call.args = args
+            if returned[:1] == "{" and len(returned) <= short:
+                output: Any = _object(returned)
+            else:
+                output = outcome(returned, limits, convention.encoded, convention.keeps_quotes)
+            for unwrap in convention.unwrap_output:
+                output = unwrap(output, call, held)
+        except (msgspec.DecodeError, UnicodeError, UnparsableError):
+            return NOTHING
+        return output if call.args.__class__ is dict and INVALID not in call.args else NOTHING
+
+    def _by_plan(self, span: Any, plan: CallPlan) -> ToolCall | None:
+        """Read a call by its plan; None if more has to be asked about it."""
+        record = self._plans.record(live_span(span), plan)
+        return None if record is None or record.failed else tool_call(record)
+
+    def _learn_name(self, title: str, is_told: bool, scope: str) -> Span | None:
+        if may_decide(title, is_told):
+            return None
+        named = self._named[is_told]
+        if len(named) >= MOST_VALUES:
+            named.clear()
+        made = named[title] = Span(title, scope=scope)
+        return made
+
+
+@lru_cache(maxsize=8)
+def live_runs(limits: Limits, kept: Kept) -> LiveRuns:
+    """Return the reader of live runs that has these limits and keeps this, and remembers what it learnt."""
+    return LiveRuns(limits, kept)

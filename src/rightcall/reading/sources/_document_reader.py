@@ -1,4 +1,4 @@
-"""Open a source and decode its bytes into spans, log records and messages, one document or line at a time."""
+"""Open a source and decode its bytes into spans, log records and messages, document by document or line by line."""
 
 from __future__ import annotations
 
@@ -9,17 +9,29 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from rightcall.errors import InputError, missing_package
 from rightcall.limits import Limits
 from rightcall.reading import formats
-from rightcall.reading.formats import OtlpRequest, decode_request, looks_like_protobuf, protobuf_items, split_request
+from rightcall.reading.formats import (
+    OtlpRequest,
+    decode_request,
+    is_table_header,
+    looks_like_protobuf,
+    protobuf_items,
+    row_items,
+    split_request,
+)
+from rightcall.reading.messages import CONVERSATION_COLUMNS
 from rightcall.reading.runs import Warnings
 from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span
 from rightcall.values.decoding import decode_json, decode_json_sequence
+
+if TYPE_CHECKING:
+    import zipfile
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -29,6 +41,14 @@ _CHUNK = 1 << 20
 # 32 MiB, two blocks of a large file: below that, there is nothing to gain from the second pass over it.
 _LARGE = 1 << 25
 _SERVERS = ("http://", "https://")
+_SAMPLES = "samples/"
+_MARKS = frozenset({"header.json", "_journal/start.json"})
+_NOTHING = msgspec.Raw(b"null")
+_ATTACHED = b"attachment://"
+# By default, csv refuses cells beyond 128 KiB, and a cell with a model's messages is often longer.
+_LONGEST_CELL = 1 << 27
+_SEPARATORS = (",", "\t", ";")
+"""ClickHouse uses tabs; spreadsheets use semicolons where the comma is the decimal point."""
 
 
 def check_size(name: str, size: int, max_size: int | None) -> None:
@@ -229,10 +249,7 @@ class DocumentReader:
         if head.startswith(b"PAR1"):
             self._note("Parquet")
             return self._parquet_batches(self._rest(stream))
-        # Modules for other formats are imported on demand: most traces are JSON.
         if head.startswith(_ZIP):
-            from ._archives import samples_in
-
             held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
             samples = samples_in(held, self._name, self._limits, self._warnings)
             return ([OtherDocument(sample)] for sample in samples)
@@ -242,12 +259,9 @@ class DocumentReader:
         if head.startswith(_UTF16):
             text = self._rest(stream).decode("utf-16", "replace")
             stream = io.BytesIO(text.encode("utf-8", "replace"))
-        elif head.lstrip()[:1] not in (b"{", b"["):
-            from ._archives import csv_items, is_table
-
-            if is_table(head):
-                self._note("rows, as CSV")
-                return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
+        elif _separator(head):
+            self._note("rows, as CSV")
+            return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
         return self._json_batches(stream)
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[SourceItem]]:
@@ -386,3 +400,102 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+class _Sample(msgspec.Struct):
+    """The members of a sample that are read. They stay undecoded until needed: events repeat messages many times."""
+
+    id: Any
+    epoch: Any
+    messages: msgspec.Raw
+    target: msgspec.Raw = _NOTHING
+    scores: msgspec.Raw = _NOTHING
+    uuid: Any = None
+    events: msgspec.Raw = _NOTHING
+    attachments: msgspec.Raw = _NOTHING
+
+
+_decode = msgspec.json.Decoder(_Sample).decode
+
+
+def samples_in(stream: IO[bytes], name: str, limits: Limits, warnings: Warnings) -> Iterator[Any]:
+    """Yield the samples of an archive, one at a time. A sample that cannot be read is left out, with a warning.
+
+    Raises:
+        InputError: the archive is damaged, is not a log of Inspect, or is larger than the limits allow.
+    """
+    import zipfile  # here and below, on demand: most traces are JSON
+
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            members = archive.infolist()
+            found = [member for member in members if member.filename.startswith(_SAMPLES) and not member.is_dir()]
+            if not found and not any([member.filename in _MARKS for member in members]):
+                raise InputError(f"{name}: a zip archive that is not a log of Inspect: there is no {_SAMPLES} in it")
+            if sum([member.file_size for member in found]) > limits.archive_bytes:
+                raise InputError(f"{name}: more than the limit of {limits.archive_bytes:,} bytes, unpacked")
+            for member in found:
+                yield from _sample(archive, member, name, limits, warnings)
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError) as problem:
+        raise InputError(f"{name}: damaged zip data: {problem}") from None
+
+
+def _sample(
+    archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str, limits: Limits, warnings: Warnings
+) -> Iterator[Any]:
+    with archive.open(member) as held:
+        data = held.read(limits.text_bytes + 1)
+    try:
+        if len(data) > limits.text_bytes:
+            raise InputError(f"it exceeds the limit of {limits.text_bytes:,} bytes")
+        yield _decoded(data, limits)
+    except InputError as problem:
+        warnings.add("dropped samples", f"{name}: {member.filename[:80]!r} was left out: {problem}")
+
+
+def _decoded(data: bytes, limits: Limits) -> Any:
+    try:
+        sample = _decode(data)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return decode_json(data, limits)
+    messages = decode_json(bytes(sample.messages), limits)
+    found = {"id": sample.id, "epoch": sample.epoch, "target": None, "messages": messages, "uuid": sample.uuid}
+    found["scores"] = decode_json(bytes(sample.scores), limits)
+    if not messages:
+        found["events"] = decode_json(bytes(sample.events), limits)
+    if _ATTACHED in bytes(sample.messages) or not messages:
+        found["attachments"] = decode_json(bytes(sample.attachments), limits)
+    return found
+
+
+def csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
+    """Yield the spans, or the rows, of a table. Raises `InputError` if it cannot be split into cells."""
+    import csv
+
+    usual = csv.field_size_limit(_LONGEST_CELL)  # a setting of the whole process, so it is restored below
+    try:
+        text = io.StringIO(data.decode("utf-8-sig", "replace"), newline="")
+        rows = list(csv.DictReader(text, delimiter=_separator(data) or ","))
+    except csv.Error as problem:
+        raise InputError(f"not a table of spans: {problem}") from None
+    finally:
+        csv.field_size_limit(usual)
+    for row in rows:
+        yield from row_items({key: value for key, value in row.items() if isinstance(key, str)}, input_format)
+
+
+def _separator(head: bytes) -> str:
+    """Return the separator of a table's cells, if the first line has known columns; otherwise an empty text."""
+    if head.lstrip()[:1] in (b"{", b"["):
+        return ""
+    import csv
+
+    line = head.removeprefix(codecs.BOM_UTF8).split(b"\n", 1)[0].decode("utf-8", "replace")
+    for separator in _SEPARATORS:
+        try:
+            names = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:
+            continue
+        if "context.span_id" in names or is_table_header(names) or not CONVERSATION_COLUMNS.isdisjoint(names):
+            return separator
+    return ""

@@ -3,6 +3,9 @@ from ._case_page import (
     Acting as Acting,
     CasePage as CasePage,
     Copy as Copy,
+    DiffRow as DiffRow,
+    EditPage as EditPage,
+    EditScope as EditScope,
     HistoryEntry as HistoryEntry,
     Neighbours as Neighbours,
     Sibling as Sibling,
@@ -10,6 +13,8 @@ from ._case_page import (
     case_html as case_html,
     case_page as case_page,
     copies_of as copies_of,
+    diff_rows as diff_rows,
+    edit_html as edit_html,
 )
 from ._compare_list import (
     LONGEST_IGNORED as LONGEST_IGNORED,
@@ -31,13 +36,6 @@ from ._compare_list import (
     sentence_of_change as sentence_of_change,
     tabs_of as tabs_of,
     words_of as words_of,
-)
-from ._edit_page import (
-    DiffRow as DiffRow,
-    EditPage as EditPage,
-    EditScope as EditScope,
-    diff_rows as diff_rows,
-    edit_html as edit_html,
 )
 from ._evaluations import expected_calls as expected_calls
 from ._mutants_page import (
