@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from rightcall.limits import Limits
+from rightcall.reading import formats
 from rightcall.reading.conventions import (
     KIND_KEYS,
     MARKS_OF_ANY_VALUE,
@@ -22,7 +23,7 @@ from rightcall.reading.conventions import (
     reads_like_error,
     shape_of,
 )
-from rightcall.reading.formats import OtlpSpan, finished, live_span
+from rightcall.reading.formats import OtlpSpan, finished
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span
 from rightcall.values.trajectory import ToolCall
@@ -118,7 +119,7 @@ class CallPlans:
         """Return the plan for a span of the SDK with these attributes; None as above."""
         plans = self._decoded.get(tuple(attributes))
         if plans is None:
-            return self._learn_live(live_span(span))
+            return self._learn_live(formats.live_span(span))
         if plans.only is not None or not plans.may_be_calls:
             return plans.only
         values = tuple([attributes[key] for key in plans.deciding])
@@ -127,7 +128,7 @@ class CallPlans:
         try:
             return plans.by_values[values]
         except KeyError:
-            return self._learn_live(live_span(span))
+            return self._learn_live(formats.live_span(span))
 
     def _learn_live(self, span: Span) -> CallPlan | None:
         """Learn from a span of the SDK, whose attributes are plain now."""

@@ -19,30 +19,6 @@ whose content goes to a `ToolCall` as it is decoded.
 Everything else is built by `RunBuilder`, which is the reference: `tests/reading/test_simple_runs.py` and
 `test_live_runs.py` compare them. A simple run that turns out not to be alone (another line has spans of the same trace,
 or another run ran inside one of its calls) is read again from its line.
-
-
-Building a run from spans asks many questions: which calls are inside which, which are records of one call, what models
-asked for, which turn is which. A line on which none of them arises needs no answers. It is read here, in one pass and
-with the same functions for values, if all of this holds:
-
-- The line is one trace, and every span has an id of its own and both times.
-- One span has no parent; the parents of all others are on the line, and none of them is a call. Or all spans are calls
-  without a parent, one after the other.
-- No span has events, messages, a conversation or a session, or cannot be read.
-- Every call follows a convention by attributes whose names and deciding values were seen before; all are of one
-  instrumentation, none is MCP's, and at most one turn is recorded.
-- Every call has the name of a tool that is not the framework's own, an object as arguments, and an output or a failure
-  that does not ask a person; no two start together or share an id, and no agent or model began while one was running.
-
-Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_simple_runs.py` compares them. A
-simple run that turns out not to be alone (another line has spans of the same trace, or another run ran inside one of
-its calls) is read again from its line.
-
-Spans that are all calls of one scope, one after another, need no `Span`, tree or builder. They are read here if each of
-them is as `_simple_runs.py` says of a line that is nothing but calls. The values of most calls are texts of JSON, whose
-content goes to a `ToolCall` as it is decoded; a call with anything else is read by its plan, as one of OTLP.
-
-Everything else is built by `RunBuilder`, which says what is right: `tests/reading/test_live_runs.py` compares them.
 """
 
 from __future__ import annotations
@@ -61,10 +37,6 @@ from rightcall.reading.formats import (
     OtlpSpan,
     decode_request,
     finished,
-    live_reader,
-    live_span,
-    live_span_id,
-    live_trace_id,
 )
 from rightcall.reading.messages import Conversation, Log, message_attributes, told_by_task
 from rightcall.reading.spans import (
@@ -323,6 +295,11 @@ class LiveRuns:
     """Reads runs whose spans are all calls."""
 
     def __init__(self, limits: Limits, kept: Kept) -> None:
+        # Not at the top: only spans of the SDK need these, and commands read files.
+        from rightcall.reading.formats import live_reader, live_span, live_span_id, live_trace_id
+
+        self._reader_of, self._span = live_reader, live_span
+        self._span_id, self._trace_id = live_span_id, live_trace_id
         self._limits = limits
         self._plans = CallPlans(limits, kept)
         self._short = 2 * limits.depth
@@ -332,7 +309,7 @@ class LiveRuns:
 
     def trajectory_of(self, spans: Sequence[Any]) -> Trajectory | None:
         """Return the trajectory of spans that are all calls, none inside another; None if it is not so simple."""
-        read = live_reader(spans)
+        read = self._reader_of(spans)
         if read is None:
             return None
         made: list[ToolCall] = []
@@ -365,7 +342,7 @@ class LiveRuns:
             layers.add(scope or plan.shape.dialect)
             latest = end if end > start else start + 1
             if context and trace_id is None:
-                trace_id = live_trace_id(context)
+                trace_id = self._trace_id(context)
         ids = {call.span_id for call in made}
         if len(layers) != 1 or (len(ids) < len(made) and ids != {None}) or repeat_ids(made):
             return None
@@ -404,7 +381,7 @@ class LiveRuns:
             return None  # an error may be the question whether the call may be made
         odd = output.__class__ is str and reads_like_error(output)
         args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent
-        own = live_span_id(context) if context else None
+        own = self._span_id(context) if context else None
         return ToolCall(name, args, output, None, None, None, tool_id, call_id, own, None, agent, *times, "span", odd)
 
     def _content(
@@ -429,7 +406,7 @@ class LiveRuns:
 
     def _by_plan(self, span: Any, plan: CallPlan) -> ToolCall | None:
         """Read a call by its plan; None if more has to be asked about it."""
-        record = self._plans.record(live_span(span), plan)
+        record = self._plans.record(self._span(span), plan)
         return None if record is None or record.failed else tool_call(record)
 
     def _learn_name(self, title: str, is_told: bool, scope: str) -> Span | None:

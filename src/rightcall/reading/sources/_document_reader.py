@@ -15,17 +15,14 @@ import msgspec
 
 from rightcall.errors import InputError, missing_package
 from rightcall.limits import Limits
-from rightcall.reading import formats
+from rightcall.reading import formats, messages
 from rightcall.reading.formats import (
     OtlpRequest,
     decode_request,
-    is_table_header,
     looks_like_protobuf,
     protobuf_items,
-    row_items,
     split_request,
 )
-from rightcall.reading.messages import CONVERSATION_COLUMNS
 from rightcall.reading.runs import Warnings
 from rightcall.reading.spans import UNREADABLE, Item, OtherDocument, Span
 from rightcall.values.decoding import decode_json, decode_json_sequence
@@ -481,7 +478,7 @@ def csv_items(data: bytes, input_format: str | None) -> Iterator[Item]:
     finally:
         csv.field_size_limit(usual)
     for row in rows:
-        yield from row_items({key: value for key, value in row.items() if isinstance(key, str)}, input_format)
+        yield from formats.row_items({key: value for key, value in row.items() if isinstance(key, str)}, input_format)
 
 
 def _separator(head: bytes) -> str:
@@ -496,6 +493,10 @@ def _separator(head: bytes) -> str:
             names = next(csv.reader([line], delimiter=separator), [])
         except csv.Error:
             continue
-        if "context.span_id" in names or is_table_header(names) or not CONVERSATION_COLUMNS.isdisjoint(names):
+        if (
+            "context.span_id" in names
+            or formats.is_table_header(names)
+            or not messages.CONVERSATION_COLUMNS.isdisjoint(names)
+        ):
             return separator
     return ""
