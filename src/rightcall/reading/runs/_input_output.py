@@ -363,7 +363,7 @@ class Kept(msgspec.Struct, frozen=True):
     attributes: tuple[str, ...] = ()
     """Attributes of spans, and keys of logs, that are kept in the metadata."""
     about_runs: bool = True
-    """Whether to read input, output and token usage of runs. It takes time, so it is off where nobody needs them."""
+    """Whether to read input, output and token usage of runs. Off if no check needs them, because it takes time."""
 
 
 def metadata_keys(keys: tuple[str, ...]) -> frozenset[str]:

@@ -38,13 +38,13 @@ _WIDTH = 2
 _UNREAD = 0xFFFF
 """Stands for the class of a call that cannot be read."""
 _MOST_KINDS = 10_000
-"""Kinds of rows that are remembered of a check."""
+"""The most kinds of rows whose results are cached for a check."""
 
 
 class Kinds:
-    """What an evaluator said of rows of each kind, in whichever batch they were, and the numbers of classes of calls.
+    """The results of a check by kind of row, kept across batches, and the numbers of classes of calls.
 
-    It says the same of all rows of a kind, so that its answer about the first that is met is good for the others.
+    An evaluator gives all rows of a kind the same result, so only the first one is judged.
     """
 
     def __init__(self) -> None:
@@ -54,17 +54,17 @@ class Kinds:
         self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
 
     def class_of(self, code: int, satisfied: tuple[bool | None, ...]) -> int:
-        """The number of a class: by the number of the name, and by which of the expectations of it are satisfied."""
+        """Return the number of a class: calls of one name that satisfy the same expectations."""
         number = self._numbers.get((code, satisfied))
         if number is None:
-            # Where there are too many, the rest is judged in the ordinary way.
+            # If there are too many classes, rows with the remaining ones are judged by the evaluator.
             number = self._numbers[code, satisfied] = min(len(self._numbers), _UNREAD)
             if None in satisfied:
                 self.open.add(number)
         return number
 
     def note(self, key: Hashable, said: _Said) -> _Said:
-        """Remember what was said of rows of a kind."""
+        """Cache the result of rows of a kind."""
         if len(self.said) >= _MOST_KINDS:
             self.said.clear()
         self.said[key] = said
@@ -75,18 +75,18 @@ class _Said(msgspec.Struct, frozen=True):
     """The result of rows of one kind, and whether calls of other tools are findings."""
 
     measured: Measured | None
-    """Nothing where it has to be said of each row by itself."""
+    """`None` if every row has to be judged by itself."""
     causes: tuple[Cause, ...] = ()
     blames_others: bool = False
 
 
 class _Kind(msgspec.Struct, frozen=True):
-    """The same in the numbers of a batch."""
+    """The result of a kind of rows, encoded in the numbers of a batch."""
 
     scored: Scored = NOT_SCORED
     blames_others: bool = False
     goes_by_place: bool = False
-    """Whether it has to be asked by the places of calls of other tools."""
+    """Whether the result also depends on the positions of calls of other tools."""
 
 
 _UNSCORED = _Kind()
@@ -137,9 +137,9 @@ class ClassScorer:
         return scored
 
     def _classes(self) -> pa.Array:
-        """The classes of the calls that are looked at, row by row."""
-        # What is read of a call is one number, made of those of its name and of its texts: equal calls are found by
-        # Arrow, and each different one is looked at once.
+        """Return the classes of the calls that count, row by row."""
+        # The name and the texts of a call are combined into one number, so that Arrow finds equal calls, and each
+        # different one is compared once.
         numbers = self._calls.codes_of(self._wanted).cast(pa.int64())
         texts: list[list[str | None]] = []
         for field in self._reader.fields:
@@ -164,7 +164,7 @@ class ClassScorer:
             return _UNREAD
 
     def _settled(self, key: bytes) -> Sequence[int] | None:
-        """The classes of a row, sorted where the evaluator says the same of every order; none if one cannot be read."""
+        """Return the classes of a row, sorted if their order makes no difference; `None` if one cannot be read."""
         if self._scope.reads is None:
             return key if self._scope.order else bytes(sorted(key))
         found = memoryview(key).cast("H").tolist()
@@ -176,7 +176,7 @@ class ClassScorer:
         return tuple(found if is_ordered else sorted(found))
 
     def _kind(self, key: Sequence[int], others: int, row: int) -> _Kind:
-        """What is said of rows with these classes of calls, and so many calls of other tools."""
+        """Return the result of rows with these classes of calls, and this number of calls of other tools."""
         if len(self._scope.patterns) + len(key) + others > MOST_CAUSES and self._is_capped(len(key), others):
             return _UNSCORED
         kind = self._known_kind(key, others, row)
@@ -188,13 +188,13 @@ class ClassScorer:
     def _may_be_paired_otherwise(self, row: int) -> bool:
         """Whether a call may be paired with several expectations of its name, or one of these with several calls.
 
-        Which are paired goes by their positions, and so by how many calls of other tools are between them.
+        Pairs are chosen by position, which depends on the calls of other tools in between.
         """
         codes = self._calls.codes[self._calls.bounds[row] : self._calls.bounds[row + 1]]
         return any([codes.count(code) + self._expected.count(code) > 2 for code in set(codes) & set(self._wanted)])
 
     def _known_kind(self, key: Sequence[int], others: int | bytes, row: int) -> _Kind:
-        """What is said of rows with these classes of calls, and so many of other tools, or others in these places."""
+        """Return the cached result of rows with these classes, given the number or the positions of other calls."""
         kind = self._known.get((key, others))
         if kind is None:
             said = self._kinds.said.get((key, others)) or self._kinds.note((key, others), self._asked(row))
@@ -202,7 +202,7 @@ class ClassScorer:
         return kind
 
     def _layout(self, row: int) -> bytes:
-        """Where calls of other tools are."""
+        """Return the positions of calls of other tools in a row, a byte for each call."""
         return self._calls.codes[self._calls.bounds[row] : self._calls.bounds[row + 1]].translate(self._is_wanted)
 
     def _is_capped(self, calls: int, others: int) -> bool:
@@ -235,12 +235,12 @@ class ClassScorer:
 
 
 class _CallReader:
-    """Reads what a scope looks at of calls, and says which of the expectations of their names they satisfy."""
+    """Reads the fields of calls that a scope compares, and tells which expectations they satisfy."""
 
     def __init__(self, scope: CallScope, calls: Calls) -> None:
         self._reads, self._calls = scope.reads, calls
         self.fields = ("output", "error") if scope.reads == "output" else (scope.reads,) if scope.reads else ()
-        """The fields of calls that are looked at."""
+        """The fields of calls that are compared."""
         self._value: Callable[[str], Any] = args_in if scope.reads == "args" else value_in
         self._spends = any([pattern.spends for pattern in scope.patterns])
         self._patterns = {
@@ -248,7 +248,7 @@ class _CallReader:
         }
 
     def satisfied(self, code: int, text: str | None, error: str | None) -> tuple[bool | None, ...]:
-        """Whether a call satisfies each expectation of its name. Raises `InputError` and `LimitError`."""
+        """Return whether a call satisfies each expectation of its name. Raises `InputError` and `LimitError`."""
         # Entering a budget for every text took an eighth of the time, and plain comparisons need none.
         if self._spends:
             with Budget():
@@ -263,7 +263,7 @@ class _CallReader:
         return tuple([pattern.accepts_part(value) for pattern in self._patterns[code]])
 
     def call_at(self, index: int) -> ToolCall:
-        """A call of the batch, as far as it is looked at: of calls of other tools, that is the name."""
+        """Return a call of the batch with the fields that are compared; for other tools, only the name."""
         name = str(self._calls.call_at(index))
         fields = self.fields if self._calls.codes[index] in self._patterns else ()
         text, error = ([self._calls.call_at(index, field) for field in fields] + [None, None])[:2]
