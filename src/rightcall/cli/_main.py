@@ -79,20 +79,14 @@ class LazyCommands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return the command of this name."""
-        if cmd_name not in COMMANDS:
+        """Import and return the command of this name; `None` for an option. An error names the nearest command."""
+        if cmd_name.startswith("-"):
             return None
+        if cmd_name not in COMMANDS:
+            raise click.UsageError(f"no command {cmd_name!r:.40}; {nearest(cmd_name, tuple(COMMANDS))}", ctx)
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(f".{module}", __package__), name or "command")
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name, or raise an error with the nearest one."""
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            raise click.UsageError(f"no command {args[0]!r:.40}; {nearest(args[0], tuple(COMMANDS))}", ctx)
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, and write all of its output."""

@@ -108,13 +108,10 @@ class Output:
             raise click.UsageError(f"--print-detailed-results prints text: write {chosen} to a file, as {chosen}=FILE")
         self._screen = Screen()
         self._has_shown = False
-
-    @property
-    def wants_results(self) -> Literal["", "bad", "all"]:
+        self.wants_results: Literal["", "bad", "all"] = "bad" if "full" in self._printed else ""
         """Which complete results are wanted at the end: `concise` needs none, `full` those that did not pass."""
         if self._files or self._is_detailed or not set(self._printed) <= {"concise", "full"}:
-            return "all"
-        return "bad" if "full" in self._printed else ""
+            self.wants_results = "all"
 
     def show(self, result: CaseResult) -> None:
         """Print one result as soon as it is there, if the format does that."""

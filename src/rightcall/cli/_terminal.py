@@ -34,15 +34,10 @@ class Screen:
 
     def __init__(self, *, stderr: bool = False) -> None:
         self._stderr = stderr
-        stream = self._stream
+        stream = sys.stderr if stderr else sys.stdout  # None if it is closed
         self._is_plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
         self._is_bare = not (stream is not None and stream.isatty()) and not any(map(os.environ.get, _ASKS_FOR_COLOUR))
         self._is_obeyed = bool(os.environ.get("GITHUB_ACTIONS"))
-
-    @property
-    def _stream(self) -> TextIO | None:
-        """The stream that lines go to now, which may have been replaced; `None` if it is closed."""
-        return sys.stderr if self._stderr else sys.stdout
 
     @cached_property
     def _console(self) -> Console:
@@ -53,8 +48,9 @@ class Screen:
 
     def line(self, *parts: str | tuple[str, str]) -> None:
         """Print a line made of texts, and of texts with a style."""
+        stream = sys.stderr if self._stderr else sys.stdout  # it may have been replaced meanwhile
         if self._is_bare and not self._is_obeyed:
-            if (stream := self._stream) is not None:
+            if stream is not None:
                 whole = "".join([part if isinstance(part, str) else part[0] for part in parts])
                 stream.write(reports.printable(whole, plain=self._is_plain) + "\n")
             return
@@ -66,7 +62,7 @@ class Screen:
             from rich.text import Text
 
             self._console.print(Text.assemble(*made))
-        elif (stream := self._stream) is not None:
+        elif stream is not None:
             # Nothing is wrapped or highlighted here, so the console's own way, twenty times as long, is not needed.
             stream.write("".join([self._painted(text, style) for text, style in made]) + "\n")
 
@@ -156,18 +152,6 @@ class _Aside:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
-    def write(self, text: str) -> int:
-        return self._meant().write(text)
-
-    def writelines(self, lines: Any) -> None:
-        self._meant().writelines(lines)
-
-    def flush(self) -> None:
-        self._meant().flush()
-
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def _meant(self) -> TextIO:
         is_main = threading.current_thread() is threading.main_thread()
-        return self._stream if is_main or sys.stderr is None else sys.stderr
+        return getattr(self._stream if is_main or sys.stderr is None else sys.stderr, name)

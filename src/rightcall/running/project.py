@@ -39,12 +39,8 @@ _SIZE = lazy_pattern(r"(\d{1,18})\s*([kmgt]?)i?b?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-def project_of(path: Path) -> Path | None:
-    """Return the project that contains a path: the nearest folder upwards with `rightcall.toml` or `pyproject.toml`."""
-    return _nearest(path, (OWN_FILE, PROJECT_FILE))
-
-
-def _nearest(path: Path, marks: tuple[str, ...]) -> Path | None:
+def project_of(path: Path, marks: tuple[str, ...] = (OWN_FILE, PROJECT_FILE)) -> Path | None:
+    """Return the project that contains a path: the nearest folder upwards with one of the files that mark a project."""
     path = path.resolve()
     folders = (path, *path.parents) if path.is_dir() else path.parents
     return next((one for one in folders if any((one / mark).exists() for mark in marks)), None)
@@ -70,7 +66,7 @@ class TrustedProject(NamedTuple):
 
     def _inner(self, file: Path) -> Path | None:
         """Return the project inside this one that contains a file, such as a repository that was cloned here."""
-        nearest = _nearest(file, _BOUNDARIES)
+        nearest = project_of(file, _BOUNDARIES)
         top = Path(self.folder or "").resolve()
         return nearest if nearest is not None and nearest != top and nearest.is_relative_to(top) else None
 
@@ -93,7 +89,7 @@ def current_project() -> TrustedProject:
 
 def _trusted(path: Path, name: str) -> TrustedProject:
     # In a repository without a project file, inside a project, only the repository is trusted.
-    return TrustedProject(None if project_of(path) is None else str(_nearest(path, _BOUNDARIES)), name)
+    return TrustedProject(None if project_of(path) is None else str(project_of(path, _BOUNDARIES)), name)
 
 
 def eval_sets_in(folder: Path) -> list[str]:

@@ -22,7 +22,7 @@ from rightcall.judging import (
     unavailable,
 )
 from rightcall.limits import Limits
-from rightcall.values.decoding import Path, dump_json
+from rightcall.values.decoding import Path
 from rightcall.values.results import Quarantine, Source
 from rightcall.values.trajectory import Trajectory
 
@@ -156,7 +156,8 @@ class Compiler:
             type_id = evaluator.type
             with self._document.locating_errors(("evaluators", name, "type")):
                 type_id = _resolved(type_id)
-                self._kind(type_id)  # custom code is imported, or it is a mistake in the type
+                if type_id not in EVALUATORS:
+                    self._code_type(type_id)  # custom code is imported, or it is a mistake in the type
             with self._document.locating_errors(("evaluators", name, "config")):
                 self._evaluator(type_id, name, evaluator.config)
             added[name] = AddedEvaluator(type_id, evaluator.config, float(evaluator.weight))
@@ -295,7 +296,7 @@ class Compiler:
 
         Cases of an eval set mostly have the same few evaluators. Ours keep no state between calls, so cases share them.
         """
-        kind = self._kind(type_id)
+        kind = EVALUATORS[type_id] if type_id in EVALUATORS else self._code_type(type_id)
         if kind is None:
             return UnavailableEvaluator(type_id, name, limits=self._limits)
         named = {key: config.get(key) for key in kind.code_settings}
@@ -304,15 +305,13 @@ class Compiler:
             config = config | {key: self._find_code.target(value) for key, value in code.items()}
         if code or kind.type_id not in EVALUATORS:
             return kind(name, config, limits=self._limits)
-        key = (kind, name, dump_json(config) if config else "")
+        key = (kind, name, repr(config))
         if key not in self._shared:
             self._shared[key] = kind(name, config, limits=self._limits)
         return self._shared[key]
 
-    def _kind(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
-        """Return the evaluator of a type. None if it is not available, or code that is not imported."""
-        if type_id in EVALUATORS:
-            return EVALUATORS[type_id]
+    def _code_type(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
+        """Return the custom evaluator of a type. None if it is not available, or code that is not imported."""
         if self._find_code is None or not is_code(type_id):
             return None
         if type_id not in self._code:  # a class per type and eval set, so that cases share it
