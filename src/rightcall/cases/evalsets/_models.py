@@ -412,7 +412,7 @@ class EvalSetDocument:
     def __init__(self, file: SourceFile, value: Any) -> None:
         self.file = file
         self.value = value
-        self._origins: dict[Path, tuple[SourceFile, Path]] = {(): (file, ())}
+        self._origins: dict[Path, tuple[SourceFile, Path]] = {}
 
     def record_origin(self, path: Path, file: SourceFile, origin: Path) -> None:
         """Note that the part at `path`, and everything inside it, was written at `origin`."""
@@ -420,12 +420,12 @@ class EvalSetDocument:
 
     def source(self, path: Path) -> Source:
         """Return where a part was written."""
-        file, origin = self._located(path)
+        file, origin = self._origin(path) if self._origins else (self.file, path)
         return file.source(origin)
 
     def problem(self, message: str, path: Path) -> DocumentError:
         """Return the exception for a mistake in a part."""
-        file, origin = self._located(_as_written(self.value, path))
+        file, origin = self._origin(_as_written(self.value, path))
         return file.problem(message, origin)
 
     @contextmanager
@@ -456,16 +456,14 @@ class EvalSetDocument:
             found.each = tuple([self.problem(reason, (*path, *place(steps))) for steps, reason in problem.mistakes])
         return found
 
-    def _located(self, path: Path) -> tuple[SourceFile, Path]:
-        if len(self._origins) == 1:  # nothing was translated
-            file, origin = self._origins[()]
-            return file, (*origin, *path)
+    def _origin(self, path: Path) -> tuple[SourceFile, Path]:
+        """Return where a translated part was written; one that was not translated is where it is."""
         # The longest prefix with a known origin; what is below it was copied as it is.
-        for length in range(len(path), -1, -1):
+        for length in range(len(path), 0, -1):
             if path[:length] in self._origins:
                 file, origin = self._origins[path[:length]]
                 return file, (*origin, *path[length:])
-        return self.file, ()
+        return self.file, path
 
 
 def _as_written(value: Any, path: Path) -> Path:

@@ -67,7 +67,7 @@ def tool_in(text: str) -> str:
 class Explainer(Protocol):
     """An explanation of a result, computed when it is read.
 
-    One whose details surely compare no values has `spends`, which is false: no budget is made for them.
+    One that surely compares no values has `spends`, which is false: no budget is made for it.
     """
 
     def justify(self) -> Justification | None:
@@ -119,7 +119,10 @@ class Explanation(msgspec.Struct, eq=False):
         """The findings, computed on first use."""
         if self.made_findings is UNSET:
             try:
-                with Budget():
+                if getattr(self.account, "spends", True):
+                    with Budget():
+                        self.made_findings = self.account.find()
+                else:
                     self.made_findings = self.account.find()
             except LimitError as problem:
                 self.made_findings = (Finding("RC401", f"not explained: limit exceeded: {problem}"),)
