@@ -36,7 +36,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._lines import Line, Lines, align_calls, align_names, telling
+from ._lines import Line, Lines, align_calls, align_names
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
@@ -137,7 +137,7 @@ class Comparison:
         self.expected = expected
         self.selection = selection
         self.patterns = patterns
-        self.positions = selection.positions or list(range(len(selection.calls)))
+        self.positions: Sequence[int] = selection.positions or range(len(selection.calls))
         # Steps, explained calls and findings together stay within the limit as JSON.
         self.room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
@@ -175,24 +175,28 @@ class Comparison:
             steps = list(self._steps())
             if self._number_with_room(steps) == size:
                 return Alignment(tuple(steps))
-        steps = list(islice(telling(self._steps(), "match"), most))
+        steps = list(islice(self._steps(quiet=True), most))
         steps = steps[: self._number_with_room(steps)]
         return Alignment(tuple(steps), size - len(steps))
 
-    def _steps(self) -> Iterator[Step]:
-        """Yield the lines as steps, each when it is asked for: of thousands, a result lists a few hundred."""
+    def _steps(self, *, quiet: bool = False) -> Iterator[Step]:
+        """Yield the lines as steps, each when it is asked for: of thousands, a result lists a few hundred.
+
+        If `quiet`, leave out every match but the one right before a missing call, whose position it shows.
+        """
         aligned, expected, positions = self.aligned, self.expected, self.positions
-        matched, in_place, extras = aligned.matched, aligned.in_place, aligned.extras()
-        for index, column in enumerate(aligned.columns):
+        columns, matched, in_place, extras = aligned.columns, aligned.matched, aligned.in_place, aligned.extras()
+        last = len(columns) - 1
+        for index, column in enumerate(columns):
             if index in extras:
                 yield from map(self._extra, extras[index])
             if column < 0:
                 yield Step("missing", expected[index], index)
             elif matched[index] >= 0:
-                if column in in_place:
-                    yield Step("match", expected[index], index, positions[column])
-                else:
+                if column not in in_place:
                     yield Step("moved", expected[index], index, positions[column], (), True)
+                elif not quiet or (index < last and columns[index + 1] < 0 and index + 1 not in extras):
+                    yield Step("match", expected[index], index, positions[column])
             else:
                 differences = self.differences(index, column)
                 yield Step("mismatch", expected[index], index, positions[column], differences, column not in in_place)
@@ -202,9 +206,12 @@ class Comparison:
         return Step("extra", self.selection.names[column], None, self.positions[column])
 
     def _number_with_room(self, steps: Sequence[Step]) -> int:
-        if self._bytes + self._most_of_names() + len(steps) * LEAST <= self.room:
+        names = [step.name for step in steps]
+        if self._bytes + _ESCAPED * len("".join(names)) + len(steps) * LEAST <= self.room:
             return len(steps)
-        sizes = [weight(step.name) + (size_of(step.differences) if step.differences else 0) for step in steps]
+        sizes = list(map(weight, names))
+        if self._differences:
+            sizes = [size + size_of(step.differences) for size, step in zip(sizes, steps, strict=True)]
         return fitting(sizes, self.room)
 
     def _all_as_expected(self, most: int) -> Alignment:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import TYPE_CHECKING, Literal, TypeVar
+from itertools import compress, filterfalse, repeat
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rightcall.matching.alignment import Row, common_columns, longest_run, maximum_pairing, related_subsequence
-from rightcall.values.results import Step
+from rightcall.matching.alignment import Row, common_masks, longest_run, maximum_pairing, related_subsequence
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import Pattern, Relation
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
 _NO_STARS: Mapping[int, Pattern] = {}
+_FLIPPED = bytes.maketrans(b"\0\1", b"\1\0")
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -40,7 +41,9 @@ def align_calls(
     rows = relation.sure
     matched = relation.only or maximum_pairing(rows, related_subsequence(rows, len(actual)))
     columns = matched if relation.is_certain else _with_undecided(matched, relation.possible)
-    found, left = _with_names(columns, expected, actual)
+    missing = [index for index, column in enumerate(columns) if column < 0] if -1 in columns else []
+    left = unpaired(columns, len(actual)) if missing or len(columns) < len(actual) else []
+    found, left = _with_names(columns, missing, left, expected, actual)
     if starred:
         found = _with_patterns(found, starred, actual)
         left = unpaired(found, len(actual))
@@ -63,33 +66,34 @@ def align_names(expected: Sequence[str], ids: Mapping[str, int], actual: Sequenc
     A longest common subsequence is in place. If there are several, calls that are not expected have no influence on
     which one it is.
     """
-    known = [column for column, name in enumerate(actual) if name in ids]
-    columns = common_columns([ids[name] for name in expected], [ids[actual[column]] for column in known])
-    if len(known) < len(actual):
-        columns = [known[column] if column >= 0 else -1 for column in columns]
-    in_place = set(columns)
-    in_place.discard(-1)
-    found, left = _with_names(columns, expected, actual)
-    return Lines(found, found, in_place, left)
+    numbers = list(map(ids.get, actual, repeat(-1)))
+    known: Sequence[int] = range(len(actual))
+    if -1 in numbers:
+        known = [column for column, number in enumerate(numbers) if number >= 0]
+        numbers = [numbers[column] for column in known]
+    rows, columns = common_masks(list(map(ids.__getitem__, expected)), numbers)
+    in_place = list(compress(known, columns))
+    following, taken = iter(in_place), set(in_place)
+    paired = [next(following) if is_common else -1 for is_common in rows]
+    missing = list(compress(range(len(rows)), rows.translate(_FLIPPED)))
+    left = list(filterfalse(taken.__contains__, range(len(actual))))
+    found, left = _with_names(paired, missing, left, expected, actual)
+    return Lines(found, found, taken, left)
 
 
 def _with_names(
-    columns: list[int], expected: Sequence[str], actual: Sequence[str]
-) -> tuple[Sequence[int], Sequence[int]]:
+    columns: list[int], missing: list[int], left: list[int], expected: Sequence[str], actual: Sequence[str]
+) -> tuple[list[int], list[int]]:
     """Add pairs of remaining calls with the same name: the first expected one with the first actual one, and so on.
 
-    Returns the columns, and the actual calls that are still not paired.
+    `missing` are the expected calls that are not paired, and `left` the actual ones. Returns the columns, and the
+    actual calls that are still not paired.
     """
-    is_missing = -1 in columns
-    if not is_missing and len(columns) == len(actual):
-        return columns, ()
-    left = unpaired(columns, len(actual))
-    if not is_missing or not left:
+    if not missing or not left:
         return columns, left
     waiting: dict[str, list[int]] = {}
-    for index in range(len(columns) - 1, -1, -1):
-        if columns[index] < 0:
-            waiting.setdefault(expected[index], []).append(index)
+    for index in reversed(missing):
+        waiting.setdefault(expected[index], []).append(index)
     found, extras = columns.copy(), []
     for column in left:
         if indices := waiting.get(actual[column]):
@@ -114,9 +118,6 @@ def _with_patterns(columns: Sequence[int], starred: Mapping[int, Pattern], actua
             found[index] = next((each for each in left if pattern.takes(actual[each])), -1)
             left.pop(found[index], None)
     return found
-
-
-LineT = TypeVar("LineT", Line, Step)
 
 
 class Lines(msgspec.Struct, frozen=True):
@@ -167,9 +168,9 @@ class Lines(msgspec.Struct, frozen=True):
         return found
 
 
-def telling(lines: Iterable[LineT], *quiet: Kind) -> Iterator[LineT]:
+def telling(lines: Iterable[Line], *quiet: Kind) -> Iterator[Line]:
     """Yield the lines that are not of a `quiet` kind, and the one before each missing call, to show its position."""
-    before: LineT | None = None
+    before: Line | None = None
     for line in lines:
         if line.kind in quiet:
             before = line

@@ -8,8 +8,8 @@ from ._pairing import (
 from ._readings import Occurrence as Occurrence, Reader as Reader, StepReading as StepReading
 from ._subsequence import (
     arrange as arrange,
-    common_columns as common_columns,
     common_length as common_length,
+    common_masks as common_masks,
     common_subsequence as common_subsequence,
     fits_every_order as fits_every_order,
     least_common as least_common,

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import accumulate, repeat
+from itertools import accumulate, compress, repeat
 from sys import maxsize
 from typing import Any
 
@@ -216,27 +216,22 @@ def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> list[t
 
     It is always the same one for the same input.
     """
-    return [(row, column) for row, column in enumerate(common_columns(expected, actual)) if column >= 0]
+    rows, columns = common_masks(expected, actual)
+    return list(zip(compress(range(len(rows)), rows), compress(range(len(columns)), columns), strict=True))
 
 
-def common_columns(expected: Sequence[int], actual: Sequence[int]) -> list[int]:
-    """The same as `common_subsequence`: for each expected position the actual one, or -1."""
+def common_masks(expected: Sequence[int], actual: Sequence[int]) -> tuple[bytes, bytes]:
+    """The same as `common_subsequence`: for each expected and for each actual position 1 if it is in it, else 0."""
     if len(expected) * len(actual) > _LARGEST_EDITS:
-        paired = dict(_in_linear_memory(expected, actual))
-        return [paired.get(row, -1) for row in range(len(expected))]
-    columns: list[int] = []
-    column = 0
-    for edit, _, place in _lcs().editops(expected, actual).as_list():
-        # What is between two edits is common.
-        if column < place:
-            columns.extend(range(column, place))
-        if edit == "delete":
-            columns.append(-1)
-            column = place
-        else:
-            column = place + 1
-    columns.extend(range(column, column + len(expected) - len(columns)))
-    return columns
+        rows, columns = bytearray(len(expected)), bytearray(len(actual))
+        for row, column in _in_linear_memory(expected, actual):
+            rows[row] = columns[column] = 1
+        return bytes(rows), bytes(columns)
+    edits = _lcs().editops(expected, actual)
+    # Edits turn a text of ones into one where what they insert is zero, and the ones left are what both have in common:
+    # 10 µs for 1,000 positions, where a list of the edits takes 28 µs, and reading it 70 µs more.
+    ones, zeros = ["\1" * len(expected), "\1" * len(actual)], ["\0" * len(expected), "\0" * len(actual)]
+    return edits.inverse().apply(ones[1], zeros[0]).encode(), edits.apply(ones[0], zeros[1]).encode()
 
 
 def _in_linear_memory(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
