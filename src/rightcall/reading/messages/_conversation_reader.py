@@ -173,7 +173,7 @@ class ConversationReader:
         self._group, self._step = self._group if call.step == self._step else None, call.step or 0
         self._free_earlier(call.call_id, turn)
         use = self._uses.get(call.call_id or "", 0)
-        known = self._told_again(call, key) or self._same(call, key, position, use)
+        known = (self._told_again(call, key) if self._ending else None) or self._same(call, key, position, use)
         if known is None:
             self._group = self._group or requests.new_group()
             is_past = requests.is_shown_again(context, turn, self._shown_in)
@@ -305,6 +305,8 @@ class ConversationReader:
             return None
         waiting = self._open.get(call_id)
         if waiting:
+            if len(waiting) == 1:
+                return next(iter(waiting.values()))
             # Without the bound, n calls and n results of one id would take n² steps.
             few = list(islice(waiting.values(), MOST_WAITING))
             return next((record for record in few if record.name == result.name), few[0])

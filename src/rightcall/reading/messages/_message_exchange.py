@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord
@@ -73,47 +75,30 @@ _SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS
 """Keys by which a message without content shows that it asks for no calls, or why it has no content."""
 
 
-class Exchange:
+class Exchange(msgspec.Struct, eq=False):
     """The calls and results of one message."""
 
-    __slots__ = (
-        "_acts",
-        "_of_user",
-        "_text",
-        "_writer",
-        "answers",
-        "calls",
-        "is_text",
-        "item",
-        "message",
-        "of_user",
-        "parent_id",
-        "results",
-        "role",
-        "unread",
-    )
-
-    def __init__(self, message: Mapping[str, Any] | None = None) -> None:
-        self.message = message or {}
-        self._writer: Writer | None = None
-        self._text: str | None = None
-        self._of_user: bool | None = None
-        self._acts: bool | None = None
-        self.calls: list[CallRecord] = []
-        self.results: list[CallRecord] = []
-        self.of_user: list[CallRecord] = []
-        """Calls of a simulated user."""
-        self.role = ""
-        self.item = False
-        """Whether the message is itself a call or result, not a message around some."""
-        self.parent_id: str | None = None
-        """The id of the call whose sub-agent wrote the message (Claude Code); empty if it is not recorded."""
-        self.answers = False
-        """Whether the message is the model's answer, though it is listed in the input (Pydantic AI)."""
-        self.unread = ""
-        """A description of what may be a call and was not understood."""
-        self.is_text = False
-        """Whether only the text of the message could ask for a call."""
+    message: Mapping[str, Any] = {}
+    role: str = ""
+    calls: list[CallRecord] = []
+    results: list[CallRecord] = []
+    of_user: list[CallRecord] = []
+    """Calls of a simulated user."""
+    item: bool = False
+    """Whether the message is itself a call or result, not a message around some."""
+    parent_id: str | None = None
+    """The id of the call whose sub-agent wrote the message (Claude Code); empty if it is not recorded."""
+    answers: bool = False
+    """Whether the message is the model's answer, though it is listed in the input (Pydantic AI)."""
+    unread: str = ""
+    """A description of what may be a call and was not understood."""
+    is_text: bool = False
+    """Whether only the text of the message could ask for a call."""
+    _acts: bool | None = None
+    _blank: bool | None = None
+    _of_user: bool | None = None
+    _text: str | None = None
+    _writer: Writer | None = None
 
     @property
     def acts(self) -> bool:
@@ -171,7 +156,9 @@ class Exchange:
     @property
     def is_blank(self) -> bool:
         """Whether the content of the message was not recorded."""
-        return self.message.get("content").__class__ is not str and is_blank(self.message)
+        if self._blank is None:
+            self._blank = self.message.get("content").__class__ is not str and is_blank(self.message)
+        return self._blank
 
     @property
     def is_of_agent(self) -> bool:
@@ -302,8 +289,7 @@ def unread(sign: str) -> Exchange:
 
 def exchange_of(message: Mapping[str, Any]) -> Exchange:
     """Read one message."""
-    exchange = Exchange(message)
-    exchange.role = role_of(message)
+    exchange = Exchange(message, role_of(message))
     if is_plain(message):
         exchange.is_text = True
         return exchange
@@ -432,7 +418,7 @@ def role_of(message: Mapping[str, Any]) -> str:
     role = message.get("role")
     if role and role.__class__ is str:
         return role
-    for holder in (message, *(message.get(key) for key in ("message", "data", "content", "info"))):
+    for holder in (message, message.get("message"), message.get("data"), message.get("content"), message.get("info")):
         if isinstance(holder, dict):
             role = holder.get("role") or holder.get("source") or holder.get("kind")
             if isinstance(role, str):

@@ -357,7 +357,8 @@ def _take_args(record: CallRecord, held: Any) -> None:
 
 
 def _take_output(record: CallRecord, document: Mapping[str, Any], part: Part, held: Any) -> None:
-    record.failed = any(_failed(_inside(document, key), wanted) for key, wanted in part.failure)
+    if part.failure:
+        record.failed = any([_failed(_inside(document, key), wanted) for key, wanted in part.failure])
     if held is not NOTHING:
         value = outcome(held)
         for unwrap in part.unwrap:

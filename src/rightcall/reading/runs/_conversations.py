@@ -150,8 +150,10 @@ def _is_unanswered(talks: Iterable[_Talk]) -> bool:
     longest = 0
     for talk in reversed(given):
         said = talk.said
-        count, is_open = len(said.input), said.input[-1].writer != "model" and talk.may_lack_answer()
-        if is_open and count >= longest and all(map(_is_blank, said.output)):
+        count = len(said.input)
+        is_blank = count >= longest and all(map(_is_blank, said.output))
+        # Asked last: the span's attributes have to be decoded for it, and nearly every answer was recorded.
+        if is_blank and said.input[-1].writer != "model" and talk.may_lack_answer():
             return True
         longest = count if count > longest and not any(map(_is_lost, said.input)) else longest
     return False
@@ -226,7 +228,7 @@ class Stop(msgspec.Struct, frozen=True):
 
 def stop_of(span: ReadSpan, said: Conversation, turn: int | None) -> Stop | None:
     """Return the stop that the attributes or the messages of a span show; None if there is none."""
-    why = _why(said, stopped_to_call(span.attributes))
+    why = _why(said, span.attributes)
     return Stop(f"the span {span.name[:80]!r}{why}", span.start_ns, span.end_ns, turn) if why else None
 
 
@@ -236,11 +238,13 @@ def stop_in_records(said: Conversation, turn: int | None) -> Stop | None:
     return Stop(f"a log record{why}", said.start_ns, said.end_ns, turn) if why else None
 
 
-def _why(said: Conversation, is_stopped: bool = False) -> str:
-    if any([exchange.calls for exchange in said.output]):
+def _why(said: Conversation, attributes: Mapping[str, Any] | None = None) -> str:
+    """Describe why an answer is a stop, given the attributes of its span; empty if it is none."""
+    if said.output and any([exchange.calls for exchange in said.output]):
         return ""
     if said.is_choice:
         return _CHOICES
+    is_stopped = attributes is not None and stopped_to_call(attributes)
     return _WHY if is_stopped or any([exchange.is_broken_off for exchange in said.output]) else ""
 
 

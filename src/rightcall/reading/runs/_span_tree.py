@@ -296,6 +296,9 @@ class Tree:
     def _nearest(self, above: str | None, start: str | None) -> CallRecord | None:
         """Return the nearest call at or above a span, other than that of `start`; cached for all spans on the way."""
         known, path = self._found, list[str]()
+        # Nine of ten questions: the parent of a span is asked about again and again.
+        if above is None or above in known:
+            return None if above is None else known[above]
         own = self._calls.get(start) if start else None
         found: CallRecord | None = None
         while above is not None:

@@ -247,7 +247,7 @@ def turns_in(spans: Sequence[ReadSpan], roles: Mapping[int, Role], tree: Tree, r
     asked = {trace: requests.of(at_work) for trace, at_work in traces.items()}
     # Without any message, a run that waited for a person cannot be distinguished from one that got a new question: then
     # what looks like a turn counts as one.
-    is_silent = not any([span.events or message_attributes(span.attributes) for span in spans])
+    is_silent = not any(span.events or message_attributes(span.attributes) for span in spans)
     # In most servers a trace is one request. But where nothing is recorded around an agent, each use of a model is a
     # trace, and so is the rest of a run that waited for a person.
     begins: set[int] = set()
