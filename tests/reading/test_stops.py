@@ -291,3 +291,40 @@ def test_what_is_not_the_number_of_another_choice_makes_none(number: Any) -> Non
     [made] = read(request(chat(1, given=[QUESTION], told=numbered)))
 
     assert (made.names, made.calls_recorded) == (("refund", "look"), True)
+
+
+BLOCKS = [{"type": "tool_use", "id": "1", "name": "refund", "input": {"order": 7}}]
+TEXTS = [{"type": "text", "text": "I refund it."}]
+ASKS_FOR_IT = {"role": "user", "content": "Refund order 7."}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param({"content": BLOCKS, "stop_reason": "tool_use"}, id="a call"),
+        pytest.param({"content": BLOCKS}, id="a call without a reason"),
+        pytest.param({"content": TEXTS, "stop_reason": "tool_use"}, id="a reason without a call"),
+        pytest.param({"choices": [{"message": {"content": "I."}, "finish_reason": "tool_calls"}]}, id="a choice"),
+    ],
+)
+def test_a_response_in_the_object_of_its_request_is_not_passed_over(answer: dict[str, Any]) -> None:
+    run = read_messages({"messages": [ASKS_FOR_IT], **answer})
+
+    assert not run.calls_recorded
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        pytest.param([], {"content": TEXTS, "stop_reason": "end_turn"}, id="a text"),
+        pytest.param(
+            [{"role": "assistant", "content": BLOCKS}], {"content": BLOCKS, "stop_reason": "tool_use"}, id="known calls"
+        ),
+        pytest.param([{"role": "assistant", "content": BLOCKS}], {"stop_reason": "tool_use"}, id="the last message"),
+    ],
+)
+def test_a_response_in_the_object_of_its_request_may_tell_nothing_new(said: list[Any], answer: dict[str, Any]) -> None:
+    run = read_messages({"messages": [ASKS_FOR_IT, *said], **answer})
+
+    assert run.calls_recorded
+    assert len(run.calls) == len(said)

@@ -13,8 +13,8 @@ from rightcall.values.decoding import decode_text
 
 from ._acting_text import acts_by_text, is_step
 from ._framework_states import identity, interrupted
-from ._log import Log, unused_in
-from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of
+from ._log import Log, listed, unused_in
+from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
 from ._parts import part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
 from ._unknown_calls import DEFINITIONS, hidden_call, is_wanted, steps_beside
@@ -300,7 +300,27 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
     if nested:
         return steps, f"beside the messages there are conversations in `{nested[0]}`"
+    answer = answer or _lost_answer(document, messages)
     return steps, f"beside the messages there is {answer}" if answer else _other_message(document, messages)
+
+
+def _lost_answer(document: Mapping[str, Any], messages: list[Any]) -> str:
+    """Describe a response whose keys are merged with those of its request, if it asks for calls; else empty.
+
+    Anthropic's has blocks in `content` and a `stop_reason`, Gemini's has `candidates`, OpenAI's has `choices`. A finish
+    reason is about the response only if the messages end before it.
+    """
+    content = document.get("content")
+    blocks = content if isinstance(content, list) else ()
+    answer = exchange_of({"role": "assistant", "content": list(blocks)})
+    if answer.calls:
+        asked = {(call.call_id, call.name) for call in answer.calls}
+        if asked - {(call.call_id, call.name) for each in exchanges_of(messages) for call in each.calls}:
+            return "`content`, an answer that asks for a call"
+    choices = [each for key in ("candidates", "choices") for each in listed(document.get(key))]
+    is_stopped = any([stopped_to_call(each) for each in (document, *choices) if isinstance(each, Mapping)])
+    is_open = is_stopped and bool(messages) and isinstance(messages[-1], dict) and writer_of(messages[-1]) != "model"
+    return "a finish reason, which says that the model asked for a call" if is_open else ""
 
 
 def _other_message(document: Mapping[str, Any], messages: list[Any]) -> str:
