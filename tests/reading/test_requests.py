@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from rightcall.reading.messages import Requests, SpanMessages, exchanges_of, log
 from rightcall.reading.messages._logs import _conversations_inside
 from rightcall.reading.messages._requests import BEFORE, _turns_of_words, doubtful_places
 from rightcall.reading.spans import NOTHING, CallRecord, LogRecord
+from rightcall.values.trajectory import Trajectory
 
 MODEL_WORDS = says("assistant", "Gone.")
 
@@ -596,3 +598,43 @@ def test_conversations_are_found_five_lists_deep() -> None:
     assert _conversations_inside([1] * 100 + [talk]) == []
     assert _conversations_inside([talk, *[1] * 100, talk]) == [talk, *[1] * 100, talk]
     assert _conversations_inside([talk, *[1] * 100, nested(4)])[-1] == talk
+
+
+def _response(name: str, before: str | None, *items: dict[str, Any]) -> dict[str, Any]:
+    return {"object": "response", "id": name, "previous_response_id": before, "output": list(items)}
+
+
+def _wants(name: str) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": name, "name": name, "arguments": "{}"}
+
+
+_SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+_RESPONSES = [
+    _response("r1", None, _wants("lookup"), _wants("customer")),
+    _response("r2", "r1", _wants("refund")),
+    _response("r3", "r2", _SAID),
+]
+
+
+def _run_of(responses: list[dict[str, Any]], folder: Path) -> Trajectory:
+    log = folder / "responses.jsonl"
+    log.write_text("".join([json.dumps(each) + "\n" for each in responses]))
+    [run] = read(log)
+    return run
+
+
+def test_calls_of_one_response_were_asked_for_at_once_and_those_of_the_next_were_not(tmp_path: Path) -> None:
+    run = _run_of(_RESPONSES, tmp_path)
+
+    lookup, customer, refund = run.calls
+    assert lookup.group == customer.group != refund.group
+    assert run.calls_recorded
+    assert run.output == "Done."
+
+
+@pytest.mark.parametrize("lost", [1, 2])
+def test_a_response_that_continues_one_not_in_the_log_does_not_show_all_calls(lost: int, tmp_path: Path) -> None:
+    run = _run_of(_RESPONSES[lost:], tmp_path)
+
+    assert not run.calls_recorded
+    assert [call.name for call in run.calls] == ["refund"][: 2 - lost]

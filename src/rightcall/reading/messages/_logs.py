@@ -13,7 +13,7 @@ from rightcall.values.decoding import decode_text
 
 from ._acting_text import acts_by_text, is_step
 from ._framework_states import identity, interrupted
-from ._log import Log, listed, unused_in
+from ._log import Log, listed, unused_in, word
 from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
 from ._parts import part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
@@ -159,13 +159,43 @@ def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
         documents = documents[0]
     if len(documents) == 1:
         parted = _by_conversation(documents[0]) if isinstance(documents[0], list) else []
-        return parted or [_log(documents[0])], 0
+        return parted or [_continued(_log(documents[0]), documents)], 0
     whole = [document for document in documents if _is_whole(document)]
-    others = [message for document in documents if not _is_whole(document) for message in messages_of(document)]
+    others = [message for document in documents if not _is_whole(document) for message in _apart(document)]
     if not whole or has_messages(others):
         parted = _by_conversation(others) if not whole else []
-        return parted or [Log(others, tuple([messages_of(document) for document in whole]))], 0
+        log = Log(others, tuple([messages_of(document) for document in whole]))
+        return parted or [_continued(log, documents)], 0
     return _without_earlier_states([_log(document) for document in whole]), len(others)
+
+
+def _is_response(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("object") == "response"
+
+
+def _apart(document: Any) -> list[Any]:
+    """Return the messages of a document; those of a response of OpenAI after a mark, so that they stay apart.
+
+    The items of a response are calls that the model asked for at once. Those of the next response came later.
+    """
+    return [*([_THOUGHT] if _is_response(document) else ()), *messages_of(document)]
+
+
+_THOUGHT = {"type": "reasoning", "summary": []}
+"""An item of a response that says nothing."""
+
+
+def _continued(log: Log, documents: list[Any]) -> Log:
+    """Return a log with a note if a response in it continues one that is not there, which may have asked for calls."""
+    responses = [document for document in documents if _is_response(document)]
+    known = {word(each.get("id")) for each in responses}
+    lost = next(
+        (name for each in responses if (name := word(each.get("previous_response_id"))) not in {"", *known}), ""
+    )
+    return msgspec.structs.replace(log, nested=log.nested or f"{_EARLIER}{lost[:40]}") if lost else log
+
+
+_EARLIER = "a response continues another one, which is not in the log: "
 
 
 _CONVERSATION_IDS = ("conversation_id", "session_id", "thread_id", "chat_id", "conversationId", "threadId", "chatId")
