@@ -1001,3 +1001,41 @@ def test_an_answer_that_was_cut_off_may_have_asked_for_calls(length: int) -> Non
     attributes = {"gen_ai.input.messages": json.dumps([says("Pay.")]), "gen_ai.output.messages": answer[:length]}
 
     assert read_one(span(1, MODEL | attributes)).calls_recorded == (length > len(answer))
+
+
+@for_each("end", ["", "...", "…"])
+def test_an_output_that_was_cut_off_inside_its_json_counts_as_not_recorded(end: str) -> None:
+    cut = '{"rooms": [{"price": 10}, {"pri' + end
+
+    found = read_one(span(1, AGENT), tool_span(2, cut))
+
+    assert "output" in found.calls[0].unrecorded
+    assert "the output of a call of find was cut off" in found.warnings[0]
+    assert read_one(span(1, AGENT), tool_span(2, '{"rooms": []}')).calls[0].output == {"rooms": []}
+    assert read_one(span(1, AGENT), tool_span(2, "[x] saved")).calls[0].output == "[x] saved"
+
+
+def test_an_output_in_a_log_is_what_the_tool_returned_though_it_ends_inside_of_json() -> None:
+    asked = {"id": "c1", "type": "function", "function": {"name": "cat", "arguments": "{}"}}
+    log = [
+        says("?"),
+        {"role": "assistant", "tool_calls": [asked]},
+        {"role": "tool", "tool_call_id": "c1", "content": '{"a": '},
+    ]
+
+    assert read_messages(log).calls[0].output == '{"a": '
+
+
+def test_an_answer_that_was_cut_off_inside_its_json_counts_as_not_recorded() -> None:
+    def answered(text: str) -> Any:
+        return read_one(span(1, AGENT | {"input.value": "?", "output.value": text}), call(2)).output
+
+    assert answered('{"total": 12, "li') is None
+    assert answered('{"total": 12}') == '{"total": 12}'
+    assert answered("Paid {12.") == "Paid {12."
+
+
+def tool_span(number: int, output: str) -> dict[str, Any]:
+    return span(
+        number, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "gen_ai.tool.call.result": output}
+    )

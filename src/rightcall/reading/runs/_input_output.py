@@ -25,7 +25,19 @@ from rightcall.reading.messages import (
     turns_in_log,
     writer_of,
 )
-from rightcall.reading.spans import CASE, CASES, NOTHING, REPEAT, REPEATS, SCORES, TOLD, LogRecord, outcome, topmost
+from rightcall.reading.spans import (
+    CASE,
+    CASES,
+    NOTHING,
+    REPEAT,
+    REPEATS,
+    SCORES,
+    TOLD,
+    LogRecord,
+    is_cut,
+    outcome,
+    topmost,
+)
 
 from ._span_tree import ReadSpan, Tree
 
@@ -94,7 +106,8 @@ def asked_and_answered(
     given, returned = speakers.found(_question, _begins_first), speakers.found(_answer, _ends_last)
     if given is NOTHING:
         given = speakers.found(_last_word, _begins_first)
-    return None if given is NOTHING else given, None if returned is NOTHING else returned
+    # The rest of an answer that was cut off is not known; a shorter one in a span inside may be another one.
+    return None if given is NOTHING else given, None if returned is NOTHING or is_cut(returned) else returned
 
 
 def has_answer(span: ReadSpan) -> bool:

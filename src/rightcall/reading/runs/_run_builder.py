@@ -9,7 +9,7 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
 from rightcall.reading.messages import IN_CODE, OPEN, Exchange, Log, Requests, exchanges_of
-from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span
+from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span, is_cut
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
 from ._calls import group_by_time, join, may_be_seen_twice, ordered, unsettled, without_duplicates
@@ -35,6 +35,7 @@ _NOTHING: frozenset[str] = frozenset()
 _KEPT = Kept()
 _PARENT = frozenset({"parent_id"})
 _INTERNAL = frozenset({"internal"})
+_CUT = "was cut off, inside its JSON; it counts as not recorded"
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
 NO_TOOL_DATA = (
@@ -104,7 +105,7 @@ class RunBuilder:
         if not withheld and all([call.format == IN_CODE for call in calls]):
             self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)
-        self._warn(calls)
+        self._note_missing(calls, may_be_cut=bool(spans or self.logs))
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
         self._tell(metadata, records)
@@ -303,14 +304,22 @@ class RunBuilder:
         if not self._not_understood.first:
             self._warnings.add("tool data", text)
 
-    def _warn(self, calls: list[CallRecord]) -> None:
+    def _note_missing(self, calls: list[CallRecord], may_be_cut: bool) -> None:
+        """Warn of times, arguments and outputs that were not recorded. An output that was cut off counts as one.
+
+        A log holds what a tool returned, whole, so only what spans recorded `may_be_cut`.
+        """
         missing: dict[str, int] = {}
         for record in calls:
+            was_cut = may_be_cut and is_cut(record.output)
+            if was_cut:
+                record.output = NOTHING
+                self._warnings.add("outputs", f"the output of a call of {record.name[:80]} {_CUT}")
             if record.span is not None and record.span.start_ns is None:
                 self._warnings.add("start times", f"a call of {record.name[:80]} has no start time; it is put last")
             if record.args is NOTHING and (record.unparsable or record.bare is not NOTHING):
                 self._warnings.add("arguments", f"the arguments of a call of {record.name[:80]} {_UNREADABLE}")
-            elif record.args is NOTHING or (record.output is NOTHING and not record.failed):
+            elif record.args is NOTHING or (record.output is NOTHING and not (record.failed or was_cut)):
                 missing[record.convention] = missing.get(record.convention, 0) + 1
         for convention, count in missing.items():
             setting = _SETTINGS.get(convention, "")

@@ -49,6 +49,7 @@ from rightcall.reading.spans import (
     Span,
     UnparsableError,
     arguments,
+    is_cut,
     outcome,
 )
 from rightcall.values.trajectory import ToolCall, Trajectory
@@ -377,7 +378,7 @@ class LiveRuns:
         if plan.has_ids:
             take_ids(call, plan.shape, held)
         output = self._content(call, plan.shape.convention, held, given, returned)
-        if output is NOTHING or call.failed or (output.__class__ is dict and "error" in output):
+        if output is NOTHING or call.failed or is_cut(output) or (output.__class__ is dict and "error" in output):
             return None  # an error may be the question whether the call may be made
         odd = output.__class__ is str and reads_like_error(output)
         args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent

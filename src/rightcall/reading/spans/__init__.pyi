@@ -9,6 +9,7 @@ from ._recorded_values import (
     event_body as event_body,
     has_made_up_id as has_made_up_id,
     have_different_ids as have_different_ids,
+    is_cut as is_cut,
     is_scrubbed as is_scrubbed,
     nanoseconds as nanoseconds,
     object_in as object_in,

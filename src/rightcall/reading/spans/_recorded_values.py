@@ -93,6 +93,28 @@ def is_scrubbed(value: Any) -> bool:
     return value.__class__ in (dict, list) and SCRUBBED in str(value)
 
 
+def is_cut(value: Any) -> bool:
+    """Whether a recorded value is a text that ends inside a JSON object or list.
+
+    SDKs cut off attributes that are too long (OpenTelemetry, "Attribute Limits") and leave no mark. Of other texts it
+    cannot be seen.
+    """
+    if value.__class__ is not str or value[:1] not in ("{", "["):
+        return False
+    try:
+        _decode(value.rstrip(_ELLIPSIS))
+    except msgspec.DecodeError as problem:
+        return str(problem) == _TRUNCATED
+    except (UnicodeError, RecursionError):
+        return False
+    return False
+
+
+_ELLIPSIS = " .\u2026"
+_TRUNCATED = "Input data was truncated"
+"""What msgspec says of a text that is the beginning of JSON."""
+
+
 def _decoded_slowly(text: str, limits: Limits) -> Any:
     try:
         return decode_text(text, limits)
