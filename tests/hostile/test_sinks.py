@@ -203,7 +203,7 @@ IN_A_BROWSER = {
     "verdicts_html",
 }
 """Pages of the viewer."""
-GATED = {"concise_lines", "ending"}
+GATED = {"concise_lines", "ending", "problem_lines"}
 """Lines that are made harmless by whoever prints them: the terminal's `Screen`, and `concise_report`."""
 EDITS = {"diff_lines"}
 """A diff of the user's own file has to be that file's text, to the letter."""

@@ -20,7 +20,7 @@ import click
 from rightcall.cases.evalsets import Case, load_eval_set
 from rightcall.cases.verdicts import judge
 from rightcall.errors import RightcallError, missing_package, requirement
-from rightcall.reporting.reports import CaseBlock, concise_lines
+from rightcall.reporting.reports import problem_lines
 from rightcall.reporting.store import open_run
 from rightcall.running.project import OWN_FILE, eval_sets_in, is_configured, load_configuration
 from rightcall.values.decoding import dump_json
@@ -462,7 +462,7 @@ def _tell(screen: Screen) -> bool:
     results = [found[case_id] for case_id in cases]
     bad = [result for result in results if not result.passed]
     if [(result.case_id, result.verdict) for result in bad] != [(_FAILS_ON_PURPOSE, "failed")]:
-        for line in [line for result in bad for line in concise_lines(CaseBlock(result))]:
+        for line in [line for result in bad for line in problem_lines(result)]:
             screen.line(line)
         return False
     _tell_verdicts(screen, results)

@@ -119,18 +119,14 @@ class Answers:
             run: The beginning of a run's id, a branch, or `last`.
             cursor: Where to continue, from an earlier answer.
         """
-        from msgspec.structs import replace
-
-        from rightcall.reporting.reports import CaseBlock, concise_lines
+        from rightcall.reporting.reports import problem_lines
         from rightcall.reporting.store import open_run
-        from rightcall.values.redaction import redacted
+        from rightcall.values.redaction import redacted_text
 
         found = open_run(_run(run), self._runs)
         lines = [f"run {found.short_id} of {found.header.evalset}: {found.header.totals or 'not finished'}"]
         for result in found.results():
-            if not result.passed:
-                light = redacted(replace(result, trajectory=None, results=(), written=()))
-                lines += concise_lines(CaseBlock(light))
+            lines += problem_lines(result, redact=redacted_text)
         return page("\n".join(lines), cursor)
 
     def explain_case(self, case: str, run: str = "last", cursor: str = "") -> str:

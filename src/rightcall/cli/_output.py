@@ -116,15 +116,10 @@ class Output:
     def show(self, result: CaseResult) -> None:
         """Print one result as soon as it is there, if the format does that."""
         if "concise" in self._printed and not result.passed:
-            from msgspec.structs import replace
+            from rightcall.values.redaction import redacted_text
 
-            # The lines are made from the findings, so the trajectory need not be redacted.
             self._has_shown = True
-            light = replace(result, trajectory=None, results=(), written=())
-            from rightcall.values.redaction import redacted
-
-            block = reports.CaseBlock(redacted(light) if self._redacts else light)
-            for line in reports.concise_lines(block):
+            for line in reports.problem_lines(result, redact=redacted_text if self._redacts else str):
                 self._screen.line(reports.printable(line, one_line=True))
 
     def finish(self, report: Report) -> None:

@@ -21,9 +21,11 @@ from rightcall.reporting.reports import (
     json_report,
     junit_report,
     markdown_report,
+    problem_lines,
     redacted_report,
 )
 from rightcall.reporting.store import FloorRecord, GatedCaseRecord, GateRecord
+from rightcall.values.redaction import redacted_text
 from rightcall.values.results import CaseRepeats, Finding, OverallResult, PlacedFinding, Source, Verdict, worst
 
 CODES: dict[Verdict, str] = {"failed": "RC101", "error": "RC402", "not_measured": "RC301"}
@@ -111,6 +113,21 @@ def test_all_formats_agree_with_the_exit_code_about_repeats(asked: tuple[tuple[V
 
 def counts(code: int) -> tuple[str, str]:
     return str(int(code == 1)), str(int(code == 2))
+
+
+def test_everything_of_a_problem_but_the_case_is_told_without_secrets() -> None:
+    secret = "ghp_" + "a" * 36
+    finding = Finding("RC101", f"with {secret}", help=f"write {secret}")
+    made = result("a", "failed", findings=(PlacedFinding("calls", finding, Source(f"{secret}.yaml", 3, 7)),))
+    without_findings = result("password: b", "failed", source=Source(f"{secret}.yaml", 3, 7))
+
+    lines = [*problem_lines(made, redact=redacted_text), *problem_lines(without_findings, redact=redacted_text)]
+
+    hidden = "[redacted: github-token]"
+    assert lines == [
+        f"{hidden}.yaml:3:7: RC101 a: with {hidden} (write {hidden})",
+        f"{hidden}.yaml:3:7: password: b: failed, score 0.5",
+    ]
 
 
 def test_of_repeats_the_commonest_problem_is_told_with_how_often() -> None:

@@ -1,3 +1,8 @@
+from ._case_lines import (
+    detail_lines as detail_lines,
+    headline as headline,
+    held_share as held_share,
+)
 from ._change_lines import (
     change_words as change_words,
     comparison_lines as comparison_lines,
@@ -9,16 +14,6 @@ from ._change_lines import (
     share_noticed as share_noticed,
     totals_words as totals_words,
     verdict_lines as verdict_lines,
-)
-from ._concise import (
-    concise_lines as concise_lines,
-    concise_report as concise_report,
-    detail_lines as detail_lines,
-    ending as ending,
-    headline as headline,
-    held_share as held_share,
-    overall_line as overall_line,
-    repeat_lines as repeat_lines,
 )
 from ._expected_paths import (
     Bracket as Bracket,
@@ -80,11 +75,17 @@ from ._report import (
     CaseBlock as CaseBlock,
     Report as Report,
     case_blocks as case_blocks,
+    concise_lines as concise_lines,
+    concise_report as concise_report,
     decided_verdict as decided_verdict,
+    ending as ending,
     json_case as json_case,
     json_evidence as json_evidence,
     json_report as json_report,
+    overall_line as overall_line,
+    problem_lines as problem_lines,
     redacted_report as redacted_report,
+    repeat_lines as repeat_lines,
 )
 from ._steadiness_lines import (
     interval_text as interval_text,

@@ -29,7 +29,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._concise import held_share
+from ._case_lines import held_share
 from ._paper import Paper, beginning, cell_count, fit
 
 if TYPE_CHECKING:

@@ -24,11 +24,11 @@ from rightcall.values.results import (
     severity,
 )
 
-from ._concise import ending, headline, matrices, matrix_lines, repeat_lines, repeats_headline
+from ._case_lines import headline, matrices, matrix_lines, repeats_headline
 from ._expected_paths import ExpectedPath, order_text, paths_of
 from ._gutter import Gutter
 from ._paper import NARROWEST, Line, Paper, fit, line_text, wrap
-from ._report import CaseBlock, Report, case_blocks
+from ._report import CaseBlock, Report, case_blocks, ending, repeat_lines
 
 _LINES_OF_A_TRACEBACK = 8
 _LINES_PRINTED = 4

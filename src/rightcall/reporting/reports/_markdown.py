@@ -20,8 +20,8 @@ from rightcall.values.results import (
     is_unmeasured,
 )
 
+from ._case_lines import matrices, matrix_table
 from ._change_lines import change_words, score_words, totals_words
-from ._concise import matrices, matrix_table
 from ._gutter import aligned_lines
 from ._paper import (
     Paper,

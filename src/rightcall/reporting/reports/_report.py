@@ -1,4 +1,4 @@
-"""The data of a report, the same for every format: one block per case, which combines all of its repeats."""
+"""The data of a report, the same for every format, and its two simplest forms: a line for each problem, and JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 
 from rightcall.values.decoding import dump_json
 from rightcall.values.results import (
+    SIGNS,
     CaseRepeats,
     CaseResult,
     EvaluatorTotals,
@@ -21,7 +22,7 @@ from rightcall.values.results import (
 )
 from rightcall.version import __version__
 
-from ._paper import escape_commands_in_json
+from ._paper import Line, Paper, escape_commands_in_json, printable
 
 if TYPE_CHECKING:
     from rightcall.reporting.changes import Steadiness
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 _MOST_COUNTED = 100
 """Most findings of a result to count over all repeats. Reports show fewer."""
+_WIDEST = 100
+_TRIES = 5
+_MOST_REPEATED = 30
+"""Most cases whose repeats are listed at the end of a run; `rightcall stats` lists all."""
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,23 +128,18 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 def redacted_report(report: Report) -> Report:
     """Return a report without secrets; its verdicts, scores and totals are the same."""
-    # Imported here because it takes 20 ms, and not every report is redacted.
-    from rightcall.values.redaction import (
-        redacted,
-        redacted_address,
-        redacted_document,
-        redacted_overall,
-        redacted_text,
-    )
+    # Imported here because not every report is redacted. What redacts results is loaded when a format reads them.
+    from rightcall.values import redaction
 
+    redacted_text = redaction.redacted_text
     results, documents, gate = report.results, report.documents, report.gate
     return msgspec.structs.replace(
         report,
-        results=lambda: map(redacted, results()),
-        documents=(lambda: map(redacted_document, documents())) if documents is not None else None,
-        overall=tuple(map(redacted_overall, report.overall)),
+        results=lambda: map(redaction.redacted, results()),
+        documents=(lambda: map(redaction.redacted_document, documents())) if documents is not None else None,
+        overall=tuple([redaction.redacted_overall(each) for each in report.overall]),
         subject=redacted_text(report.subject),
-        agent=redacted_address(report.agent) if report.agent else "",
+        agent=redaction.redacted_address(report.agent) if report.agent else "",
         facts=tuple([(name, redacted_text(fact)) for name, fact in report.facts]),
         notes=tuple(map(redacted_text, report.notes)),
         gate=None if gate is None else redacted_gate(gate),
@@ -160,6 +160,81 @@ def redacted_gate(gate: GateRecord) -> GateRecord:
         told=tuple(map(redacted_text, gate.told)),
         base=redacted_text(gate.base),
     )
+
+
+def problem_lines(result: CaseResult, name: str | None = None, redact: Callable[[str], str] = str) -> Iterator[str]:
+    """Yield the problems of one result: location, code, case and message. Nothing if it passed.
+
+    `name` is what the case is called, by default its id with the number of the repeat. `redact` removes secrets.
+    """
+    if result.passed:
+        return
+    name = f"{result.case_id}{result.repeat_note}" if name is None else name
+    problems = []
+    for placed in result.findings:
+        finding = placed.finding
+        advice = f" ({redact(finding.help)})" if finding.help else ""
+        problems.append((placed.source, f"{finding.code} {name}: {redact(finding.message)}{advice}"))
+    for place, text in problems or [(result.source, f"{name}: {SIGNS[result.verdict].word}, score {result.score}")]:
+        yield f"{redact(place.file)}:{place.line}:{place.column}: {text}"
+
+
+def concise_lines(block: CaseBlock) -> Iterator[str]:
+    """Yield the problems of a case, each with the number of repeats that have it. Nothing if the case passed.
+
+    If the case passes because of its other repeats, this is one line, a note.
+    """
+    result = block.result
+    if block.is_note:
+        first = f"{result.findings[0].finding.code} {result.findings[0].finding.message}" if result.findings else ""
+        sentence = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
+        apart = str(block.quarantine) if block.quarantine is not None else ""
+        place = result.findings[0].source if result.findings else result.source
+        yield ": ".join([str(place), "note", block.name, *filter(None, [apart, block.shares]), sentence])
+        return
+    counts = [block.how_often_found(placed) for placed in result.findings] or [block.how_often]
+    for line, count in zip(problem_lines(result, block.name), counts, strict=False):
+        yield f"{line}{count}"
+
+
+def concise_report(report: Report) -> Iterator[str]:
+    """Yield the problems of all cases and the totals, line by line."""
+    for block in case_blocks(report):
+        yield from (f"{printable(line, one_line=True)}\n" for line in concise_lines(block))
+    for line in repeat_lines(report, Paper(width=_WIDEST)):
+        yield "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip() + "\n"
+    yield from (f"{printable(line, one_line=True)}\n" for line in ending(report))
+
+
+def repeat_lines(report: Report, paper: Paper) -> Iterator[Line]:
+    """Yield how flaky the cases are, below an empty line; nothing if no case was repeated."""
+    if report.repeats:
+        from ._steadiness_lines import steadiness_lines  # most reports have no repeats
+
+        counted = report.steadiness
+        yield ()
+        tries = min(_TRIES, counted.most_trials)
+        yield from steadiness_lines(counted, tries, paper, report.run_id, most=_MOST_REPEATED)
+        yield ()
+
+
+def ending(report: Report) -> Iterator[str]:
+    """Yield notes, warnings and overall results, then the totals and the decision of a gate."""
+    yield from report.notes
+    for warning, cases in report.warnings.items():
+        yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
+    for overall in report.overall:
+        yield overall_line(overall)
+    named = f"  run {report.run_id}" if report.run_id else ""
+    yield f"{report.summary} in {report.seconds:.2f}s{named}"
+    if report.gate is not None:
+        yield from report.gate.told
+
+
+def overall_line(result: OverallResult) -> str:
+    """Return one line, such as `overall intent: failed: accuracy 0.75 over 4 cases, and 0.9 is needed`."""
+    place = "" if result.verdict == "passed" else f"{result.source}: "
+    return f"{place}overall {result}"
 
 
 def json_report(report: Report) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Results as lines: one for each problem, with totals; or details of each evaluator of each case."""
+"""Cases as lines for people: a headline for each, or details of each evaluator; and confusion matrices."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from rightcall.values.results import (
     value_text,
 )
 
-from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, fit, printable, seconds_text
-from ._report import CaseBlock, Report, case_blocks
+from ._paper import NARROWEST, Line, Paper, cell_count, duration_text, extent, fit, seconds_text
+from ._report import CaseBlock, Report
 
 _NAME = 18
 _WIDEST = 100
@@ -41,67 +41,6 @@ _WIDEST_CELL = 16
 _MOST_CLASSES = 12
 _MOST = 100
 _LINES = 3
-_TRIES = 5
-_MOST_REPEATED = 30
-"""Most cases whose repeats are listed at the end of a run; `rightcall stats` lists all."""
-
-
-def concise_lines(block: CaseBlock) -> Iterator[str]:
-    """Yield the problems of a case: location, code, case and message. Nothing if it passed.
-
-    If the case passes because of its other repeats, this is one line, a note.
-    """
-    result = block.result
-    if result.passed:
-        return
-    if block.is_note:
-        first = f"{result.findings[0].finding.code} {result.findings[0].finding.message}" if result.findings else ""
-        sentence = f"{first}{block.how_often}" if first else f"{SIGNS[result.verdict].word}{block.how_often}"
-        apart = str(block.quarantine) if block.quarantine is not None else ""
-        place = result.findings[0].source if result.findings else result.source
-        yield ": ".join([str(place), "note", block.name, *filter(None, [apart, block.shares]), sentence])
-        return
-    for placed in result.findings:
-        finding = placed.finding
-        advice = f" ({finding.help})" if finding.help else ""
-        yield f"{placed.source}: {finding.code} {block.name}: {finding.message}{advice}{block.how_often_found(placed)}"
-    if not result.findings:
-        word = SIGNS[result.verdict].word
-        yield f"{result.source}: {block.name}: {word}, score {result.score}{block.how_often}"
-
-
-def concise_report(report: Report) -> Iterator[str]:
-    """Yield the problems of all cases and the totals, line by line."""
-    for block in case_blocks(report):
-        yield from (f"{printable(line, one_line=True)}\n" for line in concise_lines(block))
-    for line in repeat_lines(report, Paper(width=_WIDEST)):
-        yield "".join([part if isinstance(part, str) else part[0] for part in line]).rstrip() + "\n"
-    yield from (f"{printable(line, one_line=True)}\n" for line in ending(report))
-
-
-def repeat_lines(report: Report, paper: Paper) -> Iterator[Line]:
-    """Yield how flaky the cases are, below an empty line; nothing if no case was repeated."""
-    if report.repeats:
-        from ._steadiness_lines import steadiness_lines  # most reports have no repeats
-
-        counted = report.steadiness
-        yield ()
-        tries = min(_TRIES, counted.most_trials)
-        yield from steadiness_lines(counted, tries, paper, report.run_id, most=_MOST_REPEATED)
-        yield ()
-
-
-def ending(report: Report) -> Iterator[str]:
-    """Yield notes, warnings and overall results, then the totals and the decision of a gate."""
-    yield from report.notes
-    for warning, cases in report.warnings.items():
-        yield f"note: {warning}" + (f" ({cases:,} cases)" if cases > 1 else "")
-    for overall in report.overall:
-        yield overall_line(overall)
-    named = f"  run {report.run_id}" if report.run_id else ""
-    yield f"{report.summary} in {report.seconds:.2f}s{named}"
-    if report.gate is not None:
-        yield from report.gate.told
 
 
 def repeats_headline(block: CaseBlock, paper: Paper) -> Line:
@@ -158,12 +97,6 @@ def _held_rules(found: RulesJustification) -> str:
     holding = [check.status in ("holds", "never_applied") for check in found.rules]
     idle = f" ({found.vacuous} never applied)" if found.vacuous else ""
     return f"{sum(holding)}/{len(holding)}{idle}"
-
-
-def overall_line(result: OverallResult) -> str:
-    """Return one line, such as `overall intent: failed: accuracy 0.75 over 4 cases, and 0.9 is needed`."""
-    place = "" if result.verdict == "passed" else f"{result.source}: "
-    return f"{place}overall {result}"
 
 
 def matrices(results: Sequence[OverallResult]) -> Iterator[tuple[str, Classification]]:

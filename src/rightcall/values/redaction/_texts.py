@@ -1,9 +1,11 @@
-"""Two tables, of shapes of secrets and of names that mean a secret, and a fast search for both."""
+"""Secrets in a text: two tables, of shapes and of names that mean a secret, and the search for both."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -175,32 +177,6 @@ class Shape(msgspec.Struct, frozen=True):
         return _compiled(self.pattern, self.is_folded).match(text, place - self.offset)
 
 
-def shapes_in(text: str, words: set[bytes]) -> tuple[list[Shape], list[str]]:
-    """Return the shapes and name marks that a text of these words may contain; never too few, perhaps too many.
-
-    Documents repeat words, so each distinct word is searched once, and only long words for marks of tokens. Searching
-    the whole text for each mark takes eight times as long.
-    """
-    every = b" ".join(words)
-    long = every if _CUT in every else b" ".join([word for word in words if len(word) >= _LONG])
-    folded = every.lower()
-    found = [shape for mark, shape in _TOKENS if mark in long] if long else []
-    found += [shape for mark, shape in _EXACT if mark in every]
-    found += [shape for mark, shape in _FOLDED if mark in folded]
-    if "@" in text and "://" in text:
-        found += _ADDRESSES
-    return found, [name for name, mark in _NAMES if mark in folded]
-
-
-def words_in(text: str) -> set[bytes]:
-    """Return the distinct words of a text. The mark of a token, and the name of a secret, is part of one word.
-
-    Numbers are left out: no mark consists of digits alone, and most distinct words of a trace are times.
-    """
-    words = set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
-    return {word for word in words if not word.isdigit()}
-
-
 @cache
 def _compiled(pattern: str, is_folded: bool) -> re.Pattern[str]:
     """Compile a pattern when its mark is first found: compiling all of them takes longer than most commands."""
@@ -364,3 +340,205 @@ _EXACT = [(word, shape) for word, shape in _MARKED if word and not shape.is_toke
 _FOLDED = [(word, shape) for word, shape in _MARKED if word and shape.is_folded]
 _ADDRESSES = [shape for word, shape in _MARKED if not word]
 _NAMES = [(mark, mark.encode()) for mark in MARKS]
+
+_BEGINNING = "[redacted: "
+_KEY = lazy_pattern(r"(?:--)?[A-Za-z0-9_.-]*\Z")
+_KEY_LENGTH = 60
+_KEY_END = lazy_pattern(r"[A-Za-z0-9]{0,24}(?:[_-][A-Za-z0-9]{1,24}){0,3}")
+# Possessive quantifiers (`++`): nothing is tried twice, so a text without a closing quote takes linear time.
+_VALUE = (
+    r"(?:\\+\"(?P<inner{0}>(?:[^\"\\\r\n]++|\\+[^\"\\\r\n])++)"
+    r"|\"(?P<double{0}>(?:[^\"\\\r\n]++|\\[^\r\n])++)"
+    r"|'(?P<single{0}>(?:[^'\\\r\n]++|\\[^\r\n])++)"
+    r"|(?P<bare{0}>[^\s\"'&;,<>(){{}}\[\]\\=:|`≠][^\s\"'&;,<>\\]*+))"
+)
+_WANTED = ", expected"
+# Findings say `with password "a", expected "b"`, `without password, expected "b"` and `password "a", which is not …`.
+_ASSIGNED = lazy_pattern(
+    r"[\"'\\\])`]{0,6}[ \t]{0,8}(?P<sign>=>|:=|==|=|:|"
+    + _WANTED
+    + r"|(?=[ \t]))[ \t]{0,8}"
+    + _VALUE.format(1)
+    + r"(?P<compared>[\"']?(?: ≠ | != | does not satisfy |, expected )"
+    + _VALUE.format(2)
+    + r"|[\"']?, which is not expected)?"
+)
+_PROSE = lazy_pattern(r"[ \t]+[A-Za-z(]")
+
+
+class Hidden(NamedTuple):
+    """The range of a secret in a text, and the name of its kind."""
+
+    start: int
+    end: int
+    name: str
+
+
+def redacted_text(text: str) -> str:
+    """Return a text with every secret replaced by `[redacted: …]`.
+
+    The time is linear in the length of the text, whatever is in it. Placeholders are left as they are.
+    """
+    found = hidden_in(text)
+    return without(text, found) if found else text
+
+
+def redacted_address(text: str) -> str:
+    """Return a name without secrets. A URL loses its query, fragment, user and password: any may be a key."""
+    if not text.startswith(("http://", "https://")):
+        return redacted_text(text)
+    scheme, _, rest = text.partition("://")
+    # RFC 3986, section 3: the query begins at the first `?`, the fragment at the first `#`, and user info ends at `@`.
+    place = re.split(r"[?#]", rest, maxsplit=1)[0]
+    host, slash, path = place.partition("/")
+    return redacted_text(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}")
+
+
+def hidden_in(text: str) -> list[Hidden]:
+    """Return the secrets in a text, in order, without overlaps."""
+    shapes, names, _ = shapes_in(text)
+    if not shapes and not names:
+        return []
+    folded = _lowered(text)
+    found = [hidden for shape in shapes for hidden in _shaped(shape, text, folded)]
+    found += [hidden for mark in names for hidden in _named(mark, text, folded)]
+    found = [hidden for hidden in found if not text.startswith(_BEGINNING, hidden.start)]
+    # Of several with the same start the longest comes first, so that no part of a secret remains beside it.
+    found.sort(key=lambda hidden: (hidden.start, -hidden.end))
+    return _united(found)
+
+
+def shapes_in(text: str) -> tuple[list[Shape], list[str], set[bytes]]:
+    """Return the shapes and name marks that a text may contain, never too few, perhaps too many; and its words.
+
+    Documents repeat words, so each distinct word is searched once, and only long words for marks of tokens. Searching
+    the whole text for each mark takes eight times as long. The mark of a token, and the name of a secret, is part of
+    one word. Numbers are left out: no mark consists of digits alone, and most distinct words of a trace are times.
+    """
+    words = set(text.encode("utf-8", "surrogatepass").translate(_SPACED).split())
+    words = {word for word in words if not word.isdigit()}
+    every = b" ".join(words)
+    long = every if _CUT in every else b" ".join([word for word in words if len(word) >= _LONG])
+    folded = every.lower()
+    found = [shape for mark, shape in _TOKENS if mark in long] if long else []
+    found += [shape for mark, shape in _EXACT if mark in every]
+    found += [shape for mark, shape in _FOLDED if mark in folded]
+    if "@" in text and "://" in text:
+        found += _ADDRESSES
+    return found, [name for name, mark in _NAMES if mark in folded], words
+
+
+def marks_in(text: str) -> list[str]:
+    """Return marks of shapes and of names in a text; every secret in it has one of them."""
+    shapes, names, words = shapes_in(text)
+    folded = _lowered(text) if any([shape.is_folded for shape in shapes]) else ""
+    marks = [mark for shape in shapes for mark in shape.marks if mark in (folded if shape.is_folded else text)]
+    if names:
+        # Of names, only marks that are part of a secret's name somewhere: `key` in `keyword` is not.
+        every = b"\n".join(words).decode("utf-8", "surrogatepass")
+        lower = _lowered(every)
+        marks += [mark for mark in names if any(secret_name(key) for _, _, key in _keys(mark, every, lower))]
+    return marks
+
+
+def without(text: str, found: list[Hidden]) -> str:
+    """Return a text with these secrets replaced by placeholders."""
+    pieces, end = [], 0
+    for hidden in found:
+        pieces += [text[end : hidden.start], placeholder(hidden.name)]
+        end = hidden.end
+    return "".join([*pieces, text[end:]])
+
+
+def placeholder(name: str) -> str:
+    """Return the text that replaces a secret."""
+    return f"{_BEGINNING}{name}]"
+
+
+def _lowered(text: str) -> str:
+    """Return a text in lower case with the same length: "İ" is the only character that would become two."""
+    return (text if text.isascii() else text.replace("İ", "I")).lower()
+
+
+def _shaped(shape: Shape, text: str, folded: str) -> Iterator[Hidden]:
+    """Yield the secrets of one shape, which has a single mark here."""
+    searched, [mark] = folded if shape.is_folded else text, shape.marks
+    place = searched.find(mark)
+    while place >= 0:
+        match = shape.at(text, place)
+        if match is not None:
+            yield Hidden(*match.span(_group_of(match)), shape.name)
+        place = searched.find(mark, max(place + 1, match.end() if match is not None else 0))
+
+
+def _group_of(match: re.Match[str]) -> str | int:
+    """Return the regex group that is the secret; 0 for the whole match."""
+    groups = match.groupdict()
+    return next((name for name in ("secret", "alone") if groups.get(name)), 0)
+
+
+def _named(mark: str, text: str, folded: str) -> Iterator[Hidden]:
+    """Yield the values of names that mean a secret: `password=…`, `"api_key": "…"`, `--token …`."""
+    done = 0
+    for place, end, key in _keys(mark, text, folded):
+        # A key that begins before the end of the last value is part of that value.
+        if place < done:
+            continue
+        name = secret_name(key) if not text.endswith(_BEGINNING, 0, end - len(key)) else None
+        match = _ASSIGNED.match(text, end) if name is not None else None
+        if match is not None and name is not None:
+            yield from _assigned(match, key, name)
+            done = match.end()
+
+
+def _keys(mark: str, text: str, folded: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the keys that contain a mark: the start of the mark, the end of the key, and the key."""
+    place = folded.find(mark)
+    while place >= 0:
+        ending = _KEY_END.match(text, place)
+        end = ending.end() if ending is not None else place
+        before = _KEY.search(text[max(0, place - _KEY_LENGTH) : place])
+        yield place, end, (before[0] if before is not None else "") + text[place:end]
+        place = folded.find(mark, max(place + 1, end))
+
+
+def _assigned(match: re.Match[str], key: str, name: str) -> Iterator[Hidden]:
+    groups = [group for group, value in match.groupdict().items() if value is not None]
+    for group in groups:
+        if group in ("sign", "compared"):
+            continue
+        start = match.start(group)
+        value = match[group].rstrip(")}].") if group.startswith("bare") else match[group]
+        if is_harmless(value) or not _is_meant(match, group, key, name):
+            continue
+        yield Hidden(start, start + len(value), name)
+
+
+def _is_meant(match: re.Match[str], group: str, key: str, name: str) -> bool:
+    """Return whether the matched text is a value: colons are common in prose, and options begin with dashes."""
+    value = match[group]
+    if name in ("cookie", "authorization"):
+        return "=" in value or len(value) >= 16
+    if not looks_like(name, value):
+        return False
+    if match["compared"] is not None:
+        return True
+    if not group.startswith("bare"):
+        return match["sign"] != "" or key.startswith("--")
+    if match["sign"] == "":
+        return key.startswith("--") and not value.startswith("-")
+    is_word = value.isalpha() and (value.islower() or value.istitle())
+    if match["sign"] == _WANTED:
+        return not is_word  # findings have quotes around texts
+    return not (is_word and match["sign"] == ":" and _PROSE.match(match.string, match.end(group)))
+
+
+def _united(found: list[Hidden]) -> list[Hidden]:
+    united: list[Hidden] = []
+    for hidden in found:
+        if united and hidden.start < united[-1].end:
+            last = united[-1]
+            united[-1] = Hidden(last.start, max(last.end, hidden.end), last.name)
+        else:
+            united.append(hidden)
+    return united
