@@ -58,7 +58,7 @@ def report_of(text: str) -> Report:
     results = results_of(text)
     tally, aggregates = Tally(), Aggregates()
     for each in results:
-        tally.add(each)
+        tally.count(each.case_id, each.verdict, each.repeat)
         aggregates.add(measures_of(each.results))
     return Report(
         results=lambda: iter(results),

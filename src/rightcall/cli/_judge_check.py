@@ -106,7 +106,7 @@ class _Checking:
         name = self._chosen(judges, [check.key for check in checks])
         scoring = Scoring(request, sources_of(self._options, request), workers=1)
         with stdout_guard(), closing(scoring.results()) as results:
-            return name, [(scored.result.case_id, scored.measures) for scored in results]
+            return name, [(scored.result.case_id, measures_of(scored.result.results)) for scored in results]
 
     def _of_run(self) -> tuple[str, list[tuple[str, tuple[Measure, ...]]]]:
         run = opened(self._options["run"] or "last", self._options["runs"])

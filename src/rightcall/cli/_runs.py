@@ -235,7 +235,7 @@ def report_of(run: RunFolder, *, redacts: bool = True) -> Report:
     if totals is None or header.finished is None:
         tally, aggregates = Tally(run.needed, run.needed_of, run.quarantined), Aggregates()
         for result in run.results():
-            tally.add(result)
+            tally.count(result.case_id, result.verdict, result.repeat)
             aggregates.add(() if result.case_id in run.quarantined else measures_of(result.results))
         totals, evaluators = tally.totals(), aggregates.by_evaluator()
     report = Report(

@@ -63,7 +63,7 @@ def report(*results: CaseResult, **known: Any) -> Report:
     """A report of these results, counted; `needed` is how many repeats of a case have to pass."""
     tally, aggregates = Tally(known.pop("needed", None)), Aggregates()
     for each in results:
-        tally.add(each)
+        tally.count(each.case_id, each.verdict, each.repeat)
         aggregates.add(measures_of(each.results))
     fields = {"subject": "evals/shop.yaml", "seconds": 1.5, "run_id": "8f2c", "agent": "agent.py:answer", **known}
     counted: dict[str, Any] = {

@@ -60,7 +60,7 @@ def new_run(runs: Path, *results: CaseResult, is_complete: bool = True, **known:
         return run
     tally, aggregates = Tally(run.needed), Aggregates()
     for each in results:
-        tally.add(each)
+        tally.count(each.case_id, each.verdict, each.repeat)
         aggregates.add(measures_of(each.results))
     return run.finish(tally.totals(), aggregates.by_evaluator(), 1.5, is_complete=True, rate=tally.rate())
 

@@ -14,6 +14,7 @@ from rightcall.errors import ConfigurationError, UnknownNameError, nearest
 from rightcall.judging import Criteria
 from rightcall.matching.matchers import NamePattern
 from rightcall.values.results import (
+    GRAVITY,
     CaseResult,
     Cause,
     EvaluationResult,
@@ -23,7 +24,6 @@ from rightcall.values.results import (
     OverallResult,
     PlacedFinding,
     RulesJustification,
-    severity,
     worst,
 )
 from rightcall.values.trajectory import Trajectory
@@ -170,7 +170,7 @@ def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Ite
     The findings that decide the verdict come first, because some reports show only one.
     """
     # `sorted` is stable, so findings of equal gravity keep the order of the file.
-    gravest_first = sorted(zip(checks, results, strict=True), key=lambda pair: severity(pair[1].verdict))
+    gravest_first = sorted(zip(checks, results, strict=True), key=lambda pair: GRAVITY[pair[1].verdict])
     for check, result in gravest_first:
         if not result.passed:
             for finding in result.findings:

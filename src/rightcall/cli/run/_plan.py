@@ -532,7 +532,7 @@ class Counts:
     ) -> None:
         self._cases = cases
         self._quarantined = quarantined
-        self.tally = Tally(by_case=needed, quarantined=quarantined)
+        self.tally = Tally(needed_of=needed, quarantined=quarantined)
         self.aggregates = Aggregates()
         self.all_cases = AllCases(tuple(cases.values()), overall)
         self.warnings: Counter[str] = Counter()
@@ -547,7 +547,7 @@ class Counts:
 
     def add(self, result: CaseResult) -> None:
         """Count a result; for a case in quarantine only what it says about traces and rules."""
-        self.tally.add(result)
+        self.tally.count(result.case_id, result.verdict, result.repeat)
         self.warnings.update(result.notes)
         counts = result.case_id not in self._quarantined
         if counts:

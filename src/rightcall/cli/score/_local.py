@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from rightcall.cases.evalsets import quarantined_cases
 from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
-from rightcall.values.redaction import redacted, redacted_overall
-from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals
+from rightcall.values import redaction
+from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, measures_of
 
 from .._options import runs_folder, sources_of
 from .._output import Output
@@ -31,68 +31,48 @@ if TYPE_CHECKING:
 _IN_MEMORY = 256
 """The most results that are kept in memory. A result has its trajectory, which can have some MB of arguments and
 outputs; later ones are lines of JSON in a file."""
+_SENDING = ("push", "push_to", "push_dry_run", "webhook")
+"""The options that send verdicts elsewhere."""
 
 
-class Spool:
+class Spool(msgspec.Struct):
     """Results in order: the first in memory, the others in a temporary file that only this process can open."""
 
-    def __init__(self) -> None:
-        self._first: list[Scored] = []
-        self._file: IO[bytes] | None = None
-
-    def close(self) -> None:
-        """Remove the file."""
-        if self._file is not None:
-            self._file.close()
+    files: ExitStack
+    """Closes the file."""
+    first: list[Scored] = []
+    file: IO[bytes] | None = None
 
     def add(self, scored: Scored) -> None:
         """Keep a result."""
-        if len(self._first) < _IN_MEMORY:
-            self._first.append(scored)
+        if len(self.first) < _IN_MEMORY:
+            self.first.append(scored)
             return
-        if self._file is None:
+        if self.file is None:
             import tempfile
 
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed at the exit of this object
-        self._file.write(scored.document().encode() + b"\n")
+            self.file = self.files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - it is entered here
+        self.file.write(scored.document().encode() + b"\n")
 
     def results(self) -> Iterator[CaseResult]:
         """Yield the results."""
-        yield from [scored.whole() for scored in self._first]
+        yield from [scored.whole() for scored in self.first]
         yield from map(CaseResult.from_json, self._lines())
 
     def documents(self) -> Iterator[CaseResult | str]:
         """Yield the results, as JSON if they are encoded already."""
-        yield from [scored.result if scored.evidence is None else scored.document() for scored in self._first]
+        yield from [scored.result if scored.evidence is None else scored.document() for scored in self.first]
         yield from self._lines()
 
     def _lines(self) -> Iterator[str]:
         place = 0
-        while self._file is not None:
-            self._file.seek(place)  # several readers may take turns
-            line = self._file.readline()
+        while self.file is not None:
+            self.file.seek(place)  # several readers may take turns
+            line = self.file.readline()
             if not line:
                 return
-            place = self._file.tell()
+            place = self.file.tell()
             yield line[:-1].decode()
-
-
-def _senders(options: Mapping[str, Any]) -> Sequence[Sender]:
-    """Return what sends verdicts elsewhere; it is imported only if it is asked for."""
-    if not any([options[name] for name in ("push", "push_to", "push_dry_run", "webhook")]):
-        return ()
-    from ._servers import senders_of
-
-    return senders_of(options)
-
-
-def _gate(request: Request, options: Mapping[str, Any]) -> ScoreGate | None:
-    """Return the gate that decides the exit code, if one is asked for."""
-    if options["gate"] is None and options["min_rate"] is None and not options["must"]:
-        return None
-    from .._gate import ScoreGate
-
-    return ScoreGate(request, options)
 
 
 class LocalScoring:
@@ -100,20 +80,29 @@ class LocalScoring:
 
     def __init__(self, request: Request, options: dict[str, Any], senders: Sequence[Sender] | None = None) -> None:
         self._request, self._options = request, options
-        self._senders = _senders(options) if senders is None else senders
+        if senders is None and any([options[name] for name in _SENDING]):
+            from ._servers import senders_of
+
+            senders = senders_of(options)
+        self._senders = senders or ()
         self.is_sent = True
         """Whether verdicts were sent everywhere they had to be."""
         self._output = Output(options)
+        self._gate: ScoreGate | None = None
+        if options["gate"] is not None or options["min_rate"] is not None or options["must"]:
+            from .._gate import ScoreGate
+
+            self._gate = ScoreGate(request, options)
         cases = request.expected.cases
         self._needed = {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}
         self._quarantined = quarantined_cases(cases)
-        self._tally = Tally(by_case=self._needed, quarantined=self._quarantined)
-        self._aggregates = Aggregates()
+        self._tally = Tally(needed_of=self._needed, quarantined=self._quarantined)
         self._warnings: Counter[str] = Counter()
-        self._gate = _gate(request, options)
         self._is_decided_at_once = self._gate is None and not self._needed and not self._quarantined
         """Whether each trace counts by itself, so that it can be shown before the others are read."""
         evidence = "all" if options["keep"] or self._senders else self._output.wants_results
+        self._aggregates = Aggregates() if evidence == "all" else None
+        """The results of each evaluator, which only complete reports and runs have."""
         calls_alone = not evidence and self._is_decided_at_once and request.expected.is_about_calls
         self._sources = sources_of(options, request, calls_alone=calls_alone)
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
@@ -121,12 +110,12 @@ class LocalScoring:
         self._comparison = None if request.compare_with is None else Comparison(request.compare_with)
         self._gate_record: GateRecord | None = None
         self._is_complete = True
-        self._overall: tuple[OverallResult, ...] = ()
 
     def run(self) -> int:
         """Score, report, and return the exit code. Raises `RightcallError`."""
         started = perf_counter()
-        with closing(Spool()) as spool, stdout_guard():
+        with ExitStack() as files, stdout_guard():
+            spool = Spool(files)
             try:
                 self._score(spool)
             finally:
@@ -134,21 +123,19 @@ class LocalScoring:
                     self._saved.close()
             if self._scoring.unmatched:
                 print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
-            self._overall = self._scoring.all_cases.results() if self._is_complete else ()
-            totals, seconds = self._tally.totals(), perf_counter() - started
             if self._gate is not None and self._is_complete:
                 self._gate_record = self._gate.record(self._tally.repeats(always=True))
+            report = self._report(spool, perf_counter() - started)
             if self._saved is not None:
                 self._saved.finish(
-                    totals,
-                    self._aggregates.by_evaluator(),
-                    seconds,
+                    report.totals,
+                    report.evaluators,
+                    report.seconds,
                     is_complete=self._is_complete,
                     rate=self._tally.rate(),
-                    overall=self._overall,
-                    gate=self._gate_record,
+                    overall=report.overall,
+                    gate=report.gate,
                 )
-            report = self._report(spool, totals, seconds)
             self._output.finish(report)
         if self._comparison is not None:
             self._say_comparison(self._comparison)
@@ -171,9 +158,10 @@ class LocalScoring:
         with closing(self._scoring.results()) as results:
             for scored in results:
                 result = scored.result
-                self._tally.add(result)
+                self._tally.count(result.case_id, result.verdict, result.repeat)
                 is_quarantined = result.case_id in self._quarantined
-                self._aggregates.add(() if is_quarantined else scored.measures)
+                if self._aggregates is not None and not is_quarantined:
+                    self._aggregates.add(scored.measures or measures_of(result.results))
                 if self._comparison is not None:
                     self._comparison.add(result, scored.label)
                 self._warnings.update(result.notes)
@@ -198,12 +186,12 @@ class LocalScoring:
         for sender in self._senders:
             sender.add(scored.whole(), self._saved.run.short_id if self._saved is not None else "")
 
-    def _report(self, spool: Spool, totals: Totals, seconds: float) -> Report:
+    def _report(self, spool: Spool, seconds: float) -> Report:
         return Report(
             results=spool.results,
-            totals=totals,
-            evaluators=self._aggregates.by_evaluator(),
-            overall=self._overall,
+            totals=self._tally.totals(),
+            evaluators={} if self._aggregates is None else self._aggregates.by_evaluator(),
+            overall=self._scoring.all_cases.results() if self._is_complete else (),
             subject=self._options["evalset"] or self._options["expect"] or "",
             seconds=seconds,
             run_id=self._saved.run.short_id if self._saved is not None else "",
@@ -211,7 +199,7 @@ class LocalScoring:
             warnings=self._warnings,
             documents=spool.documents,
             repeats=self._tally.repeats(always=self._gate_record is not None),
-            quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.verdicts()},
+            quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.counted},
             gate=self._gate_record,
             comparison=None if self._comparison is None else self._comparison.plain(),
         )
@@ -303,7 +291,8 @@ class SavedRun:
 
     def add(self, result: CaseResult) -> None:
         """Save a result. Raises `StoreError`."""
-        self._journal.append(redacted(result) if self._redacts else result, self._digests.get(result.case_id, ""))
+        kept = redaction.redacted(result) if self._redacts else result
+        self._journal.append(kept, self._digests.get(result.case_id, ""))
 
     def close(self) -> None:
         """Close the journal."""
@@ -312,7 +301,7 @@ class SavedRun:
     def finish(
         self,
         totals: Totals,
-        evaluators: dict[str, EvaluatorTotals],
+        evaluators: Mapping[str, EvaluatorTotals],
         seconds: float,
         *,
         is_complete: bool,
@@ -322,10 +311,10 @@ class SavedRun:
         sample: Sample | None = None,
     ) -> None:
         """Write the totals. Raises `StoreError`."""
-        kept = tuple(map(redacted_overall, overall)) if self._redacts else overall
+        kept = tuple(map(redaction.redacted_overall, overall)) if self._redacts else overall
         self.run = self.run.finish(
             totals,
-            evaluators,
+            dict(evaluators),
             seconds,
             is_complete=is_complete,
             rate=rate,

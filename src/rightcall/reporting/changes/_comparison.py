@@ -198,10 +198,10 @@ def sides_of(
 
     Only the path of each result stays in memory, not the outputs of its tools.
     """
-    tally = Tally(needed, needed_of)
+    tally = Tally(needed, needed_of or {})
     repeats: dict[str, list[CaseSide]] = {}
     for result in results:
-        tally.add(result)
+        tally.count(result.case_id, result.verdict, result.repeat)
         repeats.setdefault(result.case_id, []).append(_side(result, ignored))
     asked = questions or {}
     return {

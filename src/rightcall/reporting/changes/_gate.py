@@ -449,7 +449,7 @@ class Rounds:
             reached = self._reached(plan.min_rate)
             self._floor = reached if is_last or reached.verdict != "inconclusive" else None
         tally = self._tally()
-        own = {each: tally.outlook(each, plan.rounds(each)) for each in plan.questions if each in self._own}
+        own = {each: tally.verdict(each, plan.rounds(each)) for each in plan.questions if each in self._own}
         if is_last or (rounds >= plan.least and (self._has_failed(own) or self._has_passed(tally))):
             self._decide(own)
 
@@ -484,7 +484,7 @@ class Rounds:
     def _tally(self) -> Tally:
         """Return a tally of the complete rounds, for cases that are judged on their own."""
         needed = {each: count for each, count in self._plan.needed.items() if each not in self._plan.must}
-        tally = Tally(by_case=needed)
+        tally = Tally(needed_of=needed)
         for case_id in sorted(self._own):
             for repeat, verdict in self._seen(case_id).items():
                 tally.count(case_id, verdict, repeat)

@@ -9,7 +9,7 @@ import msgspec
 
 from rightcall.reporting.changes import CaseTrials, Steadiness
 from rightcall.reporting.reports import Problem, interval_text, share_text
-from rightcall.values.results import EvaluatorTotals, Quarantine, Totals, Verdict, severity
+from rightcall.values.results import GRAVITY, EvaluatorTotals, Quarantine, Totals, Verdict
 from rightcall.values.statistics import Interval
 
 from ._rows import CaseRow, ToolTotal
@@ -298,7 +298,7 @@ def steadiness_of(cases: Sequence[ListedCase]) -> Steadiness:
 def _rank(verdict: str) -> int:
     if verdict == "quarantined":
         return 9
-    return 8 if verdict == "passed" else severity(verdict)  # type: ignore[arg-type]
+    return 8 if verdict == "passed" else GRAVITY[verdict]  # type: ignore[index]
 
 
 def _row(case: ListedCase, run_id: str, links: Links, query: Mapping[str, str], *, is_chosen: bool) -> RowView:

@@ -9,6 +9,7 @@ import msgspec
 
 from rightcall.values.results import (
     CODES,
+    GRAVITY,
     Alignment,
     CaseResult,
     Difference,
@@ -21,7 +22,6 @@ from rightcall.values.results import (
     ToolTrajectoryEvaluatorJustification,
     group_words,
     is_unmeasured,
-    severity,
 )
 
 from ._case_lines import headline, matrices, matrix_lines, repeats_headline
@@ -470,4 +470,4 @@ def _weight(result: CaseResult, finding: Finding) -> int:
 
 
 def _rank(verdict: str) -> int:
-    return 8 if verdict == "passed" else severity(verdict)  # type: ignore[arg-type]
+    return 8 if verdict == "passed" else GRAVITY[verdict]  # type: ignore[index]

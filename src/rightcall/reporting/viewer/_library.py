@@ -42,6 +42,7 @@ from rightcall.reporting.store import (
 )
 from rightcall.values.redaction import redacted, redacted_address, redacted_text, redacted_value
 from rightcall.values.results import (
+    GRAVITY,
     Aggregates,
     CaseResult,
     EvaluatorTotals,
@@ -50,7 +51,6 @@ from rightcall.values.results import (
     Totals,
     Verdict,
     measures_of,
-    severity,
 )
 from rightcall.values.trajectory import ToolCall
 
@@ -489,7 +489,7 @@ class Index:
             apart = self.run.quarantined
             listed = [_listed(found, tally.verdict(found[0].case_id), apart) for found in rows.values()]
             self._cases = listed if self.run.header.sample is None else list(map(_generally, listed))
-            self._cases.sort(key=lambda case: severity(case.verdict))
+            self._cases.sort(key=lambda case: GRAVITY[case.verdict])
         return self._cases
 
     def steadiness(self) -> Steadiness:
@@ -644,4 +644,4 @@ def _generally(case: ListedCase) -> ListedCase:
 
 
 def _place(entry: Entry) -> tuple[int, tuple[str, int, int], int, str]:
-    return severity(entry.row.verdict), entry.written, entry.row.repeat, entry.row.key
+    return GRAVITY[entry.row.verdict], entry.written, entry.row.repeat, entry.row.key

@@ -54,7 +54,7 @@ from rightcall.reporting.pages import (
 )
 from rightcall.reporting.reports import Problem, overall_line, share_noticed
 from rightcall.reporting.store import RunFolder, kept_mutation
-from rightcall.values.results import CaseResult, Verdict, severity
+from rightcall.values.results import GRAVITY, CaseResult, Verdict
 
 from ._edit_view import Desk
 from ._library import CallPlace, Entry, Index, Library
@@ -173,8 +173,8 @@ def _by_cause(cases: Sequence[ListedCase]) -> list[ListedCase]:
     open_cases = [case for case in cases if case.cause[0] not in ("passed", "quarantined")] or list(cases)
     if not open_cases:
         return []
-    gravest = min([severity(case.verdict) for case in open_cases])
-    among = [case for case in open_cases if severity(case.verdict) == gravest]
+    gravest = min([GRAVITY[case.verdict] for case in open_cases])
+    among = [case for case in open_cases if GRAVITY[case.verdict] == gravest]
     most = min({case.cause for case in among}, key=lambda cause: (-counts[cause], cause))
     return [case for case in among if case.cause == most]
 

@@ -61,7 +61,7 @@ from rightcall.reporting.pages import (
 )
 from rightcall.reporting.reports import seconds_text
 from rightcall.reporting.store import RUNS, RunFolder
-from rightcall.values.results import Totals, Verdict, severity
+from rightcall.values.results import GRAVITY, Totals, Verdict
 from rightcall.values.trajectory import ToolCall
 
 from ._library import Library
@@ -407,7 +407,7 @@ def _verdict_columns(runs: int) -> dict[str, Column]:
     """Return the sortable columns for several runs side by side; the worst verdict sorts first."""
 
     def in_run(number: int) -> Column:
-        return Column("Verdict", lambda row: severity(row.verdicts[number]) if row.verdicts[number] else None)
+        return Column("Verdict", lambda row: GRAVITY[row.verdicts[number]] if row.verdicts[number] else None)
 
     return {"case": Column("Case", lambda row: row.case_id), **{str(each): in_run(each) for each in range(runs)}}
 

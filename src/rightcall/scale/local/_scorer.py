@@ -58,7 +58,7 @@ class Scored(msgspec.Struct, frozen=True):
     evidence: str | None = None
     """Trajectory and evaluations, as JSON, if the result comes from a worker process and they were asked for."""
     measures: tuple[Measure, ...] = ()
-    """The measure of each evaluator."""
+    """The measure of each evaluator, if the result comes without its evaluations."""
     seen: Seen = Seen()
     """What the checks of all cases together need of the trajectory."""
     recorded_repeat: int | None = None
@@ -72,7 +72,8 @@ class Scored(msgspec.Struct, frozen=True):
 
         is_wanted = evidence == "all" or (evidence == "bad" and not self.result.passed)
         light = replace(self.result, trajectory=None, results=(), written=())
-        return replace(self, result=light, evidence=json_evidence(self.result) if is_wanted else None)
+        text = json_evidence(self.result) if is_wanted else None
+        return replace(self, result=light, evidence=text, measures=measures_of(self.result.results))
 
     def whole(self) -> CaseResult:
         """Return the result with its trajectory and evaluations."""
@@ -172,7 +173,7 @@ class Scorer:
         recorded = recorded_repeat(trajectory.metadata)
         key = self._compare_with
         label = None if key is None else success_of(trajectory.metadata.get(key))
-        return name, Scored(result, trajectory.trace_id, None, measures_of(result.results), seen, recorded, label)
+        return name, Scored(result, trajectory.trace_id, seen=seen, recorded_repeat=recorded, label=label)
 
 
 def doubt_text(doubt: str) -> str:

@@ -206,9 +206,9 @@ class _Evaluation:
                     if self._has_decided(result):
                         break
         ordered = [self._results[place] for place in places if place in self._results]
-        tally = Tally(by_case=self._needed(), quarantined=self._quarantined)
+        tally = Tally(needed_of=self._needed(), quarantined=self._quarantined)
         for result in ordered:
-            tally.add(result)
+            tally.count(result.case_id, result.verdict, result.repeat)
         if self._options.runs is not None:
             self._keep(self._options.runs, ordered, tally, monotonic() - began)
         record = self._gate_record()

@@ -173,7 +173,7 @@ class SessionResults:
 def _finished(run: RunFolder, journal: Journal, seconds: float, is_complete: bool) -> tuple[RunFolder, Totals]:
     tally, aggregates = Tally(quarantined=run.quarantined), Aggregates()
     for result in journal.results():
-        tally.add(result)
+        tally.count(result.case_id, result.verdict, result.repeat)
         aggregates.add(() if result.case_id in run.quarantined else measures_of(result.results))
     totals, evaluators = tally.totals(), aggregates.by_evaluator()
     finished = run.finish(totals, evaluators, seconds, is_complete=is_complete, rate=tally.rate(), journal=journal)

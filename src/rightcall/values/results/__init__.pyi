@@ -1,4 +1,5 @@
 from ._case_results import (
+    GRAVITY as GRAVITY,
     OTHER as OTHER,
     WORLD_OPERATORS as WORLD_OPERATORS,
     Aggregates as Aggregates,
@@ -22,7 +23,6 @@ from ._case_results import (
     Tally as Tally,
     Totals as Totals,
     measures_of as measures_of,
-    severity as severity,
     success_of as success_of,
     worst as worst,
 )

@@ -17,9 +17,10 @@ from rightcall.values.trajectory import NOT_UNDERSTOOD_NOTE, Trajectory
 from ._result import EvaluationResult, Finding, SavedResult, Verdict, plain_result, restored_result
 from ._signs import SIGNS
 
-# A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
 _SHOWN_ORDER: tuple[Verdict, ...] = ("passed", "failed", "error", "not_measured")
-_BY_GRAVITY: tuple[Verdict, ...] = ("failed", "error", "not_measured", "passed")
+# A failure comes first because nothing unknown can undo it: a rule that was broken stays broken.
+GRAVITY: dict[Verdict, int] = {"failed": 0, "error": 1, "not_measured": 2, "passed": 3}
+"""The rank of each verdict: the lower, the graver."""
 Cause: TypeAlias = Literal["", "raised", "timed_out", "died", "memory", "output", "mock", "read", "model"]
 """Why there is nothing to judge; empty if there is.
 
@@ -213,13 +214,7 @@ def success_of(value: Any) -> bool | None:
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict of several together: a failure before an error, an error before what was not measured."""
-    given = set(verdicts)
-    return next((verdict for verdict in _BY_GRAVITY if verdict in given), "passed")
-
-
-def severity(verdict: Verdict) -> int:
-    """Return the rank of a verdict: the lower, the graver."""
-    return _BY_GRAVITY.index(verdict)
+    return min(verdicts, key=GRAVITY.__getitem__, default="passed")
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -387,78 +382,65 @@ class CaseRepeats(msgspec.Struct, frozen=True):
         return Totals.of(self.verdicts)
 
 
-class Tally:
+class Tally(msgspec.Struct):
     """The verdicts of cases, each of which may have been run several times.
 
     A case passes if all its repeats pass or, with `needed`, if that many do. It fails if repeats in error or not
     measured could not have changed that. Other repeats never make up for an error, or for one that was not measured.
-
-    Args:
-        needed: How many repeats of a case have to pass; all by default.
-        by_case: The same for single cases, by their ids; these come first.
-        quarantined: The ids of cases in quarantine, which have verdicts but are in no total.
     """
 
-    def __init__(
-        self,
-        needed: int | None = None,
-        by_case: Mapping[str, int] | None = None,
-        quarantined: Container[str] = (),
-    ) -> None:
-        self._needed = needed
-        self._quarantined = quarantined
-        self._by_case = by_case or {}
-        self._verdicts: dict[str, list[tuple[int, Verdict]]] = {}
-
-    def add(self, result: CaseResult) -> None:
-        """Count the result of one repeat."""
-        self.count(result.case_id, result.verdict, result.repeat)
+    needed: int | None = None
+    """How many repeats of a case have to pass; all by default."""
+    needed_of: Mapping[str, int] = {}
+    """The same for single cases, by their ids; these come first."""
+    quarantined: Container[str] = ()
+    """The ids of cases in quarantine, which have verdicts but are in no total."""
+    counted: dict[str, list[tuple[int, Verdict]]] = {}
+    """The verdict of each repeat of each case, with the number of the repeat, as they came."""
 
     def count(self, case_id: str, verdict: Verdict, repeat: int = 0) -> None:
         """Count the verdict of one repeat. Repeats are listed in their order, whatever order they finish in."""
-        self._verdicts.setdefault(case_id, []).append((repeat, verdict))
+        self.counted.setdefault(case_id, []).append((repeat, verdict))
 
-    def verdict(self, case_id: str) -> Verdict:
-        """Return the verdict of a case so far."""
-        return self.outlook(case_id, len(self._verdicts[case_id]))
+    def verdict(self, case_id: str, planned: int | None = None) -> Verdict:
+        """Return the verdict of a case so far; with `planned`, its verdict if all the rest of its repeats pass."""
+        verdicts = [verdict for _, verdict in self.counted[case_id]]
+        repeats = len(verdicts) if planned is None else planned
+        # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
+        if repeats - verdicts.count("failed") < self._asked(case_id, repeats):
+            return "failed"
+        return worst([verdict for verdict in verdicts if verdict != "failed"])
 
     def is_lost(self, case_id: str, planned: int) -> bool:
         """Whether a case cannot pass any more, however the rest of its `planned` repeats end."""
-        return case_id not in self._quarantined and self.outlook(case_id, planned) != "passed"
-
-    def outlook(self, case_id: str, planned: int) -> Verdict:
-        """Return the verdict of a case if all the rest of its `planned` repeats pass."""
-        verdicts = [verdict for _, verdict in self._verdicts[case_id]]
-        # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
-        could_pass = planned - verdicts.count("failed") >= self._asked(case_id, planned)
-        return worst([verdict for verdict in verdicts if verdict != "failed"]) if could_pass else "failed"
+        return case_id not in self.quarantined and self.verdict(case_id, planned) != "passed"
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict of each case so far."""
-        return {case_id: self.verdict(case_id) for case_id in self._verdicts}
+        return {case_id: self.verdict(case_id) for case_id in self.counted}
 
     def totals(self) -> Totals:
         """Return the number of cases by verdict; those in quarantine are not among them."""
-        return Totals.of([self.verdict(case_id) for case_id in self._verdicts if case_id not in self._quarantined])
+        return Totals.of([self.verdict(case_id) for case_id in self.counted if case_id not in self.quarantined])
 
     def rate(self) -> float | None:
         """Return the pass rate of the run: the mean of its cases' rates, without those in quarantine."""
-        counted = [verdicts for case_id, verdicts in self._verdicts.items() if case_id not in self._quarantined]
+        counted = [verdicts for case_id, verdicts in self.counted.items() if case_id not in self.quarantined]
         return run_rate([Totals.of([verdict for _, verdict in each]).measured for each in counted])
 
     def repeats(self, *, always: bool = False) -> dict[str, CaseRepeats]:
         """Return all repeats of each case; nothing if no case has more than one, unless `always`."""
-        if not always and all([len(verdicts) == 1 for verdicts in self._verdicts.values()]):
+        if not always and all([len(verdicts) == 1 for verdicts in self.counted.values()]):
             return {}
-        return {case_id: self._repeats(case_id) for case_id in self._verdicts}
+        return {case_id: self._repeats(case_id) for case_id in self.counted}
 
     def _repeats(self, case_id: str) -> CaseRepeats:
-        in_order = sorted(self._verdicts[case_id], key=lambda trial: trial[0])
+        in_order = sorted(self.counted[case_id], key=lambda trial: trial[0])
         verdicts = tuple([verdict for _, verdict in in_order])
         return CaseRepeats(self.verdict(case_id), verdicts, self._asked(case_id, len(verdicts)))
 
     def _asked(self, case_id: str, repeats: int) -> int:
-        needed = self._by_case.get(case_id, self._needed)
+        needed = self.needed_of.get(case_id, self.needed)
         return repeats if needed is None else needed
 
 
