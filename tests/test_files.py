@@ -12,7 +12,7 @@ import pytest
 from tests.disks import Disk, PowerLoss
 
 from rightcall import files
-from rightcall.cli._output import replace_file as replace_users_file
+from rightcall.cli._files import replace_file as replace_users_file
 from rightcall.running.mocking import RecordedCall, Recording
 
 OLD, NEW = b"old content", b"new content, which is longer"

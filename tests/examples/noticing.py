@@ -18,8 +18,8 @@ from msgspec import structs
 
 from rightcall import Case, Trajectory, load_eval_set
 from rightcall.cases.mutants import mutate
+from rightcall.cli._files import write_files
 from rightcall.cli._init import project_files
-from rightcall.cli._output import write_files
 from rightcall.running.agents import Agent, AgentRequest, load_agent
 from rightcall.running.mocking import Mocks, use_mocks
 from rightcall.running.tracing import capture

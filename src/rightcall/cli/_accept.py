@@ -22,9 +22,9 @@ from rightcall.values.decoding import Edit
 from rightcall.values.results import count_text
 from rightcall.values.trajectory import Trajectory
 
+from ._files import check_replaceable, replace_file
 from ._options import GroupedCommand, Whole, joining_options, option, request_of, runs_folder, runs_option, sources_of
-from ._output import check_replaceable, replace_file
-from ._terminal import Screen, print_error
+from ._output import Screen, print_error
 
 _MOST_NAMED = 30
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -28,7 +28,7 @@ from ._options import (
     sources_of,
     trust_option,
 )
-from ._terminal import Screen, print_error
+from ._output import Screen, print_error
 
 if TYPE_CHECKING:
     from rightcall.cases.evalsets import Case, EvalSet
@@ -276,7 +276,7 @@ class _Mutating:
         if not path:
             click.echo(text, nl=False)
             return
-        from ._output import new_file
+        from ._files import new_file
 
         with new_file(path) as file:
             file.write(text)
@@ -290,7 +290,7 @@ class _Mutating:
     def _edit(self, made: Strengthened) -> None:
         from rightcall.reporting.reports import diff_lines
 
-        from ._output import replace_file
+        from ._files import replace_file
 
         content = Path(self._path).read_bytes()
         text = content.decode()

@@ -19,8 +19,8 @@ from rightcall.scale.request import Request
 from rightcall.values.results import CaseRepeats, count_text
 
 from ._options import runs_folder
+from ._output import Screen
 from ._runs import name_of
-from ._terminal import Screen
 
 _RULE = ("rule_out", "allow_drop", "confidence", "inconclusive")
 

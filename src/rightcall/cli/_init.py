@@ -27,9 +27,9 @@ from rightcall.values.decoding import dump_json
 from rightcall.values.results import CaseResult, EvaluationResult, call_text
 from rightcall.values.trajectory import Trajectory
 
+from ._files import Written, write_files
 from ._frameworks import Found, Parameter, SeenTool, framework_of
-from ._output import Output, Written, write_files
-from ._terminal import Screen
+from ._output import Output, Screen
 from .run._request import RunRequest
 from .run._run import Running
 

@@ -23,8 +23,8 @@ from ._options import (
     sources_of,
     trust_option,
 )
+from ._output import Screen, print_error, stdout_guard
 from ._runs import opened
-from ._terminal import Screen, print_error, stdout_guard
 
 _OF_JUDGES = "RC6"
 _WORDS = {True: "passed", False: "failed"}

@@ -18,7 +18,7 @@ import click
 
 from rightcall.errors import RightcallError
 
-from ._terminal import print_error
+from ._output import print_error
 
 if TYPE_CHECKING:
     from rightcall.scale.lake import Fragment, Job

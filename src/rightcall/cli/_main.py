@@ -6,14 +6,13 @@ import errno
 import os
 import sys
 from importlib import import_module
-from typing import Any
 
 import click
 
 from rightcall.errors import RightcallError, nearest
 from rightcall.version import __version__
 
-from ._terminal import Screen, print_error, terminal_width
+from ._output import Screen, print_error, terminal_width
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("_init:demo", "Run a small agent over its eval set, offline, and show the verdicts."),
@@ -88,21 +87,6 @@ class LazyCommands(click.Group):
         command: click.Command = getattr(import_module(f".{module}", __package__), name or "command")
         return command
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, and write all of its output."""
-        try:
-            result = super().invoke(ctx)
-            if sys.stdout is not None:  # it is None where standard output is closed
-                sys.stdout.flush()
-        except BrokenPipeError:
-            raise BrokenPipeError from None  # without its errno, by which click would end the program with 1
-        except OSError as problem:
-            if problem.errno not in _NO_ROOM or problem.filename is not None:
-                raise
-            _forget_output()
-            raise RightcallError(f"standard output: {problem.strerror}; free some space, or redirect it") from None
-        return result
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without loading them."""
         with formatter.section("Commands"):
@@ -151,22 +135,45 @@ def run_command() -> int:
     try:
         # click itself would ask `shutil` for the width, which loads three compressors: a twentieth of `score --help`.
         width = max(min(terminal_width(), _HELP_WIDTH) - 2, 50)
-        code = _rightcall.main(prog_name="rightcall", standalone_mode=False, terminal_width=width)
+        # Its `main` would end the program with 1 where the reader of our output has stopped reading.
+        with _rightcall.make_context("rightcall", sys.argv[1:], terminal_width=width) as context:
+            code = _rightcall.invoke(context)
+            if sys.stdout is not None:  # it is None where standard output is closed
+                sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
     except click.ClickException as problem:
         print_error(_message_of(problem) + _where_to_look(problem))
         code = EXIT_COULD_NOT_MEASURE
     except RightcallError as problem:
         print_error(problem)
         code = EXIT_COULD_NOT_MEASURE
-    except (click.Abort, KeyboardInterrupt):
+    except (KeyboardInterrupt, EOFError):
+        click.echo(err=True)  # the line on which a terminal shows `^C`
         code = EXIT_INTERRUPTED
     except BrokenPipeError:  # the reader of our output has stopped reading
         _forget_output()
         code = EXIT_INTERRUPTED
-    except Exception:  # noqa: BLE001 - whatever else goes wrong is ours, and has an exit code of its own
-        _report_defect()
-        code = EXIT_DEFECT
+    except Exception as problem:  # noqa: BLE001 - whatever else goes wrong is ours, and has an exit code of its own
+        code = _unforeseen(problem)
     return code if isinstance(code, int) else 0
+
+
+def _unforeseen(problem: Exception) -> int:
+    """Report what only a full disk or a defect can be the reason of, and return the exit code."""
+    if isinstance(problem, OSError) and problem.errno in _NO_ROOM and problem.filename is None:
+        _forget_output()
+        print_error(f"standard output: {problem.strerror}; free some space, or redirect it")
+        return EXIT_COULD_NOT_MEASURE
+    import traceback
+
+    from rightcall.reporting.reports import printable
+
+    # A message may quote a trace, which a terminal must not obey (escape sequences, OSC 52).
+    for line in traceback.format_exc().splitlines():
+        click.echo(printable(line), err=True)
+    click.echo("rightcall: this is a defect in Rightcall; please report it with the lines above", err=True)
+    return EXIT_DEFECT
 
 
 def _message_of(problem: click.ClickException) -> str:
@@ -186,14 +193,3 @@ def _where_to_look(problem: click.ClickException) -> str:
 def _forget_output() -> None:
     """Discard unwritten output, which the interpreter would otherwise try to write again when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _report_defect() -> None:
-    import traceback
-
-    from rightcall.reporting.reports import printable
-
-    # A message may quote a trace, which a terminal must not obey (escape sequences, OSC 52).
-    for line in traceback.format_exc().splitlines():
-        click.echo(printable(line), err=True)
-    click.echo("rightcall: this is a defect in Rightcall; please report it with the lines above", err=True)

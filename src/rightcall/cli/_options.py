@@ -13,7 +13,7 @@ import click
 from rightcall._lazy import hidden_module, late_module, lazy_pattern, lazy_patterns_of
 from rightcall.errors import InputError, nearest
 
-from ._terminal import print_error
+from ._output import FORMATS, print_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -533,4 +533,33 @@ evaluator_options = options(
         metavar="NAMES",
         help="Skip these evaluators; judges means all that ask a model.",
     ),
+)
+format_options = options(
+    option(
+        "Output",
+        "--format",
+        "formats",
+        multiple=True,
+        metavar="NAME[=FILE]",
+        type=FormatType(FORMATS),
+        help=f"Print a format or, with =FILE, write it: {', '.join(FORMATS)}; repeatable. By default full on a "
+        "terminal, else concise.",
+    ),
+    option(
+        "Output",
+        "--max-detail",
+        type=Whole(0),
+        default=10,
+        show_default=True,
+        help="How many cases the full format explains; where more did not pass, one of each cause.",
+    ),
+    option("Output", "--output-file", metavar="FILE", help="Write all results to this file as JSON."),
+    option(
+        "Output",
+        "--print-detailed-results",
+        "is_detailed",
+        is_flag=True,
+        help="Print every evaluator of every case, with its score and the reasons for it.",
+    ),
+    redact_option,
 )

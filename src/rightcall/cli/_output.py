@@ -1,28 +1,165 @@
-"""The formats of `--format NAME[=FILE]`, where each is written, and files that users ask for."""
+"""What a command prints: lines on a screen, errors, and results in the formats of `--format NAME[=FILE]`.
+
+Text from traces is shown, never obeyed.
+"""
 
 from __future__ import annotations
 
 import os
-import stat
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 import click
 
 from rightcall.errors import RightcallError
 from rightcall.reporting import reports
 
-from ._options import FormatType, Whole, option, options, redact_option
+from ._files import check_writable, new_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from rich.console import Console
+    from rich.style import Style as RichStyle
 
     from rightcall.reporting.reports import Paper, Report
     from rightcall.values.results import CaseResult
 
+_ASKS_FOR_COLOUR = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""Variables that make rich treat any stream as a terminal."""
+
+_WIDTH = 80
 _FILE_WIDTH = 100
+
+
+class Screen:
+    """Where lines are printed: in colour and Unicode as far as the terminal has them."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        self._stderr = stderr
+        stream = sys.stderr if stderr else sys.stdout  # None if it is closed
+        self._is_plain = not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")
+        self._is_bare = not (stream is not None and stream.isatty()) and not any(map(os.environ.get, _ASKS_FOR_COLOUR))
+        self._is_obeyed = bool(os.environ.get("GITHUB_ACTIONS"))
+
+    @cached_property
+    def _console(self) -> Console:
+        # It takes 20 ms to import, a tenth of a short command, and has nothing to do for a file or a pipe.
+        from rich.console import Console
+
+        return Console(highlight=False, markup=False, emoji=False, soft_wrap=True, stderr=self._stderr)
+
+    def line(self, *parts: str | tuple[str, str]) -> None:
+        """Print a line made of texts, and of texts with a style."""
+        stream = sys.stderr if self._stderr else sys.stdout  # it may have been replaced meanwhile
+        if self._is_bare and not self._is_obeyed:
+            if stream is not None:
+                whole = "".join([part if isinstance(part, str) else part[0] for part in parts])
+                stream.write(reports.printable(whole, plain=self._is_plain) + "\n")
+            return
+        styled = [(part, "") if isinstance(part, str) else part for part in parts]
+        made = [(reports.printable(text, plain=self._is_plain), style) for text, style in styled]
+        if self._is_obeyed:
+            made = _unobeyed(made)
+        if not self._is_bare and self._console.legacy_windows:
+            from rich.text import Text
+
+            self._console.print(Text.assemble(*made))
+        elif stream is not None:
+            # Nothing is wrapped or highlighted here, so the console's own way, twenty times as long, is not needed.
+            stream.write("".join([self._painted(text, style) for text, style in made]) + "\n")
+
+    def paper(self, *, full: bool = False) -> Paper:
+        """Return the width and style of reports that fit this screen."""
+        return reports.Paper(
+            width=terminal_width() if self._is_bare else self._console.width, plain=self._is_plain, full=full
+        )
+
+    def mark(self, name: str) -> str:
+        """Return the sign of a verdict or a step."""
+        from rightcall.values.results import SIGNS
+
+        sign = SIGNS[name]
+        return f"{sign.ascii:<2}" if self._is_plain else sign.symbol
+
+    def _painted(self, text: str, style: str) -> str:
+        if not style or not text or self._is_bare or self._console.color_system is None:
+            return text
+        return _style(style, self._console.no_color).render(text)
+
+
+def terminal_width() -> int:
+    """Return the width that rich finds if output is not a terminal: that of another stream, if that is one."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit():
+        return int(columns)
+    for number in range(3):
+        with suppress(ValueError, OSError):
+            return os.get_terminal_size(number).columns or _WIDTH
+    return _WIDTH
+
+
+def _unobeyed(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Escape what GitHub Actions would take for a command: it looks for these in all output."""
+    whole = "".join([text for text, _ in parts])
+    harmless = reports.escape_commands(whole)
+    return parts if harmless == whole else [(harmless, "")]
+
+
+@lru_cache(maxsize=64)
+def _style(name: str, no_color: bool) -> RichStyle:
+    from rich.style import Style as RichStyle
+
+    style = RichStyle.parse(name)
+    return style.without_color if no_color else style
+
+
+def print_error(problem: object) -> None:
+    """Print an error: on one line or, on a terminal, wrapped between words.
+
+    Its text may quote a trace: what a terminal would obey is made harmless, and secrets are left out.
+    """
+    from rightcall.values.redaction import redacted_text
+
+    harmless = reports.escape_commands(reports.printable(redacted_text(str(problem)), one_line=True))
+    line = f"rightcall: {harmless}"
+    if sys.stderr is not None and sys.stderr.isatty():
+        # A terminal breaks a long line wherever its last column is, in the middle of names.
+        from shutil import get_terminal_size
+        from textwrap import fill
+
+        line = fill(line, max(20, get_terminal_size().columns), break_long_words=False, break_on_hyphens=False)
+    click.echo(line, err=True)
+
+
+@contextmanager
+def stdout_guard() -> Iterator[None]:
+    """Send what threads other than the main one print on standard output to standard error, while this is open.
+
+    Custom evaluators run in such threads, and standard output is the result of the command.
+    """
+    before = sys.stdout
+    if before is None:  # it is closed
+        yield
+        return
+    sys.stdout = _Aside(before)
+    try:
+        yield
+    finally:
+        sys.stdout = before
+
+
+class _Aside:
+    """Standard output for the main thread, standard error for the others."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        is_main = threading.current_thread() is threading.main_thread()
+        return getattr(self._stream if is_main or sys.stderr is None else sys.stderr, name)
 
 
 class Style(NamedTuple):
@@ -50,37 +187,6 @@ FORMATS: dict[str, Callable[[Report, Style], Iterator[str]]] = {
 """The formats: each is a function that yields the text of a report."""
 
 
-format_options = options(
-    option(
-        "Output",
-        "--format",
-        "formats",
-        multiple=True,
-        metavar="NAME[=FILE]",
-        type=FormatType(FORMATS),
-        help=f"Print a format or, with =FILE, write it: {', '.join(FORMATS)}; repeatable. By default full on a "
-        "terminal, else concise.",
-    ),
-    option(
-        "Output",
-        "--max-detail",
-        type=Whole(0),
-        default=10,
-        show_default=True,
-        help="How many cases the full format explains; where more did not pass, one of each cause.",
-    ),
-    option("Output", "--output-file", metavar="FILE", help="Write all results to this file as JSON."),
-    option(
-        "Output",
-        "--print-detailed-results",
-        "is_detailed",
-        is_flag=True,
-        help="Print every evaluator of every case, with its score and the reasons for it.",
-    ),
-    redact_option,
-)
-
-
 class Output:
     """The output of one command, as its options ask for it: without secrets, unless `redact` is false.
 
@@ -89,8 +195,6 @@ class Output:
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        from ._terminal import Screen
-
         asked = [tuple(each.split("=", 1)) for each in given["formats"]]
         self._files = [(each[0], each[1]) for each in asked if len(each) == 2]
         if (path := given.get("output_file")) is not None:
@@ -193,121 +297,3 @@ def _check_installed() -> None:
     from rightcall.reporting.pages import check_installed
 
     check_installed()
-
-
-@contextmanager
-def new_file(path: str) -> Iterator[IO[str]]:
-    """Open a text file that appears under its name only when it is complete, and that only its owner can read.
-
-    Raises:
-        RightcallError: it cannot be written.
-    """
-    # Beside the file, because a rename is atomic within one file system only (rename(2), EXDEV).
-    unfinished = f"{path}.{os.getpid()}.part"
-    try:
-        with open(unfinished, "w", encoding="utf-8", opener=_private) as file:
-            yield file
-        os.replace(unfinished, path)
-    except OSError as problem:
-        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
-    finally:
-        with suppress(OSError):
-            os.remove(unfinished)
-
-
-def check_writable(path: str) -> None:
-    """Refuse, before any work is done, a file that cannot be written afterwards. Raises `RightcallError`."""
-    folder = os.path.dirname(path) or "."
-    if os.path.isdir(path):
-        raise RightcallError(f"{path}: this is a folder; name a file in it")
-    if not os.path.isdir(folder):
-        raise RightcallError(f"{path}: there is no folder {folder}")
-    if not os.access(folder, os.W_OK):
-        raise RightcallError(f"{path}: no file can be made in {folder}")
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
-def check_replaceable(path: str) -> None:
-    """Refuse a path that must not, or cannot, be written. A path that does not exist yet is fine.
-
-    Raises:
-        RightcallError: it is a symbolic link, not a file, or read-only.
-    """
-    if os.path.islink(path):
-        raise RightcallError(f"{path}: is a symbolic link to {os.readlink(path)}; name that file itself")
-    if not os.path.lexists(path):
-        return
-    if not os.path.isfile(path):
-        raise RightcallError(f"{path}: is not a file")
-    if not stat.S_IMODE(os.stat(path).st_mode) & 0o222 or not os.access(path, os.W_OK):
-        raise RightcallError(f"{path}: is read-only")
-
-
-def replace_file(path: str, before: bytes | None, after: bytes) -> None:
-    """Replace the content of a file, if it is still `before`; `None` if there must be no file yet.
-
-    Folders that a new file needs are made.
-
-    Raises:
-        RightcallError: the file has changed in the meantime, or cannot be written.
-    """
-    from pathlib import Path
-
-    from rightcall.files import replace_file as write_whole
-
-    check_replaceable(path)
-    try:
-        if before != (Path(path).read_bytes() if os.path.lexists(path) else None):
-            raise RightcallError(f"{path}: has been changed in the meantime, so nothing was written; try again")
-        if before is None:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-        write_whole(Path(path), after, _mode(path))
-    except OSError as problem:
-        raise RightcallError(f"{path}: {problem.strerror or problem}") from None
-
-
-def _mode(path: str) -> int:
-    if os.path.lexists(path):
-        return stat.S_IMODE(os.stat(path).st_mode)
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
-
-
-class Written(NamedTuple):
-    """The files that were written, and those that existed and were left as they are."""
-
-    made: tuple[str, ...]
-    kept: tuple[str, ...]
-
-
-def write_files(folder: Path, files: Mapping[str, str]) -> Written:
-    """Write the files that do not exist yet, and the folders they need; nothing is overwritten.
-
-    Raises:
-        RightcallError: one of them cannot be written; the message says which ones were.
-    """
-    made: list[str] = []
-    kept: list[str] = []
-    for name, text in files.items():
-        path = folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                made.append(name)
-                file.write(text)
-        except FileExistsError as problem:
-            if problem.filename != str(path):
-                raise _write_error(path, problem, made) from None
-            kept.append(name)
-        except OSError as problem:
-            raise _write_error(path, problem, made) from None
-    return Written(tuple(made), tuple(kept))
-
-
-def _write_error(path: Path, problem: OSError, made: list[str]) -> RightcallError:
-    before = f"; begun or written: {', '.join(made)}" if made else "; nothing was written"
-    return RightcallError(f"{path}: {problem.strerror or problem}{before}")

@@ -25,7 +25,7 @@ from ._options import (
     sources_of,
     trace_files,
 )
-from ._terminal import Screen, print_error
+from ._output import Screen, print_error
 
 if TYPE_CHECKING:
     from rightcall.reading import Reading
@@ -135,7 +135,7 @@ def _name(sources: tuple[str, ...]) -> str:
 
 
 def _asked_formats(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
-    from ._output import check_writable
+    from ._files import check_writable
 
     asked: list[tuple[str, str | None]] = []
     for given in formats:
@@ -153,7 +153,7 @@ def _asked_formats(formats: tuple[str, ...]) -> list[tuple[str, str | None]]:
 
 
 def _deliver(counted: _Overview, asked: list[tuple[str, str | None]], options: dict[str, Any]) -> None:
-    from ._output import new_file
+    from ._files import new_file
 
     for name, file in asked:
         text = _TEXTS[name](counted)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rightcall.errors import InputError, missing_package
 
-from ._terminal import print_error
+from ._output import print_error
 
 if TYPE_CHECKING:
     from rightcall.connect import Address

@@ -30,6 +30,7 @@ from rightcall.reporting.store import RunFolder, list_runs, open_run, pooled
 from rightcall.values.redaction import redacted
 from rightcall.values.results import Aggregates, CaseResult, Source, Tally, count_text, measures_of
 
+from ._files import new_file
 from ._options import (
     GroupedCommand,
     Whole,
@@ -42,8 +43,7 @@ from ._options import (
     runs_folder,
     trace_files,
 )
-from ._output import FORMATS, Style, append_step_summary, new_file
-from ._terminal import Screen, print_error
+from ._output import FORMATS, Screen, Style, append_step_summary, print_error
 
 _NAMES = ("junit", "github", "markdown", "json", "html")
 _TRIES = 5

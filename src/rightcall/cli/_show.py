@@ -25,7 +25,7 @@ from ._options import (
     runs_folder,
     trace_files,
 )
-from ._terminal import Screen, print_error
+from ._output import Screen, print_error
 
 if TYPE_CHECKING:
     from rightcall.reading import Reading, Recognised

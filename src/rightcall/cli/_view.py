@@ -16,9 +16,9 @@ from rightcall.reporting.store import RUNS, RunFolder, pooled
 from rightcall.values.decoding import Edit
 from rightcall.values.results import CaseResult
 
+from ._files import check_replaceable, replace_file
 from ._options import Whole, no_redact_option
-from ._output import check_replaceable, replace_file
-from ._terminal import print_error
+from ._output import print_error
 
 if TYPE_CHECKING:
     from rightcall.cases.accepting import Acceptance

@@ -19,6 +19,7 @@ from .._options import (
     case_options,
     configured,
     evaluator_options,
+    format_options,
     gate_options,
     no_cache_option,
     option,
@@ -26,7 +27,6 @@ from .._options import (
     runs_option,
     trust_option,
 )
-from .._output import format_options
 
 if TYPE_CHECKING:
     from pathlib import Path

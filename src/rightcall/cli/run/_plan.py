@@ -60,9 +60,8 @@ from rightcall.values.trajectory import KeptSpans
 
 from .._gate import gate_plan
 from .._live import Progress
-from .._output import Output
+from .._output import Output, print_error
 from .._runs import failed_in, last_run_of
-from .._terminal import print_error
 from ._request import RunRequest, variant_named
 
 if TYPE_CHECKING:

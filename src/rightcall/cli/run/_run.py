@@ -24,8 +24,7 @@ from rightcall.values.results import CaseResult, OverallResult, Totals
 
 from .._gate import print_gate
 from .._live import Progress, Stopping
-from .._output import Output
-from .._terminal import Screen, print_error, stdout_guard
+from .._output import Output, Screen, print_error, stdout_guard
 from ._plan import (
     CaseJudged,
     Counts,

@@ -18,6 +18,7 @@ from .._options import (
     base_options,
     configured,
     evaluator_options,
+    format_options,
     gate_options,
     joining_options,
     no_cache_option,
@@ -28,7 +29,6 @@ from .._options import (
     trace_files,
     trust_option,
 )
-from .._output import format_options
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -32,10 +32,10 @@ from rightcall.scale.request import Request
 from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted_text
 
+from .._files import check_writable, new_file
 from .._live import LakeProgress, Stopping
 from .._options import reading_of
-from .._output import check_writable, new_file
-from .._terminal import Screen, print_error, stdout_guard
+from .._output import Screen, print_error, stdout_guard
 from ._local import SavedRun
 
 FORMATS = ("full", "concise", "json")

@@ -18,8 +18,7 @@ from rightcall.values import redaction
 from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, measures_of
 
 from .._options import runs_folder, sources_of
-from .._output import Output
-from .._terminal import Screen, print_error, stdout_guard
+from .._output import Output, Screen, print_error, stdout_guard
 
 if TYPE_CHECKING:
     from rightcall.judging.models import Compared

@@ -32,8 +32,8 @@ from rightcall.values.redaction import redacted
 from rightcall.values.results import CaseResult
 
 from .._options import runs_folder
+from .._output import print_error
 from .._pull import addresses_in, source_aliases
-from .._terminal import print_error
 from ._local import LocalScoring
 
 _SECOND = 10**9
