@@ -92,27 +92,11 @@ def lazy_patterns_of(*packages: str) -> Iterator[None]:
 
 
 @contextmanager
-def hidden_module(name: str) -> Iterator[None]:
-    """Make `import` of this module fail during the block, unless it is already imported.
-
-    `None` in `sys.modules` does that (https://docs.python.org/3/reference/import.html#the-module-cache). Only for the
-    start of a program, because it affects all threads.
-    """
-    if name in sys.modules:
-        yield
-        return
-    sys.modules[name] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[name]
-
-
-@contextmanager
 def late_module(name: str, **known: Any) -> Iterator[None]:
     """Let modules that are imported inside of the block have a stand-in for another, which is imported on first use.
 
     `known` are things of the module that the stand-in has itself. A module that is loaded already is used as it is.
+    Only for the start of a program, because it affects all threads.
     """
     stand_in = _LateModule(name)
     stand_in.__dict__.update(known)

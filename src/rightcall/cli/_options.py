@@ -6,11 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypeAlias, get_type_hints
 
 import click
 
-from rightcall._lazy import hidden_module, late_module, lazy_pattern, lazy_patterns_of
+from rightcall._lazy import late_module, lazy_pattern, lazy_patterns_of
 from rightcall.errors import InputError, nearest
 
 from ._output import FORMATS, print_error
@@ -146,9 +146,9 @@ class GroupedCommand(click.Command):
         """Run the command."""
         # What is left out here was a tenth of what `rightcall show` executes.
         with (
-            # msgspec takes three names from it if it is installed, and from `typing` otherwise. They are the same since
+            # msgspec takes these names from it if it is installed, and from `typing` otherwise. They are the same since
             # Python 3.11.
-            hidden_module("typing_extensions"),
+            late_module("typing_extensions", get_type_hints=get_type_hints, NotRequired=NotRequired, Required=Required),
             late_module("msgspec.inspect"),  # for JSON Schemas
             late_module("urllib.parse", quote_from_bytes=_quote_from_bytes),  # for `Path.as_uri`
             late_module("ntpath"),  # for paths of Windows on other systems

@@ -65,19 +65,15 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """The expectation for all traces, as a case without an id."""
     every: Case | None = None
     """What the eval set expects of every trace, as a case for those that belong to no other."""
-
-    @property
-    def rules(self) -> tuple[Case, ...]:
-        """All cases that a trace may be judged by."""
-        return (*self.cases, *[case for case in (self.for_all, self.every) if case is not None])
+    rules: tuple[Case, ...] = ()
+    """All of these cases that a trace may be judged by."""
 
     @property
     def is_about_calls(self) -> bool:
         """Whether every verdict and finding depends on calls alone, not on input, output or duration of the run."""
-        rules = self.rules
-        if self.overall or len(rules) > _MOST_ASKED or any([case.when is not None for case in rules]):
+        if self.overall or len(self.rules) > _MOST_ASKED or any([case.when is not None for case in self.rules]):
             return False
-        return all([check.scope is not None for case in rules for check in case.checks])
+        return all([check.scope is not None for case in self.rules for check in case.checks])
 
 
 class Request(Choice, frozen=True, kw_only=True, dict=True):
@@ -113,11 +109,14 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
         """
         if self.expectation is not None:
             finder = CodeFinder(Path.cwd() / "expectation", self.trust, home=self.home)
-            return Expected(for_all=load_expectation(*self.expectation, find_code=finder)(""))
+            for_all = load_expectation(*self.expectation, find_code=finder)("")
+            return Expected(for_all=for_all, rules=(for_all,))
         if self.evalset is None:
             return Expected()
         eval_set = self.loaded[0]
-        return Expected(cases=tuple(self.of(eval_set.cases)), overall=eval_set.overall, every=eval_set.every)
+        cases, every = tuple(self.of(eval_set.cases)), eval_set.every
+        rules = cases if every is None else (*cases, every)
+        return Expected(cases=cases, overall=eval_set.overall, every=every, rules=rules)
 
     @property
     def kept(self) -> tuple[str, ...]:

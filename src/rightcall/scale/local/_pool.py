@@ -61,7 +61,7 @@ class FilePool:
 
     def __exit__(self, *problem: object) -> None:
         self._pool.__exit__(*problem)
-        self._scorer.close()
+        self._scorer.running.close()
 
     def scored(self, files: Sequence[str]) -> Iterator[tuple[str, Scored | Unmatched | InputError]]:
         """Yield the results in the order of the files, each with its file; an `InputError` for one that is unreadable.

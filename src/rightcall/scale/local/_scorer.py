@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -95,7 +95,7 @@ class Unmatched(msgspec.Struct, frozen=True):
 
 
 class Scorer:
-    """Judges trajectories by the cases they belong to, or by one expectation for all. It has to be closed.
+    """Judges trajectories by the cases they belong to, or by one expectation for all. `running` has to be closed.
 
     Raises:
         DocumentError: the eval set or the expectation is wrong.
@@ -109,17 +109,14 @@ class Scorer:
         self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every)
         self.all_cases = AllCases(expected.rules, expected.overall)
         """The checks of all cases together, which callers add results to."""
+        self.running = ExitStack()
+        """Evaluators that wait for models, which stop when it is closed."""
 
     @cached_property
     def _judging(self) -> JudgingExecutor:
         from rightcall.cases.verdicts import JudgingExecutor  # few eval sets have evaluators that wait
 
-        return JudgingExecutor()
-
-    def close(self) -> None:
-        """Stop evaluators that wait for models."""
-        if "_judging" in self.__dict__:
-            self._judging.close()
+        return self.running.enter_context(JudgingExecutor())
 
     def scored(
         self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match] | None = None
@@ -210,16 +207,22 @@ class Scoring:
             InputError: none of the files can be read, or the eval set cannot be.
             RightcallError: the request cannot be met.
         """
+        size = 0
+        for path in self._sources.files if self._workers != 1 else ():
+            with suppress(OSError):  # reading the file says what is wrong with it
+                size += os.path.getsize(path)
+        is_large = size >= _WORTH_A_POOL
+        found = self._scored_by_workers() if is_large else self._scorer.scored(self._sources.trajectories())
         expected = self._request.expected
-        results = self._named() if expected.for_all is not None else self._of_cases(expected.cases)
-        with closing(self._scorer), closing(results):
+        results = self._named(found) if expected.for_all is not None else self._of_cases(expected.cases, found)
+        with self._scorer.running, closing(results):
             for scored in results:
                 self.all_cases.add(scored.seen, scored.result.case_id)
                 yield scored
 
-    def _named(self) -> Generator[Scored, None, None]:
+    def _named(self, found: Iterator[tuple[str, Scored | Unmatched]]) -> Generator[Scored, None, None]:
         """Yield results of one expectation for all, named by the trace id or by the number of the trace in its file."""
-        for file, scored in self._scored():
+        for file, scored in found:
             if isinstance(scored, Scored):
                 name = self._sources.name_of(file)
                 self._positions[name] += 1
@@ -229,17 +232,19 @@ class Scoring:
                 result = replace(scored.result, case_id=case_id if times == 1 else f"{case_id}#{times}")
                 yield replace(scored, result=result)
 
-    def _of_cases(self, cases: Sequence[Case]) -> Generator[Scored, None, None]:
+    def _of_cases(
+        self, cases: Sequence[Case], found: Iterator[tuple[str, Scored | Unmatched]]
+    ) -> Generator[Scored, None, None]:
         join = self._request.join
         named = [case for case in cases if case.when is None]
         if join != "order":
-            yield from self._repeated(self._scored())
+            yield from self._repeated(found)
         if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases) == len(named)):
             # By order: from memory if all trajectories were kept there, else from the files once more.
             held = [("", trajectory) for trajectory in self._held]
-            found = held if held and len(held) == self.unmatched else self._sources.trajectories()
+            again = held if held and len(held) == self.unmatched else self._sources.trajectories()
             self.unmatched = 0
-            yield from self._repeated(self._scorer.scored(found, map(Match, named)))
+            yield from self._repeated(self._scorer.scored(again, map(Match, named)))
         for case in cases:
             if not self._times[case.id]:
                 reason = "no trace belongs to this case" if case.when is None else "no trace fits this case"
@@ -247,42 +252,32 @@ class Scoring:
                 yield Scored(result, seen=self.all_cases.see(case, result, None, counts=not case.is_quarantined))
 
     def _repeated(self, found: Iterable[tuple[str, Scored | Unmatched]]) -> Iterator[Scored]:
-        """Number the results of each case, and count trajectories that belong to no case."""
+        """Number the results of each case, and count trajectories that belong to no case.
+
+        A result has the number that its trace records, if that is free, else the next free one.
+        """
         for _, scored in found:
-            if isinstance(scored, Scored):
-                self._times[scored.result.case_id] += 1
-                yield self._numbered(scored)
+            if not isinstance(scored, Scored):
+                self.unmatched += 1
+                self.all_cases.add(scored.seen)
+                if self._times or self._request.join != "auto":
+                    # If any trajectory names its case, none is joined by order.
+                    self._held.clear()
+                elif scored.trajectory is not None and len(self._held) < _HELD:
+                    self._held.append(scored.trajectory)
                 continue
-            self.unmatched += 1
-            self.all_cases.add(scored.seen)
-            if self._times or self._request.join != "auto":
-                # If any trajectory names its case, none is joined by order.
-                self._held.clear()
-            elif scored.trajectory is not None and len(self._held) < _HELD:
-                self._held.append(scored.trajectory)
-
-    def _numbered(self, scored: Scored) -> Scored:
-        """Set the number of the repeat: the one that the trace records, if it is free, else the next free one."""
-        used = self._numbers.setdefault(scored.result.case_id, set())
-        recorded = scored.recorded_repeat
-        is_recorded = recorded is not None and recorded not in used
-        repeat = recorded if recorded is not None and is_recorded else len(used)
-        # A repeat without a recorded number is shown as its index plus one, which must not be a recorded number.
-        while not is_recorded and (repeat in used or (scored.result.case_id, repeat + 1) in self._recorded):
-            repeat += 1
-        used.add(repeat)
-        if is_recorded:
-            self._recorded.add((scored.result.case_id, repeat))
-        return replace(scored, result=replace(scored.result, repeat=repeat, is_repeat_told=is_recorded))
-
-    def _scored(self) -> Iterator[tuple[str, Scored | Unmatched]]:
-        size = 0
-        for path in self._sources.files if self._workers != 1 else ():
-            with suppress(OSError):  # reading the file says what is wrong with it
-                size += os.path.getsize(path)
-        if size >= _WORTH_A_POOL:
-            return self._scored_by_workers()
-        return self._scorer.scored(self._sources.trajectories())
+            case_id, recorded = scored.result.case_id, scored.recorded_repeat
+            self._times[case_id] += 1
+            used = self._numbers.setdefault(case_id, set())
+            is_recorded = recorded is not None and recorded not in used
+            repeat = recorded if recorded is not None and is_recorded else len(used)
+            # A repeat without a recorded number is shown as its index plus one, which must not be a recorded number.
+            while not is_recorded and (repeat in used or (case_id, repeat + 1) in self._recorded):
+                repeat += 1
+            used.add(repeat)
+            if is_recorded:
+                self._recorded.add((case_id, repeat))
+            yield replace(scored, result=replace(scored.result, repeat=repeat, is_repeat_told=is_recorded))
 
     def _scored_by_workers(self) -> Iterator[tuple[str, Scored | Unmatched]]:
         from rightcall.scale.processes import default_workers
@@ -357,7 +352,9 @@ class Sources:
     ) -> None:
         self.reading, self._complain, self._is_named = reading, complain, is_named
         self._names = names or {}
-        self._all: Sequence[str | list[str]] = [list(files)] if together else files
+        self._all: list[tuple[str | list[str], str]] = [(file, self._names.get(file, file)) for file in files]
+        if together:
+            self._all = [(list(files), "trajectory")]
         self._complaints: set[str] = set()
         self.files = () if together else files
         """The files that can be distributed to worker processes; none if they are read together."""
@@ -371,8 +368,7 @@ class Sources:
             InputError: none of the files can be read.
         """
         self.unreadable = 0
-        for source in self._all:
-            name = self.name_of(source) if isinstance(source, str) else "trajectory"
+        for source, name in self._all:
             try:
                 for trajectory in read_source(source, self.reading, is_named=self._is_named):
                     yield name, trajectory
@@ -410,33 +406,26 @@ def read_source(source: str | list[str], reading: Reading, *, is_named: bool) ->
         InputError: a file, or a row in it, cannot be read.
         MissingExtraError: pyarrow is not installed.
     """
-    if isinstance(source, str):
-        if "://" in source and not os.path.exists(source):
-            check_not_server(source)
-            raise InputError(f"{source}: data in an object store is scored with --out")
-        table = _table(source, reading, is_named) if reading.input_format is None else None
-        if table is not None:
-            return table
-    return reading.read(source)
-
-
-def _table(path: str, reading: Reading, is_named: bool) -> Iterator[Trajectory] | None:
-    """Return the trajectories in a table of trajectories or spans (Parquet or JSON lines); None for any other file."""
-    try:
-        with open(path, "rb") as file:
+    if not isinstance(source, str):
+        return reading.read(source)
+    if "://" in source and not os.path.exists(source):
+        check_not_server(source)
+        raise InputError(f"{source}: data in an object store is scored with --out")
+    head, line, size = b"", b"", 0
+    if reading.input_format is None:
+        # Reading the file, below, reports what is wrong with it.
+        with suppress(OSError, ValueError), open(source, "rb") as file:
             # The first line shows whether this is a table of trajectories, and the rest may be gigabytes of a trace.
             head = file.read(len(_PARQUET))
             line = head + file.readline(_HEAD)
             size = os.fstat(file.fileno()).st_size
-    except (OSError, ValueError):
-        return None  # reading the file reports what is wrong with it
     if head == _PARQUET:
-        check_size(path, size, reading.max_size)
-        return _parquet(path, reading, is_named)
-    if not is_trajectory(line):
-        return None
-    check_size(path, size, reading.max_size)
-    return _lines(path, is_named)
+        check_size(source, size, reading.max_size)
+        return _parquet(source, reading, is_named) or reading.read(source)
+    if is_trajectory(line):
+        check_size(source, size, reading.max_size)
+        return _lines(source, is_named)
+    return reading.read(source)
 
 
 def _parquet(path: str, reading: Reading, is_named: bool) -> Iterator[Trajectory] | None:

@@ -125,31 +125,32 @@ def _flow_yaml(text: str, limits: Limits, problem: DocumentError) -> Document:
         raise problem from None
 
 
-class _Construction:
+class _Construction(msgspec.Struct):
     """A walk over the nodes of one YAML document."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._positions: dict[Path, Position] = {}
-        self._seen: dict[int, int] = {}
-        self._aliases = 0
-        self._nodes = 0
+    limits: Limits
+    positions: dict[Path, Position] = {}
+    seen: dict[int, int] = {}
+    """How often each node was visited."""
+    nodes: int = 0
+    aliases: int = 0
 
     def position(self, path: Path) -> Position:
-        while path not in self._positions and path:
+        """Return the position of a value or, if it has none, of the nearest that contains it."""
+        while path not in self.positions and path:
             path = path[:-1]
-        return self._positions[path]
+        return self.positions[path]
 
     def value(self, node: Any, path: Path, begin: Any) -> Any:
         """Return the value of a node, and record the position of the node `begin` for it."""
-        self._positions[path] = Position(begin.start_mark.line + 1, begin.start_mark.column + 1)
-        self._nodes += 1
-        self._seen[id(node)] = self._seen.get(id(node), 0) + 1
+        self.positions[path] = Position(begin.start_mark.line + 1, begin.start_mark.column + 1)
+        self.nodes += 1
+        self.seen[id(node)] = self.seen.get(id(node), 0) + 1
         # An alias is visited once for each use, so a few lines can stand for billions of values ("billion laughs").
-        self._aliases += self._seen[id(node)] > 1
-        if len(path) > self._limits.depth:
-            raise _problem(f"nested deeper than the limit of {self._limits.depth} levels", node)
-        if self._nodes > self._limits.nodes or self._aliases > self._limits.aliases:
+        self.aliases += self.seen[id(node)] > 1
+        if len(path) > self.limits.depth:
+            raise _problem(f"nested deeper than the limit of {self.limits.depth} levels", node)
+        if self.nodes > self.limits.nodes or self.aliases > self.limits.aliases:
             raise _problem("more values or aliases than the limits allow", node)
         if node.tag not in _TAGS:
             raise _problem(f"the tag {str(node.tag)[:80]!r} is not allowed; write plain values", node)

@@ -16,7 +16,7 @@ from rightcall.values import results
 from rightcall.values.decoding import dump_json, load_json
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._texts import hidden_in, is_harmless, looks_like, marks_in, placeholder, secret_name, without
+from ._texts import is_harmless, looks_like, marks_in, placeholder, redacted_text, secret_name
 
 if TYPE_CHECKING:
     from rightcall.values.results import CaseResult, Difference, OverallResult
@@ -131,11 +131,7 @@ class Redactor:
         """Return a text without secrets."""
         if self._look is not None and not self._look.is_suspect(text):
             return text
-        hidden = hidden_in(text)
-        if not hidden:
-            return text
-        self.found.update([text[one.start : one.end] for one in hidden])
-        return without(text, hidden)
+        return redacted_text(text, self.found)
 
     def _object(self, value: Mapping[Any, Any]) -> dict[str, Any]:
         made: dict[str, Any] = {}

@@ -374,13 +374,27 @@ class Hidden(NamedTuple):
     name: str
 
 
-def redacted_text(text: str) -> str:
-    """Return a text with every secret replaced by `[redacted: …]`.
+def redacted_text(text: str, found: set[str] | None = None) -> str:
+    """Return a text with every secret replaced by `[redacted: …]`; the secrets are added to `found`.
 
     The time is linear in the length of the text, whatever is in it. Placeholders are left as they are.
     """
-    found = hidden_in(text)
-    return without(text, found) if found else text
+    shapes, names, _ = shapes_in(text)
+    if not shapes and not names:
+        return text
+    lowered = _lowered(text)
+    hidden = [each for shape in shapes for each in _shaped(shape, text, lowered)]
+    hidden += [each for mark in names for each in _named(mark, text, lowered)]
+    hidden = [each for each in hidden if not text.startswith(_BEGINNING, each.start)]
+    # Of several with the same start the longest comes first, so that no part of a secret remains beside it.
+    hidden.sort(key=lambda each: (each.start, -each.end))
+    pieces, end = [], 0
+    for each in _united(hidden):
+        pieces += [text[end : each.start], placeholder(each.name)]
+        end = each.end
+        if found is not None:
+            found.add(text[each.start : each.end])
+    return "".join([*pieces, text[end:]])
 
 
 def redacted_address(text: str) -> str:
@@ -392,20 +406,6 @@ def redacted_address(text: str) -> str:
     place = re.split(r"[?#]", rest, maxsplit=1)[0]
     host, slash, path = place.partition("/")
     return redacted_text(f"{scheme}://{host.rpartition('@')[2]}{slash}{path}")
-
-
-def hidden_in(text: str) -> list[Hidden]:
-    """Return the secrets in a text, in order, without overlaps."""
-    shapes, names, _ = shapes_in(text)
-    if not shapes and not names:
-        return []
-    folded = _lowered(text)
-    found = [hidden for shape in shapes for hidden in _shaped(shape, text, folded)]
-    found += [hidden for mark in names for hidden in _named(mark, text, folded)]
-    found = [hidden for hidden in found if not text.startswith(_BEGINNING, hidden.start)]
-    # Of several with the same start the longest comes first, so that no part of a secret remains beside it.
-    found.sort(key=lambda hidden: (hidden.start, -hidden.end))
-    return _united(found)
 
 
 def shapes_in(text: str) -> tuple[list[Shape], list[str], set[bytes]]:
@@ -439,15 +439,6 @@ def marks_in(text: str) -> list[str]:
         lower = _lowered(every)
         marks += [mark for mark in names if any(secret_name(key) for _, _, key in _keys(mark, every, lower))]
     return marks
-
-
-def without(text: str, found: list[Hidden]) -> str:
-    """Return a text with these secrets replaced by placeholders."""
-    pieces, end = [], 0
-    for hidden in found:
-        pieces += [text[end : hidden.start], placeholder(hidden.name)]
-        end = hidden.end
-    return "".join([*pieces, text[end:]])
 
 
 def placeholder(name: str) -> str:

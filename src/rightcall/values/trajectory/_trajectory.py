@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby, pairwise
 from types import NoneType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -268,21 +268,21 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if not all([isinstance(call, ToolCall) for call in self.calls]):
             raise InputError("the calls of a trajectory are ToolCalls; Trajectory.of takes names and objects, too")
         # Every evaluator reads these, so compute them once.
-        self.__dict__["_names"] = tuple([call.name for call in self.calls])
-        self.__dict__["_has_internal_calls"] = any([call.internal is not False for call in self.calls])
+        self.__dict__["names"] = tuple([call.name for call in self.calls])
+        self.__dict__["has_internal_calls"] = any([call.internal is not False for call in self.calls])
 
     def __copy__(self) -> Trajectory:
         return self
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the tools called, in order."""
-        return self.__dict__["_names"]  # type: ignore[no-any-return]
+    if TYPE_CHECKING:  # `__post_init__` sets them, and msgspec would take them for fields
 
-    @property
-    def has_internal_calls(self) -> bool:
-        """Whether any call is, or may be, made by the framework."""
-        return self.__dict__["_has_internal_calls"]  # type: ignore[no-any-return]
+        @property
+        def names(self) -> tuple[str, ...]:
+            """The names of the tools called, in order."""
+
+        @property
+        def has_internal_calls(self) -> bool:
+            """Whether any call is, or may be, made by the framework."""
 
     @cached_property
     def has_groups(self) -> bool:
