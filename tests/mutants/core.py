@@ -59,7 +59,7 @@ CORE = (
         ("end_to_end/test_score.py",),
     ),
     # How calls are selected and paired, and what is open about them: what the evaluators share.
-    Area("judging/core", ("_criteria", "_selection"), "judging", (*_JUDGED, "reporting/changes")),
+    Area("judging/core", ("_expected_calls", "_selection"), "judging", (*_JUDGED, "reporting/changes")),
     Area(
         "judging/calls",
         (

@@ -109,12 +109,6 @@ from .core._async import (
     WaitingConfig as WaitingConfig,
     WaitingEvaluator as WaitingEvaluator,
 )
-from .core._criteria import (
-    AgentExecution as AgentExecution,
-    Config as Config,
-    Criteria as Criteria,
-    ExpectedCall as ExpectedCall,
-)
 from .core._evaluator import (
     STEP_WORDS as STEP_WORDS,
     CallScope as CallScope,
@@ -125,6 +119,11 @@ from .core._evaluator import (
     Scope as Scope,
     Shorthand as Shorthand,
     is_word as is_word,
+)
+from .core._expected_calls import (
+    AgentExecution as AgentExecution,
+    Config as Config,
+    ExpectedCall as ExpectedCall,
 )
 from .core._foreign import (
     CODE_OF_YOURS as CODE_OF_YOURS,
@@ -137,7 +136,7 @@ from .core._foreign import (
     split_code as split_code,
     unavailable as unavailable,
 )
-from .core._selection import Selection as Selection, select as select
+from .core._selection import Criteria as Criteria, Selection as Selection, select as select
 from .core._user_model import (
     After as After,
     Before as Before,

@@ -34,15 +34,9 @@ _PART = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 
-def _case_id(value: str) -> str:
-    if not 0 < len(value) <= 300:
-        raise ValueError(f"an id has 1 to 300 characters, this one {len(value):,}")
-    return value
-
-
 Number = Annotated[int | float, Bounds(least=0, finite=True)]
 Repeats = Annotated[int, Bounds(least=1, most=10_000)]
-CaseId = Annotated[str, After(_case_id)]
+CaseId = Annotated[str, Length(1, 300, "an id has 1 to 300 characters, this one {:,}")]
 
 
 class WrittenDefaults(UserModel):

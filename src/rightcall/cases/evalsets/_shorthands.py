@@ -138,8 +138,10 @@ def _read(form: Form, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
     if shorthand is None:
         return dict(form.value)
     key = shorthand.criteria_key
-    places = {key: form.inside} if form.is_short else {name: (*form.inside, name) for name in (key, camel(key))}
     criteria = {key: form.value} if form.is_short else dict(form.value)
+    if shorthand.read is None:
+        return criteria
+    places = {key: form.inside} if form.is_short else {name: (*form.inside, name) for name in (key, camel(key))}
     for name, place in places.items():
         try:
             if name in criteria:
@@ -199,8 +201,8 @@ def evaluator_of(
         shorthand = EVALUATORS[type_id].shorthand if type_id in EVALUATORS else None
         return shorthand, type_id, {**threshold, **added[key].config}
     if (known := SHORTHANDS.get(key)) and (shorthand := EVALUATORS[known].shorthand):
-        settings = {**shorthand.config(defaults.match, defaults.args), **_default_config(defaults, EVALUATORS[known])}
-        return shorthand, known, {**threshold, **settings}
+        settings = {} if shorthand.config is None else shorthand.config(defaults.match, defaults.args)
+        return shorthand, known, {**threshold, **settings, **_default_config(defaults, EVALUATORS[known])}
     if names_file(key):
         return None, key, _explicit_threshold(defaults)
     if reason := unavailable(key):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from rightcall.errors import CriteriaError, InputError, shown
-from rightcall.judging.core import After, Config, Criteria, Evaluator, Length, Listed, Measurement, Selection, Shorthand
+from rightcall.judging.core import After, Config, Criteria, Evaluator, Length, Measurement, Selection, Shorthand
 from rightcall.limits import Limits
 from rightcall.matching.matchers import Expectation, compile_value, is_literal, value_differences
 from rightcall.values.decoding import decode_text
@@ -47,7 +47,7 @@ class AnswerCriteria(Criteria):
 
     expectation_key: ClassVar[str]
     """The key of the criteria with the expected answer of the run."""
-    expected_turns: Listed[tuple[Any, ...] | None] = None
+    expected_turns: tuple[Any, ...] | None = None
     turn: Annotated[Any, After(_turn)] = None
     """The turn whose answer is judged: a number from 0, `last` or `any`. The default is the answer of the run."""
 

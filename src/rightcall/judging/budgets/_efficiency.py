@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, TypeAlias
 
+from rightcall.errors import pattern_problem
 from rightcall.judging.core import (
     NUMBER,
     WHOLE,
@@ -13,12 +14,11 @@ from rightcall.judging.core import (
     Bounds,
     Config,
     Criteria,
-    Listed,
     Measurement,
     Selection,
     Shorthand,
     Threshold,
-    tool_name,
+    ToolName,
 )
 from rightcall.values.results import Finding, end_text, error_type, figure_text
 from rightcall.values.trajectory import ToolCall, Usage, has_failed
@@ -55,11 +55,13 @@ _LONGEST = 10**24
 _KEYS = ("total_tokens", "input_tokens", "output_tokens")
 
 
-def _tool_name_or_all(value: str) -> str:
-    return value if value == _ALL else tool_name(value)
+def _exact_or_all(name: str) -> str:
+    if name != _ALL and (problem := pattern_problem(name)):
+        raise ValueError(problem)
+    return name
 
 
-ToolNameOrAll: TypeAlias = Annotated[str, After(_tool_name_or_all)]
+ToolNameOrAll: TypeAlias = Annotated[ToolName, After(_exact_or_all)]
 
 
 class StepCountConfig(Config):
@@ -93,7 +95,7 @@ class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
 class RedundantCallsCriteria(AtMost):
     """How many redundant calls there may be, and which tools change nothing; `*` means all tools."""
 
-    read_only: Listed[tuple[ToolNameOrAll, ...]] = ()
+    read_only: tuple[ToolNameOrAll, ...] = ()
 
 
 class RedundantCallsConfig(Config):

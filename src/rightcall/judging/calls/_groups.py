@@ -388,7 +388,7 @@ def bound_read_turn(
     # A name may stand for any value here: that can only make the upper bound too high, and no such match is sure.
     relation = relate(grouped, counted.calls, limits, counted.moment)
     everything = ((0, len(counted.calls)),)
-    loose = msgspec.structs.replace(counted, free=counted.loose)
+    loose = msgspec.structs.replace(counted, ranges=counted.loose)
     most = _read(grouped, relation.possible, loose, everything, msgspec.structs.replace(rule, extra="allow"), budget)
     high = 1.0 if missing else rule.score(most)
     if missing and not rule.allows_extras:
@@ -398,7 +398,7 @@ def bound_read_turn(
         [] if bound else [call for call in row if call in held]
         for row, bound in zip(relation.sure, grouped.bound, strict=True)
     ]
-    ordered = msgspec.structs.replace(counted, free=())
+    ordered = msgspec.structs.replace(counted, ranges=())
     least = _read(grouped, rows, ordered, (), rule, budget)
     is_exact = rule.allows_extras or rule.credit is not True or not grouped.groups
     return Judged(rule.score(least) if is_exact else _least_share(least), high)

@@ -15,7 +15,6 @@ from rightcall.judging.core import (
     Config,
     Criteria,
     Evaluator,
-    Listed,
     Measurement,
     NameScope,
     NotEmpty,
@@ -81,6 +80,8 @@ class OrderPlan(msgspec.Struct, frozen=True):
 
     spends: ClassVar[bool] = False
     expected: list[str]
+    names: Set[str]
+    """The tools that are expected."""
     ids: dict[str, int]
     expected_ids: list[int]
     size: int
@@ -94,12 +95,9 @@ class OrderPlan(msgspec.Struct, frozen=True):
         names = list(expected)
         starred = wildcards and any(["*" in name for name in names])
         patterns = matchers.ExpectedCalls([matchers.call_pattern(name) for name in names]) if starred else None
-        return cls(names, ids, [ids.setdefault(name, len(ids)) for name in names], len(names), patterns)
-
-    @property
-    def names(self) -> Set[str]:
-        """The tools that are expected."""
-        return self.ids.keys() if self.patterns is None else self.patterns.tools
+        numbers = [ids.setdefault(name, len(ids)) for name in names]
+        tools = ids.keys() if patterns is None else patterns.tools
+        return cls(names, tools, ids, numbers, len(names), patterns)
 
     def rows(self, selection: Selection) -> list[Row]:
         """Return, for each expected name, the positions of the selected calls that have it, or fit it."""
@@ -110,16 +108,14 @@ class OrderPlan(msgspec.Struct, frozen=True):
     def most_in_order(self, selection: Selection) -> int:
         """Return how many of the expected names were called in order."""
         if self.patterns is None:
-            return common_length(self.expected_ids, self.numbered(selection.names))
+            # All names that are not expected share one number.
+            numbers = list(map(self.ids.get, selection.names, repeat(len(self.ids))))
+            return common_length(self.expected_ids, numbers)
         return len(related_subsequence(self.rows(selection), len(selection.calls)))
 
     def is_met_exactly(self, selection: Selection) -> bool:
         """Return whether the calls fit the expected names, one by one."""
         return len(selection.calls) == self.size == self.most_in_order(selection)
-
-    def numbered(self, names: Iterable[str]) -> list[int]:
-        """Return the numbers of actual names; all that are not expected share one."""
-        return list(map(self.ids.get, names, repeat(len(self.ids))))
 
 
 class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrderEvaluationCriteria, OrderPlan]):
@@ -219,7 +215,7 @@ class ExecutionOrderCriteria(Criteria):
     """The expected actions."""
 
     lists_calls: ClassVar[tuple[str, ...]] = ("expected_output",)
-    expected_output: Listed[tuple[ToolName, ...]]
+    expected_output: tuple[ToolName, ...]
 
 
 class ExecutionOrderConfig(Config):
@@ -283,7 +279,7 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
         if self.config.mode == "exact":
             return float(plan.expected == list(selection.names))
         if self.config.mode == "ordering":
-            return common_length(plan.expected_ids, plan.numbered(selection.names)) / len(plan.expected)
+            return plan.most_in_order(selection) / len(plan.expected)
         return (Counter(plan.expected) & Counter(selection.names)).total() / len(plan.expected)
 
 

@@ -21,7 +21,6 @@ from rightcall.judging.core import (
     Doubts,
     Evaluator,
     ExpectedCall,
-    Listed,
     Measurement,
     NotEmpty,
     Policy,
@@ -399,7 +398,7 @@ class ExpectedCallsCriteria(Criteria):
     """The expected calls, in any order."""
 
     lists_calls: ClassVar[tuple[str, ...]] = ("expected",)
-    expected: Listed[tuple[Call, ...]]
+    expected: tuple[Call, ...]
     args_match: Policy | None = None
 
 

@@ -19,7 +19,6 @@ from rightcall.judging.core import (
     Doubts,
     Evaluator,
     ExpectedCall,
-    Listed,
     Made,
     Measurement,
     NameScope,
@@ -195,7 +194,7 @@ def _credit(value: Any) -> Any:
 
 
 Match: TypeAlias = Annotated[MatchType, Made(_match_type)]
-Steps: TypeAlias = Listed[tuple[WrittenStep, ...]]
+Steps: TypeAlias = tuple[WrittenStep, ...]
 
 
 class ToolTrajectoryEvaluationCriteria(Criteria):
@@ -205,8 +204,8 @@ class ToolTrajectoryEvaluationCriteria(Criteria):
     """
 
     lists_calls: ClassVar[tuple[str, ...]] = ("expected", "expected_turns")
-    expected: Listed[tuple[WrittenStep, ...] | None] = None
-    expected_turns: Listed[tuple[Steps, ...] | None] = None
+    expected: tuple[WrittenStep, ...] | None = None
+    expected_turns: tuple[Steps, ...] | None = None
     match_type: Match | None = None
     args_match: Policy | None = None
     extra: Annotated[Extra, Made(_extra)] | None = None

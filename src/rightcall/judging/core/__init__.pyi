@@ -5,21 +5,6 @@ from ._async import (
     in_thread as in_thread,
     is_score as is_score,
 )
-from ._criteria import (
-    AgentExecution as AgentExecution,
-    Call as Call,
-    Config as Config,
-    Criteria as Criteria,
-    ExpectedCall as ExpectedCall,
-    Listed as Listed,
-    NotEmpty as NotEmpty,
-    Policy as Policy,
-    Threshold as Threshold,
-    ToolCallConfig as ToolCallConfig,
-    ToolName as ToolName,
-    number_in_text as number_in_text,
-    tool_name as tool_name,
-)
 from ._evaluator import (
     CALLS as CALLS,
     NUMBER as NUMBER,
@@ -45,8 +30,21 @@ from ._evaluator import (
     read_outputs as read_outputs,
     spanning as spanning,
 )
+from ._expected_calls import (
+    AgentExecution as AgentExecution,
+    Call as Call,
+    Config as Config,
+    ExpectedCall as ExpectedCall,
+    NotEmpty as NotEmpty,
+    Policy as Policy,
+    Threshold as Threshold,
+    ToolCallConfig as ToolCallConfig,
+    ToolName as ToolName,
+    number_in_text as number_in_text,
+)
 from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
 from ._selection import (
+    Criteria as Criteria,
     Doubts as Doubts,
     Range as Range,
     Selection as Selection,

@@ -16,9 +16,9 @@ from rightcall.errors import LimitError, shown
 from rightcall.values.results import EvaluationResult, Explained, Explanation, Finding, Justification
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._criteria import AgentExecution, Config, Criteria, number_in_text
 from ._evaluator import Evaluator, Measurement, NoPlan
-from ._selection import Selection, select
+from ._expected_calls import AgentExecution, Config, number_in_text
+from ._selection import Criteria, Selection, select
 from ._user_model import Before, Bounds
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _chosen(execution: Execution, criteria: Any) -> Selection:
 
 def _narrowed(execution: Execution, chosen: Selection) -> Execution:
     """Return the execution with the selected calls only."""
-    if chosen.positions is None:
+    if chosen.positions is None and not chosen.free:
         return execution
     trajectory = msgspec.structs.replace(execution.trajectory, calls=tuple(chosen.calls), unordered=chosen.loose)
     return msgspec.structs.replace(execution, trajectory=trajectory)

@@ -24,8 +24,8 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._criteria import AgentExecution, Config, Criteria, Naming
-from ._selection import Selection, select
+from ._expected_calls import AgentExecution, Config, Naming
+from ._selection import Criteria, Selection, select
 from ._user_model import parse_model
 
 if TYPE_CHECKING:
@@ -155,7 +155,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         criteria: CriteriaT = parse_model(self.criteria_type, value, self.id, CriteriaError)
         if self in criteria.plans:
             return criteria
-        self._check_stars(criteria)
+        if not (criteria.wildcards and self.takes_wildcards):
+            self._check_stars(criteria)
         if not (has_matchers or self.renames or criteria.ignore_tools) and self.compiles_surely(criteria):
             return criteria
         plan = self.compile(criteria)
@@ -194,12 +195,13 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
                 raise LimitError(f"{max(len(trajectory.calls), plan.size):,} calls; the limit is {self._most_calls:,}")
             # The frameworks' own calls count only if they are expected, hence the names.
             selection = select(trajectory, checked, plan.names)
+            measure = self.measure if selection.doubts is None or not self.reads_calls else self._measure_in_doubt
             # Entering a budget takes a tenth of the time of a plain comparison, which needs none.
             if getattr(plan, "spends", False):
                 with Budget(self.limits.steps):
-                    measured = self._measured(selection, plan)
+                    measured = measure(selection, plan)
             else:
-                measured = self._measured(selection, plan)
+                measured = measure(selection, plan)
             if selection.suspected:
                 measured = _with_suspected(measured, selection.suspected)
         except LimitError as problem:
@@ -271,23 +273,17 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         """Return bounds that surely hold, if there are too many ways to fill in what the trace leaves open."""
         return Measurement(0.0, 1.0, Explained())
 
-    def _measured(self, selection: Selection, plan: PlanT) -> Measurement:
-        doubts = selection.doubts
-        if doubts is None or not self.reads_calls:
-            return self.measure(selection, plan)
+    def _measure_in_doubt(self, selection: Selection, plan: PlanT) -> Measurement:
         bounds = self.bound(selection, plan)
-        if (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
+        if selection.doubts is None or (bounds.low >= self._threshold) == (bounds.high >= self._threshold):
             return bounds
         # A finding of one of many ways to fill in the trace would be a guess: report what is not known instead.
-        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, doubts.reasons))
+        return msgspec.structs.replace(bounds, account=_InDoubt(bounds.account, selection.doubts.reasons))
 
     def _check_stars(self, criteria: CriteriaT) -> None:
         """Refuse names with a `*` if they are not patterns: no tool has such a name. Raises `CriteriaError`."""
         ignored = [(("ignore_tools", at), name) for at, name in enumerate(criteria.ignore_tools) if "*" in name]
-        for path, name in [
-            *([] if criteria.wildcards else ignored),
-            *([] if criteria.wildcards and self.takes_wildcards else criteria.names_with_stars()),
-        ]:
+        for path, name in [*([] if criteria.wildcards else ignored), *criteria.names_with_stars()]:
             where = "".join([f"[{step}]" if isinstance(step, int) else f".{step}" for step in path])[1:]
             raise CriteriaError(f"criteria of {self.id!r}: {where}: {pattern_problem(name)}", path)
 
@@ -397,12 +393,12 @@ class Shorthand(msgspec.Struct, frozen=True):
     """The key of `expect`."""
     criteria_key: str
     """The key of the criteria that the value goes to."""
-    read: Callable[[Any], Any] = lambda value: value
-    """Turns the short value into that of the criteria. Raises `CriteriaError`."""
+    read: Callable[[Any], Any] | None = None
+    """Turns the short value into that of the criteria, if they differ. Raises `CriteriaError`."""
     schema: Mapping[str, Any] = {}
     """The JSON Schema of the short value, for editors; empty for any value."""
-    config: Callable[[Any, Any], dict[str, Any]] = lambda match, args: {}
-    """The configuration that follows from `match` and `args` under `defaults`."""
+    config: Callable[[Any, Any], dict[str, Any]] | None = None
+    """The configuration that follows from `match` and `args` under `defaults`, if any does."""
 
     @property
     def has_data_keys(self) -> bool:

@@ -12,9 +12,9 @@ from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import EvaluationResult, Explained, Explanation, Finding
 from rightcall.values.trajectory import Trajectory
 
-from ._criteria import Config, Criteria
 from ._evaluator import Evaluator, Measurement, NoPlan
-from ._selection import Selection
+from ._expected_calls import Config
+from ._selection import Criteria, Selection
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -1,22 +1,24 @@
-"""Select the calls that an evaluator looks at, and note what the trace leaves open about them."""
+"""Criteria, which select the calls that an evaluator looks at, and what the trace leaves open about these calls."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
+from functools import cached_property
 from itertools import chain, combinations, permutations, product
 from math import factorial, prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
 from rightcall.limits import Limits
 from rightcall.matching import alignment
-from rightcall.matching.matchers import CallMoment
+from rightcall.matching.matchers import CallMoment, tool_names
 from rightcall.values.results import Finding, missing_calls
 from rightcall.values.trajectory import ToolCall, Trajectory, Usage, has_failed, is_suspected
 
-from ._criteria import Criteria, Parallel
+from ._expected_calls import AgentName, ToolName
+from ._user_model import Bounds, UserModel
 
 if TYPE_CHECKING:
     from rightcall.matching.alignment import Row
@@ -34,18 +36,124 @@ Range: TypeAlias = tuple[int, int]
 _NONE: frozenset[int] = frozenset()
 
 
-class Selection(msgspec.Struct, frozen=True):
+Parallel: TypeAlias = Literal["in_order", "recorded", "any_order", "overlap"]
+"""Which calls have no order: none, those of one recorded group, those of one group, those that ran at once."""
+
+
+Failed: TypeAlias = Literal["count", "ignore", "ignore_suspected"]
+"""What to do with calls that failed: they count, or are left out, with or without those that may have failed."""
+
+
+class Criteria(UserModel):
+    """The expectation of an evaluator. Every kind of criteria can narrow down the calls it is about."""
+
+    lists_calls: ClassVar[tuple[str, ...]] = ()
+    """The keys that list expected calls, or their names; in `expected_turns` a list for each turn."""
+    names_tools: ClassVar[str | None] = None
+    """A key whose tools are not a list of expected calls, such as `never`."""
+    selects_by_outcome: ClassVar[bool] = True
+    """Whether `failed` applies to all calls, so that failed ones are left out before anything is judged."""
+
+    ignore_tools: tuple[ToolName, ...] = ()
+    """Names of tools whose calls are left out."""
+    agent: AgentName | None = None
+    """Only this agent's calls count."""
+    failed: Failed = "count"
+    """Whether calls that failed count: `ignore` leaves them out, unless they are expected to fail.
+
+    A call whose result only reads like an error may have failed. `ignore_suspected` leaves it out, too.
+    """
+    wildcards: bool = False
+    """Whether `*` in the name of a tool stands for any characters. Without it, a `*` is a mistake."""
+    top_level: bool = False
+    """Only calls that no other tool made count."""
+    turn: Annotated[int, Bounds(least=0)] | None = None
+    """Only calls made in this turn of the conversation count, from 0."""
+    parallel: Parallel = "in_order"
+    """Which neighbouring calls may come in any order.
+
+    `recorded` are those of one recorded group. With `any_order`, a group that was not recorded is unknown. With
+    `overlap`, they are those that all ran at the same time.
+    """
+
+    def call_lists(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the lists of expected calls that are not empty, each with its path."""
+        for key in self.lists_calls:
+            listed = self.__dict__[key] or ()
+            if key != "expected_turns":
+                yield from [(key, listed)] if listed else ()
+            else:
+                yield from [(f"{key}[{turn}]", calls) for turn, calls in enumerate(listed) if calls]
+
+    def call_places(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yield the same lists, with the path of each call."""
+        for path, calls in self.call_lists():
+            yield path, [f"{path}[{index}]" for index in range(len(calls))]
+
+    def expected_tools(self) -> list[Any]:
+        """Return all expected tools: names, or objects with a `name` and perhaps an `id`."""
+        named = self.__dict__[self.names_tools] if self.names_tools is not None else ()
+        return [*named, *[call for _, calls in self.call_lists() for call in calls]]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What was compiled is not part of a copy, which may be changed, nor can all of it be pickled.
+        return {key: value for key, value in self.__dict__.items() if key not in _DERIVED}
+
+    @cached_property
+    def takes_all(self) -> bool:
+        """Whether every call is selected, in the order in which it was made, except in recorded groups."""
+        narrowed = self.ignore_tools or self.top_level or self.agent is not None or self.turn is not None
+        counts_all = self.failed == "count" or not self.selects_by_outcome
+        return not narrowed and counts_all and self.parallel in ("in_order", "recorded")
+
+    @cached_property
+    def ignored(self) -> Set[str]:
+        """The tools whose calls are left out."""
+        return tool_names(self.ignore_tools) if self.wildcards else frozenset(self.ignore_tools)
+
+    @cached_property
+    def failing(self) -> Set[str]:
+        """The tools that have a call that is expected to fail."""
+        expected = [each for each in self.expected_tools() if getattr(each, "status", None) == "error"]
+        return tool_names([each.name for each in expected])
+
+    def names_with_stars(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Yield the names of expected tools that have a `*` in them, each with the path that leads to it."""
+        named = self.__dict__[self.names_tools] if self.names_tools is not None else ()
+        own = [((str(self.names_tools), key if isinstance(named, dict) else at), key) for at, key in enumerate(named)]
+        listed = [((*_steps(path), at), each) for path, calls in self.call_lists() for at, each in enumerate(calls)]
+        for path, each in (*own, *listed):
+            name = getattr(each, "name", each)
+            if isinstance(name, str) and "*" in name:
+                yield path, name
+
+    @cached_property
+    def plans(self) -> dict[Any, Any]:
+        """The compiled form of these criteria, by evaluator."""
+        return {}
+
+
+_DERIVED = {"failing", "ignored", "plans", "takes_all"}
+
+
+def _steps(path: str) -> tuple[str | int, ...]:
+    """Return the steps of a path such as `expected_turns[1]`."""
+    key, bracket, number = path.partition("[")
+    return (key, int(number[:-1])) if bracket else (key,)
+
+
+class Selection(msgspec.Struct, frozen=True, dict=True):
     """The selected calls and their names, in order.
 
-    `positions` are their positions in the trajectory, `None` if these are the same. `free` are the ranges in which the
-    order of calls does not count. `doubts` is what the trace leaves open about them; the calls are then all that may be
-    selected, in the order in which they were recorded.
+    `positions` are their positions in the trajectory, `None` if these are the same. `doubts` is what the trace leaves
+    open about them; the calls are then all that may be selected, in the order in which they were recorded.
     """
 
     calls: Sequence[ToolCall]
     names: tuple[str, ...]
     positions: Sequence[int] | None = None
-    free: tuple[Range, ...] = ()
+    ranges: tuple[Range, ...] | None = None
+    """The ranges in which the order of calls does not count; `None` if these follow from the recorded groups."""
     output: Any = None
     """The final output of the run."""
     turn_outputs: tuple[Any, ...] = ()
@@ -59,6 +167,14 @@ class Selection(msgspec.Struct, frozen=True):
     """Which of the calls have no order."""
     suspected: int = 0
     """How many calls were left out that may not have failed."""
+
+    @cached_property
+    def free(self) -> tuple[Range, ...]:
+        """The ranges in which the order of calls does not count. Most evaluations never ask."""
+        if self.ranges is not None:
+            return self.ranges
+        grouped = self.trajectory is not None and self.trajectory.has_groups
+        return _neighbours(self.calls, _have_one_group) if grouped else ()
 
     def position(self, index: int) -> int:
         """Return the position in the trajectory of the selected call at `index`."""
@@ -168,18 +284,18 @@ def select(trajectory: Trajectory, criteria: Criteria, expected_names: Collectio
         and trajectory.calls_recorded
         and not trajectory.unordered
         and not trajectory.has_internal_calls
-        and (criteria.parallel == "in_order" or not trajectory.has_groups)
     ):
         return Selection(
             trajectory.calls,
             trajectory.names,
             None,
-            (),
+            () if criteria.parallel == "in_order" else None,
             trajectory.output,
             trajectory.turn_outputs,
             trajectory.usage,
             None,
             trajectory,
+            criteria.parallel,
         )
     kept: list[int] = []
     members: list[int] = []

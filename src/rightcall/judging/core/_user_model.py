@@ -85,7 +85,7 @@ class _Fields:
     """`model_fields` of a class, made on first use: of many models, a program uses a few."""
 
     def __get__(self, _: Any, model: type[UserModel]) -> dict[str, ModelField]:
-        return _layout(model).fields
+        return _LAYOUTS[model].fields
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -155,7 +155,7 @@ class UserModel:
     def dumped(self) -> Any:
         """Return the values by the names of their keys, with models inside as they are."""
         held = self.__dict__
-        return {name: held[name] for name in _layout(type(self)).dumped}
+        return {name: held[name] for name in _LAYOUTS[type(self)].dumped}
 
     def model_dump_json(self) -> str:
         """Return the values as JSON. Raises `ValueError` if one of them is not JSON."""
@@ -177,11 +177,11 @@ class UserModel:
         return hash((type(self), *self._values()))
 
     def __repr__(self) -> str:
-        shown = [f"{name}={self.__dict__[name]!r}" for name in _layout(type(self)).fields]
+        shown = [f"{name}={self.__dict__[name]!r}" for name in _LAYOUTS[type(self)].fields]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _values(self) -> list[Any]:
-        return [self.__dict__[name] for name in _layout(type(self)).fields]
+        return [self.__dict__[name] for name in _LAYOUTS[type(self)].fields]
 
 
 def parse_model(
@@ -221,27 +221,28 @@ class _Layout(msgspec.Struct, frozen=True):
     has_check: bool
 
 
-_LAYOUTS: dict[type[UserModel], _Layout] = {}
+class _Layouts(dict[type[UserModel], _Layout]):
+    """The layouts of models, each worked out when it is first asked for."""
+
+    def __missing__(self, model: type[UserModel]) -> _Layout:
+        fields = {}
+        for name, hint in _hints(model).items():
+            extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
+            kind = hint.__origin__ if extras else hint
+            alias = next((extra.written for extra in extras if isinstance(extra, Key)), camel(name))
+            is_dumped = not any([isinstance(extra, NotDumped) for extra in extras])
+            default = getattr(model, name, msgspec.NODEFAULT)
+            fields[name] = ModelField(name, alias, kind, check_of(hint), default, is_dumped)
+        by_key = {field.alias: field for field in fields.values()} | fields
+        defaults = {name: field.default for name, field in fields.items()}
+        required = tuple([name for name, default in defaults.items() if default is msgspec.NODEFAULT])
+        state = defaults | dict.fromkeys(required)
+        dumped = tuple([name for name, field in fields.items() if field.dumped])
+        self[model] = _Layout(fields, by_key, state, required, dumped, model.check is not UserModel.check)
+        return self[model]
 
 
-def _layout(model: type[UserModel]) -> _Layout:
-    if model in _LAYOUTS:
-        return _LAYOUTS[model]
-    fields = {}
-    for name, hint in _hints(model).items():
-        extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
-        kind = hint.__origin__ if extras else hint
-        alias = next((extra.written for extra in extras if isinstance(extra, Key)), camel(name))
-        is_dumped = not any([isinstance(extra, NotDumped) for extra in extras])
-        default = getattr(model, name, msgspec.NODEFAULT)
-        fields[name] = ModelField(name, alias, kind, check_of(hint), default, is_dumped)
-    by_key = {field.alias: field for field in fields.values()} | fields
-    defaults = {name: field.default for name, field in fields.items()}
-    required = tuple([name for name, default in defaults.items() if default is msgspec.NODEFAULT])
-    state = defaults | dict.fromkeys(required)
-    dumped = tuple([name for name, field in fields.items() if field.dumped])
-    _LAYOUTS[model] = _Layout(fields, by_key, state, required, dumped, model.check is not UserModel.check)
-    return _LAYOUTS[model]
+_LAYOUTS = _Layouts()
 
 
 def _hints(model: type[UserModel]) -> dict[str, Any]:
@@ -269,7 +270,7 @@ def _evaluated(annotation: str, module: str) -> Any:
 
 def _fill(made: ModelT, value: dict[Any, Any], place: Place, mistakes: Mistakes) -> ModelT | None:
     """Return a new model with its values, or nothing if one of them is missing or wrong."""
-    layout = _layout(type(made))
+    layout = _LAYOUTS[type(made)]
     state = layout.state.copy()
     given: list[str] = []
     count = len(mistakes)
@@ -370,10 +371,12 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Length(msgspec.Struct, frozen=True):
-    """In `Annotated`: the bounds of the length of a text or list."""
+    """In `Annotated`: the bounds of the length of a text, list or object."""
 
     least: int = 0
     most: int | None = None
+    told: str = ""
+    """The sentence for the user about another length, which stands for `{}` in it."""
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -406,8 +409,8 @@ def reject(place: Place, mistakes: Mistakes, wanted: str, value: Any) -> None:
     mistakes.append((path_of(place), f"{text_of(place)}: {wanted}, not {shown(value)}"))
 
 
-def refuse(place: Place, mistakes: Mistakes, problem: Exception) -> None:
-    """Add the mistake that a function found."""
+def refuse(place: Place, mistakes: Mistakes, problem: Exception | str) -> None:
+    """Add a mistake, in words, such as one that a function found."""
     path = text_of(place)
     mistakes.append((path_of(place), f"{path}: {problem}" if path else str(problem)))
 
@@ -568,14 +571,16 @@ def _check_length(check: Check | None, length: Length, value: Any, place: Place,
     read = value if check is None else check(value, place, mistakes)
     if len(mistakes) > count:
         return read
+    if length.least <= len(read) and (length.most is None or len(read) <= length.most):
+        return read
+    if length.told:
+        return refuse(place, mistakes, length.told.format(len(read)))
     what, unit = ("String", "character") if isinstance(read, str) else ("Tuple", "item")
     after = "" if isinstance(read, str) else f" after validation, not {len(read)}"
     if len(read) < length.least:
         unit += "" if length.least == 1 else "s"
         return reject(place, mistakes, f"{what} should have at least {length.least} {unit}{after}", value)
-    if length.most is not None and len(read) > length.most:
-        return reject(place, mistakes, f"{what} should have at most {length.most} {unit}s{after}", value)
-    return read
+    return reject(place, mistakes, f"{what} should have at most {length.most} {unit}s{after}", value)
 
 
 def _check_before(

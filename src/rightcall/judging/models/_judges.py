@@ -27,7 +27,6 @@ from rightcall.judging.core import (
     Criteria,
     Execution,
     Length,
-    Listed,
     NoPlan,
     NotDumped,
     Shorthand,
@@ -317,7 +316,7 @@ class JudgeOutputCriteria(JudgeCriteria):
     """The expected answer, or rubrics that it is to meet. In `expected_turns`, what is expected of each turn."""
 
     expected_output: Any = None
-    expected_turns: Listed[tuple[Any, ...] | None] = None
+    expected_turns: tuple[Any, ...] | None = None
 
     def check(self) -> None:
         if self.expected_turns is not None and self.expected_output is not None:

@@ -326,7 +326,7 @@ class Calls:
 def _read(type_id: str, steps: list[Any]) -> Any:
     """Read steps as an eval set reads them."""
     shorthand = EVALUATORS[type_id].shorthand
-    return steps if shorthand is None else shorthand.read(steps)
+    return steps if shorthand is None or shorthand.read is None else shorthand.read(steps)
 
 
 def _with_plain_calls(rule: dict[str, Any]) -> dict[str, Any]:
