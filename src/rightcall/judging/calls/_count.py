@@ -51,6 +51,8 @@ Condition: TypeAlias = tuple[str, int]
 
 def _bounds(value: Any) -> tuple[Condition, ...] | Condition:
     """Return a condition, or several that all have to hold: those of a range such as `1..2`, or of a list."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return "=", _whole(value)
     if isinstance(value, (list, tuple)) and value and all(map(_is_condition, value)):
         return tuple([condition for each in value for condition in _range(each) or (_bound(each),)])
     return _range(value) or _bound(value)
@@ -73,11 +75,9 @@ def _is_condition(value: Any) -> bool:
 
 
 def _bound(value: Any) -> Condition:
-    """An operator and a number, written as a pair, as text such as `<= 2`, or as a number alone."""
+    """An operator and a number, written as a pair, or as text such as `<= 2`."""
     if isinstance(value, str) and (written := _WRITTEN.fullmatch(value)):
         value = (written[1] or "=", int(written[2]))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = ("=", value)
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ValueError(
             f'a count is a pair such as ("<=", 2), text such as "<= 2" or "1..2", a number, or a list of these, '
@@ -179,7 +179,7 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
         bounds = [
             (name, symbol, _OPERATORS[symbol], number)
             for name, bound in counts.items()
-            for symbol, number in _conditions(bound)
+            for symbol, number in (bound if isinstance(bound[0], tuple) else (bound,))
         ]
         starred = {name: NamePattern.of(name) for name in counts if "*" in name}
         named = [name for name in counts if name not in starred or not starred[name].takes_all]
@@ -189,8 +189,8 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
         return None if self.plan(criteria).starred else CallScope(frozenset(criteria.tool_calls_count))
 
     def tools_to_miss(self, criteria: ToolCallCountEvaluationCriteria) -> list[str]:
-        tools = self.plan(criteria).by_tool
-        return [name for name, checks in tools if all([holds(0, number) for _, _, holds, number in checks])]
+        needed = {name for name, _, holds, number in self.plan(criteria).bounds if not holds(0, number)}
+        return [name for name in criteria.tool_calls_count if name not in needed]
 
     def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
         count = plan.counter(selection.names)
@@ -212,10 +212,6 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
 
     def _share(self, holding: int, plan: CountPlan) -> float:
         return float(holding == plan.size) if self.config.strict else holding / plan.size
-
-
-def _conditions(bound: tuple[Any, ...]) -> tuple[Condition, ...]:
-    return bound if isinstance(bound[0], tuple) else (bound,)
 
 
 def _hold(checks: Sequence[Check], count: float) -> bool:
