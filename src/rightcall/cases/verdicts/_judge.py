@@ -96,6 +96,13 @@ def has_async_evaluators(case: Case) -> bool:
 
 def combine_results(case: Case, trajectory: Trajectory, results: Sequence[EvaluationResult]) -> CaseResult:
     """Return the result of a case, given the results of its checks in their order."""
+    failed = [(check, result) for check, result in zip(case.checks, results, strict=True) if not result.passed]
+    written = [
+        ExpectationSources(check.key, path, tuple([check.source(place) for place in places[:_MOST_WRITTEN]]))
+        for check, _ in failed
+        if isinstance(check.criteria, Criteria) and check.criteria.lists_calls
+        for path, places in check.criteria.call_places()
+    ]
     return CaseResult(
         case_id=case.id,
         verdict=worst(result.verdict for result in results),
@@ -103,8 +110,8 @@ def combine_results(case: Case, trajectory: Trajectory, results: Sequence[Evalua
         source=case.source,
         trajectory=trajectory,
         results=tuple(results),
-        findings=tuple(_placed(case.checks, results)),
-        written=tuple(_written(case.checks, results)),
+        findings=tuple(_placed(failed)) if failed else (),
+        written=tuple(written),
         warnings=trajectory.warnings,
     )
 
@@ -164,26 +171,15 @@ def weighted_score(checks: Sequence[Check], scores: Sequence[float | None]) -> f
     return float(total / sum(weights))
 
 
-def _placed(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[PlacedFinding]:
+def _placed(failed: Iterable[tuple[Check, EvaluationResult]]) -> Iterator[PlacedFinding]:
     """Yield the findings of checks that did not pass, each with its place in the file.
 
     The findings that decide the verdict come first, because some reports show only one.
     """
     # `sorted` is stable, so findings of equal gravity keep the order of the file.
-    gravest_first = sorted(zip(checks, results, strict=True), key=lambda pair: GRAVITY[pair[1].verdict])
-    for check, result in gravest_first:
-        if not result.passed:
-            for finding in result.findings:
-                yield PlacedFinding(check.key, finding, check.source(finding.path))
-
-
-def _written(checks: Sequence[Check], results: Sequence[EvaluationResult]) -> Iterator[ExpectationSources]:
-    """Yield where the expected calls of checks that did not pass are written."""
-    for check, result in zip(checks, results, strict=True):
-        if not result.passed and isinstance(check.criteria, Criteria):
-            for path, places in check.criteria.call_places():
-                sources = [check.source(place) for place in places[:_MOST_WRITTEN]]
-                yield ExpectationSources(check.key, path, tuple(sources))
+    for check, result in sorted(failed, key=lambda pair: GRAVITY[pair[1].verdict]):
+        for finding in result.findings:
+            yield PlacedFinding(check.key, finding, check.source(finding.path))
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -214,7 +210,7 @@ class AllCases:
         """Return what is needed of a result; if it does not count, evaluators of all cases do not see it."""
         return Seen(
             self._overall.see(case, result) if self._overall is not None and counts else (),
-            self.tools_in(trajectory),
+            self.tools_in(trajectory) if self._names is not None else (),
             self._rules.see(case, result) if self._rules is not None else (),
         )
 
@@ -556,7 +552,7 @@ class CaseFinder:
 
     def matches(self, trajectory: Trajectory) -> list[Match]:
         """Return the cases that a trajectory belongs to: the one it names, and those it fits or may fit."""
-        case = self.case_of(trajectory)
+        case = self.case_named(trajectory.metadata.get(self._attribute), trajectory.trace_id)
         found = [] if case is None else [Match(case)]
         for fitting in self.by_fit:
             fit = fitting.when.fit(trajectory) if fitting.when is not None else None

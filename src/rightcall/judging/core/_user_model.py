@@ -417,28 +417,17 @@ def refuse(place: Place, mistakes: Mistakes, problem: Exception | str) -> None:
 
 def check_of(hint: Any) -> Check | None:
     """Return the check of an annotation; `None` if any value is valid."""
-    extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
-    for extra in extras:
-        if isinstance(extra, Made):
-            return partial(_check_before, None, extra.function)
-    check = _check_of_type(hint.__origin__ if extras else hint)
-    for extra in extras:
-        if isinstance(extra, Bounds):
-            check = partial(_check_bounds, check, extra)
-        elif isinstance(extra, Length):
-            check = partial(_check_length, check, extra)
-        elif isinstance(extra, After):
-            check = partial(_check_after, check, extra.function)
-    for extra in extras:
-        if isinstance(extra, Before):
-            check = partial(_check_before, check, extra.function)
-    return check
-
-
-def _check_of_type(kind: Any) -> Check | None:
-    if kind in _CHECKS:
-        return _CHECKS[kind]
-    origin, arguments = get_origin(kind), get_args(kind)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        kind, *extras = arguments
+        check = None if any([isinstance(extra, Made) for extra in extras]) else check_of(kind)
+        # What changes a value before its type is checked comes first, around all others.
+        for extra in sorted(extras, key=lambda extra: isinstance(extra, (Before, Made))):
+            wrapped = _CHECKS_OF_EXTRAS.get(type(extra))
+            check = check if wrapped is None else partial(wrapped, check, extra)
+        return check
+    if hint in _CHECKS:
+        return _CHECKS[hint]
     if origin in (Union, UnionType):
         checks = [check_of(each) for each in arguments if each is not NoneType]
         some = checks[0] if len(checks) == 1 else _check_number if set(arguments) == {int, float} else None
@@ -450,9 +439,9 @@ def _check_of_type(kind: Any) -> Check | None:
         return partial(_check_items, check_of(arguments[0]))
     if origin is dict:
         return partial(_check_entries, check_of(arguments[0]), check_of(arguments[1]))
-    if hasattr(kind, "check_value"):
-        return kind.check_value  # type: ignore[no-any-return]
-    return _check_of_pydantic(kind)
+    if hasattr(hint, "check_value"):
+        return hint.check_value  # type: ignore[no-any-return]
+    return _check_of_pydantic(hint)
 
 
 def _check_of_pydantic(kind: Any) -> Check:
@@ -583,25 +572,21 @@ def _check_length(check: Check | None, length: Length, value: Any, place: Place,
     return reject(place, mistakes, f"{what} should have at most {length.most} {unit}s{after}", value)
 
 
-def _check_before(
-    check: Check | None, change: Callable[[Any], Any], value: Any, place: Place, mistakes: Mistakes
-) -> Any:
+def _check_before(check: Check | None, change: Before | Made, value: Any, place: Place, mistakes: Mistakes) -> Any:
     try:
-        changed = change(value)
+        changed = change.function(value)
     except ValueError as problem:
         return refuse(place, mistakes, problem)
     return changed if check is None else check(changed, place, mistakes)
 
 
-def _check_after(
-    check: Check | None, change: Callable[[Any], Any], value: Any, place: Place, mistakes: Mistakes
-) -> Any:
+def _check_after(check: Check | None, change: After, value: Any, place: Place, mistakes: Mistakes) -> Any:
     count = len(mistakes)
     read = value if check is None else check(value, place, mistakes)
     if len(mistakes) > count:
         return None
     try:
-        return change(read)
+        return change.function(read)
     except ValueError as problem:
         return refuse(place, mistakes, problem)
 
@@ -614,3 +599,11 @@ _CHECKS: dict[Any, Check | None] = {
     int: _check_int,
     float: _check_float,
 }
+_CHECKS_OF_EXTRAS: dict[type, Callable[..., Any]] = {
+    Bounds: _check_bounds,
+    Length: _check_length,
+    After: _check_after,
+    Before: _check_before,
+    Made: _check_before,
+}
+"""The checks of what `Annotated` adds to a type, each around the check of the type."""
