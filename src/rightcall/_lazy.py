@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
@@ -49,6 +49,25 @@ def _modules_by_name(package: str) -> dict[str, str]:
         elif word == "as":
             found[words[place - 1]] = module
     return found
+
+
+class LazyTable(Mapping[str, Any]):
+    """Exports of a package by other names, such as type ids. One is imported when it is looked up."""
+
+    def __init__(self, package: str, exports: Mapping[str, str]) -> None:
+        self._package, self._exports = package, exports
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(sys.modules[self._package], self._exports[name])
+
+    def __contains__(self, name: object) -> bool:  # the default would import the export
+        return name in self._exports
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._exports)
+
+    def __len__(self) -> int:
+        return len(self._exports)
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:

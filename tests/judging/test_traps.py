@@ -130,6 +130,11 @@ def test_a_set_is_no_order() -> None:
         judge("tool-call-order", ["a", "b"], {"tool_calls_order": {"a", "b"}})
 
 
+def test_a_set_is_no_object() -> None:
+    with pytest.raises(CriteriaError, match="an object is expected"):
+        judge("tool-call-count", ["a", "b"], {"tool_calls_count": {"a", "b"}})
+
+
 def test_a_mean_of_equal_scores_is_that_score() -> None:
     calls_of = [{"name": "a", "args": {}, "turn": turn} for turn in range(3) for _ in range(7)]
     turns = [["a"] * 10] * 3

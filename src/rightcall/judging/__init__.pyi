@@ -1,9 +1,3 @@
-from ._registry import (
-    EVALUATORS as EVALUATORS,
-    OTHER_NAMES as OTHER_NAMES,
-    SHORTHANDS as SHORTHANDS,
-    evaluator_type as evaluator_type,
-)
 from .answers._answers import (
     FinalOutput as FinalOutput,
     FinalOutputConfig as FinalOutputConfig,
@@ -125,11 +119,15 @@ from .core._expected_calls import (
     Config as Config,
     ExpectedCall as ExpectedCall,
 )
-from .core._foreign import (
+from .core._registry import (
     CODE_OF_YOURS as CODE_OF_YOURS,
+    EVALUATORS as EVALUATORS,
     GROUP as GROUP,
+    OTHER_NAMES as OTHER_NAMES,
+    SHORTHANDS as SHORTHANDS,
     UNAVAILABLE as UNAVAILABLE,
     UnavailableEvaluator as UnavailableEvaluator,
+    evaluator_type as evaluator_type,
     installed_evaluators as installed_evaluators,
     is_code as is_code,
     names_file as names_file,

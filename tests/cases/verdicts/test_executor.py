@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.builders import calls
 
-from rightcall import EvaluationResult, Trajectory
+from rightcall import EvaluationResult, ToolCall, Trajectory
 from rightcall.cases.evalsets import Case, Check
 from rightcall.cases.verdicts import JudgingExecutor, judge
 from rightcall.judging import EVALUATORS, AsyncConfig, AsyncEvaluator, Criteria, Execution
@@ -234,3 +234,18 @@ def test_evaluators_that_wait_can_be_asked_where_an_event_loop_is_running() -> N
         return Patient(soon).evaluate(MADE, {})
 
     assert asyncio.run(ask()).passed
+
+
+@pytest.mark.parametrize(("parallel", "unordered"), [("in_order", ()), ("recorded", ((0, 2),))])
+def test_an_async_evaluator_sees_which_calls_have_no_order(parallel: str, unordered: Any) -> None:
+    seen: list[Execution] = []
+
+    async def look(execution: Execution) -> float:
+        seen.append(execution)
+        return 1.0
+
+    asked = Trajectory(calls=(ToolCall("search", group="g"), ToolCall("book", group="g"), ToolCall("pay")))
+
+    judge(case(check(Patient(look), {"parallel": parallel})), asked)
+
+    assert [execution.trajectory.unordered for execution in seen] == [unordered]

@@ -10,6 +10,11 @@ from ._cases import (
     select_cases as select_cases,
     select_checks as select_checks,
 )
+from ._custom_code import (
+    CodeFinder as CodeFinder,
+    code_files as code_files,
+    load_eval_set_with_code as load_eval_set_with_code,
+)
 from ._editor import (
     DocumentEditor as DocumentEditor,
     dump_yaml as dump_yaml,
@@ -18,14 +23,11 @@ from ._editor import (
 )
 from ._json_schema import eval_set_schema as eval_set_schema
 from ._loader import (
-    CodeFinder as CodeFinder,
-    code_files as code_files,
     compile_expectation as compile_expectation,
     convert_eval_set as convert_eval_set,
-    eval_set_mistakes as eval_set_mistakes,
     load_eval_set as load_eval_set,
-    load_eval_set_with_code as load_eval_set_with_code,
     load_expectation as load_expectation,
     parse_eval_set as parse_eval_set,
 )
+from ._mistakes import eval_set_mistakes as eval_set_mistakes
 from ._shorthands import criteria_path as criteria_path

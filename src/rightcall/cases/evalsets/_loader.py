@@ -1,68 +1,68 @@
-"""Load eval sets from files, texts and Python values, with the custom evaluators they name; find all their mistakes."""
+"""Load eval sets: read a file in any format, compile its expectations, and check every key, expectation and id."""
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path, Path as FilePath
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.errors import (
-    AgentError,
-    ConfigurationError,
-    CriteriaError,
-    DocumentError,
-    ExpectationError,
-    InputError,
-    RightcallError,
-    UnknownNameError,
-    nearest,
-    shown,
-)
+from rightcall.errors import CriteriaError, DocumentError, InputError, UnknownNameError, nearest, shown
 from rightcall.judging import (
-    CODE_OF_YOURS,
     EVALUATORS,
     Evaluator,
     ModelError,
     UnavailableEvaluator,
-    UserModel,
-    independent,
-    installed_evaluators,
-    split_code,
+    evaluator_type,
+    is_code,
     unavailable,
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.running.project import TrustedProject, project_of, project_of_eval_set
-from rightcall.values import decoding
-from rightcall.values.decoding import decode_document, dump_json
-from rightcall.values.results import Source
+from rightcall.values.decoding import Path, decode_document, dump_json
+from rightcall.values.results import Quarantine, Source
+from rightcall.values.trajectory import Trajectory
 
-from ._cases import EVERY_KEY, POLICY_KEY, Case, Check, EvalSet, Format
-from ._compiler import Compiler, FindCode
-from ._models import EvalSetDocument, SourceFile, WrittenCase, WrittenDefaults, WrittenEvalSet, check_mocks, path_of
-from ._shorthands import check_defaults, resolve_expectation
+from ._cases import EVERY_KEY, POLICY_KEY, Case, Check, EvalSet, Format, OverallCheck, with_every, with_policy
+from ._models import (
+    EvalSetDocument,
+    SourceFile,
+    WrittenCase,
+    WrittenDefaults,
+    WrittenEvalSet,
+    WrittenOverall,
+    WrittenWhen,
+    check_mocks,
+)
+from ._shorthands import (
+    AddedEvaluator,
+    Expected,
+    TurnsExpected,
+    check_defaults,
+    resolve_expectation,
+    turn_expectations,
+    turn_label,
+)
 
 if TYPE_CHECKING:
-    from rightcall.running.agents import SearchPath
+    from rightcall.judging import OverallEvaluator
+
+    from ._when import When
 
 
+_STEP = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_CLASSIFICATION = "classification"
+_DEFAULT = ("config", "default_evaluation_criteria")
+_DEFAULTS = {"default_evaluation_criteria", "defaultEvaluationCriteria"}
 _MANY_OBJECTS = 30_000
 """The number of new objects, of about 1,000 cases, above which it matters that no collection visits them."""
-# What imports custom code is imported where it is used: most eval sets name none.
-
-_FORMS = "a custom evaluator is named as file.py:Name, or by the name that an installed package gives it"
-MOST_MISTAKES = 100
-"""The most mistakes of one file to look for: with more, something is wrong with the file as a whole."""
-_BINDING = lazy_pattern(r"\$(?:bind|ref) '")
-_FIRST = lazy_pattern(r"^((?:criteria of '[^']*': )?(?:unknown key ')?[\w-]+)\[0\]")
-"""The path that a message about the first item of a list begins with."""
-_ModelT = TypeVar("_ModelT", bound=UserModel)
+_NO_DEFAULTS = WrittenDefaults()
+_LONGEST_SHARED = 1_000
+"""The most characters of an expectation that cases share. A longer one hardly repeats, and would be kept twice."""
 
 
 def load_eval_set(path: str | FilePath, limits: Limits = DEFAULT_LIMITS, find_code: FindCode | None = None) -> EvalSet:
@@ -136,31 +136,21 @@ def read_document(path: str | FilePath, limits: Limits) -> tuple[Format, EvalSet
         InputError: the file, or one that belongs to it, cannot be read.
     """
     file = SourceFile.read(path, limits)
-    format_name = format_of(file.value)
-    # Imported late: most eval sets are native, and each translator costs an import.
-    if format_name == "uipath":
+    value = file.value
+    # By content, because files of all three tools end in `.json`. A translator is imported late: most files are native.
+    keys = value.keys() if isinstance(value, dict) and "cases" not in value else set()
+    if keys & {"evaluations", "evaluatorRefs", "evaluatorConfigs", "evaluator_refs", "evaluator_configs"}:
         from ._uipath_sets import translate_uipath
 
-        return format_name, translate_uipath(file, limits)
-    if format_name == "adk":
+        return "uipath", translate_uipath(file, limits)
+    # Older test files of ADK are a bare list of queries.
+    queries = value if isinstance(value, list) else ()
+    is_queries = any([isinstance(item, dict) and bool(item.keys() & {"query", "data"}) for item in queries])
+    if is_queries or keys & {"eval_cases", "evalCases", "eval_set_id", "evalSetId"}:
         from ._adk_sets import translate_adk
 
-        return format_name, translate_adk(file, limits)
-    return format_name, EvalSetDocument(file, file.value)
-
-
-def format_of(value: Any) -> Format:
-    """Return the format of a document, recognized by its keys."""
-    # By content, because files of all three tools end in `.json`.
-    if isinstance(value, dict) and "cases" not in value:
-        if value.keys() & {"evaluations", "evaluatorRefs", "evaluatorConfigs", "evaluator_refs", "evaluator_configs"}:
-            return "uipath"
-        if value.keys() & {"eval_cases", "evalCases", "eval_set_id", "evalSetId"}:
-            return "adk"
-    # Older test files of ADK are a bare list of queries.
-    if isinstance(value, list) and any(isinstance(item, dict) and item.keys() & {"query", "data"} for item in value):
-        return "adk"
-    return "native"
+        return "adk", translate_adk(file, limits)
+    return "native", EvalSetDocument(file, value)
 
 
 def compile_expectation(expect: Mapping[str, Any], source: Source, **settings: Any) -> tuple[Check, ...]:
@@ -254,378 +244,322 @@ def _says(text: str, value: Any, limits: Limits) -> bool:
         return False
 
 
-class CodeFinder:
-    """Finds the custom evaluators that one eval set names: inside `home`, or anywhere if trusted."""
-
-    def __init__(
-        self, evalset: Path, trust: bool = False, remedy: str = "give --trust", home: TrustedProject | None = None
-    ) -> None:
-        self._folder = evalset.resolve().parent
-        self._project = project_of(evalset)
-        self._home = home or project_of_eval_set(evalset)
-        self._trust, self._remedy = trust, remedy
-        self._search: SearchPath | None = None
-        self._found: dict[str, None] = {}
+class FindCode(Protocol):
+    """Finds custom code by the name that a file has for it. Both methods raise `RightcallError`."""
 
     def find(self, type_id: str) -> type[Evaluator[Any, Any, Any]]:
-        """Return the evaluator of a type: `file.py:Name`, or the name of an entry point.
-
-        Raises:
-            ConfigurationError: it is not trusted, cannot be imported, or is not an evaluator.
-            UnknownNameError: there is no such file, or no such name in it.
-        """
-        from rightcall.judging import custom_type
-
-        target = self.target(type_id)
-        split = split_code(type_id)
-        if split is None:
-            return custom_type(target, type_id, _version(type_id))
-        return custom_type(target, ":".join(split), _fingerprint(self._file(type_id, split[0])))
+        """Return the evaluator of a type."""
 
     def target(self, type_id: str) -> Any:
-        """Return the function or class that a type names. Raises as `find` does."""
-        self._found[type_id] = None
-        if (split := split_code(type_id)) is not None:
-            return self._in_file(type_id, *split)
-        if type_id in installed_evaluators():
-            return _installed(type_id)
-        raise ConfigurationError(f"{type_id!r:.200} is not an evaluator; {_FORMS}")
-
-    def _in_file(self, type_id: str, place: str, name: str) -> Any:
-        from rightcall.running.agents import SearchPath, import_file
-
-        if self._search is None:
-            self._search = SearchPath()
-        file = self._file(type_id, place)
-        _forget_if_changed(file)
-        try:
-            with contextlib.redirect_stdout(sys.stderr):  # stdout is for the report
-                module = import_file(file, self._search, "the evaluator")
-        except AgentError as problem:
-            hint = "; import these names from rightcall instead" if "No module named 'uipath" in str(problem) else ""
-            raise ConfigurationError(f"{problem}{hint}") from None
-        return _named(module, name, place)
-
-    def files_found(self) -> list[Path]:
-        """Return the files of all evaluators that were asked for, and those beside them, which they may import."""
-        return sorted({file for type_id in self._found for file in self.files(type_id)})
-
-    def files(self, type_id: str) -> list[Path]:
-        """Return the files of an evaluator, as far as they are known."""
-        split = split_code(type_id)
-        try:
-            return _beside(self._file(type_id, split[0])) if split is not None else []
-        except (ConfigurationError, UnknownNameError):
-            return []
-
-    def _file(self, type_id: str, place: str) -> Path:
-        """Return the file, if it exists and may be imported."""
-        is_uipath = type_id.startswith("file://")
-        homes = [self._folder] if is_uipath or self._project is None else [self._project, self._folder]
-        files = [(home / place).resolve() for home in homes]
-        file = next((one for one in files if one.is_file()), None)
-        if file is None:
-            beside = sorted([one.name for one in files[0].parent.glob("*.py")])
-            raise UnknownNameError(f"no file {place} in {homes[0]}; {nearest(files[0].name, beside)}")
-        if not self._trust and not self._home.holds(file):
-            refusal = self._home.refusal(file)
-            raise ConfigurationError(f"the evaluator {type_id!r:.200} {refusal}; {self._remedy}")
-        return file
+        """Return the function or class itself."""
 
 
-def _installed(name: str) -> Any:
-    found = installed_evaluators()[name]
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            return found.load()
-    except Exception as problem:  # noqa: BLE001 - reported with its type and message
-        reason = f"{type(problem).__name__}: {problem}"
-        raise ConfigurationError(f"the evaluator {name!r} ({found.value}) cannot be imported: {reason}") from None
+class _Compiled(NamedTuple):
+    """An expectation, resolved and compiled."""
+
+    evaluator: Evaluator[Any, Any, Any]
+    criteria: Any
+    expected: Expected
 
 
-def _version(name: str) -> str:
-    """Return a text that changes when another version of the package is installed."""
-    found = installed_evaluators()[name]
-    return f"{found.value} {found.dist.version if found.dist is not None else ''}"
+class Compiler(msgspec.Struct, eq=False):
+    """Compiles one document."""
 
+    _document: EvalSetDocument
+    _limits: Limits
+    _find_code: FindCode | None = None
+    _shared: dict[tuple[type[Evaluator[Any, Any, Any]], str, str], Evaluator[Any, Any, Any]] = {}
+    _checks_made: dict[tuple[str, str], _Compiled] = {}
+    _code: dict[str, type[Evaluator[Any, Any, Any]]] = {}
+    _defaults: WrittenDefaults = _NO_DEFAULTS
+    _added: dict[str, AddedEvaluator] = {}
+    _policy: Check | None = None
+    _for_every: list[Check] = []
 
-def _named(module: ModuleType, dotted: str, place: str) -> Any:
-    value: Any = module
-    for name in dotted.split("."):
-        if not hasattr(value, name):
-            known = [one for one in dir(value) if not one.startswith("_")]
-            raise UnknownNameError(f"{place} has no {name!r}; {nearest(name, known)}")
-        value = getattr(value, name)
-    return value
+    def eval_set(self, format: Format) -> EvalSet:
+        """Return the eval set. Raises `DocumentError`."""
+        written = self._written()
+        if "defaults" in self._document.value:
+            with self._document.locating_errors(("defaults",), _as_written):
+                check_defaults(written.defaults, self._limits)
+        self._defaults = written.defaults
+        if format != "native":
+            # In the file of another tool, a `*` in a name is a plain character, and no tool has one in its name.
+            self._defaults = written.defaults.model_copy(update={"wildcards": False})
+        if written.rules is not None:
+            self._policy = self._check(POLICY_KEY, written.rules, (POLICY_KEY,))
+        if written.evaluators:
+            self._added = self._added_evaluators(written)
+        self._for_every = [self._check(key, item, (EVERY_KEY, key)) for key, item in written.expect.items()]
+        cases = [self._case(case, number) for number, case in enumerate(written.cases)]
+        if len({case.id for case in cases}) < len(cases):
+            self._check_ids(cases)
+        return EvalSet(
+            path=self._document.file.name,
+            name=written.name or FilePath(self._document.file.name).stem,
+            description=written.description,
+            format=format,
+            cases=tuple(cases),
+            overall=tuple([self._overall(name, each) for name, each in written.overall.items()]),
+            every=self._every() if self._for_every else None,
+            agent=written.agent,
+            timeout=written.defaults.timeout,
+            metadata=written.metadata,
+        )
 
+    def expectation(self) -> Callable[[str], Case]:
+        """Return a function that makes a case of the document, which is an `expect` alone. Raises `DocumentError`."""
+        expect = self._document.value
+        if not isinstance(expect, dict) or not expect:
+            raise self._problem(f"an expectation is an object such as {{calls: [search]}}, not {shown(expect)}", ())
+        checks = tuple([self._check(key, item, (key,)) for key, item in expect.items()])
+        return lambda case_id: Case(id=case_id, source=self._document.source(()), checks=checks)
 
-_imported: dict[Path, str] = {}
-"""The fingerprints of files when they were imported."""
-
-
-def _forget_if_changed(file: Path) -> None:
-    """Unload the modules of a folder if one of its files has changed, so that they are imported again."""
-    # `rightcall run --watch` and notebooks live longer than one version of an evaluator.
-    now = _fingerprint(file)
-    if _imported.setdefault(file, now) == now:
-        return
-    _imported[file] = now
-    for name, module in list(sys.modules.items()):
-        origin = getattr(module, "__file__", None)
-        if origin is not None and Path(origin).resolve().parent == file.parent:
-            del sys.modules[name]
-
-
-def _fingerprint(file: Path) -> str:
-    """Return a digest of the file and of the files beside it, which it may import."""
-    from hashlib import sha256
-
-    content = sha256()
-    for one in _beside(file):
-        content.update(one.read_bytes())
-    return content.hexdigest()[:32]
-
-
-def _beside(file: Path) -> list[Path]:
-    return sorted([one for one in file.parent.glob("*.py") if one.name[0] != "." and one.is_file()])
-
-
-def load_eval_set_with_code(
-    path: str | Path,
-    *,
-    trust: bool = False,
-    limits: Limits = DEFAULT_LIMITS,
-    remedy: str = "give --trust",
-    home: TrustedProject | None = None,
-) -> EvalSet:
-    """Load an eval set and import the custom evaluators that it names. Importing a module runs its code.
-
-    Args:
-        path: The file.
-        trust: Whether code may be imported from anywhere.
-        limits: The limits for reading.
-        remedy: What to do about code that is not trusted, for the message.
-        home: Where code may be imported from without trust; the project of the eval set by default.
-
-    Raises:
-        DocumentError: the file has a mistake, or names code that is missing, not trusted or cannot be imported.
-        InputError: the file cannot be read.
-    """
-    return load_eval_set(path, limits, CodeFinder(Path(path), trust, remedy, home))
-
-
-def code_files(path: str | Path) -> list[Path]:
-    """Return the files of custom code that an eval set names, and those beside them. Nothing is imported.
-
-    The list is empty if the eval set cannot be loaded.
-    """
-    from rightcall.judging import JudgeEvaluator, UnimportedOverall
-
-    try:
-        eval_set = load_eval_set(path)
-    except RightcallError:
-        return []
-    evaluators = [check.evaluator for case in eval_set.cases for check in case.checks]
-    checks = [each.type_id for each in evaluators if _is_code(each)]
-    checks += [each.config.judge for each in evaluators if isinstance(each, JudgeEvaluator) and each.config.judge]
-    overall = [each.evaluator.type_id for each in eval_set.overall if isinstance(each.evaluator, UnimportedOverall)]
-    finder = CodeFinder(Path(path))
-    found = {beside for type_id in dict.fromkeys([*checks, *overall]) for beside in finder.files(type_id)}
-    return sorted(found)
-
-
-def _is_code(evaluator: object) -> bool:
-    return isinstance(evaluator, UnavailableEvaluator) and evaluator.reason == CODE_OF_YOURS
-
-
-def eval_set_mistakes(path: str | Path, limits: Limits = DEFAULT_LIMITS) -> list[DocumentError]:
-    """Return all mistakes of the eval set in a file, in the order of its lines; at most `MOST_MISTAKES`.
-
-    A file that cannot be decoded, or is wrong by the rules of another tool, has one: the rest is unknown.
-
-    Raises:
-        InputError: the file cannot be read.
-    """
-    try:
-        _, document = read_document(path, limits)
-    except DocumentError as problem:
-        return [problem]
-    found = _MistakeFinder(document, limits).find()
-    if not found:
-        try:
-            load_eval_set(path, limits)
-        except DocumentError as problem:  # one that only the eval set as a whole has
-            found = [problem]
-    unique = {str(problem): problem for problem in found}
-    return sorted(unique.values(), key=lambda each: (each.line, each.column))[:MOST_MISTAKES]
-
-
-class _MistakeFinder(Compiler):
-    """Compiles what can be compiled, part by part, and keeps the mistake of each part that cannot."""
-
-    def find(self) -> list[DocumentError]:
-        """Return the mistakes that were found."""
-        self._found: list[DocumentError] = []
+    def _written(self) -> WrittenEvalSet:
         value = self._document.value
         if not isinstance(value, dict):
-            self._try(self._written)
-            return self._found
-        cases = value.get("cases")
-        head = value if not isinstance(cases, list) or not cases else {**value, "cases": [_STAND_IN]}
-        written = self._valid(WrittenEvalSet, head, ())
-        if written is not None:
-            self._try_settings(written)
-        for number, case in enumerate(cases if isinstance(cases, list) else ()):
-            if len(self._found) >= MOST_MISTAKES:
-                break
-            self._try_case(case, number)
-        self._try_ids(cases if isinstance(cases, list) else [])
-        return self._found
+            raise self._problem(f"an eval set is an object with the key 'cases', not {shown(value)}", ())
+        if value.get(EVERY_KEY) and "cases" not in value:
+            value = {**value, "cases": []}
+        try:
+            written = WrittenEvalSet.model_validate(value)
+        except ModelError as problem:
+            place, reason = problem.first
+            raise self._problem(reason, place) from None
+        if not written.cases and not written.expect:
+            raise self._problem("'cases' is empty; an eval set has at least one case", ("cases",))
+        return written
 
-    def _try_settings(self, written: WrittenEvalSet) -> None:
-        def set_defaults() -> None:
-            with self._document.locating_errors(("defaults",), lambda steps: steps):
-                check_defaults(written.defaults, self._limits)
-            self._defaults = written.defaults
+    def _added_evaluators(self, written: WrittenEvalSet) -> dict[str, AddedEvaluator]:
+        added: dict[str, AddedEvaluator] = {}
+        for name, evaluator in written.evaluators.items():
+            type_id = evaluator.type
+            with self._document.locating_errors(("evaluators", name, "type")):
+                type_id = _resolved(type_id)
+                if type_id not in EVALUATORS:
+                    self._code_type(type_id)  # custom code is imported, or it is a mistake in the type
+            with self._document.locating_errors(("evaluators", name, "config")):
+                self._evaluator(type_id, name, evaluator.config)
+            added[name] = AddedEvaluator(type_id, evaluator.config, float(evaluator.weight))
+        return added
 
-        def add_evaluators() -> None:
-            self._added = self._added_evaluators(written)
+    def _overall(self, name: str, written: WrittenOverall) -> OverallCheck:
+        # Imported late: few eval sets judge all cases together.
+        from rightcall.judging import ClassificationEvaluator, CustomOverall, UnimportedOverall
 
-        self._try(set_defaults)
-        self._try(add_evaluators)
-        if written.rules is not None:
-            self._try_expectation(POLICY_KEY, written.rules, (POLICY_KEY,))
-        for key, item in written.expect.items():
-            self._try_expectation(key, item, (EVERY_KEY, key))
-        for name, each in written.overall.items():
-            self._try(partial(self._overall, name, each))
+        place: Path = ("overall", name)
+        with self._document.locating_errors((*place, "type")):
+            target = self._overall_target(written.type)
+        with self._document.locating_errors((*place, "config")):
+            evaluator: OverallEvaluator
+            if written.type == _CLASSIFICATION:
+                evaluator = ClassificationEvaluator(name, written.config)
+            elif target is None:
+                evaluator = UnimportedOverall(written.type, name)
+            else:
+                evaluator = CustomOverall(target, name, written.config)
+        return OverallCheck(evaluator, self._document.source(place))
 
-    def _try_case(self, value: Any, number: int) -> None:
-        place: decoding.Path = ("cases", number)
-        written = self._valid(WrittenCase, value, place)
-        expect = value.get("expect") if isinstance(value, dict) else None
-        for key, item in expect.items() if isinstance(expect, dict) else ():
-            self._try_expectation(key, item, (*place, "expect", key))
-        if written is None:
-            return
-        wildcards = bool(self._defaults.wildcards)
+    def _overall_target(self, type_id: str) -> Any:
+        """Return the custom function that a type names, if it is one and may be imported."""
+        if type_id == _CLASSIFICATION:
+            return None
+        if not is_code(type_id):
+            hint = f"{nearest(type_id, (_CLASSIFICATION,))}; a custom one is named as file.py:name"
+            raise UnknownNameError(f"no evaluator of all cases has the type {shown(type_id)}; {hint}")
+        if self._find_code is None:
+            return None
+        from rightcall.judging import function_of_rows
+
+        return function_of_rows(self._find_code.target(type_id), type_id)
+
+    def _case(self, written: WrittenCase, number: int) -> Case:
+        place: Path = ("cases", number)
         if written.mocks:
-            mocks = written.mocks
-            self._try(partial(check_mocks, mocks, (*place, "mocks"), self._document, wildcards=wildcards))
+            check_mocks(written.mocks, (*place, "mocks"), self._document, wildcards=bool(self._defaults.wildcards))
+        checks = [self._check(key, item, (*place, "expect", key)) for key, item in written.expect.items()]
         if written.turns:
-            self._try(partial(self._case, written.model_copy(update={"expect": {}, "mocks": None}), number))
-        else:
-            if written.when is not None:
-                self._try(partial(self._when, written.when, place))
-            self._try(partial(self._repeats, written, place))
+            for turns in turn_expectations(written, place, self._document, self._defaults, self._added):
+                checks += self._turn_checks(turns, place)
+        if self._for_every or self._policy is not None:
+            checks = self._with_shared(checks)
+        repeat = written.repeat or self._defaults.repeat
+        needed = written.min_repeat_pass or self._defaults.min_repeat_pass
+        if repeat is not None and needed is not None and needed > repeat:
+            raise self._too_few_repeats(written, place, f"min_repeat_pass {needed} is more than repeat {repeat}")
+        apart = written.quarantine
+        return Case(
+            id=written.id,
+            source=self._document.source((*place, "id")),
+            name=written.name,
+            description=written.description,
+            checks=tuple(checks),
+            input=written.input,
+            turns=tuple(turn.input for turn in written.turns or ()),
+            when=None if written.when is None else self._when(written.when, place),
+            expected_behavior=written.expected_behavior,
+            session=written.session,
+            tags=written.tags,
+            metadata=written.metadata,
+            mocks=written.mocks,
+            repeat=repeat,
+            is_repeat_own=written.repeat is not None,
+            min_repeat_pass=needed,
+            quarantine=None if apart is None else Quarantine(apart.reason, apart.until or ""),
+        )
 
-    def _try_expectation(self, key: str, value: Any, place: decoding.Path) -> None:
-        """Compile an expectation. Of a list with a mistake, each item is compiled alone: several may have one."""
-        before = len(self._found)
-        self._try(partial(self._compile, key, value, place))
-        if len(self._found) == before or not isinstance(value, list) or len(value) < 2:
-            return
-        whole, document = self._found[before:], self._document
-        del self._found[before:]
-        for number, item in enumerate(value):
-            self._document = _OneItem(document, len(place), number)
-            self._try(partial(self._compile, key, [item], place))
-        self._document = document
-        # What one item binds, another one uses: alone, neither is valid.
-        self._found[before:] = [each for each in self._found[before:] if not _BINDING.search(str(each))]
-        if len(self._found) == before:  # the items are right, and something about them together is not
-            self._found += whole
+    def _with_shared(self, checks: list[Check]) -> list[Check]:
+        """Return the checks of a case with those that every case has."""
+        checks = with_every(self._for_every, checks) if self._for_every else checks
+        return checks if self._policy is None else with_policy(self._policy, checks)
 
-    def _try_ids(self, cases: list[Any]) -> None:
-        lines: dict[str, int] = {}
-        for number, case in enumerate(cases):
-            name = case.get("id") if isinstance(case, dict) else None
-            if not isinstance(name, str):
-                continue
-            if name in lines:
-                self._found.append(self._used_twice(name, lines[name], number))
-            lines.setdefault(name, self._document.source(("cases", number, "id")).line)
+    def _every(self) -> Case:
+        """Return the case of trajectories that belong to no other."""
+        source = self._document.source((EVERY_KEY,))
+        return Case(id=EVERY_KEY, source=source, checks=tuple(self._with_shared([])))
 
-    def _valid(self, model: type[_ModelT], value: Any, place: decoding.Path) -> _ModelT | None:
-        """Return the model of the valid keys of an object; `None` if there are too few."""
-        mistakes: list[tuple[decoding.Path, str]] = []
-        chain: Any = None
-        for step in place:
-            chain = (chain, step)
-        made: _ModelT = model.check_value(value, chain, mistakes)
-        if not mistakes:
-            return made
-        self._found += [self._problem(reason, path) for path, reason in independent(mistakes)]
-        wrong = {path[len(place)] for path, _ in mistakes if len(path) > len(place)}
-        if not isinstance(value, dict):
-            return None
-        try:
-            return model.model_validate({key: item for key, item in value.items() if key not in wrong})
-        except ModelError:
-            return None
+    def _when(self, written: WrittenWhen, place: Path) -> When:
+        from ._when import compile_when  # most eval sets name the trace of each case
 
-    def _try(self, step: Callable[[], Any]) -> None:
-        try:
-            step()
-        except DocumentError as problem:
-            self._found += problem.each
+        at: Path = (*place, "when")
+
+        def has_calls(value: Any) -> Callable[[Trajectory], bool | str]:
+            wanted = {"criteria": value, "match": "ANY_ORDER"} if isinstance(value, list) and value else value
+            check = self._check("calls", wanted, (*at, "calls"))
+            return partial(_has_calls, check)
+
+        with self._document.locating_errors(at, _as_written):
+            return compile_when(written, self._limits, has_calls)
+
+    def _too_few_repeats(self, written: WrittenCase, place: Path, message: str) -> DocumentError:
+        key = "repeat" if written.min_repeat_pass is None and written.repeat is not None else "min_repeat_pass"
+        return self._problem(message, (*place, key) if getattr(written, key) is not None else ("defaults", key))
+
+    def _check(self, key: str, value: Any, place: Path) -> Check:
+        """Compile one expectation. Many cases expect the same, such as `never: [delete_user]`: they share it."""
+        written = (key, repr(value))  # of JSON values, `repr` tells 1 from 1.0 and from true
+        made = self._checks_made.get(written)
+        if made is None:
+            made = self._compile(key, value, place, has_matchers="$" in written[1])
+            if made.evaluator.type_id in EVALUATORS and len(written[1]) <= _LONGEST_SHARED:
+                self._checks_made[written] = made
+        if made.expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
+            place = ("evaluators", key, *_DEFAULT)
+
+        # The position is not shared: each case points at its own line. It is a function, because positions are needed
+        # for findings only, and most checks pass.
+        def source(path: str | None) -> Source:
+            return self._document.source((*place, *made.expected.place(_steps(path))))
+
+        return Check(key, made.evaluator, made.criteria, source, made.expected.weight)
+
+    def _compile(self, key: str, value: Any, place: Path, *, has_matchers: bool = True) -> _Compiled:
+        with self._document.locating_errors(place, _as_written):
+            expected = resolve_expectation(key, value, self._defaults, self._added)
+        with self._document.locating_errors(place, expected.place):
+            evaluator = self._evaluator(expected.type_id, key, expected.config)
+            if isinstance(evaluator, UnavailableEvaluator):
+                return _Compiled(evaluator, evaluator.criteria(None), expected)
+            is_plain = not has_matchers and evaluator.type_id in EVALUATORS
+            return _Compiled(evaluator, self._criteria(evaluator, expected.criteria, is_plain), expected)
 
     def _criteria(self, evaluator: Evaluator[Any, Any, Any], value: Any, is_plain: bool) -> Any:
-        """Return the criteria. Expected values with a mistake are left out one after the other, to find the next."""
-        found: dict[decoding.Path, str] = {}
-        made: Any = None
-        while value is not None and len(found) < MOST_MISTAKES:
-            try:
-                made = super()._criteria(evaluator, value, is_plain)
-                break
-            except ExpectationError as problem:
-                steps = path_of(problem)
-                if found and (steps in found or _BINDING.search(str(problem))):  # it follows from what was left out
-                    break
-                found[steps], value = str(problem), _without(value, steps)
-            except CriteriaError:
-                if not found:
-                    raise
-                break
-        if found:
-            steps, message = next(iter(found.items()))
-            raise CriteriaError(message, steps, list(found.items()))
-        return made
+        """Return the criteria of an evaluator; those of built-in ones are read faster if they have no matchers."""
+        return evaluator.criteria(value, has_matchers=False) if is_plain else evaluator.criteria(value)
+
+    def _evaluator(self, type_id: str, name: str, config: dict[str, Any]) -> Evaluator[Any, Any, Any]:
+        """Create an evaluator. Settings that name custom code are looked up, if `find_code` may import it.
+
+        Cases of an eval set mostly have the same few evaluators. Ours keep no state between calls, so cases share them.
+        """
+        kind = EVALUATORS[type_id] if type_id in EVALUATORS else self._code_type(type_id)
+        if kind is None:
+            return UnavailableEvaluator(type_id, name, limits=self._limits)
+        named = {key: config.get(key) for key in kind.code_settings}
+        code = {key: value for key, value in named.items() if isinstance(value, str) and is_code(value)}
+        if code and self._find_code is not None:
+            config = config | {key: self._find_code.target(value) for key, value in code.items()}
+        if code or kind.type_id not in EVALUATORS:
+            return kind(name, config, limits=self._limits)
+        key = (kind, name, repr(config))
+        if key not in self._shared:
+            self._shared[key] = kind(name, config, limits=self._limits)
+        return self._shared[key]
+
+    def _code_type(self, type_id: str) -> type[Evaluator[Any, Any, Any]] | None:
+        """Return the custom evaluator of a type. None if it is not available, or code that is not imported."""
+        if self._find_code is None or not is_code(type_id):
+            return None
+        if type_id not in self._code:  # a class per type and eval set, so that cases share it
+            self._code[type_id] = self._find_code.find(type_id)
+        return self._code[type_id]
+
+    def _turn_checks(self, turns: TurnsExpected, place: Path) -> list[Check]:
+        """Compile what the turns of a conversation expect under one key: into one check, or one for each of them."""
+        if turns.is_joint:
+            return [self._compiled(turns.key, turns.together(), partial(turns.place, place))]
+
+        apart = turns.apart(self._defaults)
+        return [
+            self._compiled(turn_label(turns.key, number), each, partial(turns.turn_place, place, number))
+            for number, each in apart.items()
+        ]
+
+    def _compiled(self, key: str, expected: Expected, place_of: Callable[[Path], Path]) -> Check:
+        """Compile an expectation; `place_of` says where its parts are written."""
+
+        def source(path: str | None) -> Source:
+            return self._document.source(place_of(_steps(path)))
+
+        with self._document.locating_errors((), place_of):
+            evaluator = self._evaluator(expected.type_id, key, expected.config)
+            if isinstance(evaluator, UnavailableEvaluator):
+                return Check(key, evaluator, evaluator.criteria(None), source, expected.weight)
+            return Check(key, evaluator, evaluator.criteria(expected.criteria), source, expected.weight)
+
+    def _check_ids(self, cases: list[Case]) -> None:
+        seen: dict[str, Case] = {}
+        for number, case in enumerate(cases):
+            if case.id in seen:
+                raise self._used_twice(case.id, seen[case.id].source.line, number)
+            seen[case.id] = case
+
+    def _used_twice(self, case_id: str, line: int, number: int) -> DocumentError:
+        message = f"the id {shown(case_id)} is already used by the case in line {line}"
+        return self._problem(message, ("cases", number, "id"))
+
+    def _problem(self, message: str, path: Path) -> DocumentError:
+        return self._document.problem(message, path)
 
 
-def _without(value: Any, steps: decoding.Path) -> Any:
-    """Return a copy of an object or a list without the entry at a path; `None` if an object has no such entry."""
-    if not steps or not isinstance(value, (dict, list)):
-        return None
-    step: Any = steps[0]
-    if isinstance(value, dict) and step == "args" and len(value) == 1:
-        step = step if step in value else next(iter(value))  # {search: {query: a}} has the arguments of `search`
+def _has_calls(check: Check, trajectory: Trajectory) -> bool | str:
+    result = check.evaluator.evaluate(trajectory, check.criteria)
+    if result.verdict in ("passed", "failed"):
+        return result.passed
+    return f"the calls: {result.findings[0].message}" if result.findings else "the calls were not recorded"
+
+
+def _resolved(type_id: str) -> str:
+    """Return the type id that Rightcall uses, if there is one. Raises `UnknownNameError`."""
+    if unavailable(type_id):
+        return type_id
     try:
-        inner = value[step]
-    except (KeyError, IndexError, TypeError):
-        return None
-    if len(steps) == 1:
-        return {key: item for key, item in value.items() if key != step} if isinstance(value, dict) else None
-    changed = _without(inner, steps[1:])
-    if changed is None:
-        return None
-    return {**value, step: changed} if isinstance(value, dict) else [*value[:step], changed, *value[step + 1 :]]
+        return evaluator_type(type_id).type_id
+    except UnknownNameError:
+        if is_code(type_id):
+            return type_id
+        raise
 
 
-_STAND_IN = {"id": "case", "expect": {"calls": []}}
-"""A valid case in place of all cases, which are checked one by one."""
+def _as_written(steps: Path) -> Path:
+    """Return a path as it is: the file is written like the criteria."""
+    return steps
 
 
-class _OneItem(EvalSetDocument):
-    """A document in which one item of a list is compiled alone; its mistakes get the position of the item."""
-
-    def __init__(self, whole: EvalSetDocument, depth: int, number: int) -> None:
-        super().__init__(whole.file, whole.value)
-        self._whole, self._depth, self._number = whole, depth, number
-
-    def problem(self, message: str, path: decoding.Path) -> DocumentError:
-        """Return the exception for a mistake in the item."""
-        message = _FIRST.sub(rf"\g<1>[{self._number}]", message, count=1)
-        if len(path) > self._depth and path[self._depth] == 0:
-            path = (*path[: self._depth], self._number, *path[self._depth + 1 :])
-        return self._whole.problem(message, path)
+def _steps(path: str | None) -> Path:
+    """Split the path of a finding, such as `expected[2]` or `tool_calls_count.search`, into steps."""
+    # In `tool_calls_count.shop.search` the name of the tool has a dot; in `expected[2].args` the dot separates.
+    head, dot, rest = (path or "").partition(".")
+    if dot and "[" not in head:
+        return (head, rest)
+    return tuple(int(index) if index else name for name, index in _STEP.findall(path or ""))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
+
+import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import (
@@ -303,9 +304,11 @@ class SourceFile:
         """Return where a part is written or, if it is not in the file, the nearest part around it."""
         spelt = self._spelt(path)
         position = self._document.position(spelt)
-        number, column, line = position.line, position.column, self._line(position.line)
+        number, column = position.line, position.column
+        # A minified file has everything on one line, and reports quote the beginning.
+        line, below = [each[:_QUOTED] for each in (*self._lines[number - 1 : number + 1], "", "")[:2]]
         # A JSON object often starts with a brace alone on its line, which says nothing: point to its first key.
-        if is_below := line.strip() == "{" and (below := self._line(number + 1)).lstrip().startswith('"'):
+        if is_below := line.strip() == "{" and below.lstrip().startswith('"'):
             number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
         if is_below or line.rstrip().endswith((":", "{")):
             line = _joined(line, self._at(spelt)) or line
@@ -320,20 +323,9 @@ class SourceFile:
                 return None
         return value
 
-    def _line(self, number: int) -> str:
-        """Return the beginning of a line, as much as reports quote."""
-        if number > len(self._starts):
-            return ""
-        start = self._starts[number - 1]
-        # A minified file has everything on one line.
-        return self._text[start : start + _QUOTED].split("\n", 1)[0].split("\r", 1)[0]
-
     @cached_property
-    def _starts(self) -> array[int]:
-        """Where each line begins."""
-        starts = array("Q", [0])
-        starts.extend(found.end() for found in _LINE_END.finditer(self._text))
-        return starts
+    def _lines(self) -> list[str]:
+        return _LINE_END.split(self._text)
 
     def problem(self, message: str, path: Path = ()) -> DocumentError:
         """Return the exception for a mistake in a part."""
@@ -400,13 +392,12 @@ def path_of(problem: ConfigurationError | CriteriaError) -> Path:
     return () if found is None else tuple([int(index) if index else name for name, index in _PART.findall(found[0])])
 
 
-class EvalSetDocument:
+class EvalSetDocument(msgspec.Struct, eq=False):
     """An eval set in the native format, and where each part of it was written, whatever the format and file."""
 
-    def __init__(self, file: SourceFile, value: Any) -> None:
-        self.file = file
-        self.value = value
-        self._origins: dict[Path, tuple[SourceFile, Path]] = {}
+    file: SourceFile
+    value: Any
+    _origins: dict[Path, tuple[SourceFile, Path]] = {}
 
     def record_origin(self, path: Path, file: SourceFile, origin: Path) -> None:
         """Note that the part at `path`, and everything inside it, was written at `origin`."""

@@ -1,4 +1,4 @@
-"""Take written expectations apart, and resolve their keys to evaluators and criteria.
+"""Take written expectations apart, of cases and of their turns, and resolve their keys to evaluators and criteria.
 
 `calls: [a]`, `calls: {expected: [a], match: in_order}`, `calls: {criteria: [a], parallel: in_order}` and
 `calls: {criteria: {expected: [a], parallel: in_order}, match: in_order}` are one form with more or less in it.
@@ -26,7 +26,7 @@ from rightcall.judging import (
 from rightcall.limits import Limits
 from rightcall.values.decoding import Path
 
-from ._models import SETTINGS, WrittenDefaults
+from ._models import SETTINGS, EvalSetDocument, WrittenCase, WrittenDefaults
 
 _DEFAULT_CRITERIA = ("default_evaluation_criteria", "defaultEvaluationCriteria")
 _WORDS = {"match": "match_type", "args": "args_match"}
@@ -81,7 +81,11 @@ def resolve_expectation(
     form = Form.of(value, kind)
     split = split_settings(form, key, kind) if form.settings else Split()
     weight = weight if split.weight is None else _weight(split.weight, key)
-    settings, config = {**default_settings(defaults, kind), **split.criteria}, {**config, **split.config}
+    of_criteria, of_config = default_settings(defaults, kind)
+    # Only the keys of `expect` that are short for an evaluator take their configuration from `defaults`.
+    is_short_key = shorthand is not None and key not in added
+    settings = {**of_criteria, **split.criteria}
+    config = {**config, **(of_config if is_short_key else {}), **split.config}
     if form.value is None and key in added:
         return Expected(type_id, _with_default_settings(config, settings), None, form.inside, split.places, weight)
     takes_short = shorthand is not None or of_turn or bool(form.inside)
@@ -101,21 +105,21 @@ def _of_code(key: str, type_id: str, config: dict[str, Any], value: Any, weight:
     return Expected(type_id, {**config, **settings}, value["criteria"], ("criteria",), weight=weight)
 
 
-def default_settings(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
-    """Return the keys of criteria that follow from the defaults for an evaluator: which calls it selects, and how."""
-    fields = kind.criteria_type.model_fields
-    given = {name: getattr(defaults, name) for name in SETTINGS if name in fields} if kind.reads_calls else {}
+def default_settings(
+    defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the keys of criteria, and those of the configuration, that follow from the defaults for an evaluator.
+
+    Those of criteria say which calls it selects, and how.
+    """
+    fields, of_config = kind.criteria_type.model_fields, kind.config_type.model_fields
+    given = {name: value for name in SETTINGS if (value := getattr(defaults, name)) is not None}
+    config = {name: value for name, value in given.items() if name in of_config and name not in fields}
+    criteria = {name: value for name, value in given.items() if name in fields} if kind.reads_calls else {}
     if not kind.orders_calls:
-        given.pop("parallel", None)
+        criteria.pop("parallel", None)
     # Settings that equal the default are left out: criteria without settings are the fastest to judge by.
-    return {name: value for name, value in given.items() if value is not None and value != fields[name].default}
-
-
-def _default_config(defaults: WrittenDefaults, kind: type[Evaluator[Any, Any, Any]]) -> dict[str, Any]:
-    """Return the keys of the configuration that follow from the defaults for an evaluator."""
-    names = [name for name in SETTINGS if name in kind.config_type.model_fields]
-    given = {name: getattr(defaults, name) for name in names if name not in kind.criteria_type.model_fields}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in criteria.items() if value != fields[name].default}, config
 
 
 def _with_default_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
@@ -176,13 +180,14 @@ def check_defaults(defaults: WrittenDefaults, limits: Limits) -> None:
     known = {*kind.criteria_type.model_fields, *kind.config_type.model_fields}
     if missing := next((name for name in SETTINGS if name not in known and getattr(defaults, name) is not None), None):
         raise CriteriaError(f"no expectation has the setting {missing!r}", (missing,))
+    of_criteria, of_config = default_settings(defaults, kind)
     config = {
         "match_type": defaults.match,
         "args_match": defaults.args,
         "threshold": defaults.threshold,
-        **_default_config(defaults, kind),
+        **of_config,
     }
-    kind("defaults", config, limits=limits).criteria({"expected": [], **default_settings(defaults, kind)})
+    kind("defaults", config, limits=limits).criteria({"expected": [], **of_criteria})
 
 
 def evaluator_of(
@@ -202,7 +207,7 @@ def evaluator_of(
         return shorthand, type_id, {**threshold, **added[key].config}
     if (known := SHORTHANDS.get(key)) and (shorthand := EVALUATORS[known].shorthand):
         settings = {} if shorthand.config is None else shorthand.config(defaults.match, defaults.args)
-        return shorthand, known, {**threshold, **settings, **_default_config(defaults, EVALUATORS[known])}
+        return shorthand, known, {**threshold, **settings}
     if names_file(key):
         return None, key, _explicit_threshold(defaults)
     if reason := unavailable(key):
@@ -360,3 +365,151 @@ def _in_short(written: str, setting: Setting, kind: type[Evaluator[Any, Any, Any
             f"arguments are compared as 'subset' or 'exact' here, not {shown(setting.value)}{hint}", setting.place
         )
     return "subset", written == "subset"
+
+
+class TurnsExpected(msgspec.Struct, frozen=True):
+    """What the turns of a case expect under one key."""
+
+    key: str
+    type_id: str
+    turns: Mapping[int, Expected]
+    """What each turn that has the key expects; without nulls if the evaluator judges all turns at once."""
+    count: int
+    """How many turns the case has."""
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one check judges all turns: the evaluator can, and all turns have the same settings."""
+        beside = [(each.config, each.weight, _beside(each)) for each in self.turns.values()]
+        return judges_turns(self.type_id) and all([each == beside[0] for each in beside])
+
+    def together(self) -> Expected:
+        """Return the expectation of all turns, in a list with an item for each."""
+        first = next(iter(self.turns.values()), Expected(self.type_id, {}, None))
+        empty = EVALUATORS[self.type_id].empty_turn if self.type_id in EVALUATORS else None
+        values = [_value(self.turns[number]) if number in self.turns else empty for number in range(self.count)]
+        return Expected(self.type_id, first.config, {**_beside(first), "expected_turns": values}, weight=first.weight)
+
+    def apart(self, defaults: WrittenDefaults) -> Mapping[int, Expected]:
+        """Return the expectation of each turn; if the evaluator judges turns, also of turns without the key."""
+        kind = EVALUATORS[self.type_id]
+        found = {number: self._narrowed(number, each) for number, each in self.turns.items()}
+        if kind.empty_turn is None or kind.shorthand is None or not judges_turns(self.type_id):
+            return found
+        first = next(iter(self.turns.values()))
+        nothing = {kind.shorthand.criteria_key: kind.empty_turn, **default_settings(defaults, kind)[0]}
+        silent = msgspec.structs.replace(first, criteria=nothing, inside=(), places={})
+        missing = {number: self._narrowed(number, silent) for number in range(self.count) if number not in self.turns}
+        return dict(sorted({**found, **missing}.items()))
+
+    def _narrowed(self, number: int, expected: Expected) -> Expected:
+        """Return an expectation of one turn; if the conversation has only one turn, of the whole."""
+        if self.count == 1:
+            return expected
+        is_answer = not EVALUATORS[self.type_id].reads_calls
+        turn: int | str = "last" if is_answer and number == self.count - 1 else number
+        criteria = default_criteria(expected.config) if expected.criteria is None else expected.criteria
+        # A value that is not an object is a mistake, which the evaluator reports.
+        narrowed = {**criteria, "turn": turn} if isinstance(criteria, dict) else criteria
+        return msgspec.structs.replace(expected, criteria=narrowed)
+
+    def place(self, place: Path, steps: Path) -> Path:
+        """Return where a part of `expected_turns` is written: under `expect` of a turn."""
+        if steps[:1] == ("expected_turns",) and len(steps) > 1 and isinstance(steps[1], int):
+            return self.turn_place(place, steps[1], (_key(self.type_id), *steps[2:]))
+        # A setting is the same in all turns.
+        first = next((number for number, each in self.turns.items() if steps and steps[0] in each.places), None)
+        return (*place, "turns") if first is None else self.turn_place(place, first, steps)
+
+    def turn_place(self, place: Path, number: int, steps: Path) -> Path:
+        """Return where a part of what a turn expects is written."""
+        inside = self.turns[number].place(steps) if number in self.turns else ()
+        return (*place, "turns", number, "expect", self.key, *inside)
+
+
+def turn_expectations(
+    written: WrittenCase,
+    place: Path,
+    document: EvalSetDocument,
+    defaults: WrittenDefaults,
+    added: Mapping[str, AddedEvaluator],
+) -> list[TurnsExpected]:
+    """Return what the turns of a case expect, by key.
+
+    A turn without calls, while others have some, expects no calls. A turn without an answer expects any answer.
+
+    Raises:
+        DocumentError: a key names no evaluator or one that does not judge turns, a value is wrong, or the case has the
+            key as well.
+    """
+    turns = written.turns or ()
+    keys = dict.fromkeys([key for turn in turns for key in turn.expect])
+    found = []
+    for key in keys:
+        numbers = [number for number, turn in enumerate(turns) if key in turn.expect]
+        type_id = _type_id(key, written, numbers[0], place, document, defaults, added)
+        expected = {}
+        for number in numbers:
+            value, at = turns[number].expect[key], (*place, "turns", number, "expect", key)
+            if value is not None or not judges_turns(type_id):
+                with document.locating_errors(at, lambda steps: steps):
+                    expected[number] = resolve_expectation(key, value, defaults, added, of_turn=True)
+                    _check_turn(expected[number])
+        found.append(TurnsExpected(key, type_id, expected, len(turns)))
+    return found
+
+
+def _type_id(
+    key: str,
+    written: WrittenCase,
+    first: int,
+    place: Path,
+    document: EvalSetDocument,
+    defaults: WrittenDefaults,
+    added: Mapping[str, AddedEvaluator],
+) -> str:
+    at: Path = (*place, "turns", first, "expect", key)
+    with document.locating_errors(at):
+        _, type_id, _ = evaluator_of(key, defaults, added)
+    if judges_turns(type_id):
+        if key in written.expect:
+            raise document.problem(f"{shown(key)} is expected of the case, too; say it in one place", at)
+    elif type_id not in EVALUATORS or not EVALUATORS[type_id].reads_calls or EVALUATORS[type_id].waits:
+        raise document.problem(f"{shown(key)} belongs to the case: it is about a whole run", at)
+    return type_id
+
+
+def _check_turn(expected: Expected) -> None:
+    if isinstance(expected.criteria, dict) and "turn" in expected.criteria:
+        message = "'turn' is for expectations of a case; a turn expects something of itself"
+        raise CriteriaError(message, expected.place(("turn",)))
+
+
+def judges_turns(type_id: str) -> bool:
+    """Return whether an evaluator judges all turns at once. One that is not available is assumed to."""
+    if type_id in EVALUATORS:
+        return "expected_turns" in EVALUATORS[type_id].criteria_type.model_fields
+    return bool(unavailable(type_id)) and not names_file(type_id)
+
+
+def _key(type_id: str) -> str:
+    shorthand = EVALUATORS[type_id].shorthand if type_id in EVALUATORS else None
+    return "" if shorthand is None else shorthand.criteria_key
+
+
+def _beside(expected: Expected) -> dict[str, Any]:
+    """Return the criteria without what is expected: the settings."""
+    if not isinstance(expected.criteria, dict):
+        return {}
+    return {name: value for name, value in expected.criteria.items() if name != _key(expected.type_id)}
+
+
+def _value(expected: Expected) -> Any:
+    key = _key(expected.type_id)
+    is_held = isinstance(expected.criteria, dict) and key in expected.criteria
+    return expected.criteria[key] if is_held else expected.criteria
+
+
+def turn_label(key: str, number: int) -> str:
+    """Return the name of a check of one turn."""
+    return f"{key} (turn {number + 1})"

@@ -103,6 +103,13 @@ def combine_results(case: Case, trajectory: Trajectory, results: Sequence[Evalua
         if isinstance(check.criteria, Criteria) and check.criteria.lists_calls
         for path, places in check.criteria.call_places()
     ]
+    # The findings that decide the verdict come first, because some reports show only one. `sorted` is stable: findings
+    # of equal gravity keep the order of the file.
+    findings = [
+        PlacedFinding(check.key, finding, check.source(finding.path))
+        for check, result in sorted(failed, key=lambda pair: GRAVITY[pair[1].verdict])
+        for finding in result.findings
+    ]
     return CaseResult(
         case_id=case.id,
         verdict=worst(result.verdict for result in results),
@@ -110,7 +117,7 @@ def combine_results(case: Case, trajectory: Trajectory, results: Sequence[Evalua
         source=case.source,
         trajectory=trajectory,
         results=tuple(results),
-        findings=tuple(_placed(failed)) if failed else (),
+        findings=tuple(findings),
         written=tuple(written),
         warnings=trajectory.warnings,
     )
@@ -169,17 +176,6 @@ def weighted_score(checks: Sequence[Check], scores: Sequence[float | None]) -> f
         weights = [Fraction(1)] * len(checks)
     total = sum(Fraction(score) * weight for score, weight in zip(known, weights, strict=True))
     return float(total / sum(weights))
-
-
-def _placed(failed: Iterable[tuple[Check, EvaluationResult]]) -> Iterator[PlacedFinding]:
-    """Yield the findings of checks that did not pass, each with its place in the file.
-
-    The findings that decide the verdict come first, because some reports show only one.
-    """
-    # `sorted` is stable, so findings of equal gravity keep the order of the file.
-    for check, result in sorted(failed, key=lambda pair: GRAVITY[pair[1].verdict]):
-        for finding in result.findings:
-            yield PlacedFinding(check.key, finding, check.source(finding.path))
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rightcall.judging.core import Doubts, Selection
+from rightcall.judging.core import Doubts, Measurement, Selection
 from rightcall.limits import Limits
 from rightcall.matching import matchers
 from rightcall.matching.alignment import (
@@ -23,6 +23,7 @@ from rightcall.matching.alignment import (
 from rightcall.values.results import (
     Alignment,
     Difference,
+    Explained,
     ExplainedCall,
     Finding,
     NamedCall,
@@ -60,12 +61,10 @@ _LONGEST_NAME = 100
 _SIMILAR = 0.75
 
 
-def too_long_to_align(expected: int, actual: int, limits: Limits) -> tuple[str, ...]:
-    """Return a warning that there are no details, if a comparison is too long to align."""
-    longest = max(expected, actual)
-    if longest <= limits.aligned_calls:
-        return ()
-    return (f"{longest:,} calls are too many to align (at most {limits.aligned_calls:,}): a score, but no details",)
+def unexplained(low: float, high: float, longest: int, limits: Limits) -> Measurement:
+    """Return a measurement without details, because the comparison is too long to align."""
+    warning = f"{longest:,} calls are too many to align (at most {limits.aligned_calls:,}): a score, but no details"
+    return Measurement(low, high, Explained(), (warning,))
 
 
 def compare_names(expected: Sequence[str], ids: Mapping[str, int], selection: Selection, limits: Limits) -> Comparison:

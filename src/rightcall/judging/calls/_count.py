@@ -256,7 +256,12 @@ class CountAccount(msgspec.Struct, frozen=True):
     def find(self) -> tuple[Finding, ...]:
         """Return findings for counts that do not hold."""
         wrong = [check for check in self.checks() if not check.holds]
-        findings = [_finding(check) for check in wrong[:_MOST_FINDINGS]]
+        findings = []
+        for check in wrong[:_MOST_FINDINGS]:
+            symbol = "" if check.operator in ("=", "==") else f"{check.operator} "
+            times = "time" if check.actual == 1 else "times"
+            message = f"`{check.tool}` was called {check.actual} {times}, expected {symbol}{check.expected}"
+            findings.append(Finding("RC105", message, path=f"tool_calls_count.{check.tool}"))
         if len(wrong) > len(findings):
             findings.append(Finding("RC105", f"… and {len(wrong) - len(findings):,} more"))
         return tuple(findings)
@@ -266,10 +271,3 @@ def _explained(checks: Sequence[CountCheck]) -> str:
     """The text of several conditions for one tool, all of which have to hold."""
     wanted = " and ".join([f"{check.operator} {check.expected}" for check in checks])
     return f"Actual: {checks[0].actual}, Expected: {wanted}, Score: {_SCORES[all([check.holds for check in checks])]}"
-
-
-def _finding(check: CountCheck) -> Finding:
-    symbol = "" if check.operator in ("=", "==") else f"{check.operator} "
-    times = "time" if check.actual == 1 else "times"
-    message = f"`{check.tool}` was called {check.actual} {times}, expected {symbol}{check.expected}"
-    return Finding("RC105", message, path=f"tool_calls_count.{check.tool}")

@@ -30,7 +30,6 @@ from rightcall.matching.alignment import Row, common_length, related_subsequence
 from rightcall.values.results import (
     EvaluationResult,
     ExecutionOrderJustification,
-    Explained,
     Finding,
     Justification,
     ToolCallOrderEvaluatorJustification,
@@ -49,7 +48,7 @@ from ._comparison import (
     is_surely_exact,
     least_in_order,
     may_be_exact,
-    too_long_to_align,
+    unexplained,
 )
 
 if TYPE_CHECKING:
@@ -149,9 +148,9 @@ class ToolCallOrderEvaluator(Evaluator[ToolCallOrderEvaluatorConfig, ToolCallOrd
         if score < 1.0 and selection.free:
             selection = selection.arranged(plan.rows(selection), self.limits)
             score = self._score(selection, plan)
-        warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
-        account = Explained() if warnings else OrderAccount(selection, plan, self.config.strict, self.limits)
-        return Measurement(score, score, account, warnings)
+        if (longest := max(plan.size, len(selection.names))) > self.limits.aligned_calls:
+            return unexplained(score, score, longest, self.limits)
+        return Measurement(score, score, OrderAccount(selection, plan, self.config.strict, self.limits))
 
     def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:
         low, high = names_bounds(plan, selection, self.limits, exact=self.config.strict)
@@ -262,9 +261,9 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
         if selection.free and self.config.mode != "set":
             selection = selection.arranged_by_name(plan.expected, self.limits)
         score = self._score(selection, plan)
-        warnings = too_long_to_align(len(plan.expected), len(selection.names), self.limits)
-        account = Explained() if warnings else ExecutionOrderAccount(selection, plan, self.config.mode, self.limits)
-        return Measurement(score, score, account, warnings)
+        if (longest := max(plan.size, len(selection.names))) > self.limits.aligned_calls:
+            return unexplained(score, score, longest, self.limits)
+        return Measurement(score, score, ExecutionOrderAccount(selection, plan, self.config.mode, self.limits))
 
     def estimate(self, selection: Selection, plan: OrderPlan) -> Measurement:
         sure = selection.sure()

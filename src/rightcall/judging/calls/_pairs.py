@@ -44,7 +44,6 @@ from rightcall.matching.matchers import (
     relate,
 )
 from rightcall.values.results import (
-    Explained,
     Finding,
     ForbiddenToolsJustification,
     Justification,
@@ -55,7 +54,7 @@ from rightcall.values.results import (
     call_text,
 )
 
-from ._comparison import Comparison, ComparisonAccount, Rule, Subject, compare_calls, find, too_long_to_align, without
+from ._comparison import Comparison, ComparisonAccount, Rule, Subject, compare_calls, find, unexplained, without
 
 _MOST_KINDS = 6
 """The most kinds of doubtful calls for which every combination is tried."""
@@ -150,9 +149,7 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         expected, actual = plan.size, len(selection.calls)
         low = self.score(paired.low, expected, actual)
         high = low if paired.low == paired.high else self.score(paired.high, expected, actual)
-        warnings = too_long_to_align(expected, actual, self.limits)
-        account = Explained() if warnings else PairingAccount(self, selection, plan, paired)
-        return Measurement(low, high, account, warnings)
+        return self._measurement(low, high, selection, plan, paired)
 
     def bound(self, selection: Selection, plan: PatternPlan) -> Measurement:
         if plan.expected.numbers_calls:
@@ -167,9 +164,14 @@ class PairingEvaluator(Evaluator[ConfigT, CriteriaT, PatternPlan]):
         more = plan.size - paired.high if doubts.missing else _size(relation.possible) - paired.high
         low = self._least(relation.sure, doubts, paired.low, plan.size, surely)
         high = max([self.score(paired.high + more, plan.size, surely + more) for more in (0, more)])
-        warnings = too_long_to_align(plan.size, len(selection.calls), self.limits)
-        account = Explained() if warnings else PairingAccount(self, selection, plan, paired)
-        return Measurement(low, high, account, warnings)
+        return self._measurement(low, high, selection, plan, paired)
+
+    def _measurement(
+        self, low: float, high: float, selection: Selection, plan: PatternPlan, paired: Paired
+    ) -> Measurement:
+        if (longest := max(plan.size, len(selection.calls))) > self.limits.aligned_calls:
+            return unexplained(low, high, longest, self.limits)
+        return Measurement(low, high, PairingAccount(self, selection, plan, paired))
 
     def _least(self, rows: list[Row], doubts: Doubts, pairs: int, expected: int, surely: int) -> float:
         """Return the score if, besides the sure calls, the doubtful ones were made that lower it most."""

@@ -34,7 +34,7 @@ from rightcall.matching.alignment import SearchBudget
 from rightcall.matching.matchers import ArgsPolicy, ExpectedCalls, Pattern, tool_names
 from rightcall.values.results import Explained, Finding, Justification, ToolTrajectoryEvaluatorJustification, TurnScore
 
-from ._comparison import MOST_FINDINGS, Comparison, Rule, Subject, find, too_long_to_align
+from ._comparison import MOST_FINDINGS, Comparison, Rule, Subject, find, unexplained
 from ._group_comparison import GroupedComparison, compare_reading, find_in_groups
 from ._groups import (
     Credit,
@@ -435,11 +435,13 @@ class ToolTrajectoryEvaluator(
         if len(turns) > 1:
             low, high = mean([each.low for each in judged]), mean([each.high for each in judged])
             longest = max([len(turn.selection.calls) for turn in turns])
-        warnings = too_long_to_align(plan.size, longest, self.limits)
-        if warnings or (plan.reads is not None and not read):
-            return Measurement(low, high, Explained(), warnings)
+        longest = max(plan.size, longest)
+        if longest > self.limits.aligned_calls:
+            return unexplained(low, high, longest, self.limits)
+        if plan.reads is not None and not read:
+            return Measurement(low, high, Explained())
         account = TrajectoryAccount(turns, plan, judged, self.limits, read)
-        return Measurement(low, high, account, warnings)
+        return Measurement(low, high, account)
 
 
 class TrajectoryAccount(msgspec.Struct):

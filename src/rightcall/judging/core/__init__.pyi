@@ -42,7 +42,7 @@ from ._expected_calls import (
     ToolName as ToolName,
     number_in_text as number_in_text,
 )
-from ._foreign import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
+from ._registry import CODE_OF_YOURS as CODE_OF_YOURS, split_code as split_code, unavailable as unavailable
 from ._selection import (
     Criteria as Criteria,
     Doubts as Doubts,

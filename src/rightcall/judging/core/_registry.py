@@ -1,13 +1,14 @@
-"""Type ids that are not Rightcall's own: code of users, and evaluators that only other tools have."""
+"""Evaluators by their type ids: Rightcall's own, those that only other tools have, and code of users."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from rightcall._lazy import lazy_pattern
-from rightcall.errors import ConfigurationError, nearest, shown
+from rightcall._lazy import LazyTable, lazy_pattern
+from rightcall.errors import ConfigurationError, UnknownNameError, nearest, shown
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.results import EvaluationResult, Explained, Explanation, Finding
 from rightcall.values.trajectory import Trajectory
@@ -18,6 +19,77 @@ from ._selection import Criteria, Selection
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+
+# An index of what the classes declare, so that a type id or a key of `expect` is found without importing all of them.
+# A row is: type id, class, and the key of its shorthand, if it has one. `tests/judging/test_registry.py` compares each
+# row with its class.
+_INDEX: tuple[tuple[str, str, str], ...] = (
+    ("tool-call-order", "ToolCallOrderEvaluator", "order"),
+    ("tool-call-count", "ToolCallCountEvaluator", "counts"),
+    ("tool-call-args", "ToolCallArgsEvaluator", "args"),
+    ("tool-call-output", "ToolCallOutputEvaluator", "outputs"),
+    ("tool-trajectory", "ToolTrajectoryEvaluator", "calls"),
+    ("execution-order", "ExecutionOrderEvaluator", ""),
+    ("tool-precision", "ToolPrecision", ""),
+    ("tool-recall", "ToolRecall", ""),
+    ("tool-f1", "ToolF1", ""),
+    ("single-tool-use", "SingleToolUse", ""),
+    ("forbidden-tools", "ForbiddenTools", "never"),
+    ("call-rules", "CallRules", "rules"),
+    ("final-output", "FinalOutput", "output"),
+    ("exact-match", "ExactMatchEvaluator", "exact-match"),
+    ("contains", "ContainsEvaluator", "contains"),
+    ("regex-match", "RegexMatch", "regex-match"),
+    ("json-similarity", "JsonSimilarityEvaluator", "json-similarity"),
+    ("response-match", "ResponseMatch", "response-match"),
+    ("llm-judge-trajectory", "LlmJudgeTrajectory", "llm-judge-trajectory"),
+    ("llm-judge-output", "LlmJudgeOutput", "llm-judge-output"),
+    ("step-count", "StepCount", "steps"),
+    ("redundant-calls", "RedundantCalls", "redundant"),
+    ("loops", "Loops", "loops"),
+    ("retries", "Retries", "retries"),
+    ("tool-error-rate", "ToolErrorRate", "error_rate"),
+    ("latency", "Latency", "seconds"),
+    ("call-latency", "CallLatency", "call_seconds"),
+    ("token-usage", "TokenUsage", "tokens"),
+)
+OTHER_NAMES: Mapping[str, str] = {
+    "tool_trajectory_avg_score": "tool-trajectory",
+    "response_match_score": "response-match",
+    "never": "forbidden-tools",
+    "llm-judge-output-semantic-similarity": "llm-judge-output",
+    "llm-judge-trajectory-similarity": "llm-judge-trajectory",
+    "final_response_match_v2": "llm-judge-output",
+    "rubric_based_final_response_quality_v1": "llm-judge-output",
+    "rubric_based_tool_use_quality_v1": "llm-judge-trajectory",
+}
+"""Type ids by the names that other tools have for the same evaluators."""
+SHORTHANDS: Mapping[str, str] = {key: type_id for type_id, _, key in _INDEX if key}
+"""Type ids by the keys of `expect` that are short for them."""
+EVALUATORS: Mapping[str, type[Evaluator[Any, Any, Any]]] = LazyTable(
+    "rightcall.judging", {type_id: name for type_id, name, _ in _INDEX}
+)
+"""The evaluators by type id. One is imported when it is looked up."""
+
+
+def evaluator_type(type_id: str) -> type[Evaluator[Any, Any, Any]]:
+    """Return the evaluator with a type id, given with or without the prefix `uipath-`.
+
+    Raises:
+        UnknownNameError: no evaluator has this type id, and the message has the nearest one; or it is known, but not
+            yet available.
+    """
+    given: object = type_id
+    name = given.removeprefix("uipath-") if isinstance(given, str) else ""
+    found = OTHER_NAMES.get(name, name)
+    if found in EVALUATORS:
+        return EVALUATORS[found]
+    if reason := unavailable(name):
+        raise UnknownNameError(f"the evaluator {shown(type_id)} is not yet available: {reason}")
+    raise UnknownNameError(
+        f"no evaluator has the type id {shown(type_id)}; {nearest(name, (*EVALUATORS, *OTHER_NAMES))}"
+    )
 
 
 GROUP = "rightcall.evaluators"
