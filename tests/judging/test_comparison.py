@@ -6,11 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 from tests.builders import call, calls, expected, judge
 
 from rightcall import ToolCall, Trajectory
 from rightcall.judging import EVALUATORS
 from rightcall.judging.calls._comparison import LEAST
+from rightcall.judging.calls._lines import ExpectedNames, telling
 from rightcall.limits import Limits
 
 
@@ -80,6 +82,38 @@ def test_names_alone_are_aligned_as_if_calls_of_other_tools_were_not_there() -> 
 
     assert found("b", "a", "b") == [("match", "a", 1), ("match", "b", 2), ("missing", "a", None)]
     assert found("x", "b", "y", "a", "b", "z") == [("match", "a", 3), ("match", "b", 4), ("missing", "a", None)]
+
+
+names = st.lists(st.sampled_from(["a", "b", "c", "x"]), max_size=12)
+
+
+@given(names, names, st.booleans(), st.integers(1, 12))
+def test_steps_of_names_that_are_made_by_themselves_are_those_of_all_lines(
+    wanted: list[str], made: list[str], of_many: bool, most: int
+) -> None:
+    # With more than a few names, those that are left are counted in another way.
+    rest = [f"rest {number}" for number in range(40 if of_many else 0)]
+    wanted, positions = [*rest, *(name for name in wanted if name != "x")], range(100, 200)
+    lines = ExpectedNames.of(wanted).align([*rest, *made])
+    whole = list(lines.whole())
+
+    told = lines.telling(positions, most)
+
+    expected_steps = [
+        (
+            line.kind,
+            wanted[line.expected] if line.expected >= 0 else [*rest, *made][line.actual],
+            line.expected if line.expected >= 0 else None,
+            positions[line.actual] if line.actual >= 0 else None,
+            line.out_of_place,
+        )
+        for line in telling(whole, "match")
+    ]
+    assert [(step.kind, step.name, step.expected, step.actual, step.out_of_place) for step in told] == (
+        expected_steps[:most]
+    )
+    assert len(lines) == len(whole)
+    assert lines.in_common() == [wanted[line.expected] for line in whole if line.kind == "match"]
 
 
 LONG = {"ASCII": "x" * 60, "beyond ASCII": "é" * 60}

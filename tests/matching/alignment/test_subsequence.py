@@ -1,6 +1,7 @@
 """Longest common subsequences."""
 
 import random
+import sys
 import tracemalloc
 from collections.abc import Sequence
 from functools import cache
@@ -9,9 +10,21 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from rightcall.matching.alignment import common_length, common_subsequence, related_subsequence
+from rightcall.errors import LimitError
+from rightcall.matching.alignment import (
+    COMMON,
+    UNKNOWN,
+    _subsequence,
+    as_text,
+    characters,
+    common_length,
+    common_subsequence,
+    left_over,
+    related_subsequence,
+)
 from rightcall.matching.alignment._subsequence import _short_length
 
+KNOWN = characters("abc")
 short = st.lists(st.integers(0, 3), max_size=12)
 
 
@@ -54,6 +67,35 @@ def test_a_path_is_common_increasing_and_as_long_as_any(expected: list[int], act
     assert is_chain(pairs)
     assert all(expected[i] == actual[j] for i, j in pairs)
     assert len(pairs) == brute_force(expected, actual)
+
+
+@given(short, short)
+def test_what_is_left_over_is_all_but_one_common_subsequence_in_which_unknown_names_have_no_part(
+    expected: list[int], actual: list[int]
+) -> None:
+    known = characters(map(str, expected))
+    wanted, made = as_text(map(str, expected), known), as_text(map(str, actual), known)
+
+    rest, found = left_over(wanted, made)
+
+    assert rest.count(COMMON) == found.count(COMMON) == brute_force(expected, actual)
+    assert [name for name, left in zip(wanted, rest, strict=True) if left == COMMON] == [
+        name for name, left in zip(made, found, strict=True) if left == COMMON
+    ]
+    assert all(left in (name, COMMON) for name, left in zip(wanted + made, rest + found, strict=True))
+    assert left_over(wanted, made.replace(UNKNOWN, "")) == (rest, found.replace(UNKNOWN, ""))
+
+
+def test_what_is_left_over_of_very_long_texts_is_found_within_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = as_text("abcab", KNOWN), as_text("bxcab", KNOWN)
+    monkeypatch.setattr(_subsequence, "_LARGEST_EDITS", 0)
+
+    assert left_over(*texts) == (as_text("a", KNOWN) + COMMON * 4, COMMON + UNKNOWN + COMMON * 3)
+
+
+def test_more_names_than_there_are_characters_are_too_many() -> None:
+    with pytest.raises(LimitError, match="different names are too many to compare"):
+        characters(range(sys.maxunicode))  # type: ignore[arg-type]
 
 
 @given(short, short)

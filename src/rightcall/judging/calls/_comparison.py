@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, compress, islice, repeat
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, compress, count, islice, repeat
+from operator import add
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -37,7 +38,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._lines import Line, Lines, align_calls, align_names
+from ._lines import ExpectedNames, Line, Lines, NameLines, align_calls
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
@@ -67,10 +68,10 @@ def unexplained(low: float, high: float, longest: int, limits: Limits) -> Measur
     return Measurement(low, high, Explained(), (warning,))
 
 
-def compare_names(expected: Sequence[str], ids: Mapping[str, int], selection: Selection, limits: Limits) -> Comparison:
-    """Compare expected names, with a number for each, with those of the selected calls."""
-    lines = None if tuple(expected) == selection.names else align_names(expected, ids, selection.names)
-    return Comparison(expected, (), selection, lines, limits)
+def compare_names(expected: ExpectedNames, selection: Selection, limits: Limits) -> Comparison:
+    """Compare expected names with those of the selected calls."""
+    lines = None if tuple(expected.names) == selection.names else expected.align(selection.names)
+    return Comparison(expected.names, (), selection, lines, limits)
 
 
 def compare_calls(
@@ -90,9 +91,9 @@ def compare_calls(
     """
     if relation is None and (as_expected or expected.is_beginning_of(selection.calls, selection.names)):
         return Comparison(expected.names, expected.patterns, selection, None, limits)
+    lines: Lines | NameLines
     if expected.names_only:
-        ids = {name: number for number, name in enumerate(expected.name_counts)}
-        lines = align_names(expected.names, ids, selection.names)
+        lines = ExpectedNames.of(expected.names).align(selection.names)
     else:
         relation = relation or matchers.relate(expected, selection.calls, limits, selection.moment)
         lines = align_calls(relation, expected.names, selection.names, expected.starred)
@@ -127,10 +128,11 @@ class Comparison:
         expected: Sequence[str],
         patterns: Sequence[Pattern],
         selection: Selection,
-        lines: Lines | None,
+        lines: Lines | NameLines | None,
         limits: Limits,
     ) -> None:
-        self._aligned = lines
+        self._named = lines if isinstance(lines, NameLines) else None
+        self._aligned = None if isinstance(lines, NameLines) else lines
         self._is_as_expected = lines is None and len(expected) == len(selection.calls)
         self._lines: list[Line] | None = None
         self.expected = expected
@@ -146,7 +148,9 @@ class Comparison:
     @property
     def aligned(self) -> Lines:
         """Which actual call is beside which expected one."""
-        if self._aligned is None:
+        if self._aligned is None and self._named is not None:
+            self._aligned = self._named.whole()
+        elif self._aligned is None:
             size = len(self.expected)
             self._aligned = Lines(range(size), range(size), range(size), range(size, len(self.selection.calls)))
         return self._aligned
@@ -160,6 +164,8 @@ class Comparison:
 
     def in_common(self, *, moved: bool = False) -> list[str]:
         """Return the expected names whose calls were made in order; with `moved`, in any order."""
+        if self._named is not None and not moved:
+            return self._named.in_common()
         aligned = self.aligned
         is_there = (0).__le__ if moved else aligned.in_place.__contains__
         return list(compress(self.expected, map(is_there, aligned.matched)))
@@ -169,12 +175,15 @@ class Comparison:
         most = self.room // LEAST
         if self._is_as_expected:
             return self._all_as_expected(most)
-        size = len(self.aligned)
+        size = len(self._named or self.aligned)
         if size <= most:
             steps = list(self._steps())
             if self._number_with_room(steps) == size:
                 return Alignment(tuple(steps))
-        steps = list(islice(self._steps(quiet=True), most))
+        if self._named is not None:
+            steps = self._named.telling(self.positions, most)
+        else:
+            steps = list(islice(self._steps(quiet=True), most))
         steps = steps[: self._number_with_room(steps)]
         return Alignment(tuple(steps), size - len(steps))
 
@@ -206,9 +215,10 @@ class Comparison:
 
     def _number_with_room(self, steps: Sequence[Step]) -> int:
         names = [step.name for step in steps]
-        if self._bytes + _ESCAPED * len("".join(names)) + len(steps) * LEAST <= self.room:
+        text = "".join(names)
+        if self._bytes + _ESCAPED * len(text) + len(steps) * LEAST <= self.room:
             return len(steps)
-        sizes = list(map(weight, names))
+        sizes = list(map(len if text.isascii() else weight, names))
         if self._differences:
             sizes = [size + size_of(step.differences) for size, step in zip(sizes, steps, strict=True)]
         return fitting(sizes, self.room)
@@ -337,7 +347,7 @@ def fitting(sizes: Sequence[int], room: int) -> int:
     """Return how many items of these sizes fit, each with `LEAST` bytes more."""
     if sum(sizes) + LEAST * len(sizes) <= room:
         return len(sizes)
-    return bisect_right(list(accumulate([size + LEAST for size in sizes])), room)
+    return bisect_right(list(map(add, accumulate(sizes), count(LEAST, LEAST))), room)
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -439,13 +449,12 @@ def _most_similar(name: str, others: Iterable[str]) -> str | None:
 
     A longest common subsequence takes a hundredth of the time of Python's own `get_close_matches`.
     """
-    letters = list(map(ord, name))
     best: tuple[float, str] | None = None
     for other in sorted(others):
         size = len(name) + len(other)
         if 2 * min(len(name), len(other)) < _SIMILAR * size:
             continue
-        share = 2 * common_length(letters, list(map(ord, other))) / size
+        share = 2 * common_length(name, other) / size
         if share >= _SIMILAR and (best is None or share > best[0]):
             best = share, other
     return None if best is None else best[1]

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import compress, filterfalse, repeat
+from functools import cached_property
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from rightcall.matching.alignment import Row, common_masks, longest_run, maximum_pairing, related_subsequence
+from rightcall.matching.alignment import (
+    COMMON,
+    UNKNOWN,
+    Row,
+    as_text,
+    characters,
+    common_length,
+    left_over,
+    longest_run,
+    maximum_pairing,
+    related_subsequence,
+)
+from rightcall.values.results import Step
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import Pattern, Relation
@@ -17,7 +31,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["match", "mismatch", "moved", "missing", "extra", "skipped"]
 _NO_STARS: Mapping[int, Pattern] = {}
-_FLIPPED = bytes.maketrans(b"\0\1", b"\1\0")
+_FEW_NAMES = 32
+"""The most names that are searched for, one after the other, where more of them are counted in one pass."""
+_FLIPPED = b"\1" + bytes(255)
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
@@ -60,25 +76,32 @@ def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int
     return [max(pair) for pair in zip(columns, maximum_pairing(rows), strict=True)]
 
 
-def align_names(expected: Sequence[str], ids: Mapping[str, int], actual: Sequence[str]) -> Lines:
-    """Align expected with actual names, given a number for each expected name.
+class ExpectedNames(msgspec.Struct, frozen=True):
+    """Expected names, also as a text with a character for each, as which they are compared."""
 
-    A longest common subsequence is in place. If there are several, calls that are not expected have no influence on
-    which one it is.
-    """
-    numbers = list(map(ids.get, actual, repeat(-1)))
-    known: Sequence[int] = range(len(actual))
-    if -1 in numbers:
-        known = [column for column, number in enumerate(numbers) if number >= 0]
-        numbers = [numbers[column] for column in known]
-    rows, columns = common_masks(list(map(ids.__getitem__, expected)), numbers)
-    in_place = list(compress(known, columns))
-    following, taken = iter(in_place), set(in_place)
-    paired = [next(following) if is_common else -1 for is_common in rows]
-    missing = list(compress(range(len(rows)), rows.translate(_FLIPPED)))
-    left = list(filterfalse(taken.__contains__, range(len(actual))))
-    found, left = _with_names(paired, missing, left, expected, actual)
-    return Lines(found, found, taken, left)
+    names: Sequence[str]
+    known: Mapping[str, str]
+    """The character of each name."""
+    text: str
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> ExpectedNames:
+        """Give each name a character."""
+        known = characters(names)
+        return cls(names, known, as_text(names, known))
+
+    def length_in(self, actual: Sequence[str]) -> int:
+        """Return the length of a longest common subsequence."""
+        return common_length(self.text, as_text(actual, self.known))
+
+    def align(self, actual: Sequence[str]) -> NameLines:
+        """Align the names with actual ones.
+
+        A longest common subsequence is in place. If there are several, calls that are not expected have no influence
+        on which one it is.
+        """
+        wanted, made = left_over(self.text, as_text(actual, self.known))
+        return NameLines(self, actual, wanted, made)
 
 
 def _with_names(
@@ -166,6 +189,115 @@ class Lines(msgspec.Struct, frozen=True):
                 first, following = end, left[end]
         found[len(self.columns)] = left[first:]
         return found
+
+
+class NameLines:
+    """The lines of expected and actual names, of which a result with thousands tells a few hundred.
+
+    The names that are not in place are kept as texts, a character for each name: they are counted, and the next call of
+    a tool is found, by searches in a text.
+    """
+
+    def __init__(self, expected: ExpectedNames, actual: Sequence[str], wanted_left: str, made_left: str) -> None:
+        self._expected, self._actual = expected.names, actual
+        self._different = len(expected.known)
+        self._wanted_left, self._made_left = wanted_left, made_left
+
+    @cached_property
+    def _extras(self) -> list[int]:
+        """The actual calls that are not paired."""
+        return _surplus(self._wanted_left, self._made_left, self._different)
+
+    def __len__(self) -> int:
+        return len(self._expected) + len(self._extras)
+
+    @property
+    def matched(self) -> int:
+        """How many calls are in place."""
+        return self._made_left.count(COMMON)
+
+    def in_common(self) -> list[str]:
+        """Return the expected names whose calls were made in order."""
+        return list(compress(self._expected, _is_left(self._wanted_left).translate(_FLIPPED)))
+
+    def whole(self) -> Lines:
+        """Return all lines."""
+        in_place = self._in_place()
+        following = iter(in_place)
+        wanted, made = _is_left(self._wanted_left), _is_left(self._made_left)
+        paired = [-1 if is_left else next(following) for is_left in wanted]
+        found, extras = _with_names(paired, _places(wanted), _places(made), self._expected, self._actual)
+        return Lines(found, found, set(in_place), extras)
+
+    def telling(self, positions: Sequence[int], most: int) -> list[Step]:
+        """Return the first steps that are no match, and each match right before a missing call, to show its position.
+
+        `positions` are those of the actual calls in their trajectory.
+        """
+        expected, wanted, made = self._expected, self._wanted_left, self._made_left
+        extras = list(islice(self._extra_steps(positions), most))
+        extras.reverse()
+        in_place: list[int] = []
+        searched: dict[str, int] = defaultdict(int)
+        steps: list[Step] = []
+        # Each of these calls is a step or two, so that no more of them are needed.
+        for missed, index in enumerate(_places(_is_left(wanted), most)):
+            while extras and extras[-1][0] < index - missed:
+                steps.append(extras.pop()[1])
+            name = wanted[index]
+            column = made.find(name, searched[name])
+            if column >= 0:
+                searched[name] = column + 1
+                steps.append(Step("moved", expected[index], index, positions[column], (), True))
+                continue
+            if index and wanted[index - 1] == COMMON:
+                in_place = in_place or self._in_place()
+                steps.append(Step("match", expected[index - 1], index - 1, positions[in_place[index - missed - 1]]))
+            steps.append(Step("missing", expected[index], index))
+        steps += [step for _, step in reversed(extras)]
+        return steps[:most]
+
+    def _extra_steps(self, positions: Sequence[int]) -> Iterator[tuple[int, Step]]:
+        """Yield the step of each actual call that is not paired, after the number of calls in place before it."""
+        matched = before = 0
+        for column in self._extras:
+            matched += self._made_left.count(COMMON, before, column)
+            before = column
+            yield matched, Step("extra", self._actual[column], None, positions[column])
+
+    def _in_place(self) -> list[int]:
+        return _places(_is_left(self._made_left).translate(_FLIPPED))
+
+
+def _is_left(text: str) -> bytes:
+    """Return for each name whether it is left: 0 if not."""
+    # What Latin-1 has no byte for becomes a question mark.
+    return text.encode("latin-1", "replace")
+
+
+def _places(marks: bytes, most: int | None = None) -> list[int]:
+    """Return the positions of the first marks that are not 0."""
+    return list(islice(compress(range(len(marks)), marks), most))
+
+
+def _surplus(wanted: str, made: str, different: int) -> list[int]:
+    """Return the positions of the names that are left more often than is wanted, of each name the last ones."""
+    found: list[int] = []
+    if different <= _FEW_NAMES:
+        for name in map(chr, range(ord(UNKNOWN), ord(UNKNOWN) + different + 1)):
+            end = len(made)
+            for _ in range(made.count(name) - wanted.count(name)):
+                end = made.rfind(name, 0, end)
+                found.append(end)
+        return sorted(found)
+    paired = Counter(wanted)
+    paired[COMMON] = len(made)
+    for column, name in enumerate(made):
+        if paired[name]:
+            paired[name] -= 1
+        else:
+            found.append(column)
+    return found
 
 
 def telling(lines: Iterable[Line], *quiet: Kind) -> Iterator[Line]:

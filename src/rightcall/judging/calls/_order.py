@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import msgspec
@@ -26,7 +25,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching import matchers
-from rightcall.matching.alignment import Row, common_length, related_subsequence
+from rightcall.matching.alignment import Row, related_subsequence
 from rightcall.values.results import (
     EvaluationResult,
     ExecutionOrderJustification,
@@ -50,6 +49,7 @@ from ._comparison import (
     may_be_exact,
     unexplained,
 )
+from ._lines import ExpectedNames
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls
@@ -75,14 +75,13 @@ class ToolCallOrderEvaluatorConfig(ToolCallConfig):
 
 
 class OrderPlan(msgspec.Struct, frozen=True):
-    """Expected names, with a small number for each that rapidfuzz can compare."""
+    """Expected names, compiled."""
 
     spends: ClassVar[bool] = False
     expected: list[str]
     names: Set[str]
     """The tools that are expected."""
-    ids: dict[str, int]
-    expected_ids: list[int]
+    compared: ExpectedNames
     size: int
     patterns: ExpectedCalls | None = None
     """The names as patterns, if one of them has a `*`, which stands for any characters."""
@@ -90,13 +89,12 @@ class OrderPlan(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, expected: Iterable[str], *, wildcards: bool = False) -> OrderPlan:
         """The plan of these names."""
-        ids: dict[str, int] = {}
         names = list(expected)
         starred = wildcards and any(["*" in name for name in names])
         patterns = matchers.ExpectedCalls([matchers.call_pattern(name) for name in names]) if starred else None
-        numbers = [ids.setdefault(name, len(ids)) for name in names]
-        tools = ids.keys() if patterns is None else patterns.tools
-        return cls(names, tools, ids, numbers, len(names), patterns)
+        compared = ExpectedNames.of(names)
+        tools = compared.known.keys() if patterns is None else patterns.tools
+        return cls(names, tools, compared, len(names), patterns)
 
     def rows(self, selection: Selection) -> list[Row]:
         """Return, for each expected name, the positions of the selected calls that have it, or fit it."""
@@ -107,9 +105,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
     def most_in_order(self, selection: Selection) -> int:
         """Return how many of the expected names were called in order."""
         if self.patterns is None:
-            # All names that are not expected share one number.
-            numbers = list(map(self.ids.get, selection.names, repeat(len(self.ids))))
-            return common_length(self.expected_ids, numbers)
+            return self.compared.length_in(selection.names)
         return len(related_subsequence(self.rows(selection), len(selection.calls)))
 
     def is_met_exactly(self, selection: Selection) -> bool:
@@ -194,7 +190,7 @@ class OrderAccount(ComparisonAccount):
         """Align the names."""
         if self.plan.patterns is not None:
             return compare_calls(self.plan.patterns, self.selection, self.limits)
-        return compare_names(self.plan.expected, self.plan.ids, self.selection, self.limits)
+        return compare_names(self.plan.compared, self.selection, self.limits)
 
     def justify(self) -> Justification:
         """The two sequences, what they have in common, and how they line up."""
@@ -278,7 +274,7 @@ class ExecutionOrderEvaluator(Evaluator[ExecutionOrderConfig, ExecutionOrderCrit
         if self.config.mode == "exact":
             return float(plan.expected == list(selection.names))
         if self.config.mode == "ordering":
-            return plan.most_in_order(selection) / len(plan.expected)
+            return plan.most_in_order(selection) / plan.size
         return (Counter(plan.expected) & Counter(selection.names)).total() / len(plan.expected)
 
 
@@ -292,7 +288,7 @@ class ExecutionOrderAccount(ComparisonAccount):
 
     def compare(self) -> Comparison:
         """Align the actions."""
-        return compare_names(self.plan.expected, self.plan.ids, self.selection, self.limits)
+        return compare_names(self.plan.compared, self.selection, self.limits)
 
     def justify(self) -> Justification:
         """The two sequences, what they have in common, and how they line up."""

@@ -7,13 +7,17 @@ from ._pairing import (
 )
 from ._readings import Occurrence as Occurrence, Reader as Reader, StepReading as StepReading
 from ._subsequence import (
+    COMMON as COMMON,
+    UNKNOWN as UNKNOWN,
     arrange as arrange,
+    as_text as as_text,
+    characters as characters,
     common_length as common_length,
-    common_masks as common_masks,
     common_subsequence as common_subsequence,
     fits_every_order as fits_every_order,
     least_common as least_common,
     least_met as least_met,
+    left_over as left_over,
     longest_run as longest_run,
     related_subsequence as related_subsequence,
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import accumulate, compress, repeat
-from sys import maxsize
+from itertools import accumulate, repeat
+from sys import maxsize, maxunicode
 from typing import Any
 
 from rightcall.errors import LimitError
@@ -177,6 +177,10 @@ class _Masks:
 _LARGEST_EDITS = 20_000 * 20_000
 """The most cells that rapidfuzz may keep to recover a path, a bit each: 50 MB."""
 
+COMMON, UNKNOWN = "\0", "\1"
+"""In a text of names, what stands for a name that both sides have in common, and for one that is not expected."""
+_MOST_NAMES = maxunicode - ord(UNKNOWN)
+
 _SHORT = 100
 _FIRST = repeat(True, 100)
 """The first short comparisons of a process, which take less time than importing rapidfuzz: the import takes 15 ms, a
@@ -191,17 +195,34 @@ def _lcs() -> Any:
     return LCSseq
 
 
-def common_length(expected: Sequence[int], actual: Sequence[int]) -> int:
-    """The length of a longest common subsequence of two lists of small whole numbers."""
+def characters(names: Iterable[str]) -> dict[str, str]:
+    """A character for each different name: rapidfuzz reads a text of them at once, and a list one by one.
+
+    Raises:
+        LimitError: there are more names than characters.
+    """
+    different = dict.fromkeys(names)
+    if len(different) > _MOST_NAMES:
+        raise LimitError(f"{len(different):,} different names are too many to compare (at most {_MOST_NAMES:,})")
+    return {name: chr(number) for number, name in enumerate(different, ord(UNKNOWN) + 1)}
+
+
+def as_text(names: Iterable[str], known: Mapping[str, str]) -> str:
+    """The names as a text, one of the `known` characters for each, and for all other names `UNKNOWN`."""
+    return "".join(map(known.get, names, repeat(UNKNOWN)))
+
+
+def common_length(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> int:
+    """The length of a longest common subsequence of two texts, or of two lists of small whole numbers."""
     if len(actual) < _SHORT and next(_FIRST, False):
         return _short_length(expected, actual)
     # rapidfuzz compares hashes; of whole numbers that fit a word those never collide.
     return int(_lcs().similarity(expected, actual))
 
 
-def _short_length(expected: Sequence[int], actual: Sequence[int]) -> int:
+def _short_length(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> int:
     """Compute the length with the bit vectors of `_Table`, with one mask for each value."""
-    masks: dict[int, int] = {}
+    masks: dict[Hashable, int] = {}
     for position, value in enumerate(actual):
         masks[value] = masks.get(value, 0) | 1 << position
     state = everything = (1 << len(actual)) - 1
@@ -211,31 +232,42 @@ def _short_length(expected: Sequence[int], actual: Sequence[int]) -> int:
     return len(actual) - (state & everything).bit_count()
 
 
-def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
+def common_subsequence(expected: Sequence[int], actual: Sequence[int]) -> Pairs:
     """The pairs of positions of one longest common subsequence of two lists of small whole numbers.
 
     It is always the same one for the same input.
     """
-    rows, columns = common_masks(expected, actual)
-    return list(zip(compress(range(len(rows)), rows), compress(range(len(columns)), columns), strict=True))
-
-
-def common_masks(expected: Sequence[int], actual: Sequence[int]) -> tuple[bytes, bytes]:
-    """The same as `common_subsequence`: for each expected and for each actual position 1 if it is in it, else 0."""
     if len(expected) * len(actual) > _LARGEST_EDITS:
-        rows, columns = bytearray(len(expected)), bytearray(len(actual))
-        for row, column in _in_linear_memory(expected, actual):
-            rows[row] = columns[column] = 1
-        return bytes(rows), bytes(columns)
-    edits = _lcs().editops(expected, actual)
-    # Edits turn a text of ones into one where what they insert is zero, and the ones left are what both have in common:
-    # 10 µs for 1,000 positions, where a list of the edits takes 28 µs, and reading it 70 µs more.
-    ones, zeros = ["\1" * len(expected), "\1" * len(actual)], ["\0" * len(expected), "\0" * len(actual)]
-    return edits.inverse().apply(ones[1], zeros[0]).encode(), edits.apply(ones[0], zeros[1]).encode()
+        return _in_linear_memory(expected, actual)
+    blocks = _lcs().editops(expected, actual).as_matching_blocks()
+    return [(row + step, column + step) for row, column, size in blocks for step in range(size)]
 
 
-def _in_linear_memory(expected: Sequence[int], actual: Sequence[int]) -> list[tuple[int, int]]:
-    positions: dict[int, list[int]] = {}
+def left_over(expected: str, actual: str) -> tuple[str, str]:
+    """Both texts with `COMMON` in the place of every character of one longest common subsequence.
+
+    It is always the same one for the same texts. Unknown names have no influence on which one it is.
+    """
+    known = actual.replace(UNKNOWN, "")
+    if len(expected) * len(known) > _LARGEST_EDITS:
+        rows, columns = list(expected), list(known)
+        for row, column in _in_linear_memory(expected, known):
+            rows[row] = columns[column] = COMMON
+        rest, found = "".join(rows), "".join(columns)
+    else:
+        edits = _lcs().editops(expected, known)
+        # Edits of a text with nothing but `COMMON` leave of it what both have in common, and insert the rest: 5 µs for
+        # 1,000 positions, where a list of the edits takes 28 µs, and reading it 70 µs more.
+        rest = edits.inverse().apply(COMMON * len(known), expected)
+        found = edits.apply(COMMON * len(expected), known)
+    if len(known) < len(actual):
+        following = iter(found)
+        found = "".join([each if each == UNKNOWN else next(following) for each in actual])
+    return rest, found
+
+
+def _in_linear_memory(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> Pairs:
+    positions: dict[Hashable, list[int]] = {}
     for position, value in enumerate(actual):
         positions.setdefault(value, []).append(position)
     return related_subsequence([positions.get(value, ()) for value in expected], len(actual))
