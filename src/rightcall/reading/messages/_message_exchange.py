@@ -71,6 +71,8 @@ _ABOUT_ANSWER = ("response_metadata", "generation_info", "meta", "state")
 """Keys of the metadata of an answer, with its finish reason, in LangChain, Haystack and Amp."""
 _ABOUT_END = ("turnComplete", "turn_complete", "interrupted", "errorCode", "error_code")
 _SAID_OTHERWISE = ("refusal", "audio", "reasoning", "reasoning_content", "thinking")
+_COMMON = frozenset({"role", "content", "parts", "tool_calls", "tool_call_id", "finish_reason"})
+"""The keys of most messages. One that has no others tells nothing of its calls but what is in their parts."""
 _SETTLED = frozenset(["tool_calls", "function_call", *_SAID_OTHERWISE, *_REASONS, *_ABOUT_END])
 """Keys by which a message without content shows that it asks for no calls, or why it has no content."""
 
@@ -293,12 +295,14 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     if is_plain(message):
         exchange.is_text = True
         return exchange
-    exchange.parent_id = calling_id(message)
-    exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
-    if is_step(message):
-        exchange.calls, exchange.results = read_step(message)
-        exchange.unread = unknown_step(message, len(exchange.calls))
-        return exchange
+    is_common = _COMMON.issuperset(message)
+    if not is_common:
+        exchange.parent_id = calling_id(message)
+        exchange.answers = message.get("event.name", message.get("event", {})) == _ANSWER
+        if is_step(message):
+            exchange.calls, exchange.results = read_step(message)
+            exchange.unread = unknown_step(message, len(exchange.calls))
+            return exchange
     found = find_parts(message)
     exchange.item = bool(found.parts) and found.parts[0].document is message
     _read_parts(exchange, found)
@@ -306,18 +310,25 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         found.unread = unknown_item(message)
         exchange.is_text = True
     exchange.unread = found.unread
-    _part_with_calls_of_user(exchange)
-    for call in exchange.calls if exchange.parent_id == "" else ():
-        call.is_parent_known = False
-    author = author_of(message) if exchange.calls else None
-    is_summed_up = len(exchange.calls) > 1 and _sums_up(message)
-    for call in exchange.calls:
-        call.agent = author
-        call.step = None if is_summed_up else call.step
-        if message.get("message_type") == "approval_request_message":
-            call.withheld = ASKED_FOR
+    if exchange.calls:
+        _part_with_calls_of_user(exchange)
+        if not is_common:
+            _tell_of_calls(exchange, message)
     withhold(message, exchange.calls, exchange.results)
     return exchange
+
+
+def _tell_of_calls(exchange: Exchange, message: Mapping[str, Any]) -> None:
+    """Take what a message tells of all its calls: the agent, whether their parent is unknown, or they only wait."""
+    author, is_parent_known = author_of(message), exchange.parent_id != ""
+    is_summed_up = len(exchange.calls) > 1 and _sums_up(message)
+    is_waiting = message.get("message_type") == "approval_request_message"
+    for call in exchange.calls:
+        call.agent = author
+        call.is_parent_known = call.is_parent_known and is_parent_known
+        call.step = None if is_summed_up else call.step
+        if is_waiting:
+            call.withheld = ASKED_FOR
 
 
 def _sums_up(message: Mapping[str, Any]) -> bool:
@@ -346,8 +357,6 @@ def _read_parts(exchange: Exchange, found: FoundParts) -> None:
 
 def _part_with_calls_of_user(exchange: Exchange) -> None:
     """Separate the calls of a simulated user from those of the agent (tau2-bench)."""
-    if not exchange.calls:
-        return
     is_user = exchange.role in _USER and not exchange.item
     exchange.of_user = [call for call in exchange.calls if call.name and (call.of_user or is_user)]
     if exchange.of_user:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from rightcall.errors import InputError
 from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, UnparsableError, arguments, is_scrubbed, outcome
 from rightcall.values.decoding import decode_json
 
-from ._agent_parts import RUN_BY_SERVICE, Part
+from ._agent_parts import RUN_BY_SERVICE, Kind, Part
 from ._part_formats import PARTS
 
 Writer = Literal["user", "model", ""]
@@ -119,10 +121,10 @@ def is_plain(message: Mapping[str, Any]) -> bool:
 
 def is_text(part: Any) -> bool:
     """Whether a part of a message is only text, in one of its commonest forms."""
-    if part.__class__ is not dict or part.keys() not in _OF_TEXTS or part.get("type", "text") != "text":
+    text = part.get("text", part.get("content")) if part.__class__ is dict else None
+    if text.__class__ is not str or part.keys() not in _OF_TEXTS or part.get("type", "text") != "text":
         return False
-    text = part.get("text", part.get("content"))
-    return text.__class__ is str and text[:2] not in _OPENED
+    return text[:2] not in _OPENED
 
 
 def is_pair(message: Any) -> bool:
@@ -231,34 +233,58 @@ def _is_block(block: Mapping[str, Any]) -> bool:
 _MOST_SHAPES = 4096  # the cache is cleared when it is full: hostile logs may have any number of shapes
 _CALLS = frozenset({"tool_call", "tool_use", "function_call"})
 """Types of blocks of calls."""
-_PARTIAL = Part(
-    "a call without a name or arguments",
-    "call",
-    marks=(),
-    name=("name", "function.name", "tool_call.name", "tool_call.function.name"),
-    id=("id", "call_id", "tool_call.id", "tool_call.call_id"),
-    value=("arguments", "function.arguments", "tool_call.arguments", "tool_call.function.arguments"),
-)
 # Only types that a row asks for are part of a shape, so that a log with any number of types has few shapes.
 _TYPES = frozenset(
     [wanted for part in PARTS for key, wanted in part.marks if key == "type" and isinstance(wanted, str)]
 )
 
-_Marks = tuple[tuple[str, Any], ...]
+
+class _Gathered(NamedTuple):
+    """Keys whose values are gathered into an object."""
+
+    keys: tuple[str, ...]
+
+
+_Place = str | tuple[str, ...] | _Gathered
+"""A key, the keys on a path into inner objects, or several keys."""
+_Marks = tuple[tuple[_Place, Any], ...]
 _Shape = tuple[Any, ...]
 """The type of an object, if a row asks for it, and the keys."""
 
-_rows: dict[_Shape, tuple[tuple[Part, _Marks], ...]] = {}
+
+class Row(msgspec.Struct, frozen=True):
+    """A row of the table as it applies to objects of one shape: without the places that such objects do not have."""
+
+    part: Part
+    format: str
+    kind: Kind
+    marks: _Marks
+    """The marks that the shape does not decide."""
+    name: tuple[_Place, ...]
+    id: tuple[_Place, ...]
+    value: tuple[_Place, ...]
+    output: tuple[_Place, ...]
+    message: tuple[_Place, ...]
+    failure: _Marks
+    refusal: tuple[tuple[_Place, Any, str], ...]
+    caller: tuple[_Place, ...]
+    """Where the id of the call is whose code made this one."""
 
 
-def part_of(document: Mapping[str, Any]) -> Part | None:
+_rows: dict[_Shape, tuple[Row, ...]] = {}
+
+
+def part_of(document: Mapping[str, Any]) -> Row | None:
     """Return the format of a part of a message: the first row of the table that fits; None if it is not a part."""
     kind = document.get("type")
     shape = (kind if kind.__class__ is str and kind in _TYPES else None, *document)
     rows = _rows.get(shape)
-    for part, marks in _learn(shape) if rows is None else rows:
-        if not marks or all([_fits(_inside(document, key), wanted) for key, wanted in marks]):
-            return part
+    for row in _learn(shape) if rows is None else rows:
+        for place, wanted in row.marks:
+            if not _fits(_inside(document, place), wanted):
+                break
+        else:
+            return row
     return None
 
 
@@ -268,38 +294,38 @@ def may_be_part(keys: tuple[str, ...]) -> bool:
     return any([{key.split(".")[0] for key, _ in part.marks}.issubset(keys) for part in PARTS])
 
 
-def read_part(document: Mapping[str, Any], part: Part) -> CallRecord | None:
+def read_part(document: Mapping[str, Any], row: Row) -> CallRecord | None:
     """Read a part as a record of a requested call or of a result; None for a call without a usable name."""
-    name = _first(document, part.name)
-    if part.kind == "call" and part is not _PARTIAL and not (isinstance(name, str) and name):
+    part, name = row.part, _first(document, row.name)
+    if row.kind == "call" and row is not _PARTIAL and not (isinstance(name, str) and name):
         return None
     if part.naming is not None and isinstance(name, str):
         name = part.naming(name)
-    record = CallRecord(name.strip("'\"") if isinstance(name, str) else "", format=part.format)
-    call_id = _first(document, part.id)
+    record = CallRecord(name.strip("'\"") if isinstance(name, str) else "", format=row.format)
+    call_id = _first(document, row.id)
     if isinstance(call_id, list) and len(call_id) == 1:
         call_id = call_id[0]  # SWE-agent lists the calls that a message answers
     record.call_id = call_id if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
     record.of_user = document.get("requestor") == "user"
-    if part.format in RUN_BY_SERVICE:
-        caller = _inside(document, "caller.tool_id")
+    if row.caller:
+        caller = _first(document, row.caller)
         record.caller = caller if isinstance(caller, str) else None
-    if part.refusal:
-        record.withheld = _refusal(document, part)
+    if row.refusal:
+        record.withheld = _refusal(document, row)
     # MLflow makes up arguments for calls without a name.
-    held = _first(document, part.value) if part.value and (name is not NOTHING or part.kind == "result") else NOTHING
-    if held is NOTHING and part.nulls and _inside(document, part.value[-1]) is None:
-        held = "" if part.kind == "call" else None
-    if part.kind == "call":
+    held = _first(document, row.value) if name is not NOTHING or row.kind == "result" else NOTHING
+    if held is NOTHING and part.nulls and document.get(part.value[-1], NOTHING) is None:
+        held = "" if row.kind == "call" else None
+    if row.kind == "call":
         _take_args(record, held)
         if part.output:
-            _take_output(record, document, part, _first(document, part.output))
+            _take_output(record, document, row, _first(document, row.output))
     else:
-        _take_output(record, document, part, held)
+        _take_output(record, document, row, held)
     return record
 
 
-def partial_part(key: str, item: Any) -> Part | None:
+def partial_part(key: str, item: Any) -> Row | None:
     """Return the format of a call with an id but no name or arguments; other messages may have those."""
     held = item.get("tool_call", item) if isinstance(item, Mapping) else item
     if not isinstance(held, Mapping) or not (key == "tool_calls" or str(held.get("type")) in _CALLS):
@@ -308,16 +334,16 @@ def partial_part(key: str, item: Any) -> Part | None:
     return _PARTIAL if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
 
 
-def _refusal(document: Mapping[str, Any], part: Part) -> str:
+def _refusal(document: Mapping[str, Any], row: Row) -> str:
     """Return why a call was not made, if its part says so; otherwise an empty text."""
-    for key, wanted, default in part.refusal:
-        if _failed(_inside(document, key), wanted):
-            reason = _first(document, part.message)
+    for place, wanted, default in row.refusal:
+        if _failed(_inside(document, place), wanted):
+            reason = _first(document, row.message)
             return reason if isinstance(reason, str) and reason else default
     return ""
 
 
-def _learn(shape: _Shape) -> tuple[tuple[Part, _Marks], ...]:
+def _learn(shape: _Shape) -> tuple[Row, ...]:
     """Find the rows that objects of a shape may fit, each with the marks that the shape does not decide.
 
     Messages repeat few shapes, so a part is compared with two or three rows instead of with all of them.
@@ -325,7 +351,7 @@ def _learn(shape: _Shape) -> tuple[tuple[Part, _Marks], ...]:
     if len(_rows) >= _MOST_SHAPES:
         _rows.clear()
     kind, *keys = shape
-    found = _rows[shape] = tuple([(part, _unsettled(part)) for part in PARTS if _may_fit(part, kind, keys)])
+    found = _rows[shape] = tuple([_row(part, keys) for part in PARTS if _may_fit(part, kind, keys)])
     return found
 
 
@@ -334,13 +360,53 @@ def _may_fit(part: Part, kind: Any, keys: list[Any]) -> bool:
     return all([name in keys and (key != "type" or callable(wanted) or wanted == kind) for name, key, wanted in names])
 
 
-def _unsettled(part: Part) -> _Marks:
-    return tuple([(key, wanted) for key, wanted in part.marks if not _is_settled(key, wanted)])
+def _row(part: Part, keys: Container[Any] | None) -> Row:
+    """Return a row for objects with these keys; for any object if they are None."""
+
+    def places(paths: Iterable[str]) -> tuple[_Place, ...]:
+        return tuple([_place(path) for path in paths if keys is None or path[:1] == "{" or path.split(".")[0] in keys])
+
+    def marks(told: Iterable[tuple[str, Any]]) -> _Marks:
+        return tuple([(place, wanted) for key, wanted in told for place in places((key,))])
+
+    return Row(
+        part,
+        part.format,
+        part.kind,
+        marks=marks([(key, wanted) for key, wanted in part.marks if not _is_settled(key, wanted)]),
+        name=places(part.name),
+        id=places(part.id),
+        value=places(part.value),
+        output=places(part.output),
+        message=places(part.message),
+        failure=marks(part.failure),
+        refusal=tuple([(place, wanted, why) for key, wanted, why in part.refusal for place in places((key,))]),
+        caller=places(("caller.tool_id",) if part.format in RUN_BY_SERVICE else ()),
+    )
+
+
+def _place(path: str) -> _Place:
+    if path[:1] == "{":
+        return _Gathered(tuple(path[1:-1].split(",")))
+    return tuple(path.split(".")) if "." in path else path
 
 
 def _is_settled(key: str, wanted: Any) -> bool:
     """Whether a mark is decided by the shape of an object: its keys, and its type if a row asks for that."""
     return not callable(wanted) if key == "type" else wanted is None and "." not in key
+
+
+_PARTIAL = _row(
+    Part(
+        "a call without a name or arguments",
+        "call",
+        marks=(),
+        name=("name", "function.name", "tool_call.name", "tool_call.function.name"),
+        id=("id", "call_id", "tool_call.id", "tool_call.call_id"),
+        value=("arguments", "function.arguments", "tool_call.arguments", "tool_call.function.arguments"),
+    ),
+    None,
+)
 
 
 def _take_args(record: CallRecord, held: Any) -> None:
@@ -356,17 +422,17 @@ def _take_args(record: CallRecord, held: Any) -> None:
         record.args = value
 
 
-def _take_output(record: CallRecord, document: Mapping[str, Any], part: Part, held: Any) -> None:
-    if part.failure:
-        record.failed = any([_failed(_inside(document, key), wanted) for key, wanted in part.failure])
+def _take_output(record: CallRecord, document: Mapping[str, Any], row: Row, held: Any) -> None:
+    if row.failure:
+        record.failed = any([_failed(_inside(document, place), wanted) for place, wanted in row.failure])
     if held is not NOTHING:
         value = outcome(held)
-        for unwrap in part.unwrap:
+        for unwrap in row.part.unwrap:
             value = unwrap(value, record, {})
         if value is not NOTHING and not is_scrubbed(held):
             record.output = value
     if record.failed and not record.error:
-        message = _first(document, part.message)
+        message = _first(document, row.message)
         record.error = message if isinstance(message, str) else _as_text(record.output)
 
 
@@ -377,23 +443,23 @@ def _as_text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _first(document: Mapping[str, Any], paths: tuple[str, ...]) -> Any:
-    for path in paths:
-        held = document.get(path) if path.isidentifier() else _inside(document, path)
+def _first(document: Mapping[str, Any], places: tuple[_Place, ...]) -> Any:
+    for place in places:
+        held = document.get(place) if place.__class__ is str else _inside(document, place)
         if held is not NOTHING and held is not None:
             return held
     return NOTHING
 
 
-def _inside(document: Any, path: str) -> Any:
-    if path.isidentifier():
-        return document.get(path, NOTHING)
-    if path[:1] == "{":
-        return {key: document[key] for key in path[1:-1].split(",") if document.get(key) is not None}
-    for step in path.split("."):
+def _inside(document: Any, place: _Place) -> Any:
+    if place.__class__ is str:
+        return document.get(place, NOTHING)
+    if place.__class__ is _Gathered:
+        return {key: document[key] for key in place.keys if document.get(key) is not None}
+    for key in place:
         if not isinstance(document, dict):
             return NOTHING
-        document = document.get(step, NOTHING)
+        document = document.get(key, NOTHING)
     return document
 
 

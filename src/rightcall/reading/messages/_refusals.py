@@ -135,9 +135,9 @@ def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def withhold(message: Mapping[str, Any], calls: Sequence[CallRecord], results: Sequence[CallRecord]) -> None:
     """Mark the calls and results of a message that say that a call was not made, with the reason."""
-    states = _states(message) if calls else {}
+    states = _states(message) if calls and "toolCallStates" in message else {}
     for call in calls:
-        call.withheld = call.withheld or _NOT_RUN.get(states.get(call.call_id or "", ""), "")
+        call.withheld = call.withheld or (_NOT_RUN.get(states.get(call.call_id or "", ""), "") if states else "")
         if call.failed:
             call.withheld = refusal_of(message, call) or call.withheld
     if not results:
@@ -156,6 +156,6 @@ def withhold(message: Mapping[str, Any], calls: Sequence[CallRecord], results: S
 
 def _states(message: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the states of the calls of a message, by id (Continue)."""
-    held = message.get("toolCallStates")
-    states = [(plain(each).get("toolCallId"), plain(each).get("status")) for each in listed(held)]
+    held = listed(message["toolCallStates"])
+    states = [(plain(each).get("toolCallId"), plain(each).get("status")) for each in held]
     return {call_id: status for call_id, status in states if isinstance(call_id, str) and isinstance(status, str)}

@@ -15,9 +15,8 @@ from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.values.decoding import decode_json
 
-from ._agent_parts import Part
 from ._log import decoded
-from ._parts import constructed, is_text, part_of, partial_part
+from ._parts import Row, constructed, is_text, part_of, partial_part
 
 _WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation", "toolInvocation")
 _HOLDERS = (
@@ -436,7 +435,7 @@ class FoundPart(NamedTuple):
     """A call or result in a message, its format, and where it is."""
 
     document: Mapping[str, Any]
-    part: Part
+    part: Row
     listed: bool
     """Whether it is in the message's list of calls."""
     among: int
@@ -457,7 +456,7 @@ class FoundParts:
         self.step = 0
         self.number: Any = None
 
-    def add(self, document: Mapping[str, Any], part: Part, listed: bool, among: int) -> None:
+    def add(self, document: Mapping[str, Any], part: Row, listed: bool, among: int) -> None:
         """Add a part. A call after a result, or with another step number, is of a later step."""
         number = document.get("step")  # of Vercel's AI SDK 4, whose messages hold several steps
         if part.kind == "result" or number != self.number:
@@ -476,9 +475,8 @@ def _find_parts(document: Mapping[str, Any], found: FoundParts, depth: int, list
     """Add the calls and results in an object to `found`, looking under known keys down to a limited depth."""
     if "lc" in document:
         document = constructed(document)
-    may_have_list = "tool_responses" in document or "message_type" in document
-    part = part_of(document) if not may_have_list or not _has_list_beside(document) else None
-    if part is not None:
+    part = part_of(document)
+    if part is not None and not _has_list_beside(document):
         found.add(document, part, listed, among)
         return
     holders, wrappers = _inner_keys(tuple(document))
