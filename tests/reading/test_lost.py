@@ -1015,6 +1015,114 @@ def test_an_output_that_was_cut_off_inside_its_json_counts_as_not_recorded(end: 
     assert read_one(span(1, AGENT), tool_span(2, "[x] saved")).calls[0].output == "[x] saved"
 
 
+@for_each(
+    "cut",
+    [
+        "{'rooms': [{'price': 10}, {'pri",
+        '["don\'t", {"a": (',
+        "Room(price=10, beds=[Bed(",
+        '"a text that JSON has in quo',
+        '{"rooms": [1, 2, (truncated)',
+    ],
+)
+def test_an_output_that_ends_inside_of_what_it_begins_counts_as_not_recorded(cut: str) -> None:
+    assert "output" in read_one(span(1, AGENT), tool_span(2, cut)).calls[0].unrecorded
+
+
+@for_each(
+    "whole", ["[it's a note] done", "Room(price=10)", '"Yes" he said', "Error: no room (yet", "[1, 2] and [3", ""]
+)
+def test_a_text_with_brackets_in_it_is_an_output(whole: str) -> None:
+    assert read_one(span(1, AGENT), tool_span(2, whole)).calls[0].output == whole
+
+
+def test_a_text_that_ends_where_json_was_cut_off_counts_as_not_recorded() -> None:
+    long, limit = '{"hotels": [' + '"Ritz", ' * 20, 100
+    spans = tool_span(1, "a" * limit), tool_span(2, "a" * (limit - 1)), tool_span(3, long[:limit])
+
+    found = read_one(*spans)
+
+    assert [each.output for each in found.calls] == [None, "a" * (limit - 1), None]
+    assert [read_one(each).calls[0].output for each in spans[:2]] == ["a" * limit, "a" * (limit - 1)]
+    assert "ends where others were" in found.warnings[0]
+
+
+def test_what_ends_where_an_argument_a_prompt_or_an_answer_was_cut_off_counts_as_not_recorded() -> None:
+    prompt = json.dumps([says("Which hotels are there, and which of them has a room?")] * 9)[:100]
+    text, args = "b" * 100, {"gen_ai.tool.call.arguments": '{"note": "' + "c" * 90}
+    beside = span(3, MODEL | {"gen_ai.input.messages": prompt, "gen_ai.output.messages": "[]"})
+    answer = span(1, AGENT | {"input.value": "?", "output.value": '{"hotels": "' + "d" * 88})
+
+    for spans in (
+        [span(1, AGENT), tool_span(2, text), beside],
+        [span(1, AGENT), span(2, tool_attributes(text) | args)],
+        [answer, tool_span(2, text, parent=1)],
+    ):
+        assert "output" in read_one(*spans).calls[0].unrecorded
+    cut_answer = read_one(span(1, AGENT | {"input.value": "?", "output.value": text}), tool_span(2, prompt, parent=1))
+    assert cut_answer.output is None
+    assert "an answer was cut off" in cut_answer.warnings[1]
+
+
+def test_a_text_as_long_as_a_server_allows_counts_as_not_recorded_unless_a_longer_one_is_there() -> None:
+    text, longer = "e" * 8192, json.dumps([says("f" * 9000)])
+    longer_one = span(3, MODEL | {"gen_ai.input.messages": longer, "gen_ai.output.messages": "[]"})
+
+    assert "output" in read_one(span(1, AGENT), tool_span(2, text)).calls[0].unrecorded
+    assert read_one(span(1, AGENT), tool_span(2, text), longer_one).calls[0].output == text
+    assert read_one(span(1, AGENT), tool_span(2, text + "e")).calls[0].output == text + "e"
+
+
+def test_a_traced_tool_may_return_a_text_as_long_as_a_server_allows() -> None:
+    @tool
+    def fetch() -> str:
+        return "g" * 4096
+
+    with capture() as run:
+        fetch()
+
+    assert run.trajectory().calls[0].output == "g" * 4096
+
+
+def test_a_name_that_ends_where_json_was_cut_off_may_be_that_of_another_tool() -> None:
+    name, cut = "mcp__hotels__cancel_bookings_of_a_guest", '{"rooms": [{"price": 10, "beds": 2, "vi'
+    assert len(name) == len(cut)
+
+    found = read_one(span(1, AGENT), span(2, tool_attributes("ok") | {"gen_ai.tool.name": name}), tool_span(3, cut))
+
+    assert (found.names, found.calls_recorded) == (("find",), False)
+    assert name in found.warnings[-1]
+
+
+@for_each("value", ["__REDACTED__", "<truncated due to size exceeding limit>"])
+def test_a_text_in_place_of_a_value_is_none(value: str) -> None:
+    kinds = {"openinference.span.kind": "AGENT"}, {"openinference.span.kind": "TOOL", "tool.name": "find"}
+    held = {"input.value": value, "output.value": value}
+
+    found = read_one(span(1, kinds[0] | held), span(2, kinds[1] | held, parent=1))
+
+    assert found.calls[0].unrecorded == {"args", "output"}
+    assert (found.input, found.output) == (None, None)
+
+
+def test_a_result_that_openinference_hides_in_a_prompt_is_not_known() -> None:
+    hidden = {**gives("c1"), "content": "__REDACTED__"}
+    spans = [
+        model(1, [says("?")], [asks(("c1", "find"))]),
+        model(2, [says("?"), asks(("c1", "find")), hidden], [says("")]),
+    ]
+
+    assert "output" in read_one(*spans).calls[0].unrecorded
+
+
+def test_turns_are_not_known_where_a_message_of_the_user_was_cut_off_in_a_list_of_parts() -> None:
+    parts = json.dumps([{"type": "tool_result", "tool_use_id": "c1", "content": "ok"}])[:40]
+    asked = [says("?"), asks(("c1", "find"))]
+    spans = [model(1, asked[:1], asked[1:]), model(2, [*asked, says(parts)], [asks(("c2", "pay"))])]
+
+    assert [each.turn for each in read_one(*spans).calls] == [None, None]
+
+
 def test_an_output_in_a_log_is_what_the_tool_returned_though_it_ends_inside_of_json() -> None:
     asked = {"id": "c1", "type": "function", "function": {"name": "cat", "arguments": "{}"}}
     log = [
@@ -1035,7 +1143,9 @@ def test_an_answer_that_was_cut_off_inside_its_json_counts_as_not_recorded() -> 
     assert answered("Paid {12.") == "Paid {12."
 
 
-def tool_span(number: int, output: str) -> dict[str, Any]:
-    return span(
-        number, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "gen_ai.tool.call.result": output}
-    )
+def tool_span(number: int, output: str, **more: Any) -> dict[str, Any]:
+    return span(number, tool_attributes(output), **more)
+
+
+def tool_attributes(output: str) -> dict[str, Any]:
+    return {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find", "gen_ai.tool.call.result": output}

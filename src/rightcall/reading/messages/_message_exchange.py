@@ -12,7 +12,7 @@ import msgspec
 
 from rightcall._lazy import lazy_pattern
 from rightcall.reading.conventions import ASKED_FOR
-from rightcall.reading.spans import NOTHING, CallRecord
+from rightcall.reading.spans import NOTHING, CallRecord, is_cut
 
 from ._acting_text import IN_CODE, acts, is_step, read_step, unknown_step
 from ._log import decoded
@@ -135,6 +135,8 @@ class Exchange(msgspec.Struct, eq=False):
         """Whether the message is the user's, and its content was not recorded or not understood."""
         if not self.is_of_user:
             return False
+        if self.text.startswith('[{"') and is_cut(self.text):
+            return True  # a list of parts, which may be results of tools
         kinds = kinds_of_parts(self.message)
         return self.is_blank or bool(self.unread) or (None in kinds and _PROMPT not in kinds)
 

@@ -10,7 +10,16 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from rightcall.errors import InputError
-from rightcall.reading.spans import NOTHING, PLACEHOLDERS, CallRecord, UnparsableError, arguments, is_scrubbed, outcome
+from rightcall.reading.spans import (
+    NOTHING,
+    PLACEHOLDERS,
+    CallRecord,
+    UnparsableError,
+    arguments,
+    is_cut,
+    is_scrubbed,
+    outcome,
+)
 from rightcall.values.decoding import decode_json
 
 from ._agent_parts import RUN_BY_SERVICE, Kind, Part
@@ -417,6 +426,7 @@ def _take_args(record: CallRecord, held: Any) -> None:
         value = {} if held == "" else arguments(held)
     except UnparsableError:
         record.unparsable = True
+        record.cut_at = len(held) if is_cut(held) else 0
         return
     if isinstance(value, dict) and not is_scrubbed(held):
         record.args = value

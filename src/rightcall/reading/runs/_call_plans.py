@@ -25,7 +25,7 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.formats import OtlpSpan, finished
 from rightcall.reading.messages import message_attributes
-from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span, is_cut
+from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span, may_be_cut
 from rightcall.values.trajectory import ToolCall
 
 from ._input_output import KEYS, Kept, metadata_keys
@@ -170,7 +170,7 @@ class CallPlans:
         if span.failed or record.failed or known.may_fail:
             read_error(record, convention, span, ())
         is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
-        return record if is_whole and not (is_cut(record.output) or may_ask(record)) else None
+        return record if is_whole and not (may_be_cut(record.output) or may_ask(record)) else None
 
     def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
         if len(plans.by_values) >= MOST_VALUES:

@@ -31,10 +31,12 @@ from rightcall.reading.spans import (
     NOTHING,
     REPEAT,
     REPEATS,
+    REPLACED,
     SCORES,
     TOLD,
     LogRecord,
     is_cut,
+    is_placeholder,
     outcome,
     topmost,
 )
@@ -107,7 +109,11 @@ def asked_and_answered(
     if given is NOTHING:
         given = speakers.found(_last_word, _begins_first)
     # The rest of an answer that was cut off is not known; a shorter one in a span inside may be another one.
-    return None if given is NOTHING else given, None if returned is NOTHING or is_cut(returned) else returned
+    return _unless_lost(given), None if is_cut(returned) else _unless_lost(returned)
+
+
+def _unless_lost(found: Any) -> Any:
+    return None if found is NOTHING or is_placeholder(found, REPLACED) else found
 
 
 def has_answer(span: ReadSpan) -> bool:
@@ -121,7 +127,7 @@ def has_answer(span: ReadSpan) -> bool:
 
 def _is_cut_off(held: Any) -> bool:
     """Whether messages as JSON text were truncated by an exporter's limit on the length of attributes."""
-    return isinstance(held, str) and held.startswith("[{") and not held.endswith("]")
+    return isinstance(held, str) and held.startswith("[{") and (not held.endswith("]") or is_cut(held))
 
 
 class _Speakers:

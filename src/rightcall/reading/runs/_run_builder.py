@@ -9,7 +9,17 @@ from typing import Any
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_like_error
 from rightcall.reading.messages import IN_CODE, OPEN, Exchange, Log, Requests, exchanges_of
-from rightcall.reading.spans import NOTHING, CallRecord, LogRecord, Span, is_cut
+from rightcall.reading.spans import (
+    NOTHING,
+    REPLACED,
+    USUAL_LIMITS,
+    CallRecord,
+    LogRecord,
+    Span,
+    cut_lengths,
+    is_cut,
+    is_placeholder,
+)
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
 from ._calls import group_by_time, join, may_be_seen_twice, ordered, unsettled, without_duplicates
@@ -32,10 +42,11 @@ from ._turns import Turns, turns_in
 
 _SETTINGS = {convention.name: convention.setting for convention in CONVENTIONS}
 _NOTHING: frozenset[str] = frozenset()
+_NO_LENGTHS: frozenset[int] = frozenset()
 _KEPT = Kept()
 _PARENT = frozenset({"parent_id"})
 _INTERNAL = frozenset({"internal"})
-_CUT = "was cut off, inside its JSON; it counts as not recorded"
+_CUT = "was cut off, or ends where others were; it counts as not recorded"
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
 NO_TOOL_DATA = (
@@ -105,7 +116,7 @@ class RunBuilder:
         if not withheld and all([call.format == IN_CODE for call in calls]):
             self._not_understood.note_silence([said.log for said in self._all_logs()])
         group_by_time(calls)
-        self._note_missing(calls, may_be_cut=bool(spans or self.logs))
+        calls, asked = self._without_lost(calls, asked, spans)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
         self._tell(metadata, records)
@@ -304,22 +315,52 @@ class RunBuilder:
         if not self._not_understood.first:
             self._warnings.add("tool data", text)
 
-    def _note_missing(self, calls: list[CallRecord], may_be_cut: bool) -> None:
-        """Warn of times, arguments and outputs that were not recorded. An output that was cut off counts as one.
+    def _without_lost(
+        self, calls: list[CallRecord], asked: list[tuple[Any, Any]], spans: list[ReadSpan]
+    ) -> tuple[list[CallRecord], list[tuple[Any, Any]]]:
+        """Return calls, questions and answers without what was cut off or replaced, and warn of what is missing.
 
-        A log holds what a tool returned, whole, so only what spans recorded `may_be_cut`.
+        A log of messages holds what a tool returned, whole.
         """
+        if spans or self.logs:
+            usual = _NO_LENGTHS if self._tools_are_seen else USUAL_LIMITS
+            cut = cut_lengths(calls, [returned for _, returned in asked], spans, usual)
+            for record in calls:
+                self._forget_lost(record, cut)
+            asked = [(given, self._unless_cut(returned, cut)) for given, returned in asked]
+            unnamed = [record.name for record in calls if len(record.name) in cut]
+            self._not_understood.note(f"a call of a tool whose name may go on after {unnamed[0]!r}" if unnamed else "")
+            calls = [record for record in calls if len(record.name) not in cut]
+        self._note_missing(calls)
+        return calls, asked
+
+    def _forget_lost(self, record: CallRecord, cut: frozenset[int]) -> None:
+        """Forget the output and the agent of a call if they were replaced, or end where texts were cut off."""
+        output = record.output
+        if output.__class__ is str and (len(output) in cut or is_cut(output)):
+            record.output, record.cut_at = NOTHING, len(output)
+            self._warnings.add("outputs", f"the output of a call of {record.name[:80]} {_CUT}")
+        elif is_placeholder(output, REPLACED):
+            record.output = NOTHING
+        if record.agent is not None and len(record.agent) in cut:
+            record.agent = None
+
+    def _unless_cut(self, answer: Any, cut: frozenset[int]) -> Any:
+        """Return an answer; None if it ends where texts were cut off."""
+        if answer.__class__ is not str or len(answer) not in cut:
+            return answer
+        self._warnings.add("outputs", f"an answer {_CUT}")
+        return None
+
+    def _note_missing(self, calls: list[CallRecord]) -> None:
+        """Warn of times, arguments and outputs that were not recorded."""
         missing: dict[str, int] = {}
         for record in calls:
-            was_cut = may_be_cut and is_cut(record.output)
-            if was_cut:
-                record.output = NOTHING
-                self._warnings.add("outputs", f"the output of a call of {record.name[:80]} {_CUT}")
             if record.span is not None and record.span.start_ns is None:
                 self._warnings.add("start times", f"a call of {record.name[:80]} has no start time; it is put last")
             if record.args is NOTHING and (record.unparsable or record.bare is not NOTHING):
                 self._warnings.add("arguments", f"the arguments of a call of {record.name[:80]} {_UNREADABLE}")
-            elif record.args is NOTHING or (record.output is NOTHING and not (record.failed or was_cut)):
+            elif record.args is NOTHING or (record.output is NOTHING and not (record.failed or record.cut_at)):
                 missing[record.convention] = missing.get(record.convention, 0) + 1
         for convention, count in missing.items():
             setting = _SETTINGS.get(convention, "")
@@ -379,7 +420,7 @@ def _by_turn(records: list[CallRecord], turns: Turns, are_known: bool) -> list[C
 
 def _tool_call(record: CallRecord, agents: frozenset[str]) -> ToolCall:
     name, span, parent, output, failed = record.name, record.span, record.parent, record.output, record.failed
-    if failed and output is NOTHING:
+    if failed and output is NOTHING and not record.cut_at:
         output = None
     internal = is_internal(record, agents)
     unknown = _NOTHING if record.is_parent_known else _PARENT

@@ -49,7 +49,7 @@ from rightcall.reading.spans import (
     Span,
     UnparsableError,
     arguments,
-    is_cut,
+    may_be_cut,
     outcome,
 )
 from rightcall.values.trajectory import ToolCall, Trajectory
@@ -232,6 +232,7 @@ class SimpleRuns:
             read = read_span(finished(span, scope, attributes), self._limits, self._kept.attributes)
             says_more = message_attributes(attributes) or (read.kind == "model" and not KEYS.isdisjoint(shape.places))
             says_more = says_more or told_by_task(attributes, read.kind) is not None
+            says_more = says_more or any(map(_ends_inside, attributes.raw(tuple(KEYS & shape.places.keys()))))
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
                 return None
             found.append(read)
@@ -257,6 +258,15 @@ class SimpleRuns:
         if overlap:
             group_by_time(records)
         return [tool_call(record) for record in records]
+
+
+def _ends_inside(raw: bytes) -> bool:
+    """Whether a text, as OTLP writes it, begins like an object or a list and ends otherwise: it was cut off."""
+    start = len(_TEXT)
+    return raw.startswith(_TEXT) and raw[start : start + 1] in (b"{", b"[") and raw[-3:-2] not in (b"}", b"]")
+
+
+_TEXT = b'{"stringValue":"'
 
 
 @lru_cache(maxsize=8)
@@ -378,7 +388,7 @@ class LiveRuns:
         if plan.has_ids:
             take_ids(call, plan.shape, held)
         output = self._content(call, plan.shape.convention, held, given, returned)
-        if output is NOTHING or call.failed or is_cut(output) or (output.__class__ is dict and "error" in output):
+        if output is NOTHING or call.failed or may_be_cut(output) or (output.__class__ is dict and "error" in output):
             return None  # an error may be the question whether the call may be made
         odd = output.__class__ is str and reads_like_error(output)
         args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent

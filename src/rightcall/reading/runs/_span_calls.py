@@ -37,6 +37,8 @@ from rightcall.reading.spans import (
     Span,
     UnparsableError,
     arguments,
+    is_cut,
+    is_placeholder,
     is_scrubbed,
     outcome,
 )
@@ -45,7 +47,6 @@ from ._input_output import KEYS
 from ._span_tree import ReadSpan
 from ._tokens import counts_in
 
-_LONGEST_PLACEHOLDER = 20  # longer texts are not looked up, which would hash them: arguments may be megabytes
 PARAMETERS = "tool.parameters"
 """An attribute with the arguments of a call, or with the definition of its tool."""
 NO_MESSAGE = "the tool failed; no message was recorded"
@@ -252,6 +253,7 @@ def take_args(
             value = arguments(value, limits)
     except UnparsableError:
         record.unparsable = True
+        record.cut_at = len(held) if is_cut(held) else 0
         value = held if held.__class__ is str else NOTHING
     if value.__class__ is dict:
         record.args, record.unparsable = value, False
@@ -278,7 +280,7 @@ def take_output(
 
 def _is_worthless(held: Any) -> bool:
     if held.__class__ is str:
-        return SCRUBBED in held or (len(held) < _LONGEST_PLACEHOLDER and held in PLACEHOLDERS)
+        return SCRUBBED in held or is_placeholder(held)
     return held is None or is_scrubbed(held)
 
 

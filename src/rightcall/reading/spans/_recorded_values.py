@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import binascii
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,13 +15,25 @@ from rightcall.errors import InputError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import decode_json, decode_text
 
-from ._span import Span
+from ._span import RawAttributes, Span
 
 NOTHING: Any = msgspec.UNSET
 """The value of a field that was not recorded."""
 
-PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
-"""Texts that Google ADK writes instead of a missing value."""
+REPLACED = frozenset(
+    {
+        # OpenInference, `OPENINFERENCE_HIDE_OUTPUTS` and its like
+        "__REDACTED__",
+        # Langfuse's and Datadog's SDKs, for values that are too large to be sent
+        "<truncated due to size exceeding limit>",
+        "[This value has been dropped because this span's size exceeds the 1MB size limit.]",
+        "[This value has been dropped because this span's size exceeds the 5MB size limit.]",
+    }
+)
+"""Texts that tracers write in place of any value, also of one inside a message."""
+PLACEHOLDERS = REPLACED | {"<not specified>", "<not serializable>", "N/A"}
+"""Texts in place of the value of an attribute; the last three are Google ADK's."""
+_LONGEST_PLACEHOLDER = max(map(len, PLACEHOLDERS))
 
 _DEEPEST = 32
 _LAYERS = 3  # JSON text inside JSON text: with several instrumentations, arguments may be encoded twice
@@ -93,23 +106,63 @@ def is_scrubbed(value: Any) -> bool:
     return value.__class__ in (dict, list) and SCRUBBED in str(value)
 
 
-def is_cut(value: Any) -> bool:
-    """Whether a recorded value is a text that ends inside a JSON object or list.
+def is_placeholder(value: Any, placeholders: frozenset[str] = PLACEHOLDERS) -> bool:
+    """Whether a recorded value is a text in place of one."""
+    # The length first: arguments and outputs may be megabytes, and looking one up would hash it.
+    return value.__class__ is str and len(value) <= _LONGEST_PLACEHOLDER and value in placeholders
 
-    SDKs cut off attributes that are too long (OpenTelemetry, "Attribute Limits") and leave no mark. Of other texts it
-    cannot be seen.
+
+def is_cut(value: Any) -> bool:
+    """Whether a recorded value is a text that ends inside an object or list, of JSON or as Python shows it.
+
+    SDKs cut off attributes that are too long (OpenTelemetry, "Attribute Limits") and leave no mark. Of a plain text
+    this cannot be seen, only that it ends where others were cut off.
     """
-    if value.__class__ is not str or value[:1] not in ("{", "["):
+    if value.__class__ is not str:
+        return False
+    opened = value[:1] in _OPENED_BY and _BEGINS.match(value)
+    if not opened:
         return False
     try:
         _decode(value.rstrip(_ELLIPSIS))
     except msgspec.DecodeError as problem:
-        return str(problem) == _TRUNCATED
+        return str(problem) == _TRUNCATED or (value[0] != '"' and _never_closes(value, opened.end() - 1))
     except (UnicodeError, RecursionError):
         return False
     return False
 
 
+USUAL_LIMITS = frozenset({1024, 2048, 4095, 4096, 8192, 32_768, 65_535, 65_536})
+"""Lengths at which servers cut off texts of spans: Elastic 1024, Tempo 2048, New Relic 4095, Application Insights 8192,
+and others at a power of two. One such text is no proof, but nothing else would show it."""
+
+
+def may_be_cut(value: Any) -> bool:
+    """Whether a recorded value is a text that was cut off, or has a length at which texts often are."""
+    return value.__class__ is str and (len(value) in USUAL_LIMITS or is_cut(value))
+
+
+def _never_closes(text: str, start: int) -> bool:
+    """Whether a bracket is not closed, neither if single quotes are quotes nor if they are apostrophes."""
+    return all([_is_open_at_end(pieces.finditer(text, start)) for pieces in (_PIECES, _PIECES_OF_PYTHON)])
+
+
+def _is_open_at_end(pieces: Iterable[re.Match[str]]) -> bool:
+    depth = 0
+    for piece in pieces:
+        found = piece[0]
+        depth += (found in _OPENING) - (found in _CLOSING)
+        if depth == 0:
+            return False
+    return True
+
+
+_OPENING, _CLOSING = frozenset("[{("), frozenset("]})")
+_OPENED_BY = frozenset('"{[_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz')
+_BEGINS = lazy_pattern(r'["{\[]|[A-Za-z_][\w.]{0,99}\((?=[A-Za-z_]\w*=)')
+"""What JSON begins with, and an object that Python shows: `Room(price=10, …`."""
+_PIECES = lazy_pattern(r'[\[\]{}()]|"(?:[^"\\]|\\.)*(?:"|$)', re.S)
+_PIECES_OF_PYTHON = lazy_pattern(r"""[\[\]{}()]|"(?:[^"\\]|\\.)*(?:"|$)|'(?:[^'\\]|\\.)*(?:'|$)""", re.S)
 _ELLIPSIS = " .\u2026"
 _TRUNCATED = "Input data was truncated"
 """What msgspec says of a text that is the beginning of JSON."""
@@ -256,6 +309,8 @@ class CallRecord(msgspec.Struct, eq=False):
     bare: Any = NOTHING
     """The value of an argument whose name was not recorded."""
     unparsable: bool = False
+    cut_at: int = 0
+    """The length of its arguments or its output, if these are a text that was cut off."""
     output: Any = NOTHING
     error: str | None = None
     failed: bool = False
@@ -313,6 +368,7 @@ class CallRecord(msgspec.Struct, eq=False):
             self.args = other.args
         if self.bare is NOTHING:
             self.bare = other.bare
+        self.cut_at = self.cut_at or other.cut_at
         if self.output is NOTHING:
             self.output = other.output
         self.call_id = self.call_id or other.call_id
@@ -374,3 +430,49 @@ def event_body(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
         # OpenTelemetry GenAI, "Event: gen_ai.choice": the role is left out if it is `assistant`.
         found["message"] = {"role": "assistant", **message}
     return found
+
+
+_SHORTEST = 32
+"""The shortest limit: a shorter text that ends inside of JSON says nothing about others."""
+_AROUND = '{"stringValue":""}'
+"""What OTLP writes around a text."""
+
+
+def cut_lengths(
+    calls: Iterable[CallRecord], answers: Iterable[Any], spans: Sequence[Span], usual: frozenset[int] = USUAL_LIMITS
+) -> frozenset[int]:
+    """Return the lengths at which texts of a run were cut off; empty if nothing shows that one was.
+
+    A limit has the same length for all texts. JSON that ends inside of an object shows it; a plain text of that length
+    was cut off as well, or just fits. A length that is a `usual` limit shows it if no text is longer.
+    """
+    outputs = [call.output for call in calls]
+    shown = [call.cut_at for call in calls if call.cut_at]
+    shown += [len(held) for held in outputs if is_cut(held)]
+    if shown:
+        return frozenset([length for length in shown if length >= _SHORTEST])
+    texts = [held for held in (*outputs, *answers) if held.__class__ is str]
+    longest = max(map(len, texts), default=0)
+    return frozenset([longest]) if longest >= _SHORTEST and _is_limit(longest, spans, longest in usual) else frozenset()
+
+
+def _is_limit(length: int, spans: Sequence[Span], shows: bool) -> bool:
+    """Whether a text of this length ends inside of JSON, unless that is known; and no text is longer."""
+    for span in spans:
+        for held in _texts_of(span, length):
+            if len(held) > length:
+                return False
+            shows = shows or (len(held) == length and is_cut(held))
+    return shows
+
+
+def _texts_of(span: Span, least: int) -> Iterator[str]:
+    """Yield the texts in the attributes of a span, but not all that are shorter than `least`."""
+    attributes: Any = span.attributes
+    if attributes.__class__ is RawAttributes:
+        least += len(_AROUND)
+        long = [key for key, place in attributes.places.items() if len(attributes.held[place].value) >= least]
+        values: Iterable[Any] = map(attributes.get, long)
+    else:
+        values = attributes.values()
+    yield from (held for held in values if held.__class__ is str)

@@ -21,7 +21,17 @@ Recorded = str | bool | int | float
 _LONGEST_REPR = 1_000
 _WORD = 2**63
 """Integers of OTLP are 64 bit and signed (`int64_value` of AnyValue); larger ones are written as JSON."""
-_PLACEHOLDERS = frozenset({"<not specified>", "<not serializable>", "N/A"})
+PLACEHOLDERS = frozenset(
+    {
+        "<not specified>",
+        "<not serializable>",
+        "N/A",
+        "__REDACTED__",
+        "<truncated due to size exceeding limit>",
+        "[This value has been dropped because this span's size exceeds the 1MB size limit.]",
+        "[This value has been dropped because this span's size exceeds the 5MB size limit.]",
+    }
+)
 """Texts that ADK and other instrumentations record instead of a value, which readers treat as "not recorded"."""
 
 
@@ -244,7 +254,7 @@ def _content_of(value: Any) -> Any:
 
 
 def _is_plain_text(text: str) -> bool:
-    if text in _PLACEHOLDERS:
+    if text in PLACEHOLDERS:
         return False
     if text.isascii():
         return True
