@@ -166,24 +166,25 @@ class LocalScoring:
                 self._warnings.update(result.notes)
                 if self._is_decided_at_once:
                     self._output.show(result)
-                self._keep(scored, spool)
+                wanted = self._output.wants_results if self._is_decided_at_once else "all"
+                if wanted == "all" or (wanted == "bad" and not result.passed):
+                    spool.add(scored)
+                if self._options["keep"] or self._senders:
+                    self._pass_on(scored.whole())
                 # How many traces a case has is not known yet, so a case that does not need all of them may still pass.
                 is_last = not result.passed and result.case_id not in self._needed and not is_quarantined
                 if self._options["fail_fast"] and is_last:
                     self._is_complete = False
                     return
 
-    def _keep(self, scored: Scored, spool: Spool) -> None:
-        """Keep a result until all are there and, with `--keep`, for good."""
-        wanted = self._output.wants_results if self._is_decided_at_once else "all"
-        if wanted == "all" or (wanted == "bad" and not scored.result.passed):
-            spool.add(scored)
+    def _pass_on(self, result: CaseResult) -> None:
+        """Keep a result for good, and give it to what sends verdicts elsewhere."""
         if self._options["keep"]:
             if self._saved is None:  # made with the first result: traces that cannot be read leave no run behind
                 self._saved = SavedRun(self._request, self._options)
-            self._saved.add(scored.whole())
+            self._saved.add(result)
         for sender in self._senders:
-            sender.add(scored.whole(), self._saved.run.short_id if self._saved is not None else "")
+            sender.add(result, self._saved.run.short_id if self._saved is not None else "")
 
     def _report(self, spool: Spool, seconds: float) -> Report:
         return Report(
