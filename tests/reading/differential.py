@@ -103,6 +103,7 @@ def read_by_spans(data: bytes | list[bytes], **options: Any) -> str:
         patch.object(SimpleRuns, "run_of", return_value=None),
         patch.object(_message_exchange, "is_plain", return_value=False),
         patch.object(LastPrompt, "_shared", return_value=0),
+        patch.object(LastPrompt, "_read_with_answer", return_value=0),
         patch.object(_span_messages, "_SHORT", sys.maxsize),
         patch.object(_span_messages, "_FEWEST", sys.maxsize),
     ):

@@ -176,7 +176,14 @@ def test_a_call_with_the_id_of_one_in_the_same_conversation_is_that_call(again: 
     assert made.names == ("search",)
 
 
-def test_a_prompt_is_read_on_from_where_the_one_before_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("without", "most"),
+    [("", 80 * 3), ('"id"', 80 * 8)],  # every prompt from its beginning would be 80 × 80
+    ids=["with the answer", "without ids, from where the prompt ended"],
+)
+def test_a_prompt_is_read_on_from_where_the_one_before_it_ended(
+    monkeypatch: pytest.MonkeyPatch, without: str, most: int
+) -> None:
     taken = []
     take = ConversationReader._take
 
@@ -185,10 +192,37 @@ def test_a_prompt_is_read_on_from_where_the_one_before_it_ended(monkeypatch: pyt
         take(self, exchange, turn)
 
     monkeypatch.setattr(ConversationReader, "_take", counting)
-    [run] = read(written(told_run(steps=20)))
+    document = told_run(steps=20)
+    for held in [each["value"] for model in spans(document) for each in model["attributes"] if without]:
+        held["stringValue"] = held["stringValue"].replace(without, '"was"')
+    [run] = read(written(document))
 
     assert len(run.calls) == 80
-    assert len(taken) < 80 * 8  # every prompt from its beginning would be 80 × 80
+    assert len(taken) <= most
+
+
+@pytest.mark.parametrize(
+    ("told", "again"),
+    [
+        ('"limit": 0}', '"limit": 0.0}'),
+        ('"name": "search"', '"name": "book"'),
+        ('"tool_call", "id": "call_0_0"', '"tool_call", "id": "call_0_1"'),
+        ('"role": "assistant", "parts"', '"role": "assistant", "parent_tool_use_id": "call_0_0", "parts"'),
+        ('"parts": [{"type": "tool_call"', '"parts": [{"type": "text", "content": "Well."}, {"type": "tool_call"'),
+    ],
+    ids=["with another value", "of another tool", "with another id", "inside a call", "with a text"],
+)
+def test_a_prompt_that_repeats_an_answer_otherwise_is_read_as_it_is(told: str, again: str) -> None:
+    document = told_run(steps=1)
+    prompts = [
+        each for span in spans(document) for each in span["attributes"] if each["key"].endswith("input.messages")
+    ]
+    for each in prompts:
+        each["value"]["stringValue"] = each["value"]["stringValue"].replace(told, again)
+    data = written(document)
+
+    assert any(again in each["value"]["stringValue"] for each in prompts)
+    assert read_directly(data) == read_by_spans(data)
 
 
 def test_what_an_agent_inside_a_call_repeats_is_not_read_on_from_the_agent_outside() -> None:

@@ -107,6 +107,42 @@ class ConversationReader:
         return is_same_place and self.thread == other.thread
 
     @property
+    def turn(self) -> int | None:
+        """The turn in which the conversation was shown."""
+        return self._shown_in
+
+    def can_resume_as(self, other: ConversationReader) -> bool:
+        """Whether this reader, if it has read an answer, can read the next prompt in place of a new reader."""
+        if self._stray or self._unclear or self._joined or self._requests.has_ids_again or other._start_ns is None:
+            return False
+        return self.is_like(other)
+
+    def is_repeated(self, answer: Exchange, again: Exchange) -> bool:
+        """Whether a message of a prompt makes the requests of an answer once more."""
+        if answer.results or again.results or len(answer.calls) != len(again.calls):
+            return False
+        # An item goes on with what is right before it, and nothing is, if the last requests are its own.
+        if answer.item != again.item and not (answer.item and len(self._last) == len(answer.calls)):
+            return False
+        written = self._requests.written
+        return all(
+            [
+                (call.call_id, call.name, call.step) == (other.call_id, other.name, other.step)
+                and (call.agent == other.agent or other.agent is None)
+                and written(call) == written(other)
+                for call, other in zip(answer.calls, again.calls, strict=True)
+            ]
+        )
+
+    def resumed(self, other: ConversationReader) -> ConversationReader:
+        """Return this reader as it would be if it had read the answer in a prompt, in place of a new reader."""
+        self._met.update(map(id, self._new))
+        self._new, self._has_history = [], bool(self._counts)
+        self.prompted, self.answering, self.shown = True, False, None
+        self.replace(other)
+        return self
+
+    @property
     def is_settled(self) -> bool:
         """Whether all requests were known before, and all results belong to one of them."""
         return not (self._new or self._stray or self._unclear)
@@ -386,33 +422,63 @@ class ConversationReader:
 
 
 class LastPrompt:
-    """The prompt that was read last, which the next one usually repeats and goes on from.
+    """The prompt that was read last, and its answer, which the next prompt usually repeats and goes on from.
 
     An agent of n steps has n prompts, each with all messages so far: reading every one from its beginning takes time
-    that grows with n². Requests and results of the prompt before are known when a prompt repeats them, so reading them
-    once more changes nothing but the reader. It is kept as it is at the end of what two prompts share, and reads the
-    next prompt on from there.
+    that grows with n². Requests and results that are known are not changed by reading them once more, only the reader
+    is. So if a prompt repeats both and all of it is simple, the reader that has read them reads on. Otherwise a long
+    prompt is read on from where the last one ended, by a reader that is kept as it was there.
     """
 
     def __init__(self) -> None:
         self._said: Sequence[Exchange] = ()
         self._turns: Sequence[int] = ()
+        self._answer: Sequence[Exchange] = ()
         self._read_by: ConversationReader | None = None
+        self._was_settled = False
+        """Whether all of the prompt was known before."""
+        self._simple = 0
+        """How many of its messages are known to be simple."""
         self._kept: ConversationReader | None = None
         self._count = 0
         """How many messages the kept reader has read."""
 
     def read(self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> ConversationReader:
         """Read a prompt of a model, and return the reader that has read it."""
-        shared = self._shared(said, turns, reader)
-        if shared:
+        known = self._read_with_answer(said, turns, reader)
+        shared = 0 if known else self._shared(said, turns, reader)
+        if known and self._read_by is not None:
+            self._kept, reader = None, self._read_by.resumed(reader)
+            reader.take_all(said[known:], turns[known:], known)
+        elif shared:
             reader = self._repeated(said[:shared], turns[:shared], reader)
             reader.take_all(said[shared:], turns[shared:], shared)
         else:
             self._kept = None
             reader.take_all(said, turns)
         self._said, self._turns, self._read_by = said, turns, reader
+        self._was_settled, self._simple, self._answer = reader.is_settled, known, ()
         return reader
+
+    def add_answer(self, answer: Sequence[Exchange]) -> None:
+        """Note the answer that the same reader has read after the prompt."""
+        self._answer = answer
+
+    def _read_with_answer(self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> int:
+        """Return how many messages of a prompt the last reader has read, as prompt and as answer; 0 if it cannot go on.
+
+        All of them have to be such that reading them again finds the same requests, and changes none.
+        """
+        last, answer, count = self._read_by, self._answer, len(self._said)
+        known = count + len(answer)
+        if last is None or not answer or not self._was_settled or len(said) < known or said[:count] != self._said:
+            return 0
+        if not last.can_resume_as(reader) or turns[:known] != [*self._turns, *[last.turn] * len(answer)]:
+            return 0
+        again = said[count:known]
+        if not all(map(last.is_repeated, answer, again)) or not all(map(_is_simple, said[self._simple : known])):
+            return 0
+        return known
 
     def _repeated(
         self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader
@@ -433,6 +499,17 @@ class LastPrompt:
         if count < _FEWEST_SHARED or self._read_by is None or not self._read_by.is_like(reader):
             return 0
         return count if said[:count] == self._said and turns[:count] == self._turns else 0
+
+
+def _is_simple(exchange: Exchange) -> bool:
+    """Whether all calls and results of a message have ids, and it tells nothing else of them."""
+    if exchange.parent_id is not None or exchange.of_user:
+        return False
+    for call in exchange.calls:
+        is_whole = call.name and call.call_id and call.step is not None
+        if not is_whole or call.caller or call.withheld or is_answered(call) or call.format in RUN_BY_SERVICE:
+            return False
+    return all([result.call_id and not result.withheld and result.format != APPROVED for result in exchange.results])
 
 
 def _is_of_agent(exchange: Exchange) -> bool:

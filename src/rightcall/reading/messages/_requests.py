@@ -55,6 +55,8 @@ class Requests:
         """Those that a person approved, or that have a result after all."""
         self.unready: set[int] = set()
         """Those that were withheld as they were first shown: shown in another way, they were made, or refused."""
+        self.has_ids_again = False
+        """Whether an id was used for several requests, or a request has another id, too."""
         self._threads = PromptHistory()
         self._last_prompt = LastPrompt()
         self._past: set[int] = set()
@@ -113,6 +115,7 @@ class Requests:
         reading.take_all(after, [turn] * len(after))
         reading.place_stray_results()
         reading.part_doubtful_groups()
+        self._last_prompt.add_answer(after)
         told = before if of_model else (*before, *after)
         self.torn.update([id(context)] if any([exchange.is_mute or exchange.unread for exchange in told]) else ())
         if of_model:
@@ -221,9 +224,11 @@ class Requests:
         """Register a request under an id."""
         if not call_id:
             return
+        named = self._by_id.setdefault((call_id, use), [])
+        if use or named or record.call_id != call_id:
+            self.has_ids_again = True
         if not record.call_id or has_made_up_id(record):
             record.call_id = call_id
-        named = self._by_id.setdefault((call_id, use), [])
         if record not in named:
             named.append(record)
 
