@@ -8,6 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from tests.cases.verdicts.removal import spans_of
 from tests.reading import corpus
 from tests.reading.traces import call, request, span
@@ -1121,6 +1126,68 @@ def test_turns_are_not_known_where_a_message_of_the_user_was_cut_off_in_a_list_o
     spans = [model(1, asked[:1], asked[1:]), model(2, [*asked, says(parts)], [asks(("c2", "pay"))])]
 
     assert [each.turn for each in read_one(*spans).calls] == [None, None]
+
+
+DROPPED = {"droppedAttributesCount": 3}
+
+
+@for_each("count", ["droppedAttributesCount", "droppedEventsCount", "dropped_attributes_count"])
+def test_a_call_whose_span_lost_attributes_has_no_known_arguments_and_output(count: str) -> None:
+    made = span(2, tool_attributes("ok") | {"gen_ai.tool.call.arguments": "{}"})
+
+    found, failed = read_one(made | {count: 3}), read_one(made | {count: 3, "status": {"code": 2}})
+
+    assert (found.names, found.calls[0].unrecorded, found.calls_recorded) == (("find",), {"args", "output"}, True)
+    assert "output" in failed.calls[0].unrecorded
+    assert read_one(made | {count: 0}).calls[0].unrecorded == frozenset()
+
+
+def test_a_model_whose_span_lost_attributes_may_have_asked_for_calls_unless_tools_have_spans() -> None:
+    asked = model(2, [says("?")], [{"role": "assistant", "content": "Done."}])
+
+    assert read_one(span(1, AGENT), asked).calls_recorded
+    found = read_one(span(1, AGENT), asked | DROPPED)
+    assert not found.calls_recorded
+    assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in found.warnings[0]
+    assert read_one(span(1, AGENT), asked | DROPPED, call(3)).calls_recorded
+
+
+def test_a_span_that_lost_what_it_is_may_be_a_call_unless_it_is_of_another_library() -> None:
+    lost, other = {"input.value": "{}", "output.value": "ok"}, {"db.system": "sqlite", "db.statement": "select 1"}
+
+    found = read_one(call(1), span(2, lost, name="refund") | DROPPED)
+
+    assert (found.names, found.calls_recorded) == (("search",), False)
+    assert "'refund', which lost attributes" in found.warnings[0]
+    assert read_one(call(1), span(2, lost, name="refund")).calls_recorded
+    assert read_one(call(1), span(2, other, name="query") | DROPPED).calls_recorded
+
+
+def test_what_an_sdk_dropped_is_told_by_its_span_by_protobuf_and_by_jaeger(tmp_path: Path) -> None:
+    provider, ended = TracerProvider(span_limits=SpanLimits(max_span_attributes=2)), InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(ended))
+    with provider.get_tracer("t").start_as_current_span("execute_tool find") as made:
+        made.set_attributes(tool_attributes("ok"))
+    spans = ended.get_finished_spans()
+    sent = ParseDict(
+        request(span(2, tool_attributes("ok"), name="execute_tool find") | DROPPED), ExportTraceServiceRequest()
+    )
+    (tmp_path / "spans.pb").write_bytes(sent.SerializeToString())
+    tag = {"key": "otel.dropped_attributes_count", "type": "int64", "value": 1}
+    named = {"key": "gen_ai.tool.name", "type": "string", "value": "find"}
+    held = {"key": "gen_ai.tool.call.result", "type": "string", "value": "ok"}
+    jaeger = {
+        "traceID": "1" * 32,
+        "spanID": "1" * 16,
+        "operationName": "execute_tool find",
+        "startTime": 1,
+        "duration": 1,
+    }
+    document = {"data": [{"traceID": "1" * 32, "spans": [jaeger | {"tags": [named, held, tag]}], "processes": {}}]}
+
+    for source in (spans, tmp_path / "spans.pb", document):
+        [found] = read(source)
+        assert (found.names, found.calls[0].unrecorded) == (("find",), {"args", "output"})
 
 
 def test_an_output_in_a_log_is_what_the_tool_returned_though_it_ends_inside_of_json() -> None:

@@ -7,6 +7,7 @@ from ._containers import (
     row_items as row_items,
 )
 from ._exports import (
+    dropped_attributes as dropped_attributes,
     is_live_span as is_live_span,
     is_mlflow_trace as is_mlflow_trace,
     live_reader as live_reader,

@@ -14,7 +14,7 @@ from rightcall.errors import InputError
 from rightcall.reading.spans import Event, Span, nanoseconds, object_in, plain_attributes, restored, span_id
 from rightcall.values.decoding import admit, decode_json, decode_text
 
-from ._otlp import is_otlp_span, otlp_span
+from ._otlp import dropped_of, is_otlp_span, otlp_span
 from ._rows import opened
 
 _FAILED = 2
@@ -71,12 +71,20 @@ def live_span(span: Any) -> Span:
         live_span_id(parent) if parent else None,
         span.start_time,
         span.end_time,
-        _plain_attributes(held.copy()) if held else {},
+        (_plain_attributes(held.copy()) if held else {})
+        | dropped_of(dropped_attributes(span), getattr(events, "dropped", 0)),
         getattr(status.status_code, "_value_", status.status_code) == _FAILED,
         status.description or "",
         scope.name if scope else "",
         span.events if events is True or events else (),
     )
+
+
+def dropped_attributes(span: Any) -> int:
+    """Return how many attributes the SDK dropped of a span object."""
+    # The property looks for the same, and its mapping of the attributes does not have the number.
+    count: int = getattr(getattr(span, "_attributes", None), "dropped", 0)
+    return count
 
 
 def live_span_id(context: Any) -> str:

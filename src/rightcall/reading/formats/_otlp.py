@@ -17,6 +17,7 @@ import msgspec
 from rightcall.errors import InputError, missing_package
 from rightcall.reading.conventions import Shape, lazy_attributes, shape_of
 from rightcall.reading.spans import (
+    DROPPED,
     Attribute,
     Event,
     Item,
@@ -109,12 +110,23 @@ def otlp_span(span: Mapping[str, Any], scope: str) -> Span:
         parent_id=span_id(_either(span, "parentSpanId", "parent_span_id")),
         start_ns=nanoseconds(_either(span, "startTimeUnixNano", "start_time_unix_nano")),
         end_ns=nanoseconds(_either(span, "endTimeUnixNano", "end_time_unix_nano")),
-        attributes=restored(plain_attributes(span.get("attributes"))),
+        attributes=restored(plain_attributes(span.get("attributes")) | _dropped(span)),
         failed=isinstance(code, (int, str)) and code in _FAILURES,
         description=_text(status.get("message")),
         scope=scope,
         events=events_in(events) if isinstance(events, list) else (),
     )
+
+
+def _dropped(span: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes that say how much of a span its SDK dropped; none if it dropped nothing."""
+    fields = ("droppedAttributesCount", "dropped_attributes_count"), ("droppedEventsCount", "dropped_events_count")
+    return dropped_of(*[_either(span, *names) for names in fields])
+
+
+def dropped_of(*counts: Any) -> dict[str, Any]:
+    """Return the attributes with these numbers of dropped attributes and events, without those that are zero."""
+    return {key: count for key, count in zip(DROPPED, counts, strict=True) if count}
 
 
 def events_in(events: list[Any]) -> list[Event]:
@@ -207,6 +219,12 @@ class OtlpSpan(msgspec.Struct, gc=False, rename="camel"):
     attributes: tuple[Attribute, ...] = ()
     events: msgspec.Raw = NO_EVENTS
     status: _Status = _NO_STATUS
+    dropped_attributes_count: int = 0
+    dropped_events_count: int = 0
+
+    def is_whole(self) -> bool:
+        """Whether the SDK dropped nothing of the span."""
+        return not (self.dropped_attributes_count or self.dropped_events_count)
 
     def parent(self) -> str | None:
         """Return the id of the parent; None if there is none."""
@@ -285,7 +303,7 @@ def decode_request(line: bytes) -> OtlpRequest | None:
         held = _request_decoder.decode(line).spans()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    if any([len(span.trace_id) != _TRACE_ID_LENGTH for span, _ in held]):
+    if any([len(span.trace_id) != _TRACE_ID_LENGTH or not span.is_whole() for span, _ in held]):
         return None
     return OtlpRequest(line, held, [shape_of(tuple(map(_key_of, span.attributes))) for span, _ in held])
 
@@ -307,9 +325,11 @@ def span_in(raw: bytes, scope: str) -> Span:
     """Decode a span that `split_request` returned, in any spelling."""
     try:
         span = _span_decoder.decode(raw)
-        return finished(span, scope, lazy_attributes(span.attributes))
+        if span.is_whole():
+            return finished(span, scope, lazy_attributes(span.attributes))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _span_tolerantly(raw, scope)
+        pass
+    return _span_tolerantly(raw, scope)
 
 
 def finished(span: OtlpSpan, scope: str, attributes: Any) -> Span:
@@ -424,7 +444,7 @@ def protobuf_span(span: Any, scope: str) -> Span:
         parent_id=span_id(span.parent_span_id),
         start_ns=span.start_time_unix_nano or None,
         end_ns=span.end_time_unix_nano or None,
-        attributes=_attributes(span.attributes),
+        attributes=_attributes(span.attributes) | dropped_of(span.dropped_attributes_count, span.dropped_events_count),
         failed=span.status.code == _FAILED,
         description=span.status.message,
         scope=scope,

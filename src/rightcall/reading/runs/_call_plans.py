@@ -25,7 +25,16 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.formats import OtlpSpan, finished
 from rightcall.reading.messages import message_attributes
-from rightcall.reading.spans import NOTHING, PLACEHOLDERS, UNREADABLE, CallRecord, RawAttributes, Span, may_be_cut
+from rightcall.reading.spans import (
+    DROPPED,
+    NOTHING,
+    PLACEHOLDERS,
+    UNREADABLE,
+    CallRecord,
+    RawAttributes,
+    Span,
+    may_be_cut,
+)
 from rightcall.values.trajectory import ToolCall
 
 from ._input_output import KEYS, Kept, metadata_keys
@@ -39,6 +48,7 @@ MOST_VALUES = 1024
 _MCP = "mcp"
 _HANDED = "handoff to "
 _NO_SPAN = Span("")
+_INCOMPLETE = (UNREADABLE, *DROPPED)
 _TEXT = frozenset({str})
 
 
@@ -98,7 +108,7 @@ class CallPlans:
 
     def _learn_shape(self, shape: Shape) -> ShapePlans:
         keys = shape.places.keys()
-        hinders = bool(shape.groups) or UNREADABLE in keys
+        hinders = bool(shape.groups) or not keys.isdisjoint(_INCOMPLETE)
         has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
         may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
         tells = not may_be_calls or not KEYS.isdisjoint(keys)

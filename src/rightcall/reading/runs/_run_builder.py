@@ -35,7 +35,7 @@ from ._own_calls import (
     withhold_waiting,
     without_questions,
 )
-from ._span_calls import NO_MESSAGE, read_span
+from ._span_calls import NO_MESSAGE, is_incomplete, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._tokens import usage_of
 from ._turns import Turns, turns_in
@@ -57,6 +57,10 @@ NO_TOOL_DATA = (
 
 
 _UNANSWERED = "the answer of a model was not recorded, so it is not known which calls it asked for"
+_INCOMPLETE = (
+    "the SDK dropped attributes or events of spans, which may have shown calls; "
+    "to record them: OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT"
+)
 _DOUBTFUL = (
     "calls in this trace may be of an earlier turn or of this one: they are before the last message of the user, and "
     "what the model answered was not recorded"
@@ -299,6 +303,9 @@ class RunBuilder:
 
     def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[ReadSpan]) -> bool:
         """Whether calls of each turn, and of each answer of a model, would have been recorded, in spans or messages."""
+        if tool_data == "messages" and any([is_incomplete(span.attributes) for span in spans]):
+            self._warn_of_gap(_INCOMPLETE)
+            return False
         if tool_data == "messages" and self._requests.is_unanswered:
             self._warn_of_gap(_UNANSWERED)
             return False
@@ -338,7 +345,7 @@ class RunBuilder:
         """Forget the output and the agent of a call if they were replaced, or end where texts were cut off."""
         output = record.output
         if output.__class__ is str and (len(output) in cut or is_cut(output)):
-            record.output, record.cut_at = NOTHING, len(output)
+            record.output, record.has_lost = NOTHING, True
             self._warnings.add("outputs", f"the output of a call of {record.name[:80]} {_CUT}")
         elif is_placeholder(output, REPLACED):
             record.output = NOTHING
@@ -360,7 +367,7 @@ class RunBuilder:
                 self._warnings.add("start times", f"a call of {record.name[:80]} has no start time; it is put last")
             if record.args is NOTHING and (record.unparsable or record.bare is not NOTHING):
                 self._warnings.add("arguments", f"the arguments of a call of {record.name[:80]} {_UNREADABLE}")
-            elif record.args is NOTHING or (record.output is NOTHING and not (record.failed or record.cut_at)):
+            elif record.args is NOTHING or (record.output is NOTHING and not (record.failed or record.has_lost)):
                 missing[record.convention] = missing.get(record.convention, 0) + 1
         for convention, count in missing.items():
             setting = _SETTINGS.get(convention, "")
@@ -420,7 +427,7 @@ def _by_turn(records: list[CallRecord], turns: Turns, are_known: bool) -> list[C
 
 def _tool_call(record: CallRecord, agents: frozenset[str]) -> ToolCall:
     name, span, parent, output, failed = record.name, record.span, record.parent, record.output, record.failed
-    if failed and output is NOTHING and not record.cut_at:
+    if failed and output is NOTHING and not record.has_lost:
         output = None
     internal = is_internal(record, agents)
     unknown = _NOTHING if record.is_parent_known else _PARENT

@@ -307,10 +307,11 @@ class LiveRuns:
 
     def __init__(self, limits: Limits, kept: Kept) -> None:
         # Not at the top: only spans of the SDK need these, and commands read files.
-        from rightcall.reading.formats import live_reader, live_span, live_span_id, live_trace_id
+        from rightcall.reading.formats import dropped_attributes, live_reader, live_span, live_span_id, live_trace_id
 
         self._reader_of, self._span = live_reader, live_span
         self._span_id, self._trace_id = live_span_id, live_trace_id
+        self._dropped = dropped_attributes
         self._limits = limits
         self._plans = CallPlans(limits, kept)
         self._short = 2 * limits.depth
@@ -335,6 +336,7 @@ class LiveRuns:
                 or start < latest
                 or parent
                 or not held
+                or self._dropped(span)
                 or title.__class__ is not str
                 or getattr(code, "_value_", code) == _FAILED
                 or (getattr(span, "_events", True) and span.events)

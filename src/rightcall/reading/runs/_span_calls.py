@@ -28,6 +28,7 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import (
+    DROPPED,
     NOTHING,
     PLACEHOLDERS,
     SCRUBBED,
@@ -113,6 +114,8 @@ def _sign_of_call(span: Span) -> CallRecord | None:
     if UNREADABLE in span.attributes:
         # An unreadable attribute may have been the one that marks a call.
         return CallRecord("", unread=f"the span {span.name[:80]!r}: {span.attributes.get(UNREADABLE)}")
+    if is_incomplete(span.attributes) and not message_attributes(span.attributes) and _may_be_of_agent(span):
+        return CallRecord("", unread=_described(span, "which lost attributes that may have said that it is a call"))
     tool = _tool_of(span)
     if tool is not None:
         return CallRecord(tool, unread=_described(span, "which may be a call"))
@@ -121,6 +124,20 @@ def _sign_of_call(span: Span) -> CallRecord | None:
     name = _name_in(span.name)
     sign = f"the span {span.name[:80]!r}, which is named like a call and has no attributes"
     return CallRecord("" if name == span.name else name, unread=sign)
+
+
+_OF_OTHERS = ("http.", "url.", "db.", "messaging.", "aws.", "faas.", "peer.service")
+"""Prefixes of attributes of libraries that have nothing to do with agents (OpenTelemetry, semantic conventions)."""
+
+
+def is_incomplete(attributes: Mapping[str, Any]) -> bool:
+    """Whether the SDK dropped attributes or events of a span."""
+    return any([attributes.get(key, 0) not in (0, "0", "") for key in DROPPED])
+
+
+def _may_be_of_agent(span: Span) -> bool:
+    is_known = convention_by_attributes(span.attributes) is not None
+    return not (is_known or any([key.startswith(_OF_OTHERS) for key in span.attributes]))
 
 
 def _asked_for(span: Span) -> CallRecord | None:
@@ -149,10 +166,12 @@ def _record_of(span: Span, shape: CallShape, limits: Limits) -> CallRecord | Non
         )
     record = CallRecord(name, span, convention.name, (span.scope or shape.dialect,))
     take_ids(record, shape, attributes)
-    if not _HANDOFF.match(span.name):  # its input and output are the names of the two agents
+    is_whole = not is_incomplete(attributes)  # what was dropped may say how the values are wrapped
+    record.has_lost = not is_whole
+    if is_whole and not _HANDOFF.match(span.name):  # its input and output are the names of the two agents
         _read_content(record, shape, attributes, limits)
     events = tuple(span.events) if span.events else ()
-    if events:
+    if events and is_whole:
         _read_events(record, convention, attributes, events, limits)
     if span.failed or events or record.failed or shape.may_fail:
         read_error(record, convention, span, events)

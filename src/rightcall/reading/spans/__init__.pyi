@@ -25,6 +25,7 @@ from ._recorded_values import (
 from ._span import (
     CASE as CASE,
     CASES as CASES,
+    DROPPED as DROPPED,
     MESSAGES as MESSAGES,
     REPEAT as REPEAT,
     REPEATS as REPEATS,

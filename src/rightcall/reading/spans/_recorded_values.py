@@ -312,6 +312,8 @@ class CallRecord(msgspec.Struct, eq=False):
     cut_at: int = 0
     """The length of its arguments or its output, if these are a text that was cut off."""
     output: Any = NOTHING
+    has_lost: bool = False
+    """Whether its output was cut off or dropped: a call that failed may have one, too."""
     error: str | None = None
     failed: bool = False
     call_id: str | None = None

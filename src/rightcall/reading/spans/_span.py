@@ -17,6 +17,11 @@ from rightcall.values.decoding import decode_json
 
 UNREADABLE = "rightcall.unreadable"
 """The attribute with a description of what could not be read of a span."""
+DROPPED = ("otel.dropped_attributes_count", "otel.dropped_events_count")
+"""The attributes that say how many attributes and events of a span its SDK dropped, because there were too many.
+
+OpenTelemetry, "Dropped Attributes Count": exporters to formats without such fields write these names.
+"""
 MESSAGES = "messages"
 """The name of the one format that is not a container of spans: a log of messages."""
 
