@@ -37,7 +37,7 @@ SIGNS: dict[str, tuple[Any, str]] = {
     ),
     "code that a server runs (Gemini)": (
         {"role": "model", "parts": [{"executableCode": {"code": "1"}}]},
-        "a block with the keys executableCode",
+        "a call without a name, with the keys executableCode",
     ),
     "a part that has its tool in its type (Vercel)": (
         {"role": "assistant", "parts": [{"type": "tool-look", "toolCallId": "1", "input": {}}]},

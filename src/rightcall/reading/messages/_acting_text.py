@@ -20,9 +20,12 @@ _ACTING_TEXT = lazy_pattern(
     r"<tool_calls?>|<tool_use>|<function_calls>|<invoke name=|<function=|\[TOOL_CALLS\]|<\|tool_call|<\|python_tag\|>"
     # DeepSeek, gpt-oss, FunctionGemma, MiniMax and others, GLM, Nemotron: the tokens of their chat templates.
     r"|<\uff5ctool[\u2581_]|<\uff5cDSML\uff5c|to=functions\.\w|<start_function_call>|<\w{1,20}[:_]tool_call>|<arg_key>|<TOOLCALL>"
-    # InternLM, Apertus, Step, Functionary, Command R, NexusRaven.
+    # InternLM, Apertus, Step, Functionary, Command R and A, NexusRaven, Llama 4.
+    r"|<\|START_ACTION\|>|<\|python_start\|>"
     r"|<\|action_start\|>|<\|tools_prefix\|>|<steptml:invoke |^>>>[A-Za-z_]\w{0,80}\n\{"
     r"|^Action:\s{0,4}```json|^Call: [A-Za-z_][\w.]{0,80}\("
+    # LangChain's XML agent; Search-R1, and models that were trained like it.
+    r"|</tool>\s{0,4}<tool_input>|(?:\A|</think>)\s{0,9}<(?:search|python)>|</search>\s{0,9}<(?:information|result)"
     r"|<execute(?:_bash|_ipython|_command)?>|<use_mcp_tool>|^<{5,9} SEARCH\b"
     r"|^<(?:read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_and_replace|search_files|list_files"
     r"|list_code_definition_names|browser_action|access_mcp_resource|new_task|switch_mode|attempt_completion)>[ \t]*\n<"

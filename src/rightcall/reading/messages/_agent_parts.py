@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER, Envelope, content_blocks
+from rightcall.reading.spans import CallRecord
 
 Kind = Literal["call", "result"]
 
@@ -151,6 +152,14 @@ AGENT_PARTS = (
         failure=(("type", None),),
         message="errorText",
     ),
+    result_row(
+        "Vercel, stream",
+        {"type": "tool-output-denied", "toolCallId": str},
+        "",
+        "toolCallId",
+        "",
+        refusal=(("type", None, REFUSED),),
+    ),
     call_row(
         "OpenCode",
         {"type": "tool", "callID": str, "tool": str, "state": dict},
@@ -281,6 +290,16 @@ def _of_server_call(kind: str) -> str:
     return kind.removesuffix("_call")
 
 
+def _text(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Unwrap the output of a tool of OpenAI Agents for JavaScript, `{"type": "text", "text": …}`."""
+    return value["text"] if isinstance(value, dict) and value.keys() == {"type", "text"} else value
+
+
+def _running(language: str) -> str:
+    """Return the name of Gemini's tool that runs code, as requests declare it."""
+    return "code_execution"
+
+
 RUN_BY_SERVICE = frozenset(
     {"LibreChat", "OpenAI Responses, on the server", "OpenAI Responses, by MCP", "Anthropic, by code"}
 )
@@ -297,6 +316,7 @@ SERVICE_PARTS = (
         "request_id",
         "result_value",
         failure=(("is_error", True),),
+        refusal=(("tool_has_been_called", False, "the tool was not called"),),
     ),
     call_row("Retell", {"role": "tool_call_invocation", "name": str}, "name", "tool_call_id", "arguments"),
     result_row(
@@ -349,11 +369,48 @@ SERVICE_PARTS = (
             "OpenAI Responses, built in",
             {"type": f"{name}_call_output"},
             "",
-            "call_id|id",
+            "call_id|callId|id",
             "output",
             failure=(("status", "failed"),),
         )
         for name in ("computer", "local_shell", "shell", "apply_patch")
+    ),
+    # Where the server searches, call and output have no `call_id`, and an `id` each.
+    call_row(
+        "OpenAI Responses, built in",
+        {"type": "tool_search_call", "arguments": None},
+        "type",
+        "call_id",
+        "arguments",
+        naming=_of_server_call,
+    ),
+    result_row("OpenAI Responses, built in", {"type": "tool_search_output"}, "", "call_id", "tools"),
+    # The items of OpenAI Agents for JavaScript (`protocol.ts`) have other keys, and types of their own.
+    *(
+        call_row(
+            "OpenAI Agents, JavaScript",
+            {"type": f"{name}_call", "callId": str},
+            "type",
+            "callId",
+            args,
+            refusal=(("status", "incomplete", UNFINISHED),),
+            naming=_of_server_call,
+        )
+        for name, args in (("computer", "action|{actions}"), ("shell", "action"), ("apply_patch", "operation"))
+    ),
+    *(
+        result_row("OpenAI Agents, JavaScript", {"type": f"{kind}_result"}, "name", "callId", "output", unwrap=(_text,))
+        for kind in ("function_call", "computer_call")
+    ),
+    call_row(
+        "OpenAI Responses, on the server",
+        {"type": "hosted_tool_call", "name": str},
+        "name",
+        "id",
+        "arguments",
+        output="output",
+        failure=(("status", "failed"),),
+        naming=_of_server_call,
     ),
     call_row(
         "OpenAI Responses, by MCP",
@@ -381,6 +438,28 @@ SERVICE_PARTS = (
         "",
         message="reason",
         refusal=(("type", None, REFUSED),),
+    ),
+    *(
+        row
+        for code, result in (("executableCode", "codeExecutionResult"), ("executable_code", "code_execution_result"))
+        for row in (
+            call_row(
+                "Gemini, code",
+                {code: dict},
+                f"{code}.language",
+                f"{code}.id",
+                f"{code}.{{language,code}}",
+                naming=_running,
+            ),
+            result_row(
+                "Gemini, code",
+                {result: dict},
+                "",
+                f"{result}.id",
+                f"{result}.output",
+                failure=tuple([(f"{result}.outcome", f"OUTCOME_{why}") for why in ("FAILED", "DEADLINE_EXCEEDED")]),
+            ),
+        )
     ),
     call_row("Anthropic's managed agents", {"type": "agent.tool_use"}, "name", "id", "input"),
     call_row("Anthropic's managed agents, by MCP", {"type": "agent.mcp_tool_use"}, "name", "id", "input"),

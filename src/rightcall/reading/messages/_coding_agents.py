@@ -138,7 +138,10 @@ def _of_item(item: dict[str, Any], asked: set[str]) -> list[Any]:
         return [called(call_id or item.get("id"), "local_shell", action)]
     if kind in ("web_search_call", "tool_search_call") and isinstance(item.get("action", item.get("arguments")), dict):
         asked_for = item.get("action", item.get("arguments"))
-        return [called(item.get("id") or call_id, kind.removesuffix("_call"), _without(plain(asked_for), "type"))]
+        named = call_id if kind == "tool_search_call" else None  # its result has the same
+        return [
+            called(named or item.get("id") or call_id, kind.removesuffix("_call"), _without(plain(asked_for), "type"))
+        ]
     if kind == "custom_tool_call":
         # A custom tool has one argument, which is a text (OpenAI, "Custom tools").
         return [called(call_id, item.get("name"), {"input": item.get("input")})]

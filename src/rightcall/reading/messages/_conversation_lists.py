@@ -12,6 +12,7 @@ from rightcall.values.decoding import decode_json, decode_text
 
 from ._log import Log, called, decoded, listed, plain, returned, said, word
 from ._message_exchange import has_messages, messages_of
+from ._parts import writer_of
 
 _ATTACHED = "attachment://"
 _DEEPEST = 20
@@ -76,8 +77,13 @@ def is_item_page(document: Any) -> bool:
     """Whether a document is a page of a list: items of a response, events of a managed agent."""
     held = plain(document)
     marks = {"object", "has_more", "next_page", "first_id", "last_id"} & held.keys()
-    items = held.get("data")
-    return bool(marks) and isinstance(items, list) and _are_items(items)
+    return bool(marks) and _are_items(_items_of(held))
+
+
+def _items_of(page: dict[str, Any]) -> list[Any]:
+    """Return the items of a page; those of Mistral's conversations are its `entries`, of their responses `outputs`."""
+    is_of_mistral = word(page.get("object")).startswith("conversation.") and "data" not in page
+    return listed(page.get(("entries" if "entries" in page else "outputs") if is_of_mistral else "data"))
 
 
 def _are_items(items: list[Any]) -> bool:
@@ -88,7 +94,7 @@ def _are_items(items: list[Any]) -> bool:
 
 def item_page_logs(pages: list[Any]) -> list[Log]:
     """Return the log of all pages together, oldest item first, going by timestamps or by calls and their results."""
-    items = [item for page in pages for item in (page["data"] if is_item_page(page) else [page])]
+    items = [item for page in pages for item in (_items_of(page) if is_item_page(page) else [page])]
     place: dict[str, int] = {}
     for number, item in enumerate(items):
         if plain(item).get("type") == "function_call" and isinstance(item.get("call_id"), str):
@@ -99,6 +105,9 @@ def item_page_logs(pages: list[Any]) -> list[Log]:
         if plain(item).get("type") == "function_call_output" and word(item.get("call_id")) in place
     ]
     is_newest_first = bool(answered) and all([result < call for result, call in answered])
+    if not answered and not is_newest_first:
+        # A page without calls of functions has at most the question and the answer to tell its order.
+        is_newest_first = bool(items) and (writer_of(items[0]), writer_of(items[-1])) == ("model", "user")
     times = [time for item in items if isinstance(time := plain(item).get("created_at"), (int, float))]
     if times and len(times) == len(items):
         is_newest_first = times[0] > times[-1]

@@ -56,6 +56,7 @@ class ConversationReader:
         self._of_turn: list[CallRecord] = []  # stray results of the turn in which the conversation was shown
         self._unclear: list[CallRecord] = []  # results that several requests may have
         self._group: str | None = None
+        self._answered: tuple[str, str | None] = ("", None)  # the last answer with an id, and the group of its calls
         self._last: list[CallRecord] = []  # the requests of the messages right before
         self._last_by: str | None = None
         self._ending: list[CallRecord] = []  # the requests at the end of the agent's input
@@ -162,8 +163,12 @@ class ConversationReader:
             context = self._requests.with_id(exchange.parent_id) or context
         if not exchange.calls or not (exchange.item or self._goes_on(exchange)):
             self._group, self._last = None, []
+        answer = exchange.answer_id if exchange.calls else ""
+        if answer and answer == self._answered[0]:
+            self._group = self._answered[1]  # lines about hooks, or early results, may lie between its calls
         made = [self._call(call, context, turn) for call in exchange.calls if not self._is_summed_up(call, exchange)]
         self._last_by, self._ending = exchange.parent_id, []
+        self._answered = (answer, self._group) if answer else self._answered
         if self._last and (not exchange.item or exchange.message.get("type") == _WRITTEN):
             self._joined.append([*self._last, *made])
         self._last = [*self._last, *made]

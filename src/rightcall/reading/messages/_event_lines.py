@@ -260,9 +260,15 @@ def _rpc(line: Any) -> dict[str, Any] | None:
 
 
 def rpc_logs(lines: list[Any]) -> list[Log]:
-    """Return the log of an MCP session: its tool calls. An id may be reused once it was answered."""
+    """Return the log of an MCP session: its tool calls. An id may be reused once it was answered.
+
+    Both sides number their requests: one of the server (sampling, elicitation) may have the id of a call that waits,
+    and is answered before it. A call that is run as a task has its result in the answer to `tasks/result`.
+    """
     messages: list[Any] = []
     waiting: dict[Any, str] = {}
+    of_server: set[str] = set()
+    tasks: dict[str, str] = {}
     for number, line in enumerate(lines):
         held = _rpc(line)
         if held is None:
@@ -273,9 +279,23 @@ def rpc_logs(lines: list[Any]) -> list[Log]:
             asked = plain(held.get("params"))
             waiting[key] = f"call-{number}"
             messages.append(called(waiting[key], asked.get("name"), asked.get("arguments", {})))
-        elif "method" not in held and key in waiting:
-            messages.append(_rpc_result(waiting.pop(key), held))
+        elif held.get("method") == "tasks/result" and (task := _task_in(held.get("params"))) in tasks:
+            waiting[key] = tasks[task]
+        elif "method" in held:
+            of_server |= {key} & waiting.keys()
+        elif key in of_server:
+            of_server.remove(key)
+        elif key in waiting:
+            call_id = waiting.pop(key)
+            if task := _task_in(plain(held.get("result")).get("task")):
+                tasks[task] = call_id
+            else:
+                messages.append(_rpc_result(call_id, held))
     return [Log(messages, id=session_of(lines))]
+
+
+def _task_in(held: Any) -> str:
+    return word(plain(held).get("taskId"))
 
 
 def _rpc_result(call_id: str, response: dict[str, Any]) -> dict[str, Any]:
@@ -303,20 +323,38 @@ def is_response_event(line: Any) -> bool:
 def response_logs(lines: list[Any]) -> list[Log]:
     """Return the log of a stream: each item in its last version, at its first position."""
     items: dict[str, Any] = {}
+    keys: dict[str, str] = {}  # by the ids of items
     for number, line in enumerate(lines):
         kind = word(plain(line).get("type"))
         if kind in _ITEM_EVENTS:
             told = [plain(line).get("item")]
         elif kind in _LAST_EVENTS:
             told = listed(plain(plain(line).get("response")).get("output"))
+        elif kind == _BEGUN:
+            told = _begun_call(plain(line).get("item"))
         else:
             told = [] if kind.startswith(_OF_STREAMS) else [line]
         for place, item in enumerate(told):
             held = plain(item)
             # Items that a client creates have no id yet. A call and its result share a `call_id`, so the type is added.
             key = word(held.get("call_id")) and f"{held.get('type')} {held['call_id']}"
-            items[key or word(held.get("id")) or f"{number}.{place}"] = item
+            name = word(held.get("id")) or f"{number}.{place}"
+            key = keys.setdefault(name, key or name)
+            if kind == _BEGUN and key in items:
+                continue
+            before = plain(items.get(key)).get("call_id")
+            items[key] = {**held, "call_id": before} if before and not held.get("call_id") else item
     return [Log(list(items.values()))]
+
+
+_BEGUN = "response.output_item.added"
+
+
+def _begun_call(item: Any) -> list[Any]:
+    """Return an item that was begun if it is a call, without arguments: no other event has it if the stream ends."""
+    held = plain(item)
+    begun = {key: held[key] for key in held if key != "arguments"}
+    return [{**begun, "status": "in_progress"}] if word(held.get("type")).endswith("_call") else []
 
 
 _OF_STREAMS = (

@@ -96,8 +96,13 @@ def answer_in(messages: list[Any]) -> str | None:
     if exchange.unread:
         return None  # it may be a call that is still open
     known = {result.call_id for result in exchange.results if result.call_id}
-    is_open = [call.output is NOTHING and not call.failed and call.call_id not in known for call in exchange.calls]
-    return None if any(is_open) else text_of({"content": _after_calls(content_of(last))})
+    waiting = [
+        each for each in exchange.calls if each.output is NOTHING and not each.failed and each.call_id not in known
+    ]
+    # Without ids (Gemini's code) each result is of one of the calls.
+    unnamed = [result for result in exchange.results if not result.call_id]
+    is_open = len(waiting) > len(unnamed) or any([call.call_id for call in waiting])
+    return None if is_open else text_of({"content": _after_calls(content_of(last))})
 
 
 def _fragments_before(messages: list[Any]) -> list[str]:

@@ -14,10 +14,10 @@ from rightcall.values.decoding import decode_text
 from ._acting_text import acts_by_text, is_step
 from ._framework_states import identity, interrupted
 from ._log import Log, listed, unused_in, word
-from ._message_exchange import exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
+from ._message_exchange import calling_id, exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
 from ._parts import part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
-from ._unknown_calls import DEFINITIONS, hidden_call, is_wanted, steps_beside
+from ._unknown_calls import DEFINITIONS, call_in_line, hidden_call, is_wanted, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps", "transcript_with_tool_calls")
 """Keys of a whole conversation in an object. Lists of messages under other keys may be the response to one request."""
@@ -62,8 +62,9 @@ def _logs_of(documents: list[Any]) -> tuple[list[Log], int]:
     logs, left_out = _plain_logs(others) if others else ([], 0)
     # A list of transcripts may contain other conversations, and items that are neither.
     known = [bool(log.snapshots) or has_messages(log.messages) for log in logs]
-    left_out += sum([len(log.messages) for log, is_known in zip(logs, known, strict=True) if not is_known])
-    return [*found, *[log for log, is_known in zip(logs, known, strict=True) if is_known]], left_out
+    unknown = [each for log, is_known in zip(logs, known, strict=True) if not is_known for each in log.messages]
+    left_out += len(unknown)
+    return [*_noted(found, unknown), *[log for log, is_known in zip(logs, known, strict=True) if is_known]], left_out
 
 
 CONVERSATION_COLUMNS = frozenset([*_WHOLE, "conversations", "trajectory", "chat_history", "answers", "request"])
@@ -166,7 +167,17 @@ def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
         parted = _by_conversation(others) if not whole else []
         log = Log(others, tuple([messages_of(document) for document in whole]))
         return parted or [_continued(log, documents)], 0
-    return _without_earlier_states([_log(document) for document in whole]), len(others)
+    return _noted(_without_earlier_states([_log(document) for document in whole]), others), len(others)
+
+
+def _noted(logs: list[Log], others: list[Any]) -> list[Log]:
+    """Return logs with a note if an item beside them, which is in none of them, has a sign of a call."""
+    objects = [each for each in others[:_MOST_LOOKED_AT] if isinstance(each, dict)]
+    sign = next((found for each in objects if (found := call_in_line(each))), "")
+    return [msgspec.structs.replace(log, nested=log.nested or f"{_BESIDE}{sign}") for log in logs] if sign else logs
+
+
+_BESIDE = "beside the conversation there is "
 
 
 def _is_response(document: Any) -> bool:
@@ -192,7 +203,21 @@ def _continued(log: Log, documents: list[Any]) -> Log:
     lost = next(
         (name for each in responses if (name := word(each.get("previous_response_id"))) not in {"", *known}), ""
     )
-    return msgspec.structs.replace(log, nested=log.nested or f"{_EARLIER}{lost[:40]}") if lost else log
+    nested = f"{_EARLIER}{lost[:40]}" if lost else _elsewhere(log.messages)
+    return msgspec.structs.replace(log, nested=log.nested or nested) if nested else log
+
+
+def _elsewhere(messages: list[Any]) -> str:
+    """Describe the calls of sub-agents that a session of Claude Code counts and does not have; else empty.
+
+    Since version 2 it writes the lines of sub-agents into files of their own.
+    """
+    told = [each["toolUseResult"] for each in messages if isinstance(each, dict) and "toolUseResult" in each]
+    counts = [each.get("totalToolUseCount") for each in told if isinstance(each, dict)]
+    count = sum([each for each in counts if isinstance(each, int)])
+    if not count or any([isinstance(each, dict) and calling_id(each) is not None for each in messages]):
+        return ""
+    return f"sub-agents made {count} calls, which are in files of their own"
 
 
 _EARLIER = "a response continues another one, which is not in the log: "

@@ -15,6 +15,7 @@ from rightcall.reading.conventions import ASKED_FOR
 from rightcall.reading.spans import NOTHING, CallRecord, is_cut
 
 from ._acting_text import IN_CODE, acts, is_step, read_step, unknown_step
+from ._agent_parts import UNFINISHED
 from ._log import decoded
 from ._parts import Writer, is_plain, is_task, part_of, read_part, text_of, unwrapped, writer_of
 from ._refusals import withhold
@@ -67,6 +68,8 @@ _REASONS = ("finish_reason", "finish_reasons", "stop_reason", "finishReason", "s
 _TO_CALL = lazy_pattern(r"(?<![a-z_])(?:tool[_-]?(?:calls?|use)|function[_-]?calls?)(?![a-z_])", re.I)
 """Finish reasons of a model that asked for a call. Gemini's `MALFORMED_FUNCTION_CALL` is not one of them."""
 _LONGEST_REASON = 200
+_TOO_LONG = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Finish reasons of an answer that was cut off: OpenAI, Anthropic and Bedrock and Gemini, Mistral."""
 _ABOUT_ANSWER = ("response_metadata", "generation_info", "meta", "state")
 """Keys of the metadata of an answer, with its finish reason, in LangChain, Haystack and Amp."""
 _ABOUT_END = ("turnComplete", "turn_complete", "interrupted", "errorCode", "error_code")
@@ -172,6 +175,13 @@ class Exchange(msgspec.Struct, eq=False):
         return is_of_tool(self.role, self.message)
 
     @property
+    def answer_id(self) -> str:
+        """The id of the model's answer, of which Claude Code writes each block as a line of its own; else empty."""
+        held = self.message.get("message") if self.message.get("type") == "assistant" else None
+        named = held.get("id") if isinstance(held, dict) else None
+        return named if isinstance(named, str) else ""
+
+    @property
     def writer(self) -> Writer:
         """Who wrote the message."""
         if self._writer is None:
@@ -209,7 +219,7 @@ def _only_answer(response: dict[str, Any]) -> dict[str, Any] | None:
     """Return the message in a response of Gemini that has one candidate, or in one of Bedrock's Converse."""
     candidates, output = response.get("candidates"), response.get("output")
     if isinstance(candidates, list) and len(candidates) == 1 and isinstance(candidates[0], dict):
-        held = candidates[0].get("content")
+        held, response = candidates[0].get("content"), {**response, **candidates[0]}
     else:
         held = output.get("message") if isinstance(output, dict) and "stopReason" in response else None
     if not isinstance(held, dict) or not ("parts" in held or "content" in held):
@@ -316,6 +326,8 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         _part_with_calls_of_user(exchange)
         if not is_common:
             _tell_of_calls(exchange, message)
+        if not exchange.results and _is_cut_off(message):
+            exchange.calls[-1].withheld = exchange.calls[-1].withheld or UNFINISHED
     withhold(message, exchange.calls, exchange.results)
     return exchange
 
@@ -405,8 +417,8 @@ def _is_message(message: Mapping[str, Any]) -> bool:
         return True
     if {"role", "lc", "author", "part_kind", "parts", "tool_calls"} & message.keys():
         return True
-    if is_task(message):
-        return True
+    if is_task(message) or ("finish_reason" in message and isinstance(message.get("message"), dict)):
+        return True  # the latter is a choice of Chat Completions
     if isinstance(message.get("type"), str) and {"message", "data", "content", "subtype", "uuid"} & message.keys():
         return True
     # An object with `results` and no type is a file of runs; a message with results has a type.
@@ -466,7 +478,7 @@ def is_about_session(message: Any) -> bool:
 
 def calling_id(message: Mapping[str, Any]) -> str | None:
     """Return the id of the call whose sub-agent wrote a message: empty if not recorded, None without a sub-agent."""
-    parent = message.get("parent_tool_use_id")
+    parent = message.get("parentToolUseID" if message.get("type") == "progress" else "parent_tool_use_id")
     if isinstance(parent, str):
         return parent
     return "" if message.get("isSidechain") is True else None
@@ -501,15 +513,28 @@ def _reasons_among(keys: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple([key for key in keys if key.__class__ is str and key.endswith(_REASONS)])
 
 
-def says_it_stopped(message: Mapping[str, Any]) -> bool:
-    """Whether the finish reason in a message or in its metadata is that the model asked for a call."""
+def _is_cut_off(message: Mapping[str, Any]) -> bool:
+    """Whether the finish reason in a message is that the answer became too long: its last call is not complete."""
+    told = [holder.get(key) for holder in _reason_holders(message) for key in _reasons_among(tuple(holder))]
+    return any([str(reason)[:_LONGEST_REASON].lower() in _TOO_LONG for reason in told])
+
+
+def _reason_holders(message: Mapping[str, Any]) -> list[Mapping[Any, Any]]:
+    """Return the objects that may have the finish reason of a message: itself, and its metadata."""
     held = unwrapped(message)
     inner = [held.get(key) for key in _ABOUT_ANSWER] if isinstance(held, Mapping) else []
-    return any([stopped_to_call(each) for each in (message, held, *inner) if isinstance(each, Mapping)])
+    return [each for each in (message, held, *inner) if isinstance(each, Mapping)]
+
+
+def says_it_stopped(message: Mapping[str, Any]) -> bool:
+    """Whether the finish reason in a message or in its metadata is that the model asked for a call."""
+    return any([stopped_to_call(each) for each in _reason_holders(message)])
 
 
 def with_reason(message: Mapping[str, Any], holder: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message with the finish reason of the object around it, if that is a request for a call."""
+    """Return a message with the finish reason of the object around it, if that is a call or too long an answer."""
+    if _is_cut_off(holder):
+        return {**message, "finish_reason": "length"}
     is_told = stopped_to_call(holder) and not stopped_to_call(message)
     return {**message, "finish_reason": "tool_calls"} if is_told else dict(message)
 

@@ -2,7 +2,7 @@
 
 A new format is a few new rows. Rows are tried from the top on every part of a message. Names with dots are paths into
 inner objects; alternative names of a field are separated by bars, best first. Names in braces are gathered into an
-object: `{code,container_id}`.
+object: `{code,container_id}`, also at the end of a path.
 """
 
 from __future__ import annotations
@@ -95,16 +95,16 @@ PARTS = (
         unwrap=(content_blocks,),
     ),
     result_row("OpenAI Responses", {"type": "custom_tool_call_output"}, "", "call_id", "output"),
-    call_row("OpenAI Responses, custom", {"type": "custom_tool_call"}, "name", "call_id", "input"),
+    call_row("OpenAI Responses, custom", {"type": "custom_tool_call"}, "name", "call_id", "{input}"),
     call_row("Semantic Kernel", {"content_type": "function_call"}, "name", "call_id|id", "arguments"),
     result_row("Semantic Kernel", {"content_type": "function_result"}, "name", "call_id|id", "result"),
     call_row(
         "OpenAI Responses, Agent Framework",
         {"type": "function_call", "name": str},
         "name",
-        "call_id|id",
+        "call_id|callId|id",
         "arguments",
-        refusal=(("status", "incomplete", UNFINISHED),),
+        refusal=(("status", "incomplete", UNFINISHED), ("status", "in_progress", UNFINISHED)),
     ),
     result_row(
         "Agent Framework",

@@ -254,8 +254,9 @@ class _Gathered(NamedTuple):
     keys: tuple[str, ...]
 
 
-_Place = str | tuple[str, ...] | _Gathered
-"""A key, the keys on a path into inner objects, or several keys."""
+_Step = str | _Gathered
+_Place = _Step | tuple[_Step, ...]
+"""A key or several keys, or the steps of a path into inner objects."""
 _Marks = tuple[tuple[_Place, Any], ...]
 _Shape = tuple[Any, ...]
 """The type of an object, if a row asks for it, and the keys."""
@@ -395,9 +396,8 @@ def _row(part: Part, keys: Container[Any] | None) -> Row:
 
 
 def _place(path: str) -> _Place:
-    if path[:1] == "{":
-        return _Gathered(tuple(path[1:-1].split(",")))
-    return tuple(path.split(".")) if "." in path else path
+    steps = [_Gathered(tuple(step[1:-1].split(","))) if step[:1] == "{" else step for step in path.split(".")]
+    return steps[0] if len(steps) == 1 else tuple(steps)
 
 
 def _is_settled(key: str, wanted: Any) -> bool:
@@ -466,10 +466,10 @@ def _inside(document: Any, place: _Place) -> Any:
         return document.get(place, NOTHING)
     if place.__class__ is _Gathered:
         return {key: document[key] for key in place.keys if document.get(key) is not None}
-    for key in place:
+    for step in place:
         if not isinstance(document, dict):
             return NOTHING
-        document = document.get(key, NOTHING)
+        document = _inside(document, step)
     return document
 
 

@@ -21,11 +21,15 @@ _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
 """Prefixes of Qwen Code's and Gemini CLI's texts of refusals. Calls cancelled while they ran have other texts."""
 _BEGINNINGS = {
-    "Anthropic": lazy_pattern("Claude requested permissions to |Permission to use .{1,2000} has been denied", re.S),
+    "Anthropic": lazy_pattern(
+        "Claude requested permissions to |Permission to use .{1,2000} has been denied"
+        r"|PreToolUse:\S{1,200} hook error: \[|Hook PreToolUse:\S{1,200} denied this tool",
+        re.S,
+    ),
     "LangChain": lazy_pattern("User rejected the tool call for `"),
     "OpenCode": lazy_pattern("The user rejected permission |The user has specified a rule which prevents you from "),
 }
-"""Prefixes of errors that are refusals, by format: Claude Code, LangChain's middleware, OpenCode."""
+"""Prefixes of errors that are refusals, by format: Claude Code and its hooks, LangChain's middleware, OpenCode."""
 _SENTENCES = {
     "OpenAI Responses": ("Tool execution was not approved.",),  # OpenAI Agents
     "Goose": (

@@ -328,7 +328,12 @@ LINES = (
         "`inputs` or `input`, and `output`; `entries` of HAR; messages in `input` and `output`",
         "requests that continue one another",
     ),
-    Transcript("pages of items", is_item_page, item_page_logs, "`data` beside `has_more`, `next_page` or `object`"),
+    Transcript(
+        "pages of items",
+        is_item_page,
+        item_page_logs,
+        "`data` beside `has_more`, `next_page` or `object`; `entries` or `outputs`, and `object` = `conversation.…`",
+    ),
 )
 """Transcripts that are read from all their lines together: one conversation, unless the row says otherwise."""
 

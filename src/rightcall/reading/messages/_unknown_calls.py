@@ -62,7 +62,7 @@ BLOCKS = _words("""
     hosted_vector_store annotation chat_message file_reference streaming_text streaming_annotation
     streaming_file_reference cache citable step_finish snapshot patch retry tool_confirmation_request
     summarization_requested conversation_compacted context_length_exceeded system_notification action_required
-    approval tool_approval_response
+    approval tool_approval_response tool_availability_delta subtask tool_reference tool_file
     """)
 """Types of blocks of content, in the spelling of `redacted_thinking`."""
 
@@ -154,7 +154,7 @@ _SIGN_BEGINNINGS = ("toolcall", "tooluse", "functioncall", "toolinvocation", "to
 _SIGN_KEYS = _words("actions action calls call apicall apicalls commands command invocations")
 _BESIDE_TEXT = frozenset({"content", "parts", "metadata", "usage", "extra", "info"})
 """Keys that may hold objects even in a message that is only text."""
-_CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse"})
+_CALL_KEYS = frozenset({"toolcalls", "functioncall", "functioncalls", "tooluse", "toolinput", "toolargs"})
 """Keys that are a sign of a call with almost any value; `_NO_CALLS` lists the exceptions."""
 _NO_CALLS = ("auto", "none", "required", "[]", "null", "None")  # values of `tool_choice`; empty cells of tables
 _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"})
@@ -162,8 +162,11 @@ _DEFINED = frozenset({"parameters", "input_schema", "inputSchema", "description"
 _CALL_DEPTH = 6
 _MOST_INSIDE = 1000  # values looked at per level, so that a wide message costs no more than a deep one
 _MOST_STEPS = 100
-_CALLED = ("toolcalls", "toolscalled", "toolsused", "usedtools", "tooluses", "intermediatesteps")
-"""Suffixes of keys, beside the messages, of lists of the calls that were made: DeepEval, LangChain and others."""
+_CALLED = (
+    *("toolcalls", "toolscalled", "toolsused", "usedtools", "tooluses", "intermediatesteps"),
+    *("executedtools", "toolexecutions", "toolinvocations", "skillcalls", "plugincalls", "mcpcalls"),
+)
+"""Suffixes of keys, beside the messages, of lists of the calls that were made: DeepEval, LangChain, Groq and others."""
 _WANTED = lazy_pattern(r"expect|reference|gold|ideal|target|truth|reward|score|evaluat|^tasks?$", re.I)
 """Keys, beside the messages, of what the agent was expected to do (tau-bench)."""
 _RECORDED = frozenset({"result", "tool_args", "tool_call_id"})
@@ -252,8 +255,23 @@ def _tells_no_calls(message: Mapping[str, Any]) -> str:
 
 
 def _unknown_role(role: str, message: Mapping[str, Any]) -> str:
+    if _only_decides(message.get("content")):
+        return ""
     is_odd = role.lower() not in ROLES and _holds_objects(message)
     return f"a message of role {_short(role)} {_keys(message)}" if is_of_tool(role, message) or is_odd else ""
+
+
+def _only_decides(content: Any) -> bool:
+    """Whether the content of a message is what a person decided about calls (Vercel's AI SDK 6)."""
+    decisions = [isinstance(each, dict) and each.get("type") == _DECISION for each in _parts(content)]
+    return bool(decisions) and all(decisions)
+
+
+def _parts(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else []
+
+
+_DECISION = "tool-approval-response"
 
 
 def is_of_tool(role: str, message: Mapping[str, Any]) -> bool:
@@ -269,6 +287,13 @@ def _is_known_item(kind: str) -> bool:
 def sign_of(document: Mapping[str, Any]) -> str:
     """Describe the first thing in an object that is a call or has the name of one; otherwise return an empty text."""
     return _sign_in(document) or hidden_call(document)
+
+
+def call_in_line(line: Mapping[str, Any]) -> str:
+    """Describe the sign of a call in a line of no known format: what it has, or its type; empty if there is none."""
+    kind = _kind(line)
+    is_named = kind is not None and _without_signs(kind).startswith(_SIGN_BEGINNINGS)
+    return f"an item of type {_short(kind)} {_keys(line)}" if kind and is_named else sign_of(line)
 
 
 def is_wanted(key: Any) -> bool:

@@ -1,0 +1,375 @@
+"""Logs as services, protocols and applications write them today: each call once, as it was, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.walls import for_each
+
+from rightcall import Trajectory, read, read_messages
+
+ASKED = {"role": "user", "content": "q"}
+ANSWERED = {"role": "assistant", "content": "done"}
+
+
+def told(trajectory: Trajectory) -> list[tuple[Any, ...]]:
+    """The calls of a run, each with its name, arguments, and output or error."""
+    return [
+        (call.name, call.args, call.output if call.error is None else f"! {call.error}") for call in trajectory.calls
+    ]
+
+
+def lines(*events: dict[str, Any]) -> Trajectory:
+    """The only run in a file with one event a line."""
+    (found,) = read("\n".join(map(json.dumps, events)).encode())
+    return found
+
+
+def claude(answer: str, *blocks: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A line of Claude Code with blocks of an answer."""
+    return {"type": "assistant", "message": {"id": answer, "role": "assistant", "content": list(blocks)}, **more}
+
+
+def uses(call_id: str, name: str = "look", **args: Any) -> dict[str, Any]:
+    """A block that asks for a call."""
+    return {"type": "tool_use", "id": call_id, "name": name, "input": args}
+
+
+def result(call_id: str, output: Any = "ok", **more: Any) -> dict[str, Any]:
+    """A line of Claude Code with the result of a call."""
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": output, **more}
+    return {"type": "user", "message": {"role": "user", "content": [block]}}
+
+
+QUESTION = {"type": "user", "message": ASKED}
+HOOK = {"type": "progress", "data": {"type": "hook_progress"}, "toolUseID": "1", "parentToolUseID": "1"}
+
+
+@for_each(
+    "between",
+    [[], [HOOK], [result("1")], [claude("a", {"type": "text", "text": "x"})], [{"type": "queue-operation"}]],
+)
+def test_calls_of_one_answer_of_claude_code_were_asked_for_at_once_whatever_lies_between(between: list[Any]) -> None:
+    events = [QUESTION, claude("a", uses("1")), *between, claude("a", uses("2")), result("1"), result("2")]
+
+    first, second = lines(*events).calls
+
+    assert first.group == second.group != None  # noqa: E711
+
+
+def test_calls_of_two_answers_of_claude_code_were_not_asked_for_at_once() -> None:
+    events = [QUESTION, claude("a", uses("1")), result("1"), claude("b", uses("2")), result("2")]
+
+    first, second = lines(*events).calls
+
+    assert first.group != second.group
+
+
+def test_the_call_of_a_sub_agent_in_a_line_of_its_progress_is_inside_of_its_callers() -> None:
+    inner = {"type": "agent_progress", "message": claude("b", uses("2", "run"))}
+    progress = {"type": "progress", "data": inner, "toolUseID": "x", "parentToolUseID": "1"}
+
+    _, call = lines(QUESTION, claude("a", uses("1")), progress, result("1")).calls
+
+    assert (call.name, call.parent_id) == ("run", "1")
+
+
+def test_calls_that_claude_code_counts_and_keeps_in_other_files_are_not_no_calls() -> None:
+    back = {**result("1"), "toolUseResult": {"status": "completed", "totalToolUseCount": 3}}
+
+    trajectory = lines(QUESTION, claude("a", uses("1")), back)
+    none = lines(QUESTION, claude("a", uses("1")), {**back, "toolUseResult": {"totalToolUseCount": 0}})
+    known = lines(QUESTION, claude("a", uses("1")), claude("b", uses("2"), isSidechain=True), result("2"), back)
+
+    assert (trajectory.calls_recorded, none.calls_recorded, known.calls_recorded) == (False, True, True)
+    assert "3 calls" in trajectory.not_understood
+
+
+@for_each(
+    ("error", "made"),
+    [
+        ("PreToolUse:look hook error: [./check.sh]: not here", 0),
+        ("Hook PreToolUse:look denied this tool", 0),
+        ("PostToolUse:look hook error: [./check.sh]: not here", 1),
+        ("the PreToolUse:look hook error: [./check.sh]: not here", 1),
+    ],
+)
+def test_a_call_that_a_hook_of_claude_code_blocked_was_not_made(error: str, made: int) -> None:
+    trajectory = lines(QUESTION, claude("a", uses("1")), result("1", error, is_error=True))
+
+    assert (len(trajectory.calls), len(trajectory.withheld)) == (made, 1 - made)
+
+
+@for_each(
+    "line",
+    [
+        {"type": "TOOL_CALL_BEGUN", "toolCallId": "1", "toolCallName": "look"},
+        {"type": "note", "tool_calls": [{"fn": "look"}]},
+    ],
+)
+def test_a_line_beside_a_conversation_that_has_a_sign_of_a_call_is_not_left_out_in_silence(
+    line: dict[str, Any],
+) -> None:
+    trajectory = lines({"messages": [ASKED, ANSWERED]}, line)
+    other = lines({"messages": [ASKED, ANSWERED]}, {"type": "note", "text": "x"})
+
+    assert (trajectory.calls_recorded, other.calls_recorded) == (False, True)
+
+
+@for_each(
+    "more",
+    [
+        {"executed_tools": [{"type": "search", "arguments": "{}", "output": "x"}]},
+        {"tool": "search", "tool_input": {"q": 1}},
+        {"skill_calls": [{"name": "x"}]},
+        {"content": "<|START_ACTION|>[]<|END_ACTION|>"},
+        {"content": "<|python_start|>[look(n=1)]<|python_end|>"},
+        {"content": "<tool>search</tool><tool_input>x</tool_input>"},
+        {"content": "<think>I look.</think>\n<search>x</search>"},
+        {"content": "<search>x</search><information>y</information>"},
+    ],
+)
+def test_a_call_beside_the_text_of_an_answer_or_in_it_is_not_no_calls(more: dict[str, Any]) -> None:
+    assert not read_messages([ASKED, {**ANSWERED, **more}, ANSWERED]).calls_recorded
+
+
+@for_each("text", ["Use the <search> element: <search><form></form></search>.", "<p>the python</p>"])
+def test_text_about_tags_is_no_call(text: str) -> None:
+    assert read_messages([ASKED, {**ANSWERED, "content": text}]).calls_recorded
+
+
+BEGUN = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"n": 1}'}}]
+CUT_OFF: dict[str, Any] = {
+    "Chat Completions": {
+        "choices": [{"message": {"role": "assistant", "tool_calls": BEGUN}, "finish_reason": "length"}]
+    },
+    "Anthropic": {"role": "assistant", "content": [uses("1", n=1)], "stop_reason": "max_tokens"},
+    "Gemini": {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {"n": 1}}}]},
+                "finishReason": "MAX_TOKENS",
+            }
+        ]
+    },
+    "Converse": {
+        "output": {
+            "message": {
+                "role": "assistant",
+                "content": [{"toolUse": {"toolUseId": "1", "name": "look", "input": {"n": 1}}}],
+            }
+        },
+        "stopReason": "max_tokens",
+    },
+    "LangChain": {
+        "type": "ai",
+        "content": "",
+        "tool_calls": [{"name": "look", "args": {"n": 1}, "id": "1"}],
+        "response_metadata": {"finish_reason": "length"},
+    },
+}
+
+
+@for_each("name", list(CUT_OFF))
+def test_the_last_call_of_an_answer_that_was_cut_off_was_not_made(name: str) -> None:
+    (trajectory,) = read(json.dumps(CUT_OFF[name]).encode())
+
+    assert (trajectory.calls, [call.name for call in trajectory.withheld]) == ((), ["look"])
+
+
+def test_a_call_of_an_answer_that_was_cut_off_was_made_if_it_has_a_result_or_another_one_follows() -> None:
+    two = [*BEGUN, {"id": "2", "type": "function", "function": {"name": "find", "arguments": "{}"}}]
+    cut = {"role": "assistant", "tool_calls": two, "finish_reason": "length"}
+    answers = [{"role": "tool", "tool_call_id": call_id, "content": "ok"} for call_id in ("1", "2")]
+
+    assert read_messages([ASKED, cut]).names == ("look",)
+    assert read_messages([ASKED, cut, *answers]).names == ("look", "find")
+
+
+def rpc(number: int, **more: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, **more}
+
+
+CALLED = rpc(2, method="tools/call", params={"name": "look", "arguments": {"n": 1}})
+DONE = {"content": [{"type": "text", "text": "ok"}]}
+
+
+def test_a_request_of_an_mcp_server_with_the_id_of_a_call_is_answered_before_it() -> None:
+    trajectory = lines(
+        CALLED, rpc(2, method="sampling/createMessage", params={}), rpc(2, result={}), rpc(2, result=DONE)
+    )
+
+    assert told(trajectory) == [("look", {"n": 1}, "ok")]
+
+
+def test_a_call_that_mcp_runs_as_a_task_has_the_result_of_the_task() -> None:
+    asked = rpc(3, method="tasks/result", params={"taskId": "t"})
+    trajectory = lines(CALLED, rpc(2, result={"task": {"taskId": "t"}}), asked, rpc(3, result=DONE))
+    open_task = lines(CALLED, rpc(2, result={"task": {"taskId": "t"}}))
+
+    assert told(trajectory) == [("look", {"n": 1}, "ok")]
+    assert "output" in open_task.calls[0].unrecorded
+
+
+def item(kind: str, number: int, **more: Any) -> dict[str, Any]:
+    held = {"type": "function_call", "id": f"i{number}", "call_id": f"{number}", "name": f"tool{number}", **more}
+    return {"type": f"response.output_item.{kind}", "item": held}
+
+
+def test_calls_in_a_stream_of_responses_have_the_order_in_which_they_began() -> None:
+    done = [item("done", number, arguments="{}", status="completed") for number in (2, 1)]
+    trajectory = lines(item("added", 1, arguments=""), item("added", 2, arguments=""), *done)
+
+    assert trajectory.names == ("tool1", "tool2")
+
+
+def test_an_item_in_a_stream_of_responses_that_lost_its_call_id_in_one_event_is_one_call() -> None:
+    lost = {**item("done", 1, arguments="{}"), "item": {"type": "function_call", "id": "i1", "name": "tool1"}}
+
+    for events in ([item("added", 1), lost], [lost, item("done", 1, arguments="{}")]):
+        assert [(call.name, call.call_id) for call in lines(*events).calls] == [("tool1", "1")]
+
+
+def test_a_call_that_began_in_a_stream_of_responses_and_was_cut_off_is_withheld() -> None:
+    trajectory = lines(item("done", 1, arguments="{}"), item("added", 2, arguments="", status="in_progress"))
+
+    assert trajectory.names == ("tool1",)
+    assert [(call.name, call.args) for call in trajectory.withheld] == [("tool2", None)]
+
+
+GEMINI = {"executableCode": {"language": "PYTHON", "code": "1"}}
+FOUND: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
+    "code of Gemini": (
+        [{"role": "model", "parts": [GEMINI, {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}]}],
+        [("code_execution", {"language": "PYTHON", "code": "1"}, "1")],
+    ),
+    "code of Gemini that failed, with ids": (
+        [
+            {
+                "role": "model",
+                "parts": [
+                    {"executableCode": {"id": "e", "language": "PYTHON", "code": "1"}},
+                    {"codeExecutionResult": {"id": "e", "outcome": "OUTCOME_FAILED", "output": "no"}},
+                ],
+            }
+        ],
+        [("code_execution", {"language": "PYTHON", "code": "1"}, "! no")],
+    ),
+    "a custom tool": (
+        [
+            {"type": "custom_tool_call", "call_id": "1", "name": "look", "input": '{"n": 1}'},
+            {"type": "custom_tool_call_output", "call_id": "1", "output": "ok"},
+        ],
+        [("look", {"input": '{"n": 1}'}, "ok")],
+    ),
+    "a search for tools": (
+        [
+            {"type": "tool_search_call", "id": "a", "call_id": None, "arguments": {"paths": ["x"]}},
+            {"type": "tool_search_output", "id": "b", "call_id": None, "tools": []},
+        ],
+        [("tool_search", {"paths": ["x"]}, [])],
+    ),
+    "OpenAI Agents for JavaScript": (
+        [
+            {"type": "function_call", "id": "f", "callId": "1", "name": "look", "arguments": '{"n": 1}'},
+            {"type": "function_call_result", "name": "look", "callId": "1", "output": {"type": "text", "text": "ok"}},
+            {"type": "hosted_tool_call", "id": "h", "name": "web_search_call", "arguments": "{}", "output": "found"},
+            {"type": "shell_call", "callId": "2", "action": {"commands": ["ls"]}},
+            {"type": "shell_call_output", "callId": "2", "output": "a"},
+        ],
+        [("look", {"n": 1}, "ok"), ("web_search", {}, "found"), ("shell", {"commands": ["ls"]}, "a")],
+    ),
+}
+
+
+@for_each("name", list(FOUND))
+def test_calls_are_read_with_their_results_in_the_format_of(name: str) -> None:
+    messages, calls = FOUND[name]
+
+    trajectory = read_messages([ASKED, *messages, ANSWERED])
+
+    assert (told(trajectory), trajectory.calls_recorded, trajectory.output) == (calls, True, "done")
+
+
+def test_the_text_after_code_of_gemini_without_ids_is_the_answer_unless_the_code_is_still_running() -> None:
+    ran = {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}
+    text = {"text": "done"}
+
+    answers = [
+        read_messages([ASKED, {"role": "model", "parts": parts}]).output
+        for parts in ([GEMINI, ran, text], [GEMINI, text])
+    ]
+
+    assert answers == ["done", None]
+
+
+def test_a_message_with_the_decisions_of_a_person_alone_hides_no_call() -> None:
+    asks = [
+        {"type": "tool-call", "toolCallId": "1", "toolName": "look", "input": {}},
+        {"type": "tool-approval-request", "approvalId": "a", "toolCallId": "1"},
+    ]
+    decides = {"role": "tool", "content": [{"type": "tool-approval-response", "approvalId": "a", "approved": True}]}
+    gives = {
+        "role": "tool",
+        "content": [
+            {"type": "tool-result", "toolCallId": "1", "toolName": "look", "output": {"type": "text", "value": "ok"}}
+        ],
+    }
+    unknown = {**decides, "content": [*decides["content"], {"type": "tool-thing"}]}
+
+    trajectory = read_messages([ASKED, {"role": "assistant", "content": asks}, decides, gives, ANSWERED])
+
+    assert (told(trajectory), trajectory.calls_recorded) == ([("look", {}, "ok")], True)
+    assert not read_messages([ASKED, unknown, ANSWERED]).calls_recorded
+
+
+def test_a_call_that_was_denied_in_a_stream_of_vercel_was_not_made() -> None:
+    call = {"type": "tool-input-available", "toolCallId": "1", "toolName": "look", "input": {}}
+
+    trajectory = lines({"type": "start"}, call, {"type": "tool-output-denied", "toolCallId": "1"})
+
+    assert (trajectory.calls, len(trajectory.withheld), trajectory.calls_recorded) == ((), 1, True)
+
+
+@for_each(("has_been_called", "made"), [(True, 1), (False, 0)])
+def test_a_tool_that_elevenlabs_did_not_call_was_not_made(has_been_called: bool, made: int) -> None:
+    asked = {"request_id": "1", "tool_name": "look", "params_as_json": "{}", "tool_has_been_called": False}
+    back = {"request_id": "1", "tool_name": "look", "result_value": "x", "tool_has_been_called": has_been_called}
+
+    trajectory = read_messages([ASKED, {"role": "agent", "tool_calls": [asked], "tool_results": [back]}, ANSWERED])
+
+    assert (len(trajectory.calls), len(trajectory.withheld)) == (made, 1 - made)
+
+
+def test_a_completion_that_is_only_text_has_no_calls() -> None:
+    completion = {"object": "chat.completion", "choices": [{"index": 0, "message": ANSWERED, "finish_reason": "stop"}]}
+
+    (trajectory,) = read(json.dumps(completion).encode())
+
+    assert (trajectory.calls, trajectory.calls_recorded, trajectory.output) == ((), True, "done")
+
+
+def test_a_page_without_calls_of_functions_begins_with_the_question() -> None:
+    searched = [{"type": "web_search_call", "id": name, "action": {"query": name}} for name in ("b", "a")]
+    page = {"object": "list", "has_more": False, "data": [{"type": "message", **ANSWERED}, *searched, ASKED]}
+
+    (trajectory,) = read(json.dumps(page).encode())
+
+    assert [call.args for call in trajectory.calls] == [{"query": "a"}, {"query": "b"}]
+    assert (trajectory.input, trajectory.output) == ("q", "done")
+
+
+@for_each("key", ["entries", "outputs"])
+def test_a_conversation_of_mistral_is_read_without_the_question_too(key: str) -> None:
+    ran = {"type": "tool.execution", "id": "t", "name": "web_search", "arguments": '{"query": "x"}'}
+    said = {
+        "type": "message.output",
+        "role": "assistant",
+        "content": [{"type": "text", "text": "done"}, {"type": "tool_reference"}],
+    }
+
+    (trajectory,) = read(json.dumps({"object": "conversation.response", key: [ran, said]}).encode())
+
+    assert (told(trajectory), trajectory.calls_recorded) == ([("web_search", {"query": "x"}, None)], True)
+    assert trajectory.output == "done"
