@@ -373,3 +373,173 @@ def test_a_conversation_of_mistral_is_read_without_the_question_too(key: str) ->
 
     assert (told(trajectory), trajectory.calls_recorded) == ([("web_search", {"query": "x"}, None)], True)
     assert trajectory.output == "done"
+
+
+def run_of(*events: dict[str, Any], snake: bool = False) -> list[dict[str, Any]]:
+    begun = {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "input": {"messages": [{"id": "u", **ASKED}]}}
+    found = [begun, *events, {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}]
+    names = {"toolCallId": "tool_call_id", "toolCallName": "tool_call_name", "messageId": "message_id"}
+    return [{names.get(key, key): held for key, held in event.items()} for event in found] if snake else found
+
+
+def ag_ui_call(call_id: str, *pieces: str, ends: bool = True) -> list[dict[str, Any]]:
+    begun = {"type": "TOOL_CALL_START", "toolCallId": call_id, "toolCallName": "look"}
+    written = [{"type": "TOOL_CALL_ARGS", "toolCallId": call_id, "delta": piece} for piece in pieces]
+    return [begun, *written, *([{"type": "TOOL_CALL_END", "toolCallId": call_id}] if ends else [])]
+
+
+GIVEN = {"type": "TOOL_CALL_RESULT", "messageId": "m", "toolCallId": "1", "content": "ok"}
+SAID = [
+    {"type": "TEXT_MESSAGE_START", "messageId": "a", "role": "assistant"},
+    *[{"type": "TEXT_MESSAGE_CONTENT", "messageId": "a", "delta": text} for text in ("do", "ne")],
+    {"type": "TEXT_MESSAGE_END", "messageId": "a"},
+]
+
+
+@for_each("snake", [False, True])
+def test_a_stream_of_ag_ui_is_put_together(snake: bool) -> None:
+    trajectory = lines(*run_of(*ag_ui_call("1", '{"n"', ": 1}"), GIVEN, *SAID, snake=snake))
+
+    assert (told(trajectory), trajectory.calls_recorded) == ([("look", {"n": 1}, "ok")], True)
+    assert (trajectory.input, trajectory.output) == ("q", "done")
+
+
+def test_a_call_of_ag_ui_in_chunks_is_put_together() -> None:
+    chunk = {"type": "TOOL_CALL_CHUNK", "toolCallId": "1", "toolCallName": "look", "delta": '{"n"'}
+
+    assert told(lines(*run_of(chunk, {"type": "TOOL_CALL_CHUNK", "delta": ": 1}"}, GIVEN))) == [
+        ("look", {"n": 1}, "ok")
+    ]
+
+
+def test_a_call_of_ag_ui_whose_arguments_did_not_end_was_not_made() -> None:
+    trajectory = lines(*run_of(*ag_ui_call("1", '{"n"', ends=False)))
+
+    assert (trajectory.calls, [call.name for call in trajectory.withheld]) == ((), ["look"])
+
+
+def test_a_snapshot_of_ag_ui_repeats_what_was_told() -> None:
+    calls = [{"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"n": 1}'}}]
+    messages = [
+        {"id": "u", **ASKED},
+        {"id": "c", "role": "assistant", "toolCalls": calls},
+        {"id": "r", "role": "tool", "toolCallId": "1", "content": "ok"},
+        {"id": "a", **ANSWERED},
+    ]
+    snapshot = {"type": "MESSAGES_SNAPSHOT", "messages": messages}
+    shorter = {"type": "MESSAGES_SNAPSHOT", "messages": messages[:1]}
+
+    trajectory = lines(*run_of(*ag_ui_call("1", '{"n": 1}'), GIVEN, *SAID, snapshot))
+    lossy = lines(*run_of(*ag_ui_call("1", '{"n": 1}'), GIVEN, shorter))
+
+    assert (told(trajectory), trajectory.calls_recorded) == ([("look", {"n": 1}, "ok")], True)
+    assert (lossy.names, lossy.calls_recorded) == (("look",), False)
+
+
+def test_an_event_of_ag_ui_of_a_new_kind_is_not_understood() -> None:
+    assert not lines(*run_of({"type": "TOOL_THING", "toolCallId": "1"})).calls_recorded
+
+
+def node(role: str, text: str, to: str = "all", **more: Any) -> dict[str, Any]:
+    """A message of ChatGPT."""
+    author = {"role": role, "name": more.pop("name", None)}
+    return {"author": author, "recipient": to, "content": {"content_type": "text", "parts": [text], **more}}
+
+
+def chatgpt(*messages: dict[str, Any]) -> Trajectory:
+    """The run in an export of ChatGPT, with an answer that was written anew on a branch of its own."""
+    mapping: dict[str, Any] = {"root": {"message": None, "parent": None, "children": ["0"]}}
+    for number, message in enumerate(messages):
+        mapping[f"{number}"] = {"message": message, "parent": f"{number - 1}" if number else "root", "children": []}
+    mapping["other"] = {"message": node("assistant", "x", "python"), "parent": "0", "children": []}
+    exported = {"title": "t", "mapping": mapping, "current_node": f"{len(messages) - 1}"}
+    (found,) = read(json.dumps([exported]).encode())
+    return found
+
+
+def test_an_export_of_chatgpt_has_the_calls_on_the_path_to_its_current_message() -> None:
+    trajectory = chatgpt(
+        node("system", ""),
+        node("user", "q"),
+        node("assistant", "", content_type="thoughts"),
+        node("assistant", "1 + 1", "python"),
+        node("tool", "2", name="python", content_type="execution_output"),
+        node("tool", "3", name="python"),
+        node("assistant", '{"queries": ["x"]}', "file_search.msearch"),
+        node("tool", "none", name="file_search", content_type="system_error"),
+        node("assistant", "done"),
+    )
+
+    assert told(trajectory) == [
+        ("python", {"input": "1 + 1"}, ["2", "3"]),
+        ("file_search.msearch", {"queries": ["x"]}, "! none"),
+    ]
+    assert (trajectory.input, trajectory.output, trajectory.calls_recorded) == ("q", "done", True)
+
+
+def test_a_result_in_an_export_of_chatgpt_without_its_call_is_not_understood() -> None:
+    assert not chatgpt(node("user", "q"), node("tool", "2", name="python"), node("assistant", "done")).calls_recorded
+
+
+@for_each(
+    ("changes", "recorded"),
+    [
+        ({}, True),
+        ({"current_node": "2"}, True),
+        ({"current_node": None}, False),
+        ({"1": {"message": None, "parent": "0", "children": ["2"]}}, False),
+        ({"1": {"message": node("assistant", "x")}}, False),
+        ({"0": {"message": node("user", "q"), "parent": "gone", "children": ["1"]}}, False),
+        ({"1": {"message": node("assistant", "x"), "parent": "2"}}, False),
+    ],
+)
+def test_an_export_of_chatgpt_that_lost_its_path_is_not_understood(changes: dict[str, Any], recorded: bool) -> None:
+    mapping = {
+        "0": {"message": node("user", "q"), "parent": None, "children": ["1", "other"]},
+        "1": {"message": node("assistant", "x"), "parent": "0", "children": ["2"]},
+        "2": {"message": node("assistant", "done"), "parent": "1", "children": []},
+        "other": {"message": node("assistant", "y", "python"), "parent": "0", "children": []},
+    }
+    document = {"mapping": mapping, "current_node": "2", **changes}
+    document["mapping"] = {**mapping, **{key: held for key, held in changes.items() if key in mapping}}
+
+    (trajectory,) = read(json.dumps(document).encode())
+
+    assert trajectory.calls_recorded is recorded
+
+
+@for_each("named", [True, False])
+def test_an_export_of_claude_has_its_calls_with_and_without_ids(named: bool) -> None:
+    call_id, of_call = ({"id": "t"}, {"tool_use_id": "t"}) if named else ({"id": None}, {"tool_use_id": None})
+    blocks = [
+        {"type": "tool_use", "name": "look", "input": {"n": 1}, **call_id},
+        {"type": "tool_result", "name": "look", "content": [{"type": "text", "text": "ok"}], **of_call},
+        {"type": "text", "text": "done"},
+    ]
+    chat = [{"sender": "human", "text": "q"}, {"sender": "assistant", "text": "done", "content": blocks}]
+
+    (trajectory,) = read(json.dumps([{"uuid": "u", "chat_messages": chat}]).encode())
+
+    assert (told(trajectory), trajectory.output) == ([("look", {"n": 1}, "ok")], "done")
+    assert (trajectory.input, trajectory.calls_recorded) == ("q", True)
+
+
+@for_each(
+    ("answer", "recorded"),
+    [
+        ({"text": "done"}, True),
+        ({"text": ""}, False),
+        ({"text": "done", "content": [{"type": "text", "text": "done"}]}, True),
+    ],
+)
+def test_an_answer_in_an_export_of_claude_without_its_blocks_may_have_asked_for_calls(
+    answer: dict[str, Any], recorded: bool
+) -> None:
+    asked = {"sender": "human", "text": "q"}
+    chat = [asked, {"sender": "assistant", **answer}]
+    lost = [{**asked, "content": [{"type": "text", "text": "q"}]}, {"sender": "assistant", "text": "done"}]
+
+    (trajectory,) = read(json.dumps({"chat_messages": chat}).encode())
+    (other,) = read(json.dumps({"chat_messages": lost}).encode())
+
+    assert (trajectory.calls_recorded, other.calls_recorded) == (recorded, False)

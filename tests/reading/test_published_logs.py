@@ -223,6 +223,11 @@ def _claude(parent: str | None, block: dict[str, Any], role: str = "assistant") 
     return {"type": role, "message": {"role": role, "content": [block]}, "parent_tool_use_id": parent}
 
 
+def _node(role: str, text: str, to: str = "all", name: str | None = None) -> dict[str, Any]:
+    content = {"content_type": "text", "parts": [text]}
+    return {"author": {"role": role, "name": name}, "recipient": to, "content": content}
+
+
 _CALL = {"type": "function_call", "id": "i1", "call_id": "c1", "name": "find", "arguments": '{"order": 7}'}
 _ANSWER = {"type": "message", "id": "i2", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
 TRANSCRIPTS: dict[str, Any] = {
@@ -243,6 +248,40 @@ TRANSCRIPTS: dict[str, Any] = {
         _item("conversation.item.created", id="i3", type="function_call_output", call_id="c1", output="ok"),
         {"type": "response.done", "response": {"output": [_ANSWER]}},
     ],
+    "AG-UI": [
+        {"type": "RUN_STARTED", "threadId": "t", "runId": "r", "input": {"messages": [{"id": "i0", **ASKED}]}},
+        {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "find", "parentMessageId": "i1"},
+        {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '{"order": 7}'},
+        {"type": "TOOL_CALL_END", "toolCallId": "c1"},
+        {"type": "TOOL_CALL_RESULT", "messageId": "i2", "toolCallId": "c1", "content": "ok"},
+        {"type": "TEXT_MESSAGE_START", "messageId": "i3", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "i3", "delta": "Done."},
+        {"type": "TEXT_MESSAGE_END", "messageId": "i3"},
+    ],
+    "ChatGPT, export": {
+        "mapping": {
+            "0": {"message": None, "parent": None, "children": ["1"]},
+            "1": {"message": _node("user", "Refund order 7."), "parent": "0", "children": ["2"]},
+            "2": {"message": _node("assistant", '{"order": 7}', "find"), "parent": "1", "children": ["3"]},
+            "3": {"message": _node("tool", "ok", name="find"), "parent": "2", "children": ["4"]},
+            "4": {"message": _node("assistant", "Done."), "parent": "3", "children": []},
+        },
+        "current_node": "4",
+    },
+    "Claude.ai, export": {
+        "uuid": "u",
+        "chat_messages": [
+            {"sender": "human", "content": [{"type": "text", "text": "Refund order 7."}]},
+            {
+                "sender": "assistant",
+                "content": [
+                    {"type": "tool_use", "name": "find", "input": {"order": 7}},
+                    {"type": "tool_result", "name": "find", "content": "ok"},
+                    {"type": "text", "text": "Done."},
+                ],
+            },
+        ],
+    },
     "Agno, session": {
         "session_id": "s",
         "runs": [

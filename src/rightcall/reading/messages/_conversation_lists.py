@@ -1,4 +1,4 @@
-"""Read conversations in documents of services, data sets and benchmarks: pages of items, batches, result files."""
+"""Read conversations in documents of services, data sets and benchmarks: pages of items, batches, exports of chats."""
 
 from __future__ import annotations
 
@@ -431,3 +431,128 @@ def _of_step(step: Any) -> list[Any]:
 
 def _is_told(result: Any) -> bool:
     return isinstance(result, dict) and result.get("source_call_id") is None
+
+
+_EVERYBODY = ("all", "")
+"""Recipients of a message of ChatGPT's model to the user; any other one is a tool."""
+_THOUGHTS = frozenset({"thoughts", "reasoning_recap", "user_editable_context", "model_editable_context"})
+"""Types of content that is not said to anybody: thoughts of the model, and what it is told of the user."""
+_SENDERS = {"human": "user", "assistant": "assistant"}
+
+
+def is_chatgpt(document: Any) -> bool:
+    """Whether a document is a conversation of ChatGPT: a tree of messages under `mapping`."""
+    nodes = plain(document).get("mapping")
+    return isinstance(nodes, dict) and any([{"message", "parent"} <= plain(node).keys() for node in nodes.values()])
+
+
+def chatgpt_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of a conversation: the path to its current message.
+
+    Answers that the user had written anew, and questions before they were edited, are on other branches of the tree.
+    """
+    path, lost = _path(document["mapping"], word(document.get("current_node")))
+    messages: list[Any] = []
+    waiting: list[tuple[str, str]] = []
+    for number, message in enumerate(reversed(path)):
+        held = plain(message)
+        if word(plain(held.get("author")).get("role")) == "tool":
+            _add_result(held, messages, waiting)
+        elif message:
+            messages += _of_chatgpt(message, f"call-{number}", waiting)
+    named = word(document.get("conversation_id")) or word(document.get("id"))
+    return [Log(messages, id=named or None, about=document, nested=lost)]
+
+
+def _path(nodes: dict[str, Any], last: str) -> tuple[list[Any], str]:
+    """Return the messages from a node up to the root, newest first, and a description of what is missing."""
+    leaves = [name for name, node in nodes.items() if not listed(plain(node).get("children"))]
+    if last not in nodes and len(leaves) != 1:
+        return [], "messages on several branches, of which none is the current one"
+    path: list[Any] = []
+    key: Any = last if last in nodes else leaves[0]
+    while key in nodes and len(path) < len(nodes):
+        held = plain(nodes[key])
+        path.append(held.get("message"))
+        key = held.get("parent")
+        if not isinstance(key, str):
+            break
+    is_whole = key is None and "parent" in held and all(path[:-1])
+    return path, "" if is_whole else "messages that the current one came after"
+
+
+def _of_chatgpt(message: Any, call_id: str, waiting: list[tuple[str, str]]) -> list[Any]:
+    """Return the messages in a node. `waiting` has the tools and ids of calls without a result; results have no ids."""
+    held, content = plain(message), plain(plain(message).get("content"))
+    role, recipient = word(plain(held.get("author")).get("role")), word(held.get("recipient"))
+    if role == "system" or content.get("content_type") in _THOUGHTS:
+        return []
+    if role == "assistant" and recipient not in _EVERYBODY:
+        written = _written(content)
+        args = decoded(written)
+        waiting.append((recipient, call_id))
+        return [called(call_id, recipient, args if isinstance(args, dict) else {"input": written})]
+    return [said(role, _written(content))] if role in ("user", "assistant") else [message]
+
+
+def _add_result(message: dict[str, Any], messages: list[Any], waiting: list[tuple[str, str]]) -> None:
+    """Add the result in a message of a tool: of the last call of that tool, or more of the result right before it."""
+    content, name = plain(message.get("content")), word(plain(message.get("author")).get("name"))
+    tool, text = name.partition(".")[0], _written(content)
+    of_tool = [each for each in waiting if tool in ("", each[0].partition(".")[0])]
+    before = plain(messages[-1]) if messages else {}
+    if of_tool:
+        waiting.remove(of_tool[-1])
+        failed = content.get("content_type") == "system_error"
+        messages.append({**returned(of_tool[-1][1], text, failed), "name": tool})
+    elif before.get("type") == "tool_result" and before.get("name") == tool:
+        messages[-1] = {**before, "content": [*(listed(before["content"]) or [before["content"]]), text]}
+    else:
+        messages.append({"role": "tool", "name": name, "content": text})
+
+
+def _written(content: dict[str, Any]) -> str:
+    """Return the text of a message: of code and results under `text`, else in its parts."""
+    parts = [each if isinstance(each, str) else word(plain(each).get("text")) for each in listed(content.get("parts"))]
+    return word(content.get("text")) or word(content.get("result")) or "".join(parts)
+
+
+def is_claude_chat(document: Any) -> bool:
+    """Whether a document is a conversation of Claude.ai."""
+    messages = plain(document).get("chat_messages")
+    return isinstance(messages, list) and any(["sender" in plain(message) for message in messages])
+
+
+def claude_chat_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of a conversation. Older exports have calls and results without ids, one after the other."""
+    messages: list[Any] = []
+    # The first exports had texts alone, and had no calls.
+    has_blocks = any([listed(plain(message).get("content")) for message in document["chat_messages"]])
+    for number, message in enumerate(document["chat_messages"]):
+        held = plain(message)
+        role, blocks = _SENDERS.get(word(held.get("sender"))), held.get("content")
+        if role and isinstance(blocks, list) and blocks:
+            messages.append({"role": role, "content": _with_ids(blocks, f"{number}")})
+        elif role and held.get("text") and not (has_blocks and role == "assistant"):
+            messages.append(said(role, held["text"]))
+        else:
+            messages.append({"tool_calls": [message or "an empty message"]})
+    return [Log(messages, id=word(document.get("uuid")) or None, about=document)]
+
+
+def _with_ids(blocks: list[Any], prefix: str) -> list[Any]:
+    """Return blocks in which each call has an id, and each result that of the last call of its tool."""
+    found: list[Any] = []
+    waiting: list[tuple[str, str]] = []
+    for place, block in enumerate(blocks):
+        held = plain(block)
+        kind, name = held.get("type"), word(held.get("name"))
+        if kind == "tool_use" and not held.get("id"):
+            waiting.append((name, f"{prefix}.{place}"))
+            found.append({**held, "id": f"{prefix}.{place}"})
+        elif kind == "tool_result" and not held.get("tool_use_id") and (same := [e for e in waiting if e[0] == name]):
+            waiting.remove(same[-1])
+            found.append({**held, "tool_use_id": same[-1][1]})
+        else:
+            found.append(block)
+    return found

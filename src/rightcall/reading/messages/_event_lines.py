@@ -1,12 +1,13 @@
 """Streams of events of agents and frameworks, one event a line, one conversation a stream.
 
 Cursor's `stream-json`, `opencode run --format json`, LangChain's `astream_events`, events of an Inspect sample, traces
-of Bedrock agents, MCP sessions, OpenAI's Responses and Realtime API. Lines of no known format are passed on unchanged,
-so that they count as not understood (RC304) instead of disappearing.
+of Bedrock agents, MCP sessions, OpenAI's Responses and Realtime API, AG-UI. Lines of no known format are passed on
+unchanged, so that they count as not understood (RC304) instead of disappearing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -368,3 +369,98 @@ _OF_STREAMS = (
     "mcp_list_tools.",
     "error",
 )
+
+
+_RUN, _PIECE, _CALL = "RUN_STARTED", "TEXT_MESSAGE_", "TOOL_CALL_"
+_OF_AG_UI = (_RUN, f"{_PIECE}START", f"{_PIECE}CHUNK", f"{_CALL}START", f"{_CALL}CHUNK")
+_NO_CALLS_IN_AG_UI = ("RUN_", "STEP_", "STATE_", "ACTIVITY_", "THINKING_", "REASONING_", "RAW", "CUSTOM", "META")
+"""Beginnings of types that are about the run, or repeat in the words of a framework what other events say."""
+
+
+def is_ag_ui_event(line: Any) -> bool:
+    """Whether a line is an event of the Agent User Interaction Protocol."""
+    held = plain(line)
+    return word(held.get("type")) in _OF_AG_UI and bool(
+        {"threadId", "thread_id", "messageId", "message_id", "toolCallId", "tool_call_id"} & held.keys()
+    )
+
+
+def ag_ui_logs(events: list[Any]) -> list[Log]:
+    """Return the log of a stream of AG-UI: texts and arguments put together, and the messages that a run began with."""
+    stream = _Stream()
+    for event in events:
+        stream.take(event)
+    first = next((plain(event) for event in events if plain(event).get("type") == _RUN), {})
+    return [Log(stream.messages(), id=word(_either(first, "threadId")) or None, nested=stream.lost)]
+
+
+def _either(event: dict[str, Any], key: str) -> Any:
+    """Return the value of a key, which Python's events have in snake case."""
+    return event.get(key, event.get(re.sub("(?=[A-Z])", "_", key).lower()))
+
+
+class _Stream:
+    """What the events of a stream of AG-UI say so far: texts, calls and results in order, each with its kind and id."""
+
+    def __init__(self) -> None:
+        self._told: dict[tuple[str, str], Any] = {}
+        self._ended: set[tuple[str, str]] = set()
+        self._last = ""  # the id of the chunk before, which the next one may leave out
+        self._snapshot: set[str] = set()
+        self.lost = ""
+        """A description of what a snapshot lacks; empty if nothing."""
+
+    def take(self, event: Any) -> None:
+        """Add an event."""
+        held = plain(event)
+        kind = word(held.get("type"))
+        if kind == "MESSAGES_SNAPSHOT":
+            self._replace(listed(held.get("messages")))
+        elif kind == _RUN:
+            self._add(listed(plain(held.get("input")).get("messages")))
+        elif kind == f"{_CALL}RESULT":
+            call_id = _either(held, "toolCallId")
+            self._told["result", str(call_id)] = returned(call_id, held.get("content"))
+        elif kind.startswith(_CALL):
+            self._take_call(held, kind)
+        elif kind.startswith(_PIECE):
+            self._last = word(_either(held, "messageId")) or self._last
+            new = said(word(held.get("role")) or "assistant", "")
+            self._told.setdefault(("text", self._last), new)["content"] += word(held.get("delta"))
+        elif not kind.startswith(_NO_CALLS_IN_AG_UI):
+            self._told["event", str(len(self._told))] = event
+
+    def _take_call(self, event: dict[str, Any], kind: str) -> None:
+        self._last = word(_either(event, "toolCallId")) or self._last
+        key = ("call", self._last)
+        call = self._told.setdefault(key, called(self._last, None, ""))
+        call["name"] = _either(event, "toolCallName") or call["name"]
+        call["input"] += word(event.get("delta"))
+        if kind.endswith(("END", "CHUNK")):
+            self._ended.add(key)
+
+    def _add(self, messages: list[Any]) -> None:
+        """Add messages that are not known yet: a run begins with all messages before it."""
+        for place, message in enumerate(messages):
+            held = plain(message)
+            self._told.setdefault(("message", word(held.get("id")) or f"{len(self._told)}.{place}"), message)
+            calls = [plain(each) for each in listed(_either(held, "toolCalls"))]
+            self._snapshot |= {word(call.get("id")) for call in calls}
+
+    def _replace(self, messages: list[Any]) -> None:
+        """Put a snapshot, which has all messages so far, in the place of what was told."""
+        before = {key: held for key, held in self._told.items() if key[0] == "call"}
+        self._told = {}
+        self._add(messages)
+        for key, held in before.items():
+            if key[1] not in self._snapshot:
+                self._told[key], self.lost = held, "a snapshot of the messages that lacks a call told before it"
+
+    def messages(self) -> list[Any]:
+        """Return the messages; the arguments of a call that did not end were still being written."""
+        return [
+            {"type": "function_call", "call_id": held["id"], "name": held["name"], "status": "in_progress"}
+            if key[0] == "call" and key not in self._ended
+            else held
+            for key, held in self._told.items()
+        ]

@@ -61,11 +61,15 @@ from ._conversation_lists import (
     agno_logs,
     atif_logs,
     batch_logs,
+    chatgpt_logs,
+    claude_chat_logs,
     glaive_logs,
     inspect_logs,
     is_agno_session,
     is_atif,
     is_batch_answer,
+    is_chatgpt,
+    is_claude_chat,
     is_glaive,
     is_inspect_log,
     is_item_page,
@@ -82,9 +86,11 @@ from ._conversation_lists import (
     toolbench_logs,
 )
 from ._event_lines import (
+    ag_ui_logs,
     bedrock_logs,
     cursor_logs,
     inspect_event_logs,
+    is_ag_ui_event,
     is_bedrock_trace,
     is_cursor_event,
     is_inspect_event,
@@ -193,6 +199,22 @@ DOCUMENTS = (
         "`session_id`, and `runs` with `messages`",
         "a document",
         ("session_id", "runs"),
+    ),
+    Transcript(
+        "ChatGPT, export",
+        is_chatgpt,
+        chatgpt_logs,
+        "`mapping` of nodes with `message` and `parent`",
+        "a document",
+        ("mapping", "current_node"),
+    ),
+    Transcript(
+        "Claude.ai, export",
+        is_claude_chat,
+        claude_chat_logs,
+        "`chat_messages` with `sender`",
+        "a document",
+        ("chat_messages", "uuid"),
     ),
     Transcript(
         "Azure AI evaluation",
@@ -313,6 +335,7 @@ LINES = (
         "Inspect, events", is_inspect_event, inspect_event_logs, "`event` = `tool`, `function`; `event` = `model`"
     ),
     Transcript("Bedrock agents, traces", is_bedrock_trace, bedrock_logs, "`trace.orchestrationTrace`"),
+    Transcript("AG-UI", is_ag_ui_event, ag_ui_logs, "`type` = `RUN_STARTED`, `TOOL_CALL_START` and others"),
     Transcript("MCP", is_rpc_line, rpc_logs, "`jsonrpc`, `method` = `tools/call`; the same in `message`"),
     Transcript(
         "OpenAI Responses and Realtime, events",
