@@ -18,8 +18,6 @@ import click
 from rightcall.errors import RightcallError
 from rightcall.reporting import reports
 
-from ._files import check_writable, new_file
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.style import Style as RichStyle
@@ -200,6 +198,8 @@ class Output:
         if (path := given.get("output_file")) is not None:
             self._files.append(("json", path))
         for _, path in self._files:
+            from ._files import check_writable  # few commands are asked for files
+
             check_writable(path)
         if any(each[0] == "html" for each in asked):
             _check_installed()
@@ -239,6 +239,8 @@ class Output:
         for name in dict.fromkeys(self._printed):
             self._print(name, report)
         for name, path in self._files:
+            from ._files import new_file
+
             with new_file(path) as file:
                 file.writelines(FORMATS[name](report, Style.of_file(self._max_detail)))
 
