@@ -19,6 +19,7 @@ from tests.reading.traces import call, request, span
 from tests.walls import for_each
 
 from rightcall import Trajectory, capture, read, read_messages, tool
+from rightcall.reading.spans import PLACEHOLDERS
 
 MODEL = {"gen_ai.operation.name": "chat"}
 AGENT = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "planner"}
@@ -1110,6 +1111,18 @@ def test_a_text_in_place_of_a_value_is_none(value: str) -> None:
     assert (found.input, found.output) == (None, None)
 
 
+@for_each("value", sorted(PLACEHOLDERS))
+def test_a_traced_tool_may_return_a_text_that_others_write_in_place_of_a_value(value: str) -> None:
+    @tool
+    def fetch() -> str:
+        return value
+
+    with capture() as run:
+        fetch()
+
+    assert run.trajectory().calls[0].output == value
+
+
 def test_a_result_that_openinference_hides_in_a_prompt_is_not_known() -> None:
     hidden = {**gives("c1"), "content": "__REDACTED__"}
     spans = [
@@ -1150,6 +1163,37 @@ def test_a_model_whose_span_lost_attributes_may_have_asked_for_calls_unless_tool
     assert not found.calls_recorded
     assert "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT" in found.warnings[0]
     assert read_one(span(1, AGENT), asked | DROPPED, call(3)).calls_recorded
+
+
+def test_what_is_left_of_messages_that_were_dropped_in_part_is_not_read() -> None:
+    left = {"llm.output_messages.0.message.tool_calls.1.tool_call.function.arguments": "{}"}
+    rest = left | {"llm.output_messages.0.message.content": "Half of it"}
+
+    found = read_one(span(1, AGENT), call(2, parent=1), span(3, MODEL | rest, parent=1) | DROPPED)
+
+    assert (found.names, found.calls_recorded, found.output) == (("search",), True, None)
+    assert not read_one(span(1, AGENT), call(2, parent=1), span(3, MODEL | rest, parent=1)).calls_recorded
+
+
+def test_the_steps_of_an_agent_that_was_killed_have_no_answer() -> None:
+    chain = {"openinference.span.kind": "CHAIN", "input.value": "?", "output.value": "tools"}
+
+    killed = read_one(span(2, chain, parent=1), call(3, parent=1), span(4, chain, parent=1))
+
+    assert (killed.names, killed.output) == (("search",), None)
+    assert read_one(span(2, chain, parent=1), call(3, parent=2)).output == "tools"  # inside a span of another service
+    assert read_one(span(1, chain), call(3, parent=1)).output == "tools"
+
+
+@for_each("text", ['{"a": 1}', "7", "null", '"quoted"'])
+def test_an_only_argument_that_is_a_text_of_json_is_what_the_model_gave(text: str) -> None:
+    kind = {"openinference.span.kind": "TOOL", "tool.name": "find", "output.value": "ok"}
+    function = {"name": "find", "arguments": json.dumps({"query": text})}
+    asked = [says("?"), {"role": "assistant", "tool_calls": [{"id": "c1", "function": function}]}]
+
+    found = read_one(model(1, asked[:1], asked[1:]), span(2, kind | {"input.value": text}))
+
+    assert [each.args for each in found.calls] == [{"query": text}]
 
 
 def test_a_span_that_lost_what_it_is_may_be_a_call_unless_it_is_of_another_library() -> None:

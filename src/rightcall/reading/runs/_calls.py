@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import groupby
 from operator import lt
 from typing import Any
 
 from rightcall.reading.conventions import WRAPPED_IN_MESSAGES
 from rightcall.reading.messages import Requests, key_of
-from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids, same_but_nulls
+from rightcall.reading.spans import (
+    NOTHING,
+    CallRecord,
+    UnparsableError,
+    arguments,
+    has_made_up_id,
+    have_different_ids,
+    same_but_nulls,
+)
 
 from ._span_tree import Tree
 
@@ -120,7 +128,26 @@ def _bare_agrees(first: CallRecord, second: CallRecord) -> bool:
     """Whether a value recorded without the name of its parameter can be the only argument of the other record."""
     if first.bare is NOTHING or second.args is NOTHING:
         return True
-    return len(second.args) == 1 and first.bare in second.args.values()
+    return _is_only_argument(first.bare, second.args)
+
+
+def _is_only_argument(value: Any, args: Mapping[str, Any]) -> bool:
+    """Whether a value is the only one of some arguments, or what a text that is the only one says as JSON."""
+    return (len(args) == 1 and value in args.values()) or _is_in_text(value, args)
+
+
+def _is_in_text(value: Any, args: Mapping[str, Any]) -> bool:
+    """Whether some arguments are one text, which says this value as JSON.
+
+    OpenInference records the only argument of a tool of LangChain as it is: the text `{"a": 1}` looks like arguments.
+    """
+    held = next(iter(args.values())) if len(args) == 1 else None
+    if held.__class__ is not str:
+        return False
+    try:
+        return bool(arguments(held) == value)
+    except UnparsableError:
+        return False
 
 
 def join(records: list[CallRecord], requests: Requests) -> list[CallRecord]:
@@ -232,9 +259,9 @@ def _compatible(record: CallRecord, request: CallRecord) -> bool:
         return False
     if record.args is NOTHING or request.args is NOTHING:
         if record.bare is not NOTHING and request.args is not NOTHING:
-            return len(request.args) == 1 and record.bare in request.args.values()
+            return _is_only_argument(record.bare, request.args)
         return True
-    return same_but_nulls(record.args, request.args)
+    return same_but_nulls(record.args, request.args) or _is_in_text(record.args, request.args)
 
 
 def _may_be_of_one_turn(record: CallRecord, request: CallRecord) -> bool:
@@ -248,6 +275,8 @@ def _take(record: CallRecord, request: CallRecord) -> None:
     if record.output is NOTHING and request.output is not NOTHING:
         for unwrap in WRAPPED_IN_MESSAGES.get(record.convention, ()):
             request.output = unwrap(request.output, request, {})
+    if NOTHING not in (record.args, request.args) and _is_in_text(record.args, request.args):
+        record.args = request.args
     record.fill(request)
     record.group, record.order = request.group, request.order
     request.joined = True

@@ -23,7 +23,7 @@ from rightcall.reading.messages import (
     stopped_to_call,
     told_by_task,
 )
-from rightcall.reading.spans import CallRecord, LogRecord
+from rightcall.reading.spans import CallRecord, LogRecord, is_incomplete
 
 from ._input_output import has_answer
 from ._notes import NotUnderstood
@@ -103,7 +103,8 @@ class Conversations:
         if known is None:
             role = self._roles.get(id(span))
             speaks = role == "model" or span.events or message_attributes(span.attributes)
-            is_silent = not speaks and not told_by_task(span.attributes, role)
+            # What is left of messages that the SDK dropped in part says something else than they did.
+            is_silent = (not speaks and not told_by_task(span.attributes, role)) or is_incomplete(span.attributes)
             known = self._carried[id(span)] = _SILENT if is_silent else self._messages.in_span(span, role)
         return known
 

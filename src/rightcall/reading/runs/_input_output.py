@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import inf
@@ -36,6 +37,7 @@ from rightcall.reading.spans import (
     TOLD,
     LogRecord,
     is_cut,
+    is_incomplete,
     is_placeholder,
     outcome,
     topmost,
@@ -158,6 +160,11 @@ class _Speakers:
         # A model that was used outside of all agents is not the run, if there are agents.
         runs = [span for span in tops if roles.get(id(span)) == "agent" or id(span) in self._inside]
         self._tops = runs or tops
+        around = Counter([span.parent_id for span in tops])
+        self._steps = {
+            id(span) for span in tops if span.parent_id and around[span.parent_id] > 1 and id(span) not in roles
+        }
+        """Topmost spans that are steps of one that is missing: where an agent was killed, its own span never ends."""
 
     def found(self, find: Found, order: Order, level: list[ReadSpan] | None = None) -> Any:
         """Return what `find` finds in the first topmost span by `order`, or in spans that ran at the same time."""
@@ -167,7 +174,8 @@ class _Speakers:
         for span in spans if level is not None or self._tree.is_whole else spans[:1]:
             found = find(self, span)
             # Below the topmost spans only text counts: the state of a graph or a tool is not for the user.
-            if found is not NOTHING and (isinstance(found, str) or (level is None and self._is_top(span))):
+            is_for_user = isinstance(found, str) or (level is None and self._is_top(span))
+            if found is not NOTHING and is_for_user and id(span) not in self._steps:
                 return found
             found = self.found(find, order, self._inside.get(id(span), []))
             if found is not NOTHING:
@@ -202,6 +210,8 @@ class _Speakers:
         if known is not None:
             return known
         found = self._heard[id(span), side] = []
+        if is_incomplete(span.attributes):
+            return found
         is_model = self.roles.get(id(span)) == "model"
         holders = [holder for holder in message_attributes(span.attributes) if holder.side == side]
         tellings = [messages_in(span.attributes, each) for each in holders if is_model or not each.only_models]

@@ -18,6 +18,7 @@ from rightcall.reading.spans import (
     Span,
     cut_lengths,
     is_cut,
+    is_incomplete,
     is_placeholder,
 )
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
@@ -35,7 +36,7 @@ from ._own_calls import (
     withhold_waiting,
     without_questions,
 )
-from ._span_calls import NO_MESSAGE, is_incomplete, read_span
+from ._span_calls import NO_MESSAGE, read_span
 from ._span_tree import ReadSpan, Tree, once_each
 from ._tokens import usage_of
 from ._turns import Turns, turns_in
@@ -298,12 +299,12 @@ class RunBuilder:
             return "none"
         if has_unseen or self._requests.saw_messages:
             return "messages"
-        self._warn_of_gap(NO_TOOL_DATA)
+        self._warn_of_gap(_INCOMPLETE if self._is_incomplete() else NO_TOOL_DATA)
         return "none"
 
     def _shows_all_turns(self, turns: Turns, tool_data: str, spans: list[ReadSpan]) -> bool:
         """Whether calls of each turn, and of each answer of a model, would have been recorded, in spans or messages."""
-        if tool_data == "messages" and any([is_incomplete(span.attributes) for span in spans]):
+        if tool_data == "messages" and self._is_incomplete():
             self._warn_of_gap(_INCOMPLETE)
             return False
         if tool_data == "messages" and self._requests.is_unanswered:
@@ -316,6 +317,10 @@ class RunBuilder:
         if silent:
             self._warn_of_gap(f"turn {silent[0] + 1}: neither tool spans nor messages were recorded")
         return not silent
+
+    def _is_incomplete(self) -> bool:
+        """Whether something was dropped of a span."""
+        return any([is_incomplete(span.attributes) for span in self.spans])
 
     def _warn_of_gap(self, text: str) -> None:
         """Warn that calls were not recorded, unless something was not understood: that warning says more."""

@@ -28,7 +28,6 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import (
-    DROPPED,
     NOTHING,
     PLACEHOLDERS,
     SCRUBBED,
@@ -39,6 +38,7 @@ from rightcall.reading.spans import (
     UnparsableError,
     arguments,
     is_cut,
+    is_incomplete,
     is_placeholder,
     is_scrubbed,
     outcome,
@@ -128,11 +128,6 @@ def _sign_of_call(span: Span) -> CallRecord | None:
 
 _OF_OTHERS = ("http.", "url.", "db.", "messaging.", "aws.", "faas.", "peer.service")
 """Prefixes of attributes of libraries that have nothing to do with agents (OpenTelemetry, semantic conventions)."""
-
-
-def is_incomplete(attributes: Mapping[str, Any]) -> bool:
-    """Whether the SDK dropped attributes or events of a span."""
-    return any([attributes.get(key, 0) not in (0, "0", "") for key in DROPPED])
 
 
 def _may_be_of_agent(span: Span) -> bool:

@@ -42,6 +42,7 @@ from ._span import (
     RawAttributes as RawAttributes,
     Span as Span,
     by_number as by_number,
+    is_incomplete as is_incomplete,
     plain_attributes as plain_attributes,
     plain_value as plain_value,
     restored as restored,

@@ -59,6 +59,11 @@ class Span(msgspec.Struct, frozen=True, gc=False):
 _AnySpan = TypeVar("_AnySpan", bound=Span)
 
 
+def is_incomplete(attributes: Mapping[str, Any]) -> bool:
+    """Whether the SDK dropped attributes or events of a span."""
+    return any([attributes.get(key, 0) not in (0, "0", "") for key in DROPPED])
+
+
 def topmost(spans: Iterable[_AnySpan]) -> list[_AnySpan]:
     """Return the spans whose parent is not among them. Their parent may belong to another service."""
     held = list(spans)

@@ -21,7 +21,7 @@ Recorded = str | bool | int | float
 _LONGEST_REPR = 1_000
 _WORD = 2**63
 """Integers of OTLP are 64 bit and signed (`int64_value` of AnyValue); larger ones are written as JSON."""
-PLACEHOLDERS = frozenset(
+_PLACEHOLDERS = frozenset(
     {
         "<not specified>",
         "<not serializable>",
@@ -254,7 +254,7 @@ def _content_of(value: Any) -> Any:
 
 
 def _is_plain_text(text: str) -> bool:
-    if text in PLACEHOLDERS:
+    if text in _PLACEHOLDERS:
         return False
     if text.isascii():
         return True
