@@ -120,6 +120,10 @@ def test_a_line_beside_a_conversation_that_has_a_sign_of_a_call_is_not_left_out_
 @for_each(
     "more",
     [
+        {"channel": "commentary", "recipient": "functions.look"},
+        {"channel": "analysis", "recipient": "python"},
+        {"recipient": "browser.search"},
+        {"type": "code", "format": "python"},
         {"executed_tools": [{"type": "search", "arguments": "{}", "output": "x"}]},
         {"tool": "search", "tool_input": {"q": 1}},
         {"skill_calls": [{"name": "x"}]},
@@ -132,6 +136,13 @@ def test_a_line_beside_a_conversation_that_has_a_sign_of_a_call_is_not_left_out_
 )
 def test_a_call_beside_the_text_of_an_answer_or_in_it_is_not_no_calls(more: dict[str, Any]) -> None:
     assert not read_messages([ASKED, {**ANSWERED, **more}, ANSWERED]).calls_recorded
+
+
+@for_each(
+    "more", [{"channel": "final"}, {"channel": "final", "recipient": "all"}, {"recipient": "Bob"}, {"type": "message"}]
+)
+def test_an_answer_to_a_person_is_no_call(more: dict[str, Any]) -> None:
+    assert read_messages([ASKED, {**ANSWERED, **more}]).calls_recorded
 
 
 @for_each("text", ["Use the <search> element: <search><form></form></search>.", "<p>the python</p>"])
@@ -489,6 +500,9 @@ def test_a_result_in_an_export_of_chatgpt_without_its_call_is_not_understood() -
         ({"current_node": None}, False),
         ({"1": {"message": None, "parent": "0", "children": ["2"]}}, False),
         ({"1": {"message": node("assistant", "x")}}, False),
+        ({"2": {"message": node("assistant", "done"), "parent": None}}, False),
+        ({"1": {"message": {"content": {"parts": ["x"]}}, "parent": "0"}}, False),
+        ({"1": {"message": node("assistant", "x", content_type=["thoughts"]), "parent": "0"}}, True),
         ({"0": {"message": node("user", "q"), "parent": "gone", "children": ["1"]}}, False),
         ({"1": {"message": node("assistant", "x"), "parent": "2"}}, False),
     ],

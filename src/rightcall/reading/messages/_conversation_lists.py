@@ -477,7 +477,8 @@ def _path(nodes: dict[str, Any], last: str) -> tuple[list[Any], str]:
         key = held.get("parent")
         if not isinstance(key, str):
             break
-    is_whole = key is None and "parent" in held and all(path[:-1])
+    roots = [node for node in nodes.values() if isinstance(node, dict) and node.get("parent") is None]
+    is_whole = key is None and roots == [held] and all(path[:-1])
     return path, "" if is_whole else "messages that the current one came after"
 
 
@@ -485,14 +486,14 @@ def _of_chatgpt(message: Any, call_id: str, waiting: list[tuple[str, str]]) -> l
     """Return the messages in a node. `waiting` has the tools and ids of calls without a result; results have no ids."""
     held, content = plain(message), plain(plain(message).get("content"))
     role, recipient = word(plain(held.get("author")).get("role")), word(held.get("recipient"))
-    if role == "system" or content.get("content_type") in _THOUGHTS:
+    if role == "system" or word(content.get("content_type")) in _THOUGHTS:
         return []
     if role == "assistant" and recipient not in _EVERYBODY:
         written = _written(content)
         args = decoded(written)
         waiting.append((recipient, call_id))
         return [called(call_id, recipient, args if isinstance(args, dict) else {"input": written})]
-    return [said(role, _written(content))] if role in ("user", "assistant") else [message]
+    return [said(role, _written(content))] if role in ("user", "assistant") else [{"tool_calls": [message]}]
 
 
 def _add_result(message: dict[str, Any], messages: list[Any], waiting: list[tuple[str, str]]) -> None:

@@ -234,7 +234,7 @@ def unknown_item(message: Mapping[str, Any]) -> str:
     plain = "" if kind is None or (role and isinstance(role, str)) else _plain(kind)
     if plain in PIECES:
         return ""
-    sign = (hidden_call(message) if plain in LINES else sign_of(message)) or _tells_no_calls(message)
+    sign = (hidden_call(message) if plain in LINES else sign_of(message)) or _of_own_kind(message)
     if sign:
         return sign
     if isinstance(role, str) and role:
@@ -244,6 +244,20 @@ def unknown_item(message: Mapping[str, Any]) -> str:
     if kind is None:
         return f"an item {_keys(message)}"
     return "" if _is_known_item(plain) else f"an item of type {_short(kind)} {_keys(message)}"
+
+
+def _of_own_kind(message: Mapping[str, Any]) -> str:
+    """Describe a message that is a call by its type or recipient, or of a format without calls; otherwise empty."""
+    recipient = message.get("recipient")
+    if isinstance(recipient, str) and recipient not in _PEOPLE and ("." in recipient or "channel" in message):
+        return f"a message to {_short(recipient)} {_keys(message)}"
+    if message.get("type") == "code" and "role" in message:  # Open Interpreter runs it
+        return f"a message of code {_keys(message)}"
+    return _tells_no_calls(message)
+
+
+_PEOPLE = ("", "all", "user", "assistant")
+"""Recipients of messages of gpt-oss that are no calls."""
 
 
 def _tells_no_calls(message: Mapping[str, Any]) -> str:
