@@ -61,6 +61,8 @@ _AnySpan = TypeVar("_AnySpan", bound=Span)
 
 def is_incomplete(attributes: Mapping[str, Any]) -> bool:
     """Whether the SDK dropped attributes or events of a span."""
+    if attributes.keys().isdisjoint(DROPPED):
+        return False
     return any([attributes.get(key, 0) not in (0, "0", "") for key in DROPPED])
 
 
