@@ -262,7 +262,7 @@ _Shape = tuple[Any, ...]
 """The type of an object, if a row asks for it, and the keys."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class PartRow(msgspec.Struct, frozen=True):
     """A row of the table as it applies to objects of one shape: without the places that such objects do not have."""
 
     part: Part
@@ -281,10 +281,10 @@ class Row(msgspec.Struct, frozen=True):
     """Where the id of the call is whose code made this one."""
 
 
-_rows: dict[_Shape, tuple[Row, ...]] = {}
+_rows: dict[_Shape, tuple[PartRow, ...]] = {}
 
 
-def part_of(document: Mapping[str, Any]) -> Row | None:
+def part_of(document: Mapping[str, Any]) -> PartRow | None:
     """Return the format of a part of a message: the first row of the table that fits; None if it is not a part."""
     kind = document.get("type")
     shape = (kind if kind.__class__ is str and kind in _TYPES else None, *document)
@@ -304,7 +304,7 @@ def may_be_part(keys: tuple[str, ...]) -> bool:
     return any([{key.split(".")[0] for key, _ in part.marks}.issubset(keys) for part in PARTS])
 
 
-def read_part(document: Mapping[str, Any], row: Row) -> CallRecord | None:
+def read_part(document: Mapping[str, Any], row: PartRow) -> CallRecord | None:
     """Read a part as a record of a requested call or of a result; None for a call without a usable name."""
     part, name = row.part, _first(document, row.name)
     if row.kind == "call" and row is not _PARTIAL and not (isinstance(name, str) and name):
@@ -335,7 +335,7 @@ def read_part(document: Mapping[str, Any], row: Row) -> CallRecord | None:
     return record
 
 
-def partial_part(key: str, item: Any) -> Row | None:
+def partial_part(key: str, item: Any) -> PartRow | None:
     """Return the format of a call with an id but no name or arguments; other messages may have those."""
     held = item.get("tool_call", item) if isinstance(item, Mapping) else item
     if not isinstance(held, Mapping) or not (key == "tool_calls" or str(held.get("type")) in _CALLS):
@@ -344,7 +344,7 @@ def partial_part(key: str, item: Any) -> Row | None:
     return _PARTIAL if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
 
 
-def _refusal(document: Mapping[str, Any], row: Row) -> str:
+def _refusal(document: Mapping[str, Any], row: PartRow) -> str:
     """Return why a call was not made, if its part says so; otherwise an empty text."""
     for place, wanted, default in row.refusal:
         if _failed(_inside(document, place), wanted):
@@ -353,7 +353,7 @@ def _refusal(document: Mapping[str, Any], row: Row) -> str:
     return ""
 
 
-def _learn(shape: _Shape) -> tuple[Row, ...]:
+def _learn(shape: _Shape) -> tuple[PartRow, ...]:
     """Find the rows that objects of a shape may fit, each with the marks that the shape does not decide.
 
     Messages repeat few shapes, so a part is compared with two or three rows instead of with all of them.
@@ -370,7 +370,7 @@ def _may_fit(part: Part, kind: Any, keys: list[Any]) -> bool:
     return all([name in keys and (key != "type" or callable(wanted) or wanted == kind) for name, key, wanted in names])
 
 
-def _row(part: Part, keys: Container[Any] | None) -> Row:
+def _row(part: Part, keys: Container[Any] | None) -> PartRow:
     """Return a row for objects with these keys; for any object if they are None."""
 
     def places(paths: Iterable[str]) -> tuple[_Place, ...]:
@@ -379,7 +379,7 @@ def _row(part: Part, keys: Container[Any] | None) -> Row:
     def marks(told: Iterable[tuple[str, Any]]) -> _Marks:
         return tuple([(place, wanted) for key, wanted in told for place in places((key,))])
 
-    return Row(
+    return PartRow(
         part,
         part.format,
         part.kind,
@@ -432,7 +432,7 @@ def _take_args(record: CallRecord, held: Any) -> None:
         record.args = value
 
 
-def _take_output(record: CallRecord, document: Mapping[str, Any], row: Row, held: Any) -> None:
+def _take_output(record: CallRecord, document: Mapping[str, Any], row: PartRow, held: Any) -> None:
     if row.failure:
         record.failed = any([_failed(_inside(document, place), wanted) for place, wanted in row.failure])
     if held is not NOTHING:

@@ -16,7 +16,7 @@ from rightcall.errors import InputError
 from rightcall.values.decoding import decode_json
 
 from ._log import decoded
-from ._parts import Row, constructed, is_text, part_of, partial_part
+from ._parts import PartRow, constructed, is_text, part_of, partial_part
 
 _WRAPPERS = ("message", "data", "kwargs", "content", "body", "tool_call", "root", "observation", "toolInvocation")
 _HOLDERS = (
@@ -474,7 +474,7 @@ class FoundPart(NamedTuple):
     """A call or result in a message, its format, and where it is."""
 
     document: Mapping[str, Any]
-    part: Row
+    part: PartRow
     listed: bool
     """Whether it is in the message's list of calls."""
     among: int
@@ -495,7 +495,7 @@ class FoundParts:
         self.step = 0
         self.number: Any = None
 
-    def add(self, document: Mapping[str, Any], part: Row, listed: bool, among: int) -> None:
+    def add(self, document: Mapping[str, Any], part: PartRow, listed: bool, among: int) -> None:
         """Add a part. A call after a result, or with another step number, is of a later step."""
         number = document.get("step")  # of Vercel's AI SDK 4, whose messages hold several steps
         if part.kind == "result" or number != self.number:
