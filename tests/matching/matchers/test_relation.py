@@ -14,6 +14,7 @@ from rightcall.errors import LimitError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching.alignment import only_pairing
 from rightcall.matching.matchers import CallPattern, ExpectedCalls, OutputPattern, Pattern, relate
+from rightcall.values.decoding import decode_text
 
 NAMES = st.sampled_from(["a", "b"])
 VALUES = st.sampled_from([0, False, 1, True, 2, 2.0, "x", "é", "y\ud800", None, [1], [True], {"k": [1]}, float("nan")])
@@ -193,3 +194,35 @@ def test_a_call_that_failed_has_no_output_that_reads_as_null_however_many_there_
     relation = relate(expected, [ToolCall("a", {}, None, error="broke", unrecorded=frozenset())] * 9)
 
     assert [list(row) for row in relation.possible] == [[]] * 9
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected", "made", "met"),
+    [
+        ("subset", [{"p": 1}, {"q": 2}], {"p": 1, "q": 2}, [[0], [0]]),
+        ("subset", [{"p": 2}, {"p": 2}], {"p": 2}, [[0], [0]]),
+        ("exact", [{"p": 1}, {"p": True}], {"p": True}, [[], [0]]),
+        ("exact", [{"p": 2}, {"p": 3}], {"p": 3}, [[], [0]]),
+        ("exact", [{"p": {"$gt": 1}}, {"p": 3}], {"p": 3}, [[0], [0]]),
+    ],
+)
+def test_a_call_satisfies_every_expectation_that_it_fits(policy: Any, expected: Any, made: Any, met: Any) -> None:
+    patterns = [CallPattern("a", args, policy) for args in expected]
+
+    assert [list(row) for row in relate(ExpectedCalls(patterns), [ToolCall("a", made)]).sure] == met
+
+
+def test_an_output_that_is_a_text_is_read_once_for_all_expectations(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def decoded(text: str, limits: Limits) -> Any:
+        read.append(text)
+        return decode_text(text, limits)
+
+    monkeypatch.setattr("rightcall.matching.matchers._patterns.decode_text", decoded)
+    expected = ExpectedCalls([OutputPattern("a", [number]) for number in range(2, 6)])
+
+    relation = relate(expected, [ToolCall("a", {}, "[5]"), ToolCall("a", {}, "[2]")])
+
+    assert [list(row) for row in relation.sure] == [[1], [], [], [0]]
+    assert read == ["[5]", "[2]"]

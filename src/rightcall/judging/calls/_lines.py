@@ -54,11 +54,15 @@ def align_calls(
     same name in order. Pairs outside the longest increasing run of pairs are out of place. `starred` has the expected
     calls whose names are patterns.
     """
-    rows = relation.sure
-    matched = relation.only or maximum_pairing(rows, related_subsequence(rows, len(actual)))
-    columns = matched if relation.is_certain else _with_undecided(matched, relation.possible)
+    matched = relation.only
+    if matched is None:
+        matched = maximum_pairing(relation.sure, related_subsequence(relation.sure, len(actual)))
+    columns, left = matched, relation.left
+    if not relation.is_certain:
+        columns, left = _with_undecided(matched, relation.possible), None
     missing = [index for index, column in enumerate(columns) if column < 0] if -1 in columns else []
-    left = unpaired(columns, len(actual)) if missing or len(columns) < len(actual) else []
+    if left is None:
+        left = unpaired(columns, len(actual)) if missing or len(columns) < len(actual) else []
     found, left = _with_names(columns, missing, left, expected, actual)
     if starred:
         found = _with_patterns(found, starred, actual)
@@ -179,14 +183,16 @@ class Lines(msgspec.Struct, frozen=True):
         if not left:
             return {}
         found: dict[int, Sequence[int]] = {}
-        first, following = 0, left[0]
-        for index, column in enumerate(self.columns):
+        first, following, last = 0, left[0], max(self.in_place) if self.in_place else -1
+        for index, column in enumerate(self.columns if following < last else ()):
             if column > following and column in self.in_place:
                 end = bisect_left(left, column)
                 found[index] = left[first:end]
                 if end == len(left):
                     return found
                 first, following = end, left[end]
+                if following > last:
+                    break
         found[len(self.columns)] = left[first:]
         return found
 

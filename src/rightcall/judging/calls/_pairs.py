@@ -241,7 +241,8 @@ def pair_by_relation(expected: ExpectedCalls, selection: Selection, limits: Limi
         LimitError: more comparisons than the limits allow.
     """
     relation = relate(expected, selection.calls, limits, selection.moment)
-    low = _size(relation.sure, relation.only)
+    chosen = maximum_pairing(relation.sure) if relation.only is None else relation.only
+    low = len(chosen) - chosen.count(-1)
     return Paired(low, low if relation.is_certain else _size(relation.possible), relation)
 
 
@@ -258,9 +259,9 @@ def _kinds(rows: Sequence[Row], members: frozenset[int]) -> list[frozenset[int]]
     return [frozenset(columns) for columns in kinds.values()]
 
 
-def _size(rows: Sequence[Row], only: list[int] | None = None) -> int:
-    """Return the number of pairs that can be made; `only` is the only possible pairing, if that is known."""
-    return len(rows) - (only or only_pairing(rows) or maximum_pairing(rows)).count(-1)
+def _size(rows: Sequence[Row]) -> int:
+    """Return the number of pairs that can be made."""
+    return len(rows) - (only_pairing(rows) or maximum_pairing(rows)).count(-1)
 
 
 class ToolCallArgsEvaluationCriteria(Criteria):

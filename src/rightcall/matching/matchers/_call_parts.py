@@ -203,6 +203,7 @@ class PartsPattern(Pattern):
         self.index = None
         self.is_plain = False
         self.is_delicate = False
+        self.is_equality = False
         self.literal = NOT_LITERAL
         self.spends = any([part.spends for part in parts])
         self.needs_moment = any([part.needs_moment for part in parts])

@@ -57,7 +57,18 @@ _PLAIN_KEY = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_-]{0,60}")
 class Pattern(ABC):
     """One expected call, prepared for comparison with many actual calls."""
 
-    __slots__ = ("accepts_all", "index", "is_delicate", "is_plain", "literal", "name", "needs_moment", "spends", "test")
+    __slots__ = (
+        "accepts_all",
+        "index",
+        "is_delicate",
+        "is_equality",
+        "is_plain",
+        "literal",
+        "name",
+        "needs_moment",
+        "spends",
+        "test",
+    )
 
     part: ClassVar[Literal["args", "output"]]
     """The part of a call that is compared."""
@@ -73,6 +84,10 @@ class Pattern(ABC):
     """The expected value; `NOT_LITERAL` if it is not a single JSON value."""
     is_delicate: bool
     """Whether Python's `==` is not enough: in JSON, `true` is not `1`."""
+    is_equality: bool
+    """Whether a part, once it is read, is as expected exactly if Python calls it equal to `literal`."""
+    reading: OutputReading | None = None
+    """How a part that is a text is read before it is compared."""
     spends: bool
     """Whether comparing may spend steps of a budget, because there are matchers in it."""
     is_plain: bool
@@ -150,6 +165,7 @@ class CallPattern(Pattern):
         is_indexed = is_plain and is_dict and self.args and policy in ("exact", "subset")
         self.index = _index(self.args, policy) if is_indexed else None
         self.literal = self.args if is_plain and is_dict else NOT_LITERAL
+        self.is_equality = policy == "exact" and self.literal is not NOT_LITERAL and not self.is_delicate
         self.spends = not self.accepts_all and not is_plain
         self.needs_moment = self._contextual is not None
         self.is_plain = not self.needs_moment
@@ -285,9 +301,10 @@ class OutputPattern(Pattern):
     matches an output that equals that content. A call that raised and has no output satisfies nothing.
     """
 
-    __slots__ = ("_accepts_any_output", "_options", "_reading", "_value", "output")
+    __slots__ = ("_accepts_any_output", "_options", "_value", "output", "reading")
 
     part = "output"
+    reading: OutputReading
 
     def __init__(
         self, name: str, output: Any, *, text: bool = False, where: str = "output", limits: Limits = DEFAULT_LIMITS
@@ -296,16 +313,17 @@ class OutputPattern(Pattern):
         self.output = admit_expected(output, limits, where)
         self.accepts_all = False
         self._accepts_any_output = is_any(self.output)
-        self._reading = OutputReading("text" if text else "as is" if _sees_text(self.output) else "value", limits)
-        values = _expected_values(self.output, self._reading)
+        self.reading = OutputReading("text" if text else "as is" if _sees_text(self.output) else "value", limits)
+        values = _expected_values(self.output, self.reading)
         self._value = values[-1]
         self._options = [Compiler(limits).compile(value, where) for value in values]
         literal = len(values) == 1 and is_literal(values[0])
-        self.index = (self._reading, (freeze(values[0]),)) if literal else None
+        self.index = (self.reading, (freeze(values[0]),)) if literal else None
         # None is delicate because it also stands for an output that was not recorded.
         self.is_delicate = literal and (values[0] is None or is_delicate(values[0]))
         self.literal = values[0] if literal and not text else NOT_LITERAL
-        self.test = _output_test(self._options, self._reading, self.literal, self.is_delicate)
+        self.is_equality = self.literal is not NOT_LITERAL and not self.is_delicate
+        self.test = _output_test(self._options, self.reading, self.literal, self.is_delicate)
         self.spends = not all([is_literal(value) for value in values])
         self.needs_moment = False
         self.is_plain = True
@@ -320,7 +338,7 @@ class OutputPattern(Pattern):
         return self.test(output)  # type: ignore[no-any-return]
 
     def accepts_each(self, columns: CallColumns) -> list[bool] | None:
-        column = columns.outputs(self._reading)
+        column = columns.outputs(self.reading)
         return None if column is None or len(self._options) > 1 else self._options[0].matches_each(column)
 
     def accepts_part(self, value: Any) -> bool:
@@ -331,7 +349,7 @@ class OutputPattern(Pattern):
             return (Difference("$", value_text(self.output), None),)
         if "output" in call.unrecorded:
             return ()
-        return value_differences(self._value, self._reading.of(call.output))
+        return value_differences(self._value, self.reading.of(call.output))
 
 
 def _output_test(options: Sequence[Expectation], reading: OutputReading, literal: Any, needs_care: bool) -> OutputTest:

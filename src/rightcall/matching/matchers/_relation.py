@@ -19,7 +19,7 @@ from rightcall.values.trajectory import ToolCall
 from ._equality import canonical
 from ._expectations import NAMES, CallColumns, MomentOf, is_matcher
 from ._names import tool_names
-from ._patterns import Pattern, Projection
+from ._patterns import OutputReading, Pattern, Projection
 
 Place: TypeAlias = tuple[str | int, ...]
 """The path, as keys and indices, from the arguments of a call to a value."""
@@ -28,6 +28,17 @@ Assignment: TypeAlias = Mapping[str, Any]
 """A value for each name; `NOTHING` for a name that no call can bind."""
 
 NOTHING = object()
+
+
+class Tests(msgspec.Struct, frozen=True, gc=False):
+    """What to ask of the calls of one tool."""
+
+    items: list[tuple[int, Any, Callable[[Any], Any] | None]]
+    """The index of each expected call, its value, and the test of it; no test where Python's `==` is enough."""
+    are_exclusive: bool
+    """Whether no call can be as several of them expect."""
+    reading: OutputReading | None
+    """How texts are read before they are compared; `None` if they are not, or if each test reads them."""
 
 
 class Lookup(msgspec.Struct, frozen=True):
@@ -57,6 +68,7 @@ class ExpectedCalls:
         "_confusable",
         "_literals",
         "_most_of_a_name",
+        "_tests",
         "lookups",
         "name_counts",
         "name_set",
@@ -68,7 +80,6 @@ class ExpectedCalls:
         "special",
         "spends",
         "starred",
-        "tests",
         "tools",
     )
 
@@ -93,11 +104,7 @@ class ExpectedCalls:
         self.spends = any([pattern.spends for pattern in patterns])
         """Whether comparing needs a budget, because one of them has a matcher."""
         self.lookups = _lookups(patterns)
-        self.tests: dict[str, list[tuple[int, Callable[[Any], Any]]]] = {}
-        """What to ask of the part of a call that is compared, by the name of the call: places among them, and tests."""
-        for number, pattern in enumerate(patterns):
-            if pattern.is_plain:
-                self.tests.setdefault(pattern.name, []).append((number, pattern.test))
+        self._tests: dict[str, Tests] | None = None
         self._most_of_a_name = max(self.name_counts.values(), default=0)
         self._literals = [pattern.literal for pattern in patterns]
         self._confusable = [index for index, pattern in enumerate(patterns) if pattern.is_delicate]
@@ -107,6 +114,13 @@ class ExpectedCalls:
 
     def __len__(self) -> int:
         return len(self.patterns)
+
+    @property
+    def tests(self) -> dict[str, Tests]:
+        """What to ask of the part of a call that is compared, by the name of the call; made on first use."""
+        if self._tests is None:
+            self._tests = _tests(self.patterns, self.lookups)
+        return self._tests
 
     def are_few_beside(self, calls: int) -> bool:
         """Return whether trying all of them on so many calls is quicker than looking anything up."""
@@ -143,6 +157,26 @@ def _lookups(patterns: Sequence[Pattern]) -> list[Lookup]:
     return list(found.values())
 
 
+def _tests(patterns: Sequence[Pattern], lookups: Sequence[Lookup]) -> dict[str, Tests]:
+    by_name: dict[str, list[Lookup]] = {}
+    for lookup in lookups:
+        by_name.setdefault(lookup.name, []).append(lookup)
+    found: dict[str, Tests] = {}
+    for name, of_name in by_name.items():
+        first = of_name[0]
+        # One index finds a call by one key: expected calls with different keys in it exclude each other.
+        exclusive = len(of_name) == 1 and first.projection is not None and len(set(first.keys)) == len(first.keys)
+        held = [(number, patterns[number]) for lookup in of_name for number in lookup.numbers]
+        reading = held[0][1].reading
+        is_read = all([pattern.reading == reading for _, pattern in held])
+        items = [
+            (number, pattern.literal, None if is_read and pattern.is_equality else pattern.test)
+            for number, pattern in held
+        ]
+        found[name] = Tests(items, exclusive, reading if is_read else None)
+    return found
+
+
 def _taken(pattern: Pattern, positions: dict[str, list[int]]) -> Row:
     """Return the positions of calls whose names match a pattern; with `nth`, only that one."""
     rows = [of_name for name, of_name in positions.items() if pattern.takes(name)]
@@ -163,22 +197,34 @@ _FEW = 64
 _NONE: tuple[int, ...] = ()
 
 
-class Relation(msgspec.Struct, frozen=True):
-    """The positions of the actual calls that satisfy each expected call.
+class Relation(msgspec.Struct):
+    """The positions of the actual calls that satisfy each expected call."""
 
-    `sure` has those that do, `possible` also those for which the trace did not record enough to tell. If everything is
-    recorded, the two are the same object.
-    """
-
-    sure: list[Row]
-    possible: list[Row]
+    rows: list[Row] | None
+    """Those that surely do; made on first use if there is only one pairing."""
+    open: list[Row] | None = None
+    """Also those for which the trace did not record enough to tell; `None` if everything is recorded."""
     only: list[int] | None = None
     """The pairing by sure matches, if there is only one possibility: see `only_pairing`."""
+    left: list[int] | None = None
+    """The calls that are in no pair of the only pairing, if they are known."""
+
+    @property
+    def sure(self) -> list[Row]:
+        """The calls that satisfy each expected one."""
+        if self.rows is None:
+            self.rows = [_NONE if position < 0 else (position,) for position in self.only or ()]
+        return self.rows
+
+    @property
+    def possible(self) -> list[Row]:
+        """The same, with the calls for which the trace did not record enough to tell."""
+        return self.sure if self.open is None else self.open
 
     @property
     def is_certain(self) -> bool:
         """Whether the trace recorded everything that the comparison needs."""
-        return self.sure is self.possible
+        return self.open is None
 
 
 def relate(
@@ -204,21 +250,39 @@ def relate(
 def _relate_few(expected: ExpectedCalls, calls: Sequence[ToolCall]) -> Relation | None:
     """The same where every call can be tried on all expectations of its name; `None` where not all is recorded."""
     part_of, tests = expected.part_of, expected.tests
-    rows: list[Row] = [_NONE] * len(expected)
-    only, is_only = [-1] * len(expected), True
+    first, is_only = [-1] * len(expected), True
+    left: list[int] = []
+    more: list[tuple[int, int]] = []
     for position, call in enumerate(calls):
         if (of_name := tests.get(call.name)) is None:
+            left.append(position)
             continue
-        part, is_free = part_of(call), True
-        if part is None:
+        if (part := part_of(call)) is None:
             return None
-        for number, test in of_name:
-            if test(part):
-                is_only = is_only and is_free and only[number] < 0
-                rows[number] = (*rows[number], position) if rows[number] else (position,)
-                only[number] = position
+        if part.__class__ is str and of_name.reading is not None:
+            part = of_name.reading.of(part)
+        is_free = True
+        for number, literal, test in of_name.items:
+            if literal == part if test is None else test(part):
+                if first[number] < 0:
+                    first[number] = position
+                    is_only = is_only and is_free
+                else:
+                    more.append((number, position))
                 is_free = False
-    return Relation(rows, rows, only if is_only else None)
+                if of_name.are_exclusive:
+                    break
+        if is_free:
+            left.append(position)
+    return Relation(None, None, first, left) if is_only and not more else _with_choices(first, more)
+
+
+def _with_choices(first: Sequence[int], more: Sequence[tuple[int, int]]) -> Relation:
+    """Return a relation, given the first call for each expected one, and the other pairs in ascending order."""
+    rows: list[Row] = [_NONE if position < 0 else (position,) for position in first]
+    for number, position in more:
+        rows[number] = (*rows[number], position)
+    return Relation(rows)
 
 
 class _Relating(msgspec.Struct):
@@ -254,7 +318,7 @@ class _Relating(msgspec.Struct):
                 self._look_up(lookup, lookup.projection, of_name)
         if self.expected.special:
             self._try_special(positions)
-        return Relation(self.sure, self._possible() if self.unknown else self.sure, only_pairing(self.sure))
+        return Relation(self.sure, self._possible() if self.unknown else None, only_pairing(self.sure))
 
     def _try_each(self, numbers: Sequence[int], positions: Row) -> None:
         """Try each of these expectations on each of these calls."""
