@@ -28,18 +28,24 @@ def longest_run(values: Sequence[int]) -> set[int]:
     # The last members of runs by length, as in patience sorting (Fredman, 1975): n log n steps.
     tails: list[int] = []
     following: dict[int, int] = {}
-    first = end = maxsize
+    first = second = end = maxsize
     for value in reversed(values):
-        # Most values lengthen the run, and need no search.
-        if 0 <= value < first:
+        if value < 0:
+            continue
+        # Most values lengthen the run, and most others are between its last two members: they need no search.
+        if value < first:
             following[value] = first
             tails.append(-value)
+            first, second = value, first
+        elif value < second:
+            following[value] = second
+            tails[-1] = -value
             first = value
-        elif value >= 0:
+        else:
             place = bisect_left(tails, -value)
             following[value] = -tails[place - 1] if place else end
             tails[place] = -value
-            first = -tails[-1]
+            second = -tails[-2]
     run: set[int] = set()
     while first < end:
         run.add(first)
