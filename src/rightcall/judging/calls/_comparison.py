@@ -196,18 +196,19 @@ class Comparison:
         columns, matched, in_place, extras = aligned.columns, aligned.matched, aligned.in_place, aligned.extras()
         last = len(columns) - 1
         for index, column in enumerate(columns):
+            name = expected[index]
             if index in extras:
                 yield from map(self._extra, extras[index])
             if column < 0:
-                yield Step("missing", expected[index], index)
+                yield Step("missing", name, index)
             elif matched[index] >= 0:
                 if column not in in_place:
-                    yield Step("moved", expected[index], index, positions[column], (), True)
+                    yield Step("moved", name, index, positions[column], (), True)
                 elif not quiet or (index < last and columns[index + 1] < 0 and index + 1 not in extras):
-                    yield Step("match", expected[index], index, positions[column])
+                    yield Step("match", name, index, positions[column])
             else:
                 differences = self.differences(index, column)
-                yield Step("mismatch", expected[index], index, positions[column], differences, column not in in_place)
+                yield Step("mismatch", name, index, positions[column], differences, column not in in_place)
         yield from map(self._extra, extras.get(len(expected), ()))
 
     def _extra(self, column: int) -> Step:
@@ -316,6 +317,9 @@ class Comparison:
         """Return the call of this name with the fewest differences, even if it is paired; -1 if there is none."""
         name, names = self.expected[index], self.selection.names
         if "*" not in name:
+            # Counting the names takes a third of the time of looking at each of them.
+            if (times := names.count(name)) < 2:
+                return names.index(name) if times else -1
             candidates = [column for column, called in enumerate(names) if called == name][:_MOST_CANDIDATES]
         else:
             about = (column for column, called in enumerate(names) if self.is_about(index, called))

@@ -243,11 +243,15 @@ class CountAccount(msgspec.Struct, frozen=True):
 
     def justify(self) -> Justification:
         """Return the count of each tool, as text and as data."""
-        checks = self.checks()
-        explained = {
-            check.tool: f"Actual: {check.actual}, Expected: {check.expected}, Score: {_SCORES[check.holds]}"
-            for check in checks
-        }
+        count = self.plan.counter(self.names)
+        checks: list[CountCheck] = []
+        explained: dict[str, str] = {}
+        # One loop over the counts: reading them again from the checks takes as long as making these.
+        for name, symbol, holds, number in self.plan.bounds:
+            actual = count(name)
+            held = holds(actual, number)
+            checks.append(CountCheck(name, symbol, number, actual, held))
+            explained[name] = f"Actual: {actual}, Expected: {number}, Score: {_SCORES[held]}"
         if self.plan.size < len(checks):
             by_tool = groupby(checks, key=attrgetter("tool"))
             explained |= {tool: _explained(of_tool) for tool, (*of_tool,) in by_tool if len(of_tool) > 1}

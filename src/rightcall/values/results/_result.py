@@ -105,11 +105,12 @@ class Explanation(msgspec.Struct, eq=False):
         if self.made_details is UNSET:
             try:
                 # Entering a budget takes a twelfth of the time of counting five tools, which needs none.
-                if getattr(self.account, "spends", True):
+                account = self.account
+                if getattr(account, "spends", True):
                     with Budget():
-                        self.made_details = self.account.justify()
+                        self.made_details = account.justify()
                 else:
-                    self.made_details = self.account.justify()
+                    self.made_details = account.justify()
             except Exception:  # noqa: BLE001 - a score is valid even if its explanation fails; `findings` say why
                 self.made_details = None
         return self.made_details

@@ -167,7 +167,13 @@ class Difference(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 def text_pair(expected: Any, actual: Any) -> tuple[str, str]:
     """Return two different values as JSON text, each cut to a window around the first difference."""
-    first, second = json_text(expected), json_text(actual)
+    kind = expected.__class__
+    if kind is actual.__class__ and (kind is str or kind is int):
+        # Nearly all pairs, and asking for each text takes half as long as both of them.
+        write: Callable[[Any], str] = encode_basestring if kind is str else repr
+        first, second = write(expected), write(actual)
+    else:
+        first, second = json_text(expected), json_text(actual)
     if len(first) <= _WINDOW and len(second) <= _WINDOW:
         return first, second
     start = _first_difference(first, second)
