@@ -199,7 +199,7 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
         else:
             holding = sum([_hold(checks, count(name)) for name, checks in plan.by_tool])
         score = self._share(holding, plan)
-        return Measurement(score, score, CountAccount(selection.names, plan))
+        return Measurement(score, score, CountAccount(count, plan))
 
     def bound(self, selection: Selection, plan: CountPlan) -> Measurement:
         most, least = plan.counter(selection.names), plan.counter(selection.sure().names)
@@ -208,7 +208,7 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
             _hold_between(checks, least(name), math.inf if missing else most(name)) for name, checks in plan.by_tool
         ]
         low, high = self._share(holding.count(True), plan), self._share(len(holding) - holding.count(False), plan)
-        return Measurement(low, high, CountAccount(selection.sure().names, plan))
+        return Measurement(low, high, CountAccount(least, plan))
 
     def _share(self, holding: int, plan: CountPlan) -> float:
         return float(holding == plan.size) if self.config.strict else holding / plan.size
@@ -230,12 +230,12 @@ class CountAccount(msgspec.Struct, frozen=True):
     """How often each tool was called, and how often it should have been."""
 
     spends: ClassVar[bool] = False
-    names: tuple[str, ...]
+    count: Callable[[str], int]
     plan: CountPlan
 
     def checks(self) -> list[CountCheck]:
         """Return the count of each tool, checked."""
-        count = self.plan.counter(self.names)
+        count = self.count
         return [
             CountCheck(name, symbol, number, actual := count(name), holds(actual, number))
             for name, symbol, holds, number in self.plan.bounds
@@ -243,16 +243,16 @@ class CountAccount(msgspec.Struct, frozen=True):
 
     def justify(self) -> Justification:
         """Return the count of each tool, as text and as data."""
-        count = self.plan.counter(self.names)
+        count, plan = self.count, self.plan
         checks: list[CountCheck] = []
         explained: dict[str, str] = {}
         # One loop over the counts: reading them again from the checks takes as long as making these.
-        for name, symbol, holds, number in self.plan.bounds:
+        for name, symbol, holds, number in plan.bounds:
             actual = count(name)
             held = holds(actual, number)
             checks.append(CountCheck(name, symbol, number, actual, held))
             explained[name] = f"Actual: {actual}, Expected: {number}, Score: {_SCORES[held]}"
-        if self.plan.size < len(checks):
+        if plan.size < len(checks):
             by_tool = groupby(checks, key=attrgetter("tool"))
             explained |= {tool: _explained(of_tool) for tool, (*of_tool,) in by_tool if len(of_tool) > 1}
         return ToolCallCountEvaluatorJustification(explained_tool_calls_count=explained, checks=checks)
