@@ -31,7 +31,10 @@ def same_kinds(expected: Any, actual: Any) -> bool:
     if expected.__class__ is bool or actual.__class__ is bool:
         return expected is actual
     if isinstance(expected, dict):
-        return all(same_kinds(value, actual[key]) for key, value in expected.items())
+        for key, value in expected.items():  # noqa: SIM110 - faster than a generator
+            if not same_kinds(value, actual[key]):
+                return False
+        return True
     if isinstance(expected, list):
         return all(map(same_kinds, expected, actual))
     return True
