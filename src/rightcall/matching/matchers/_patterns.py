@@ -519,7 +519,7 @@ class _Walk(msgspec.Struct, gc=False):
                 self.value(wanted, given, _below(path, key))
             elif is_literal(wanted) or not _compiled(wanted).matches_absence():
                 found.append(Difference(_below(path, key), value_text(wanted), None))
-        # A step for each text and number, all at once: asking for each of them takes longer than comparing it.
+        # A step for each text and number, all at once: a call for each of them costs more than the comparison.
         self.budget.spend(plain)
 
 
