@@ -522,8 +522,9 @@ def _is_cut_off(message: Mapping[str, Any]) -> bool:
 def _reason_holders(message: Mapping[str, Any]) -> list[Mapping[Any, Any]]:
     """Return the objects that may have the finish reason of a message: itself, and its metadata."""
     held = unwrapped(message)
-    inner = [held.get(key) for key in _ABOUT_ANSWER] if isinstance(held, Mapping) else []
-    return [each for each in (message, held, *inner) if isinstance(each, Mapping)]
+    inner = [held[key] for key in _ABOUT_ANSWER if key in held] if isinstance(held, Mapping) else []
+    holders = (message, *inner) if held is message else (message, held, *inner)
+    return [each for each in holders if isinstance(each, Mapping)]
 
 
 def says_it_stopped(message: Mapping[str, Any]) -> bool:
