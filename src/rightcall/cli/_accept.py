@@ -118,7 +118,7 @@ class _Accepting:
         self._show(made.before, made.edits, self._path)
         if made.edits and not self._options["dry_run"]:
             replace_file(self._path, content, (_MARK * text.startswith(_MARK) + made.after).encode())
-        self._tell(made.outcomes, eval_set)
+        self._print(made.outcomes, eval_set)
         return made.outcomes
 
     def _observed(self, chosen: Sequence[Case]) -> dict[str, Observed]:
@@ -141,14 +141,14 @@ class _Accepting:
         self._show("", [Edit(0, 0, made.text)], os.devnull)
         if not self._options["dry_run"]:
             replace_file(self._path, None, made.text.encode())
-        self._tell(made.outcomes)
+        self._print(made.outcomes)
         return made.outcomes
 
     def _show(self, before: str, edits: Sequence[Edit], old_name: str) -> None:
         for number, line in enumerate(diff_lines(before, edits, old_name, self._path)):
             self._screen.line((line, "bold" if number < 2 else _STYLES.get(line[:1], "")))
 
-    def _tell(self, outcomes: Sequence[CaseOutcome], eval_set: EvalSet | None = None) -> None:
+    def _print(self, outcomes: Sequence[CaseOutcome], eval_set: EvalSet | None = None) -> None:
         places = {case.id: str(case.source) for case in eval_set.cases} if eval_set is not None else {}
         left = [outcome for outcome in outcomes if outcome.kind == "left"]
         for outcome in left[:_MOST_NAMED]:
@@ -194,12 +194,12 @@ def _observed_in(run: RunFolder, chosen: Sequence[Case]) -> dict[str, Observed]:
     for result in results:
         if result.case_id not in observed:
             continue
-        held = observed[result.case_id]
+        value = observed[result.case_id]
         if result.outcome is not None and result.outcome.error is not None:
             finding = result.findings[0].finding if result.findings else None
-            held.trouble = (finding.code if finding is not None else "", result.outcome.error)
+            value.trouble = (finding.code if finding is not None else "", result.outcome.error)
         elif result.trajectory is not None:
-            held.trajectories.append(result.trajectory)
+            value.trajectories.append(result.trajectory)
     return observed
 
 
@@ -243,7 +243,7 @@ class Learning:
         """Return the new text of an eval set and the outcome of its cases, and print both. Raises `RightcallError`."""
         made = self._learned(text, eval_set, observed, golden=self._options["golden"])
         self._show(text, made, eval_set.path)
-        return made.after, self._tell(made, eval_set)
+        return made.after, self._print(made, eval_set)
 
     def create(self, trajectories: Sequence[Trajectory], path: str) -> tuple[str, Sequence[CaseOutcome]]:
         """Return the text of a new eval set, with a case for each attribute or input. Raises `RightcallError`."""
@@ -255,7 +255,7 @@ class Learning:
         observed = {case_id: Observed(group) for case_id, group in groups.items()}
         made = self._learned(empty, eval_set, observed, golden="all")
         self._show("", made, os.devnull)
-        return made.after, self._tell(made, eval_set)
+        return made.after, self._print(made, eval_set)
 
     def _learned(self, text: str, eval_set: EvalSet, observed: Mapping[str, Observed], golden: Any) -> Lessons:
         return learn_eval_set(text, eval_set, observed, golden=golden, strict=self._options["strict"])
@@ -268,14 +268,14 @@ class Learning:
         for number, line in enumerate(diff_lines(before, edits, old_name, new_name)):
             self._screen.line((line, "bold" if number < 2 else _STYLES.get(line[:1], "")))
 
-    def _tell(self, made: Lessons, eval_set: EvalSet) -> list[CaseOutcome]:
+    def _print(self, made: Lessons, eval_set: EvalSet) -> list[CaseOutcome]:
         cases = {case.id: case for case in parse_eval_set(made.after, eval_set.path).cases}
         taught = [each for each in made.cases if each.lesson is not None]
         golden = [Golden(cases[each.case_id], each.runs) for each in taught[:_MOST_TRIED]]
         pool = pool_of(golden)
         noticed = {each.case.id: self._noticed(each, pool) for each in golden}
         for each in taught[:_MOST_NAMED]:
-            self._tell_case(each, noticed.get(each.case_id, ""))
+            self._print_case(each, noticed.get(each.case_id, ""))
         left = [each for each in made.cases if each.kind == "left"]
         # Lines are those of the file after the edit; with --dry-run there is none.
         places = {case.id: case.source for case in (eval_set.cases if self._options["dry_run"] else cases.values())}
@@ -295,7 +295,7 @@ class Learning:
         missed = f"; not: {case.survivors[0].fault}" if case.survivors else ""
         return f"notices {100 * case.noticed // case.counted} % of {count_text(case.counted, 'mutant')}{missed}"
 
-    def _tell_case(self, found: LearnedCase, noticed: str) -> None:
+    def _print_case(self, found: LearnedCase, noticed: str) -> None:
         lesson = found.lesson
         if lesson is None:
             return

@@ -201,7 +201,7 @@ class _Mutating:
         made = self._mutated(eval_set, cases)
         if not made.report.cases:
             raise InputError(f"no case of {self._path} can be tried: {_reasons(made.report.not_tried)}")
-        self._tell(made, len(cases) == len(eval_set.cases))
+        self._print(made, len(cases) == len(eval_set.cases))
         least = self._options["min_score"]
         if least is not None and made.report.share < least:
             print_error(f"{made.report.share:.2f} of the mutants were noticed; --min-score asks for {least:g}")
@@ -241,7 +241,7 @@ class _Mutating:
         request = request_of({**self._options, "evalset": self._path})
         return Observing(request, sources_of(self._options, request)).by_case(cases)
 
-    def _tell(self, made: Strengthened, is_whole: bool) -> None:
+    def _print(self, made: Strengthened, is_whole: bool) -> None:
         from msgspec.structs import replace
 
         report = replace(made.report, run=self._run.short_id if self._run is not None else "")

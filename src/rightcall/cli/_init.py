@@ -90,17 +90,17 @@ def init(context: click.Context, folder: Path, force: bool, source: str | None) 
     there, found, screen = eval_sets_in(folder), framework_of(folder), Screen()
     if there and found is not None and found.is_seen and not is_configured(folder):
         written = write_files(folder, settings_of(found.agent, there[0], folder))
-        _tell_adopted(screen, folder, found, there[0], written)
+        _print_adopted(screen, folder, found, there[0], written)
     elif there and not force:
         raise RightcallError(
             f"{folder / there[0]} is already an eval set; nothing was written. --force writes what is missing"
         )
     elif found is None and (folder / "package.json").is_file():
-        _tell_node(screen, folder, write_files(folder, node_files()))
+        _print_node(screen, folder, write_files(folder, node_files()))
     elif found is None:
-        _tell_project(screen, folder, write_files(folder, project_files()))
+        _print_project(screen, folder, write_files(folder, project_files()))
     else:
-        _tell_beginning(screen, folder, found, write_files(folder, beginning_of(found, folder)))
+        _print_beginning(screen, folder, found, write_files(folder, beginning_of(found, folder)))
     return 0
 
 
@@ -120,14 +120,14 @@ def _begin_with_traces(context: click.Context, folder: Path, source: str) -> int
     code = int(context.invoke(accept, **asked))
     screen = Screen()
     screen.line(f"\n{count:,} traces of {address} are in {traces.as_posix()}. Next:")
-    _tell_where(screen, folder)
+    _print_where(screen, folder)
     screen.line("  rightcall paths traces                                    # the paths that the agent takes")
     screen.line("  rightcall score traces --evalset evals/production.yaml    # what was learned, on the same traces")
     screen.line("Read evals/production.yaml before you trust it: what was wrong in production was learned, too.")
     return code
 
 
-def _tell_files(screen: Screen, folder: Path, written: Written) -> None:
+def _print_files(screen: Screen, folder: Path, written: Written) -> None:
     for name in written.made:
         screen.line("wrote  ", (folder / name).as_posix())
     for name in written.kept:
@@ -135,32 +135,32 @@ def _tell_files(screen: Screen, folder: Path, written: Written) -> None:
         screen.line("kept   ", (folder / name).as_posix(), f", which was there{hint}")
 
 
-def _tell_project(screen: Screen, folder: Path, written: Written) -> None:
-    _tell_files(screen, folder, written)
+def _print_project(screen: Screen, folder: Path, written: Written) -> None:
+    _print_files(screen, folder, written)
     screen.line("\nNext:")
-    _tell_where(screen, folder)
+    _print_where(screen, folder)
     screen.line("  rightcall run                                      # one case fails on purpose")
     screen.line("  rightcall view                                     # the same in the browser")
     screen.line("  rightcall score traces --evalset evals/shop.yaml   # the same, from recorded traces")
     screen.line("evals/shop.yaml says how to fix what fails, and how cases are written.")
 
 
-def _tell_node(screen: Screen, folder: Path, written: Written) -> None:
-    _tell_files(screen, folder, written)
+def _print_node(screen: Screen, folder: Path, written: Written) -> None:
+    _print_files(screen, folder, written)
     screen.line("\nThis is a project of Node.js. For `rightcall run` its agent is a command:")
     screen.line(f"  {_NODE_AGENT}")
     screen.line("\nNext:")
-    _tell_where(screen, folder)
+    _print_where(screen, folder)
     screen.line("  rightcall run            # an example; one case fails on purpose")
     screen.line("  rightcall run --record   # keeps what your model answers; --replay needs neither it nor a key")
     screen.line(f"Call your agent in {_NODE_FILE}, and write in {EVALSET_FILE} what it should call.")
 
 
-def _tell_beginning(screen: Screen, folder: Path, found: Found, written: Written) -> None:
-    _tell_files(screen, folder, written)
-    _tell_agent(screen, found)
+def _print_beginning(screen: Screen, folder: Path, found: Found, written: Written) -> None:
+    _print_files(screen, folder, written)
+    _print_agent(screen, found)
     screen.line("\nNext:")
-    _tell_where(screen, folder)
+    _print_where(screen, folder)
     screen.line(f"  rightcall score traces --evalset {EVALSET_FILE}   # no model needed; one case fails on purpose")
     screen.line("  rightcall run                                       # your agent, on the same cases")
     screen.line(
@@ -169,16 +169,16 @@ def _tell_beginning(screen: Screen, folder: Path, found: Found, written: Written
     screen.line(f"{EVALSET_FILE} is a beginning: write what your agent is asked, and what it should call.")
 
 
-def _tell_adopted(screen: Screen, folder: Path, found: Found, evalset: str, written: Written) -> None:
-    _tell_files(screen, folder, written)
-    _tell_agent(screen, found)
+def _print_adopted(screen: Screen, folder: Path, found: Found, evalset: str, written: Written) -> None:
+    _print_files(screen, folder, written)
+    _print_agent(screen, found)
     screen.line("\nNext:")
-    _tell_where(screen, folder)
+    _print_where(screen, folder)
     screen.line(f"  rightcall check {shlex.quote(evalset)}   # your eval set, as it is")
     screen.line("  rightcall run   # your agent, on its cases")
 
 
-def _tell_agent(screen: Screen, found: Found) -> None:
+def _print_agent(screen: Screen, found: Found) -> None:
     name = found.framework.name
     screen.line(f"\nThis project uses {name}. For `rightcall run` its agent is")
     screen.line(f"  {found.agent}" + ("" if found.is_seen else "      (an example: no agent was seen)"))
@@ -191,7 +191,7 @@ def _tell_agent(screen: Screen, found: Found) -> None:
         screen.line(f"Tools that were seen: {', '.join(names[:5])}{more}")
 
 
-def _tell_where(screen: Screen, folder: Path) -> None:
+def _print_where(screen: Screen, folder: Path) -> None:
     if folder.resolve() != Path.cwd():
         screen.line(f"  cd {shlex.quote(str(folder))}")
 
@@ -415,10 +415,10 @@ def demo(folder: Path | None) -> int:
         code = _run()
         if code == _INTERRUPTED:
             return code
-        is_as_meant = _tell(screen)
+        is_as_meant = _print(screen)
     if not is_as_meant:
         return _COULD_NOT_MEASURE
-    _tell_next(screen, folder)
+    _print_next(screen, folder)
     return 0
 
 
@@ -455,7 +455,7 @@ class _TotalsOnly(Output):
         """Print nothing."""
 
 
-def _tell(screen: Screen) -> bool:
+def _print(screen: Screen) -> bool:
     """Print the outcome; return whether it is what the demo should show, and not a problem of this machine."""
     cases = {case.id: case for case in load_eval_set(EXAMPLE_EVALSET).cases}
     found = {result.case_id: result for result in open_run("last").results()}
@@ -465,13 +465,13 @@ def _tell(screen: Screen) -> bool:
         for line in [line for result in bad for line in problem_lines(result)]:
             screen.line(line)
         return False
-    _tell_verdicts(screen, results)
-    _tell_path(screen, cases[_FAILS_ON_PURPOSE], bad[0])
-    _tell_unrecorded(screen, cases[_FAILS_ON_PURPOSE], bad[0])
+    _print_verdicts(screen, results)
+    _print_path(screen, cases[_FAILS_ON_PURPOSE], bad[0])
+    _print_unrecorded(screen, cases[_FAILS_ON_PURPOSE], bad[0])
     return True
 
 
-def _tell_verdicts(screen: Screen, results: list[CaseResult]) -> None:
+def _print_verdicts(screen: Screen, results: list[CaseResult]) -> None:
     """Print the question, score and verdict of each expectation, case by case."""
     screen.line((f"\n    {'case':<13}what is asked                   score  verdict  expectation", "dim"))
     for result in results:
@@ -492,7 +492,7 @@ def _row(screen: Screen, case_id: str, one: EvaluationResult) -> tuple[Any, ...]
     ), f"{case_id:<13}{question:<30} {score:>6}  {one.verdict:<8} {one.evaluator}"
 
 
-def _tell_path(screen: Screen, case: Case, result: CaseResult) -> None:
+def _print_path(screen: Screen, case: Case, result: CaseResult) -> None:
     """Print expected and actual calls side by side, and a sentence for each problem."""
     [one], [check] = result.results, case.checks
     made = result.trajectory.calls if result.trajectory is not None else ()
@@ -516,7 +516,7 @@ def _cell(position: int | None, calls: Any) -> str:
     return f"{position + 1} {call_text(calls[position].name, calls[position].args, 35)}"
 
 
-def _tell_unrecorded(screen: Screen, case: Case, result: CaseResult) -> None:
+def _print_unrecorded(screen: Screen, case: Case, result: CaseResult) -> None:
     """Print the verdict on the same path from a trace that recorded names only."""
     names = [call.name for call in result.trajectory.calls] if result.trajectory is not None else []
     [one] = judge(case, Trajectory.of(names)).results
@@ -525,7 +525,7 @@ def _tell_unrecorded(screen: Screen, case: Case, result: CaseResult) -> None:
     screen.line("    What was not recorded is not wrong, and not right either: there is no score.")
 
 
-def _tell_next(screen: Screen, folder: Path) -> None:
+def _print_next(screen: Screen, folder: Path) -> None:
     screen.line("\nThe project is in")
     screen.line(f"  {folder}")
     screen.line(f"where {EXAMPLE_EVALSET} says what is expected, {AGENT_FILE} has the mistake and")

@@ -82,7 +82,7 @@ class _Checking:
         missing = {case: "there is no result of it" for case in self._labels if case not in seen | set(self._unjudged)}
         self._unjudged |= missing
         agreement = Agreement.of(self._compared)
-        self._tell(name, agreement)
+        self._print(name, agreement)
         return self._exit_code(agreement)
 
     def _compare(self, case_id: str, measures: list[Measure]) -> None:
@@ -129,7 +129,7 @@ class _Checking:
             raise InputError(f"{several}; name an evaluator with --evaluator")
         return judges[0]
 
-    def _tell(self, name: str, agreement: Agreement) -> None:
+    def _print(self, name: str, agreement: Agreement) -> None:
         labels = self._options["labels"]
         screen = Screen()
         screen.line((name, "bold"), f" against {len(self._labels):,} labels of {labels}\n")

@@ -192,7 +192,7 @@ def watch(once: Callable[[], int], files_of: Callable[[], Files]) -> int:
             # Files that are watched only from now on have not changed; files that changed during the run have.
             changed = _changed({name: seen.get(name, state) for name, state in now.items()}, now)
             if not changed:
-                _tell(f"watching {len(now):,} file{'s' * (len(now) != 1)}; Ctrl-C ends it")
+                _print(f"watching {len(now):,} file{'s' * (len(now) != 1)}; Ctrl-C ends it")
                 changed = _wait(files, now)
             _begin_again(changed)
             seen = _look(files)
@@ -250,10 +250,10 @@ def _begin_again(changed: list[str]) -> None:
     if sys.stdout.isatty():
         click.clear()
     more = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
-    _tell(f"{os.path.relpath(changed[0])}{more} changed")
+    _print(f"{os.path.relpath(changed[0])}{more} changed")
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     from rightcall.reporting.reports import printable
 
     click.echo(f"--- {printable(text, one_line=True)} ---", err=True)

@@ -126,8 +126,8 @@ class MLflow:
         for trace_id, some in by_trace.items():
             path = f"/api/3.0/mlflow/traces/{quote(trace_id, safe='')}"
             # MLflow would add another assessment each time, so those of an earlier run have to be found first.
-            held = self._web.get("/api/3.0/mlflow/traces/get", [("trace_id", trace_id)], as_type=_Answer)
-            known = {each.metadata.get(_OURS): each.assessment_id for each in held.trace.trace_info.assessments}
+            value = self._web.get("/api/3.0/mlflow/traces/get", [("trace_id", trace_id)], as_type=_Answer)
+            known = {each.metadata.get(_OURS): each.assessment_id for each in value.trace.trace_info.assessments}
             for mark in some:
                 self._write(path, trace_id, mark, known.get(mark.id))
 

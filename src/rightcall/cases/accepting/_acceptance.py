@@ -266,7 +266,7 @@ def ignore(text: str, eval_set: EvalSet, ignored: IgnoredArgument, trajectory: T
         written = _at(editor.value, ("cases", number))
         path = _written_path(written, turn, step, ignored)
         holder = _at(written, path[:-1])
-        changed = {key: held for key, held in holder.items() if key != path[-1]} if is_removed else None
+        changed = {key: value for key, value in holder.items() if key != path[-1]} if is_removed else None
         editor.change(("cases", number, *path[:-1]), changed if changed is not None else {**holder, path[-1]: _ANY})
         after = apply_edits(text, editor.edits())
         try:
@@ -331,8 +331,8 @@ def _written_path(written: Any, turn: int, step: Step, ignored: IgnoredArgument)
         raise RightcallError(f"{ignored.argument}: is not written in a plain list of calls; change it by hand")
     holder = "args" if isinstance(call.get("name"), str) and "args" in call else next(iter(call), "")
     path: Path = (*outer, *inside, *place, holder, *_keys(ignored.argument))
-    held: Any = _at(written, path[:-1])
-    if not isinstance(held, dict) or path[-1] not in held:
+    value: Any = _at(written, path[:-1])
+    if not isinstance(value, dict) or path[-1] not in value:
         raise RightcallError(f"{ignored.argument}: is not written there by itself; change it by hand")
     return path
 

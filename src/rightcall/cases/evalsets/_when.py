@@ -124,7 +124,7 @@ def compile_when(
     return When(
         input=compile_value(written.input, limits, where="$") if "input" in given else None,
         output=compile_value(written.output, limits, where="$") if "output" in given else None,
-        metadata=tuple([(key, compile_value(held, limits, where="$")) for key, held in written.metadata.items()]),
+        metadata=tuple([(key, compile_value(value, limits, where="$")) for key, value in written.metadata.items()]),
         agent=_agent(written.agent, limits) if "agent" in given else None,
         tags=_tags(written.tags, limits) if "tags" in given else None,
         has_calls=has_calls(written.calls) if "calls" in given else None,

@@ -80,7 +80,7 @@ class Running:
                 pass
         code = self.finish(self.report())
         if stopping.is_asked:
-            self._say_how_to_resume()
+            self._print_how_to_resume()
             return _INTERRUPTED
         return code
 
@@ -236,7 +236,7 @@ class Running:
             written = journal.results() if journal is not None and self._trouble is not None else run.results()
             yield from filter(self._plan.has, written)
 
-    def _say_how_to_resume(self) -> None:
+    def _print_how_to_resume(self) -> None:
         run, runs = self._plan.run, self._options.runs_folder
         if run is None:
             print_error("stopped before any case was run")

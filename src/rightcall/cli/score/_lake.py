@@ -131,7 +131,7 @@ class LakeScoring:
             names = ", ".join([check.evaluator.id for check in self._plan.overall])
             print_error(f"not asked, because rows are scored apart: evaluators of all cases together ({names})")
         summary, before, run_id = self._by_spark() if engine == "spark" else self._by_parts(engine, started)
-        self._tell(summary, before, perf_counter() - started, run_id)
+        self._print(summary, before, perf_counter() - started, run_id)
         return summary.exit_code
 
     def _by_parts(self, engine: str, started: float) -> tuple[Summary, int, str]:
@@ -211,7 +211,7 @@ class LakeScoring:
         self._unreadable += 1
         print_error(problem)
 
-    def _tell(self, summary: Summary, before: int, seconds: float, run_id: str) -> None:
+    def _print(self, summary: Summary, before: int, seconds: float, run_id: str) -> None:
         if summary.no_case:
             print_error(f"not judged, because they belong to no case: {summary.no_case:,} trajectories")
         shown = summary if self._options["redact"] is False else redacted_summary(summary)

@@ -137,11 +137,11 @@ class LocalScoring:
                 )
             self._output.finish(report)
         if self._comparison is not None:
-            self._say_comparison(self._comparison)
+            self._print_comparison(self._comparison)
         self.is_sent = all([sender.finish() for sender in self._senders])
         return report.exit_code or (2 if self._sources.unreadable or not self.is_sent else 0)
 
-    def _say_comparison(self, comparison: Comparison) -> None:
+    def _print_comparison(self, comparison: Comparison) -> None:
         """Print the comparison after a text report; if a document is printed, on standard error."""
         on_screen = [each for each in self._options["formats"] if "=" not in each]
         is_text = all([each in ("full", "concise") for each in on_screen])

@@ -87,9 +87,9 @@ class StepCount(BudgetEvaluator[StepCountConfig, AtMost]):
 
     def spent(self, selection: Selection, criteria: AtMost) -> Spent:
         low, high = len(selection.sure().calls), most_calls(selection)
-        told = f"{_calls(low)} made, at most {criteria.at_most:,} allowed"
+        text = f"{_calls(low)} made, at most {criteria.at_most:,} allowed"
         unknown = "how many calls were made was not recorded"
-        return Spent([Figure("at_most", "calls", criteria.at_most, low, high, told, unknown)])
+        return Spent([Figure("at_most", "calls", criteria.at_most, low, high, text, unknown)])
 
 
 class RedundantCallsCriteria(AtMost):
@@ -122,9 +122,9 @@ class RedundantCalls(BudgetEvaluator[RedundantCallsConfig, RedundantCallsCriteri
     def spent(self, selection: Selection, criteria: RedundantCallsCriteria) -> Spent:
         found, high = self._repeats(selection, criteria)
         low = len(found.sure)
-        told = f"{_calls(low)} redundant, at most {criteria.at_most:,} allowed"
+        text = f"{_calls(low)} redundant, at most {criteria.at_most:,} allowed"
         unknown = "whether calls that were made again are redundant depends on what was not recorded of them"
-        figure = Figure("at_most", "redundant calls", criteria.at_most, low, high, told, unknown)
+        figure = Figure("at_most", "redundant calls", criteria.at_most, low, high, text, unknown)
         return Spent([figure], lambda: _repeated(selection, found))
 
     def _repeats(self, selection: Selection, criteria: RedundantCallsCriteria) -> tuple[Repeats, float]:
@@ -161,9 +161,9 @@ class Loops(BudgetEvaluator[LoopsConfig, AtMost]):
 
     def spent(self, selection: Selection, criteria: AtMost) -> Spent:
         sure, low, high = self._cycles(selection)
-        told = f"the same calls were made {low:,} times in a row, at most {criteria.at_most:,} allowed"
+        text = f"the same calls were made {low:,} times in a row, at most {criteria.at_most:,} allowed"
         unknown = "whether calls were made over and over depends on what was not recorded of them"
-        figure = Figure("at_most", "times in a row", criteria.at_most, low, high, told, unknown)
+        figure = Figure("at_most", "times in a row", criteria.at_most, low, high, text, unknown)
         return Spent([figure], lambda: _circles(selection, sure, criteria.at_most))
 
     def _cycles(self, selection: Selection) -> tuple[list[Cycle], float, float]:
@@ -233,9 +233,9 @@ class Retries(BudgetEvaluator[RetriesConfig, AtMost]):
     def spent(self, selection: Selection, criteria: AtMost) -> Spent:
         found, high = _retries(selection)
         low = len(found.sure)
-        told = f"{low:,} {'retry' if low == 1 else 'retries'} after errors, at most {criteria.at_most:,} allowed"
+        text = f"{low:,} {'retry' if low == 1 else 'retries'} after errors, at most {criteria.at_most:,} allowed"
         unknown = "whether calls are retries depends on what was not recorded, or on results that only read like errors"
-        figure = Figure("at_most", "retries", criteria.at_most, low, high, told, unknown)
+        figure = Figure("at_most", "retries", criteria.at_most, low, high, text, unknown)
         return Spent([figure], lambda: _tried_again(selection, found))
 
 
@@ -271,9 +271,9 @@ class ToolErrorRate(BudgetEvaluator[ToolErrorRateConfig, ToolErrorRateCriteria])
         outcomes = [has_failed(call) for call in selection.calls]
         low, high = _share_of_failures(selection, outcomes)
         made = f"{outcomes.count(True):,} of {len(outcomes):,} calls failed ({low:.4g})"
-        told = f"{made}, at most {criteria.at_most:.4g} allowed"
+        text = f"{made}, at most {criteria.at_most:.4g} allowed"
         unknown = "whether calls failed was not recorded, or their results only read like errors"
-        figure = Figure("at_most", "share of calls that failed", criteria.at_most, low, high, told, unknown)
+        figure = Figure("at_most", "share of calls that failed", criteria.at_most, low, high, text, unknown)
         return Spent([figure], lambda: _failures(selection, outcomes))
 
 
@@ -359,9 +359,9 @@ class Latency(BudgetEvaluator[LatencyConfig, SecondsCriteria]):
         low, high = _extent(selection), math.inf
         if usage.duration_ns is not None:
             low = high = _in_seconds(usage.duration_ns)
-        told = f"the run took {figure_text(low)} s, at most {figure_text(criteria.at_most)} s allowed"
+        text = f"the run took {figure_text(low)} s, at most {figure_text(criteria.at_most)} s allowed"
         unknown = "how long the run took was not recorded"
-        return Spent([Figure("at_most", "seconds", criteria.at_most, low, high, told, unknown)])
+        return Spent([Figure("at_most", "seconds", criteria.at_most, low, high, text, unknown)])
 
 
 class CallLatencyConfig(Config):
@@ -390,9 +390,9 @@ class CallLatency(BudgetEvaluator[CallLatencyConfig, SecondsCriteria]):
         low, high = _slowest([_seconds(call) for call in selection.sure().calls])[0], _slowest(times)[1]
         if selection.doubts is not None and selection.doubts.missing:
             high = math.inf
-        told = f"the slowest call took {figure_text(low)} s, at most {figure_text(criteria.at_most)} s allowed"
+        text = f"the slowest call took {figure_text(low)} s, at most {figure_text(criteria.at_most)} s allowed"
         figure = Figure(
-            "at_most", "seconds", criteria.at_most, low, high, told, "how long every call took was not recorded"
+            "at_most", "seconds", criteria.at_most, low, high, text, "how long every call took was not recorded"
         )
         return Spent([figure], lambda: _slow(selection, times, criteria.at_most))
 
@@ -441,8 +441,8 @@ def _tokens(key: str, limit: int, usage: Usage) -> Figure:
     if used is None and key == "total_tokens":
         low = (usage.input_tokens or 0) + (usage.output_tokens or 0)
     what = key.replace("_", " ")
-    told = f"models used {low:,} {what}, at most {limit:,} allowed"
-    return Figure(key, what, limit, low, high, told, f"how many {what} models used was not recorded")
+    text = f"models used {low:,} {what}, at most {limit:,} allowed"
+    return Figure(key, what, limit, low, high, text, f"how many {what} models used was not recorded")
 
 
 def _slowest(times: list[float | None]) -> tuple[float, float]:

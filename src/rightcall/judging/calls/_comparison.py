@@ -310,8 +310,8 @@ class Comparison:
         position = self.positions[nearest]
         if not differences and column < 0:
             return ExplainedCall(name, False, f"call {position + 1} is like it, but paired with another", position)
-        said = difference_text([*map(str, differences)]) or "not recorded"
-        return ExplainedCall(name, False, f"nearest is call {position + 1}: {said}", position, differences)
+        text = difference_text([*map(str, differences)]) or "not recorded"
+        return ExplainedCall(name, False, f"nearest is call {position + 1}: {text}", position, differences)
 
     def _nearest(self, index: int) -> int:
         """Return the call of this name with the fewest differences, even if it is paired; -1 if there is none."""
@@ -331,8 +331,8 @@ class Comparison:
 
 def difference_text(differences: Sequence[str]) -> str:
     """Join differences on one line; of many, only the first ones."""
-    said = "; ".join(differences[:_MOST_TOLD])
-    return said if len(differences) <= _MOST_TOLD else f"{said}; … and {len(differences) - _MOST_TOLD} more"
+    text = "; ".join(differences[:_MOST_TOLD])
+    return text if len(differences) <= _MOST_TOLD else f"{text}; … and {len(differences) - _MOST_TOLD} more"
 
 
 def size_of(differences: Sequence[Difference]) -> int:

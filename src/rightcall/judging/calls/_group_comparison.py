@@ -309,17 +309,17 @@ def _extra(comparison: GroupedComparison, line: Line) -> Said:
 def _missing(comparison: GroupedComparison, index: int) -> str:
     name, groups = comparison.expected[index], comparison.groups_around(index)
     made = any(comparison.patterns[index].takes(each) for each in comparison.selection.names)
-    said = f"`{comparison.expected_call(index).text}` is missing: its calls are paired with other expectations"
-    said = said if made else f"`{name}` was never called"
+    text = f"`{comparison.expected_call(index).text}` is missing: its calls are paired with other expectations"
+    text = text if made else f"`{name}` was never called"
     for group in reversed(groups):
         if group.word == "repeat":
-            return _missing_in_round(comparison, index, group, said)
+            return _missing_in_round(comparison, index, group, text)
         if group.word == "one_of":
-            return _missing_of_choice(comparison, index, group, said)
+            return _missing_of_choice(comparison, index, group, text)
         if group.word in ("any_order", "at_once") and (count := _count_inside(comparison, index, group)) > 1:
             how = "in any order" if group.word == "any_order" else "at once"
-            return f"{said}; it is one of {count:,} calls expected {how}"
-    return said
+            return f"{text}; it is one of {count:,} calls expected {how}"
+    return text
 
 
 def _count_inside(comparison: GroupedComparison, index: int, group: GroupPlace) -> int:
@@ -331,25 +331,25 @@ def _count_inside(comparison: GroupedComparison, index: int, group: GroupPlace) 
     return sum([entry.rounds[:rounds] == here for entry in inside])
 
 
-def _missing_in_round(comparison: GroupedComparison, index: int, group: GroupPlace, said: str) -> str:
+def _missing_in_round(comparison: GroupedComparison, index: int, group: GroupPlace, text: str) -> str:
     entry = comparison.entries[index]
     nth = sum([each.word == "repeat" for each in comparison.groups_around(index)]) - 1
     if not nth < len(entry.rounds):
-        return said
+        return text
     rounds = {
         other.rounds[: nth + 1]
         for other in comparison.entries
         if group.first <= other.leaf < group.end and other.rounds[:nth] == entry.rounds[:nth] and not other.skipped
     }
     if len(rounds) < 2:
-        return said
+        return text
     name = comparison.expected_call(index).text
     return f"`{name}` is missing in the {ordinal_text(entry.rounds[nth] + 1)} of {len(rounds):,} rounds"
 
 
-def _missing_of_choice(comparison: GroupedComparison, index: int, group: GroupPlace, said: str) -> str:
+def _missing_of_choice(comparison: GroupedComparison, index: int, group: GroupPlace, text: str) -> str:
     if len(group.parts) == 1:
-        return said
+        return text
     leaf = comparison.entries[index].leaf
     place = sum([first <= leaf for first in group.parts]) - 1
     ends = [*group.parts[1:], group.end]
@@ -363,12 +363,12 @@ def _missing_of_choice(comparison: GroupedComparison, index: int, group: GroupPl
             return f"one of {names} is missing: their calls are paired with other expectations"
         return f"none of {names} was called"
     nearest = f"of {len(group.parts):,} alternatives the {ordinal_text(place + 1)} is nearest"
-    return f"{said}; {nearest} ({matched:,} of {len(steps):,})"
+    return f"{text}; {nearest} ({matched:,} of {len(steps):,})"
 
 
 def _named(names: Sequence[str]) -> str:
-    told = ", ".join([f"`{name}`" for name in names[:_MOST_NAMED]])
-    return f"{told} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else told
+    text = ", ".join([f"`{name}`" for name in names[:_MOST_NAMED]])
+    return f"{text} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else text
 
 
 def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Said:
@@ -390,12 +390,12 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
             return "RC120", f"`{call.name}` {failure_text(call.error)}, expected to succeed{order}", None
         return "RC120", f"`{call.name}` succeeded, expected to fail{order}", None
     if "args" not in parts and "output" in parts:
-        said = difference_text([_of_value(each).clause("", "no") for each in parts["output"]])
-        return "RC106", f"`{call.name}` returned {said}{order}", None
-    said = difference_text(_clauses(parts or {"args": comparison.differences(line.expected, line.actual)}))
-    if not said:
+        text = difference_text([_of_value(each).clause("", "no") for each in parts["output"]])
+        return "RC106", f"`{call.name}` returned {text}{order}", None
+    text = difference_text(_clauses(parts or {"args": comparison.differences(line.expected, line.actual)}))
+    if not text:
         return "RC301", f"`{call.name}`: whether it is as expected was not recorded", None
-    return subject.code, f"`{call.name}` {subject.verb} {said}{order}", None
+    return subject.code, f"`{call.name}` {subject.verb} {text}{order}", None
 
 
 def _of_value(difference: Difference) -> Difference:
@@ -454,5 +454,5 @@ def _apart(comparison: GroupedComparison, line: Line) -> Said:
     groups = {each.group for each in calls[low : high + 1]}
     turns = "" if None in groups else "one turn " if len(groups) == 2 else f"{len(groups) - 1:,} turns "
     side = f"{turns}{'after' if line.actual == high else 'before'} `{call_text(other.name, other.args)}`"
-    said = f"`{call_text(call.name, call.args)}` was called {side}, expected at once"
-    return "RC119", said, "if only the order is free, write any_order"
+    text = f"`{call_text(call.name, call.args)}` was called {side}, expected at once"
+    return "RC119", text, "if only the order is free, write any_order"

@@ -353,8 +353,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
 
 def _with_suspected(measured: Measurement, count: int) -> Measurement:
     """Add a warning about the number of calls that were left out although they may not have failed."""
-    told = f"{count:,} call{'s were' if count > 1 else ' was'} left out that may have failed"
-    return msgspec.structs.replace(measured, warnings=(*measured.warnings, told))
+    text = f"{count:,} call{'s were' if count > 1 else ' was'} left out that may have failed"
+    return msgspec.structs.replace(measured, warnings=(*measured.warnings, text))
 
 
 class _InDoubt(msgspec.Struct, frozen=True):
@@ -514,11 +514,11 @@ def misplaced_word(call: dict[Any, Any]) -> str | None:
         return f"'one_of' is a word for steps of 'calls', and here are single calls; {_SEVERAL}"
     if word:
         return f"{word!r} is a word for steps of 'calls', around a call; here are single calls, without order"
-    said = call.get("name", "")
+    value = call.get("name", "")
     # `{name: {query: laptop}}` is a call of a tool that is called `name`.
-    if isinstance(said, str) or (len(call) == 1 and isinstance(said, dict) and not _is_matcher(said)):
+    if isinstance(value, str) or (len(call) == 1 and isinstance(value, dict) and not _is_matcher(value)):
         return None
-    return f"'name' is the name of a tool, a text, not {shown(said)}; {_SEVERAL}"
+    return f"'name' is the name of a tool, a text, not {shown(value)}; {_SEVERAL}"
 
 
 _SEVERAL = "* in a name stands for any characters, and 'one_of' in 'calls' for one of several"

@@ -294,12 +294,12 @@ class EndpointJudge:
             reason, wait = await self._attempt(question, max(0.001, deadline - clock()))
             if isinstance(reason, Asked):
                 return reason
-            told = f"{self._shown_address()}: {reason} ({attempt} {'attempt' if attempt == 1 else 'attempts'}"
+            text = f"{self._shown_address()}: {reason} ({attempt} {'attempt' if attempt == 1 else 'attempts'}"
             if attempt >= self._settings.attempts:
-                raise JudgeError("RC602", f"{told})")
+                raise JudgeError("RC602", f"{text})")
             delay = delay_before(attempt + 1, wait, self._settings.backoff)
             if clock() + delay >= deadline:
-                raise JudgeError("RC602", f"{told}; no time is left for the next, in {delay:g} s)")
+                raise JudgeError("RC602", f"{text}; no time is left for the next, in {delay:g} s)")
             await asyncio.sleep(delay)
 
     async def _attempt(self, question: Question, left: float) -> tuple[Asked | str, float | None]:

@@ -142,21 +142,21 @@ def rule_text(rule: RulePlan) -> str:
     """Return a rule in words, such as `pay` only after `confirm` since `quote`, same order_id."""
     form = rule.form
     if form.relation in ("first", "last"):
-        said = f"{form.relation} {rule.x.text}"
+        text = f"{form.relation} {rule.x.text}"
     elif form.relation == "at_most":
         window = f" {form.window} {rule.y.text}" if form.window else ""
         times = {0: "never", 1: "at most once"}.get(form.most, f"at most {form.most:,} times")
-        said = f"{rule.x.text} {times}{window}"
+        text = f"{rule.x.text} {times}{window}"
     else:
         words = form.relation.replace("_", " ")
-        said = f"{rule.x.text} {words} {rule.y.text}".rstrip()
+        text = f"{rule.x.text} {words} {rule.y.text}".rstrip()
     between = {"only_after": "since", "followed_by": "before"}.get(form.relation)
     more = [f"{between} {rule.z.text}" if rule.z.tests else "", "directly" if form.directly else ""]
     if rule.same is not None:
         pairs = [mine if mine == other else f"{mine} as {other}" for mine, other in zip(*rule.same, strict=True)]
         more.append(f"with the same {' and '.join(pairs)}")
     more.append({"turn": "in each turn", "agent": "by each agent"}[rule.per] if rule.per else "")
-    return " ".join([said, *[each for each in more if each]])
+    return " ".join([text, *[each for each in more if each]])
 
 
 def never_applied_text(rule: RulePlan) -> str:
@@ -192,10 +192,10 @@ class Reasons:
         x, y = breach.call, self._rule.y.text
         if self._rule.form.directly:
             return f"{self._call(x)} was not called right after {y}; {self._beside(x, -1)}"
-        said = f"{self._call(x)} was called without {y} before it"
+        text = f"{self._call(x)} was called without {y} before it"
         if self._rule.z.tests:
-            said += f" since {self._rule.z.text}"
-        return said + self._instead(
+            text += f" since {self._rule.z.text}"
+        return text + self._instead(
             x, lambda y: self._is_before(y, x), lambda y: self._is_before(x, y), "before", "later"
         )
 
@@ -203,10 +203,10 @@ class Reasons:
         x, y = breach.call, self._rule.y.text
         if self._rule.form.directly:
             return f"{self._call(x)} was not followed by {y} right away; {self._beside(x, 1)}"
-        said = f"{self._call(x)} was called, and no {y} followed"
+        text = f"{self._call(x)} was called, and no {y} followed"
         if self._rule.z.tests:
-            said += f" before {self._rule.z.text}"
-        return said + self._instead(
+            text += f" before {self._rule.z.text}"
+        return text + self._instead(
             x, lambda y: self._is_before(x, y), lambda y: self._is_before(y, x), "after", "earlier"
         )
 
@@ -214,12 +214,12 @@ class Reasons:
         return f"{self._call(breach.call)} was called after {self._numbered(breach.partner)}, and must never be"
 
     def _only_with(self, breach: Breach, place: int) -> str:
-        said = f"{self._call(breach.call)} was called without {self._rule.y.text} anywhere in the run"
+        text = f"{self._call(breach.call)} was called without {self._rule.y.text} anywhere in the run"
         others = [y for y in self._cast.y.sure if y != breach.call]
         if others:
-            return f"{said}; {self._values(others, 'there')}"
+            return f"{text}; {self._values(others, 'there')}"
         failed = [y for y in self._taken if y != breach.call]
-        return f"{said}; {self._numbered(failed[0])} failed" if failed else said
+        return f"{text}; {self._numbered(failed[0])} failed" if failed else text
 
     def _never_with(self, breach: Breach, place: int) -> str:
         return f"{self._call(breach.call)} and {self._numbered(breach.partner)} were both called, and must never be"
@@ -236,9 +236,9 @@ class Reasons:
         described, index = self._rule.described, breach.call
         selection = self._stage.selection
         found = described.differences_at(selection.calls[index], selection.moment(index)) if described else ()
-        told = "; ".join([each.clause("", "no") for each in found[:_MOST_DIFFERENCES]]) or "it is not as described"
+        text = "; ".join([each.clause("", "no") for each in found[:_MOST_DIFFERENCES]]) or "it is not as described"
         more = f"; … and {len(found) - _MOST_DIFFERENCES} more" if len(found) > _MOST_DIFFERENCES else ""
-        return f"{self._call(index)} is not as every such call must be: {told}{more}"
+        return f"{self._call(index)} is not as every such call must be: {text}{more}"
 
     def _first(self, breach: Breach, place: int) -> str:
         return self._end(breach, "first")
@@ -288,9 +288,9 @@ class Reasons:
         names = self._rule.same[1] if self._rule.same is not None else ()
         which = {"there": "in the run"}.get(side, side)
         shown = [self._same_values(call, names) for call in calls[:_MOST_VALUES]]
-        told = ", ".join(dict.fromkeys(shown)) + (", …" if len(calls) > _MOST_VALUES else "")
+        text = ", ".join(dict.fromkeys(shown)) + (", …" if len(calls) > _MOST_VALUES else "")
         lead = f"the only one {which} has" if len(calls) == 1 else f"the {len(calls):,} {which} have"
-        return f"{lead} {told}"
+        return f"{lead} {text}"
 
     def _same_values(self, call: int, names: Sequence[str]) -> str:
         args = self._stage.selection.calls[call].args or {}

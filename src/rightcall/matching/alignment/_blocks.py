@@ -149,8 +149,8 @@ class Places(State):
         """Apply offers that improve a place, and return those that were not pruned."""
         self.budget.spend(len(offered))
         for place, offer in offered.items():
-            held = self.worth.get(place)
-            if held is None or held[0] < offer[0]:
+            value = self.worth.get(place)
+            if value is None or value[0] < offer[0]:
                 self.worth[place] = offer
         self._prune()
         return {place: offer for place, offer in offered.items() if self.worth.get(place) is offer}
@@ -220,9 +220,9 @@ class _Walk:
                 after.update(self._moves(state, calls))
             waiting = list(after)
         past: dict[tuple[int, int], tuple[int, Link]] = {}
-        for (rest, _), held in self._states.items():
-            if (rest, 0) not in past or past[rest, 0][0] < held[0]:
-                past[rest, 0] = held
+        for (rest, _), value in self._states.items():
+            if (rest, 0) not in past or past[rest, 0][0] < value[0]:
+                past[rest, 0] = value
         self._states = past
 
     def _moves(self, state: tuple[int, int], calls: Sequence[int]) -> Iterator[tuple[int, int]]:

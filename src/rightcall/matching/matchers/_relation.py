@@ -298,10 +298,10 @@ class _Relating(msgspec.Struct):
     def relation(self) -> Relation:
         positions: dict[str, list[int]] = {}
         for position, call in enumerate(self.calls):
-            if (held := positions.get(call.name)) is None:
+            if (value := positions.get(call.name)) is None:
                 positions[call.name] = [position]
             else:
-                held.append(position)
+                value.append(position)
         lookups = self.expected.lookups
         # Add up the work before it begins, so that too much of it is refused at once.
         if self.expected.spends:

@@ -302,13 +302,13 @@ class MadeUp(msgspec.Struct, frozen=True):
     """Whether the source's tool was called before. If not, its name may be misspelt."""
 
     def __str__(self) -> str:
-        told = f"{self.argument} {value_text(self.value, 60)} {self.source.phrase}"
+        text = f"{self.argument} {value_text(self.value, 60)} {self.source.phrase}"
         if not self.was_called:
-            return f"{told} (no call of it came before)"
+            return f"{text} (no call of it came before)"
         if not self.seen:
-            return f"{told} (nothing there)"
+            return f"{text} (nothing there)"
         more = ", …" if self.seen > len(self.examples) else ""
-        return f"{told} ({self.seen:,} value{'s' * (self.seen > 1)} there: {', '.join(self.examples)}{more})"
+        return f"{text} ({self.seen:,} value{'s' * (self.seen > 1)} there: {', '.join(self.examples)}{more})"
 
 
 def made_up_values(expected: Any, call: ToolCall, moment: CallMoment | None) -> tuple[MadeUp, ...]:

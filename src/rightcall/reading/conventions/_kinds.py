@@ -190,12 +190,12 @@ def agent_name(span: Span) -> str | None:
     """Return the name of the agent of a span; None if there is none, as for a workflow around agents."""
     attributes, names = span.attributes, span.attributes.keys()
     for key in _NAME_KEYS:
-        held = attributes.get(key) if key in names else None
-        if isinstance(held, str) and held.strip('"') and not (key == _GRAPH and _GENERATED.fullmatch(held)):
-            return held.strip('"')
+        value = attributes.get(key) if key in names else None
+        if isinstance(value, str) and value.strip('"') and not (key == _GRAPH and _GENERATED.fullmatch(value)):
+            return value.strip('"')
     if span.name == _LOGFIRE:
-        held = attributes.get("name")
-        return held if isinstance(held, str) and held else None
+        value = attributes.get("name")
+        return value if isinstance(value, str) and value else None
     entity = attributes.get("traceloop.entity.name")
     if isinstance(entity, str) and entity and span.name not in ("", entity) and not _is_workflow(span):
         return entity
@@ -489,8 +489,8 @@ def name_for_models(name: str, attributes: Mapping[str, Any]) -> str:
     """
     if is_clean(name):
         return name
-    held = attributes.get("tool.description")
-    told = _TOLD.match(held) if isinstance(held, str) else None
+    value = attributes.get("tool.description")
+    told = _TOLD.match(value) if isinstance(value, str) else None
     if told is not None:
         return str(told["name"])
     return "" if _OF_CREWAI in attributes else name

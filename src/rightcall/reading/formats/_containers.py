@@ -250,9 +250,9 @@ def held_in(document: Any) -> Iterator[Any]:
         yield bare
     yield from rows_of(document)
     for key in _KEYS:
-        held = document.get(key)
-        if held and isinstance(held, (list, Mapping)):
-            yield held
+        value = document.get(key)
+        if value and isinstance(value, (list, Mapping)):
+            yield value
 
 
 def _held_in_list(items: list[Any]) -> Iterator[list[Any]]:
@@ -301,9 +301,9 @@ def is_by_columns(document: Any) -> bool:
         return False
     first = next(iter(document.values()))
     if first.__class__ is list:
-        return all([held.__class__ is list and len(held) == len(first) for held in document.values()])
+        return all([value.__class__ is list and len(value) == len(first) for value in document.values()])
     is_table = first.__class__ is dict and len(first) > 0
-    return is_table and all([held.__class__ is dict and held.keys() == first.keys() for held in document.values()])
+    return is_table and all([value.__class__ is dict and value.keys() == first.keys() for value in document.values()])
 
 
 def rows_of(document: Any) -> Iterator[list[Any]]:
@@ -328,10 +328,10 @@ def rows_of(document: Any) -> Iterator[list[Any]]:
 
 def _names(document: Mapping[str, Any]) -> list[str]:
     """Return the header of a table: names, or objects with a name; empty if there is none."""
-    held = document.get("columns") or document.get("meta")
-    if not isinstance(held, list) or not held:
+    value = document.get("columns") or document.get("meta")
+    if not isinstance(value, list) or not value:
         return []
-    names = [each.get("name") if isinstance(each, Mapping) else each for each in held]
+    names = [each.get("name") if isinstance(each, Mapping) else each for each in value]
     return [name for name in names if isinstance(name, str)] if all([isinstance(name, str) for name in names]) else []
 
 

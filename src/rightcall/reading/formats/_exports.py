@@ -431,7 +431,7 @@ def _traces(document: Mapping[str, Any]) -> Iterator[tuple[list[Any], bool]]:
 
 def _decoded(span: Span) -> Span:
     """Undo the JSON encoding that `to_json` applies to each attribute, so that conventions find the recorded values."""
-    attributes = {key: _value(key, held) for key, held in plain_attributes(span.attributes).items()}
+    attributes = {key: _value(key, value) for key, value in plain_attributes(span.attributes).items()}
     return msgspec.structs.replace(span, attributes=attributes)
 
 

@@ -156,11 +156,11 @@ def _log(record: Mapping[str, Any]) -> LogRecord:
     )
 
 
-def _body(held: Any) -> Any:
+def _body(value: Any) -> Any:
     """Return the body of a record: an `AnyValue`, or the plain object into which CloudWatch converts it."""
-    if isinstance(held, Mapping) and not {"input", "output"}.isdisjoint(held):
-        return held
-    return plain_value(held)
+    if isinstance(value, Mapping) and not {"input", "output"}.isdisjoint(value):
+        return value
+    return plain_value(value)
 
 
 def _has_bare_spans(document: Mapping[str, Any]) -> bool:
@@ -171,9 +171,9 @@ def _has_bare_spans(document: Mapping[str, Any]) -> bool:
 
 def _objects(document: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
     for key in keys:
-        held = document.get(key)
-        if isinstance(held, list):
-            yield from (item for item in held if isinstance(item, Mapping))
+        value = document.get(key)
+        if isinstance(value, list):
+            yield from (item for item in value if isinstance(item, Mapping))
 
 
 def _scope_name(scoped: Mapping[str, Any]) -> str:

@@ -218,10 +218,10 @@ def _attributes(document: Mapping[str, Any], platform: Platform, name: Any) -> d
     return found | {f"metadata.{key}": held for key, held in metadata.items() if isinstance(held, (str, int, float))}
 
 
-def _parent(held: Any) -> str | None:
-    if isinstance(held, list):
-        held = held[0] if held else None
-    return None if isinstance(held, str) and held in _NO_PARENT else span_id(held)
+def _parent(value: Any) -> str | None:
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return None if isinstance(value, str) and value in _NO_PARENT else span_id(value)
 
 
 def _first(document: Mapping[str, Any], paths: str) -> Any:
@@ -298,8 +298,8 @@ def _is_trace(trace: Mapping[str, Any]) -> bool:
 
 
 def _trace_of(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    held = document.get("trace")
-    return held if isinstance(held, Mapping) else document
+    value = document.get("trace")
+    return value if isinstance(value, Mapping) else document
 
 
 def _observation_span(observation: Mapping[str, Any], trace: Mapping[str, Any]) -> Span:
@@ -454,8 +454,8 @@ def langsmith_spans(document: Mapping[str, Any]) -> Iterator[Span]:
 def _sent(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the runs in the body of `runs/batch`: new ones (`post`) first, then updates (`patch`)."""
     for key in ("post", "patch"):
-        held = document.get(key)
-        for run in held if isinstance(held, list) else ():
+        value = document.get(key)
+        for run in value if isinstance(value, list) else ():
             if isinstance(run, Mapping) and isinstance(run.get("id"), str) and not _SENT.isdisjoint(run):
                 yield run
 

@@ -145,7 +145,7 @@ def _rows_below(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _labelled(span: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**{key: held for key, held in span.items() if key != "labels"}, "attributes": span.get("labels")}
+    return {**{key: value for key, value in span.items() if key != "labels"}, "attributes": span.get("labels")}
 
 
 def is_header(names: list[str]) -> bool:
@@ -204,40 +204,40 @@ def _columns(names: tuple[tuple[str, Path], ...]) -> _Columns | None:
     return _Columns(paths, units, attributes)
 
 
-def _is_told(key: str, held: Any) -> bool:
-    return isinstance(held, (str, int, float)) and held != "" and key not in TOLD and len(str(held)) <= _LONGEST_TOLD
+def _is_told(key: str, value: Any) -> bool:
+    return isinstance(value, (str, int, float)) and value != "" and key not in TOLD and len(str(value)) <= _LONGEST_TOLD
 
 
 def _cell(row: Mapping[str, Any], path: Path) -> Any:
-    held: Any = row
+    value: Any = row
     for name in path:
-        held = held.get(name) if isinstance(held, Mapping) else None
-    return None if held == "" else held
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return None if value == "" else value
 
 
-def _end(held: Mapping[str, Any], columns: _Columns, start: int | None) -> int | None:
-    if held.get("end") is not None:
-        return moment(held["end"], columns.units["end"])
-    length = moment(held.get("duration"), columns.units.get("duration"), is_duration=True)
+def _end(value: Mapping[str, Any], columns: _Columns, start: int | None) -> int | None:
+    if value.get("end") is not None:
+        return moment(value["end"], columns.units["end"])
+    length = moment(value.get("duration"), columns.units.get("duration"), is_duration=True)
     return None if start is None or length is None else start + length
 
 
-def _attributes(row: Mapping[str, Any], held: Mapping[str, Any], columns: _Columns) -> Attributes:
+def _attributes(row: Mapping[str, Any], value: Mapping[str, Any], columns: _Columns) -> Attributes:
     """Return the attributes of a row: in their cell, in columns of their own, and other columns as metadata."""
-    found = attributes_or_trouble(held.get("attributes"), DEFAULT_LIMITS)
+    found = attributes_or_trouble(value.get("attributes"), DEFAULT_LIMITS)
     told = {key: row[key] for key in TOLD if row.get(key) not in (None, "") and key not in found}
     used = {path[0] for path in columns.paths.values()} | columns.attributes.keys()
     # Other columns are kept as metadata, because users may refer to them: `--join key=ticket`.
-    told |= {f"metadata.{key}": held for key, held in row.items() if key not in used and _is_told(key, held)}
+    told |= {f"metadata.{key}": value for key, value in row.items() if key not in used and _is_told(key, value)}
     if told:
         found = {**{key: found.get(key) for key in found}, **told}
     if not columns.attributes:
         return found
     named = {key: without_nulls(row[name]) for name, key in columns.attributes.items() if row[name] not in (None, "")}
     attributes = {**{key: found.get(key) for key in found}, **named}
-    if isinstance(held.get("kind"), str):
+    if isinstance(value.get("kind"), str):
         # In tables with a column for each attribute (Phoenix), `span_kind` is OpenInference's.
-        attributes.setdefault(_KIND, held["kind"])
+        attributes.setdefault(_KIND, value["kind"])
     return opened(restored(attributes))
 
 
@@ -253,16 +253,16 @@ def folded(name: str) -> str:
     return _NO_WORDS.sub("", name.lower())
 
 
-def fields_of(held: Mapping[str, Path]) -> tuple[dict[str, Path], dict[str, int | None]]:
+def fields_of(value: Mapping[str, Path]) -> tuple[dict[str, Path], dict[str, int | None]]:
     """Return the column of each field of a span, and the unit of its times in nanoseconds; None if no suffix has it.
 
-    `held` has the columns by their folded names.
+    `value` has the columns by their folded names.
     """
     paths: dict[str, Path] = {}
     units: dict[str, int | None] = {}
     for field, spellings in SPELLINGS.items():
         for spelling in spellings:
-            found = _found(held, folded(spelling), field in _TIMED)
+            found = _found(value, folded(spelling), field in _TIMED)
             if found is not None:
                 paths[field], units[field] = found
                 break
@@ -276,12 +276,12 @@ def attribute_columns(names: Iterable[str]) -> dict[str, str]:
     return found or {name: name for name in names if _FLAT_ATTRIBUTES.match(name) or name in _FLAT_NAMES}
 
 
-def _found(held: Mapping[str, Path], name: str, is_time: bool) -> tuple[Path, int | None] | None:
+def _found(value: Mapping[str, Path], name: str, is_time: bool) -> tuple[Path, int | None] | None:
     if is_time:
         for suffix, unit in _TIMES.items():
-            if name + suffix in held:
-                return held[name + suffix], unit
-    return (held[name], None) if name in held else None
+            if name + suffix in value:
+                return value[name + suffix], unit
+    return (value[name], None) if name in value else None
 
 
 def attributes_in(cell: Any, limits: Limits) -> Attributes:
@@ -427,9 +427,9 @@ def _open(path: str, held: dict[str, Any], attributes: dict[str, Any], depth: in
             _open(f"{path}.{key}", value, attributes, depth + 1)
 
 
-def _events_in(held: Any, limits: Limits) -> list[Event]:
-    held = decode_json(held, limits) if isinstance(held, (str, bytes)) else held
-    return [_event(event, limits) for event in held if isinstance(event, Mapping)] if isinstance(held, list) else []
+def _events_in(value: Any, limits: Limits) -> list[Event]:
+    value = decode_json(value, limits) if isinstance(value, (str, bytes)) else value
+    return [_event(event, limits) for event in value if isinstance(event, Mapping)] if isinstance(value, list) else []
 
 
 def _event(event: Mapping[str, Any], limits: Limits) -> Event:

@@ -101,8 +101,8 @@ def acts(message: Mapping[str, Any], role: str) -> bool:
 def _texts(message: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in a message: its content, or the blocks of it."""
     for holder in (message, *[message.get(key) for key in ("message", "data")]):
-        held = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
-        for block in held if isinstance(held, list) else [held]:
+        value = holder.get("content", holder.get("parts", holder.get("text"))) if isinstance(holder, dict) else None
+        for block in value if isinstance(value, list) else [value]:
             text = block.get("text", block.get("content")) if isinstance(block, dict) else block
             if isinstance(text, str):
                 yield text
@@ -180,9 +180,9 @@ def _asked(step: Mapping[str, Any]) -> list[Any]:
     return [item for item in (asked if isinstance(asked, list) else [asked]) if item]
 
 
-def _calls(held: Any) -> list[CallRecord]:
+def _calls(value: Any) -> list[CallRecord]:
     calls = []
-    for item in held if isinstance(held, list) else ():
+    for item in value if isinstance(value, list) else ():
         part = part_of(item) if isinstance(item, dict) else None
         record = read_part(item, part) if part and part.kind == "call" else None
         if record:

@@ -15,9 +15,9 @@ from ._message_exchange import exchanges_of, has_messages
 _NOT_GIVEN = object()
 
 
-def _found(held: Mapping[str, Any], *keys: str, default: Any = None) -> Any:
+def _found(value: Mapping[str, Any], *keys: str, default: Any = None) -> Any:
     """Return the value of the first key that is present; keys have spellings of Python and of JavaScript."""
-    return next((held[key] for key in keys if key in held), default)
+    return next((value[key] for key in keys if key in value), default)
 
 
 def _unreadable(step: Any) -> dict[str, Any]:
@@ -29,9 +29,9 @@ _STEPS = ("intermediate_steps", "intermediateSteps")
 
 def is_executor_result(document: Any) -> bool:
     """Whether a document is what LangChain's `AgentExecutor` returns together with its intermediate steps."""
-    held = plain(document)
-    steps = _found(held, *_STEPS)
-    if not isinstance(steps, list) or "output" not in held or "messages" in held or "question" in held:
+    value = plain(document)
+    steps = _found(value, *_STEPS)
+    if not isinstance(steps, list) or "output" not in value or "messages" in value or "question" in value:
         return False
     return not steps or any([_action_and_observation(step) is not None for step in steps])
 
@@ -64,8 +64,8 @@ def _action_and_observation(step: Any) -> tuple[dict[str, Any], Any] | None:
     if isinstance(step, list):
         action, observation = (step[0], step[1]) if len(step) == 2 else (None, None)
     else:
-        held = plain(step)
-        action, observation = held.get("action"), held.get("observation", _NOT_GIVEN)
+        value = plain(step)
+        action, observation = value.get("action"), value.get("observation", _NOT_GIVEN)
     action = plain(action)
     if action.get("type") == "constructor" and "lc" in action:  # what `langchain_core.load.dumpd` writes
         action = plain(action.get("kwargs"))
@@ -75,9 +75,9 @@ def _action_and_observation(step: Any) -> tuple[dict[str, Any], Any] | None:
 
 def is_gaia_row(document: Any) -> bool:
     """Whether a document is a row of answers of smolagents' open deep research: a question and the agent's steps."""
-    held = plain(document)
-    steps = _found(held, "intermediate_steps", "agent_memory")
-    return {"question", "prediction"} <= held.keys() and isinstance(steps, list)
+    value = plain(document)
+    steps = _found(value, "intermediate_steps", "agent_memory")
+    return {"question", "prediction"} <= value.keys() and isinstance(steps, list)
 
 
 def gaia_logs(row: dict[str, Any]) -> list[Log]:
@@ -106,8 +106,8 @@ def is_deepeval(document: Any) -> bool:
 
 
 def _is_test_case(document: Any) -> bool:
-    held = plain(document)
-    return "input" in held and isinstance(_found(held, *_CALLED), list) and "messages" not in held
+    value = plain(document)
+    return "input" in value and isinstance(_found(value, *_CALLED), list) and "messages" not in value
 
 
 def deepeval_logs(document: dict[str, Any]) -> list[Log]:
@@ -130,11 +130,11 @@ def _test_case_log(case: dict[str, Any]) -> Log:
 
 
 def _told_call(tool: Any, call_id: str) -> list[Any]:
-    held = plain(tool)
-    if not word(held.get("name")):
+    value = plain(tool)
+    if not word(value.get("name")):
         return [_unreadable(tool)]
-    made = called(call_id, held["name"], _found(held, "input_parameters", "inputParameters"))
-    return [made] if held.get("output") is None else [made, returned(call_id, held["output"])]
+    made = called(call_id, value["name"], _found(value, "input_parameters", "inputParameters"))
+    return [made] if value.get("output") is None else [made, returned(call_id, value["output"])]
 
 
 _QUESTIONS = ("input", "prompt", "question", "query", "instruction", "user_query", "user_message")
@@ -147,9 +147,9 @@ _STEPS_OF = frozenset({"step", "step_number", "turn", "run_id", "session_id", "c
 
 def is_case_row(document: Any) -> bool:
     """Whether a document is a row of a case: a question, and the calls that the agent made."""
-    held = plain(document)
-    asks = isinstance(_found(held, *_QUESTIONS), str)
-    return asks and (_SPOKEN | _STEPS_OF).isdisjoint(held) and isinstance(_found(held, *_CALLS), list)
+    value = plain(document)
+    asks = isinstance(_found(value, *_QUESTIONS), str)
+    return asks and (_SPOKEN | _STEPS_OF).isdisjoint(value) and isinstance(_found(value, *_CALLS), list)
 
 
 def case_logs(row: dict[str, Any]) -> list[Log]:
@@ -171,8 +171,8 @@ def case_logs(row: dict[str, Any]) -> list[Log]:
 
 def is_query_and_answers(document: Any) -> bool:
     """Whether a document is a row of xLAM's data sets: a query, the tools, and the calls that answer it."""
-    held = plain(document)
-    return {"query", "tools", "answers"} <= held.keys() and "messages" not in held
+    value = plain(document)
+    return {"query", "tools", "answers"} <= value.keys() and "messages" not in value
 
 
 def answer_logs(row: dict[str, Any]) -> list[Log]:
@@ -180,19 +180,19 @@ def answer_logs(row: dict[str, Any]) -> list[Log]:
     answers = decoded(row["answers"])
     messages: list[Any] = [said("user", row["query"])]
     for number, answer in enumerate(answers if isinstance(answers, list) else [answers]):
-        held = plain(answer)
-        is_call = bool(word(held.get("name"))) and "arguments" in held
-        messages.append(called(f"call-{number}", held["name"], held["arguments"]) if is_call else _unreadable(answer))
+        value = plain(answer)
+        is_call = bool(word(value.get("name"))) and "arguments" in value
+        messages.append(called(f"call-{number}", value["name"], value["arguments"]) if is_call else _unreadable(answer))
     return [Log(messages, about=row)]
 
 
 def is_bfcl_result(document: Any) -> bool:
     """Whether a document is a row of results of the Berkeley function calling leaderboard."""
-    held = plain(document)
-    if not {"id", "result"} <= held.keys() or "jsonrpc" in held:
+    value = plain(document)
+    if not {"id", "result"} <= value.keys() or "jsonrpc" in value:
         return False
-    told = {"latency", "input_token_count", "output_token_count"} & held.keys()
-    return bool(told) or bool(_named_calls(held["result"]))
+    told = {"latency", "input_token_count", "output_token_count"} & value.keys()
+    return bool(told) or bool(_named_calls(value["result"]))
 
 
 def bfcl_logs(row: dict[str, Any]) -> list[Log]:
@@ -216,8 +216,8 @@ def _named_calls(result: Any) -> list[tuple[str, Any]] | None:
 
 def is_ragas_sample(document: Any) -> bool:
     """Whether a document is a multi-turn sample of ragas: the messages of a conversation under `user_input`."""
-    held = plain(document).get("user_input")
-    return isinstance(held, list) and any([word(plain(each).get("type")) in ("human", "ai", "tool") for each in held])
+    value = plain(document).get("user_input")
+    return isinstance(value, list) and any([word(plain(each).get("type")) in ("human", "ai", "tool") for each in value])
 
 
 def ragas_logs(sample: dict[str, Any]) -> list[Log]:
@@ -225,15 +225,15 @@ def ragas_logs(sample: dict[str, Any]) -> list[Log]:
     messages: list[Any] = []
     waiting: list[str] = []
     for number, message in enumerate(sample["user_input"]):
-        held = plain(message)
-        calls, kind = held.get("tool_calls"), held.get("type")
-        if kind == "tool" and waiting and "content" in held and not held.get("tool_call_id"):
-            messages.append(returned(waiting.pop(0), held["content"]))
+        value = plain(message)
+        calls, kind = value.get("tool_calls"), value.get("type")
+        if kind == "tool" and waiting and "content" in value and not value.get("tool_call_id"):
+            messages.append(returned(waiting.pop(0), value["content"]))
         elif kind == "ai" and isinstance(calls, list) and calls and not any([plain(call).get("id") for call in calls]):
             named = {f"{number}.{place}": call for place, call in enumerate(calls)}
             waiting += named
             asked = [{**call, "id": key} if isinstance(call, dict) else call for key, call in named.items()]
-            messages.append({**held, "tool_calls": asked})
+            messages.append({**value, "tool_calls": asked})
         else:
             messages.append(message)
     return [Log(messages, about=sample)]
@@ -241,8 +241,8 @@ def ragas_logs(sample: dict[str, Any]) -> list[Log]:
 
 def is_chat_result(document: Any) -> bool:
     """Whether a document is the result of a chat of AutoGen 0.2 and AG2."""
-    held = plain(document)
-    return {"chat_history", "summary", "cost"} <= held.keys() and isinstance(held["chat_history"], list)
+    value = plain(document)
+    return {"chat_history", "summary", "cost"} <= value.keys() and isinstance(value["chat_history"], list)
 
 
 def chat_result_logs(result: dict[str, Any]) -> list[Log]:
@@ -314,11 +314,11 @@ def _conversations(state: Any, agent: str, depth: int) -> list[tuple[str, list[A
     thread, context = state.get("message_thread"), plain(state.get("llm_context")).get("messages")
     found = [("", thread)] if isinstance(thread, list) else []
     found += [(agent or "agent", context)] if isinstance(context, list) else []
-    for key, held in state.items():
+    for key, value in state.items():
         if key == "agent_states":
             # The key of an agent is its name, in some states with the id of the team after it.
-            for name, inner in plain(held).items():
+            for name, inner in plain(value).items():
                 found += _conversations(inner, str(name).partition("/")[0], depth + 1)
         elif key != "llm_context":
-            found += _conversations(held, agent, depth + 1)
+            found += _conversations(value, agent, depth + 1)
     return found

@@ -134,7 +134,7 @@ def _of_item(item: dict[str, Any], asked: set[str]) -> list[Any]:
     if kind == "message":
         return [_message(item, asked)]
     if kind == "local_shell_call" and isinstance(item.get("action"), dict):
-        action = {key: held for key, held in item["action"].items() if key != "type" and held is not None}
+        action = {key: value for key, value in item["action"].items() if key != "type" and value is not None}
         return [called(call_id or item.get("id"), "local_shell", action)]
     if kind in ("web_search_call", "tool_search_call") and isinstance(item.get("action", item.get("arguments")), dict):
         asked_for = item.get("action", item.get("arguments"))
@@ -199,8 +199,8 @@ def early_logs(lines: list[Any]) -> list[Log]:
 
 def is_early_session(document: Any) -> bool:
     """Whether a document is a session of the first Codex CLI, one JSON object a file."""
-    held = plain(document)
-    return isinstance(held.get("session"), dict) and isinstance(held.get("items"), list) and "messages" not in held
+    value = plain(document)
+    return isinstance(value.get("session"), dict) and isinstance(value.get("items"), list) and "messages" not in value
 
 
 def early_session_logs(document: dict[str, Any]) -> list[Log]:
@@ -331,12 +331,12 @@ class _Session:
         text = [said("assistant", data["content"])] if data.get("content") else []
         calls: list[Any] = []
         for request in listed(data.get("toolRequests")):
-            held = plain(request)
-            if not word(held.get("toolCallId")) and _take(self._only_begun, word(held.get("name"))):
+            value = plain(request)
+            if not word(value.get("toolCallId")) and _take(self._only_begun, word(value.get("name"))):
                 continue
-            start = self._begun.get(word(held.get("toolCallId")), {})
-            name, args = held.get("name") or start.get("toolName"), held.get("arguments", start.get("arguments"))
-            calls.append(called(held.get("toolCallId"), name, args) if held else {"tool_calls": [request]})
+            start = self._begun.get(word(value.get("toolCallId")), {})
+            name, args = value.get("name") or start.get("toolName"), value.get("arguments", start.get("arguments"))
+            calls.append(called(value.get("toolCallId"), name, args) if value else {"tool_calls": [request]})
         return [*text, {"role": "assistant", "content": calls}] if calls else text
 
     def was_asked_for(self, start: dict[str, Any]) -> bool:
@@ -364,8 +364,8 @@ def _of_copilot(kind: str, data: dict[str, Any], event: dict[str, Any]) -> list[
         result, error = data.get("result"), plain(data.get("error"))
         if error.get("code") in _NOT_ALLOWED:
             return [refused(call_id, error.get("message"))]
-        held = plain(result)
-        output = held.get("content", held.get("detailedContent")) if held else result
+        value = plain(result)
+        output = value.get("content", value.get("detailedContent")) if value else result
         return [returned(call_id, output, data.get("success") is False, error.get("message"))]
     return [] if kind.startswith(_ABOUT_COPILOT) else [event]
 
@@ -423,7 +423,7 @@ def _of_message(message: Any) -> list[Any]:
     else:
         role = "model" if kind == "gemini" else "user"
         found = [{"role": role, "content": message.get("content")}]
-        others = {key: held for key, held in message.items() if key not in _KEYS}
+        others = {key: value for key, value in message.items() if key not in _KEYS}
         found += [{"tool_calls": [others]}] if sign_of(others) else []
     if calls is not None and not isinstance(calls, list):
         return [*found, {"tool_calls": calls or "not a list"}]
@@ -433,7 +433,7 @@ def _of_message(message: Any) -> list[Any]:
 
 
 def _without_calls(message: dict[str, Any]) -> dict[str, Any]:
-    return {key: held for key, held in message.items() if key != "toolCalls"}
+    return {key: value for key, value in message.items() if key != "toolCalls"}
 
 
 def _of_call(call: dict[str, Any]) -> list[Any]:
@@ -452,8 +452,8 @@ def _of_call(call: dict[str, Any]) -> list[Any]:
 
 def is_prompt_line(line: Any) -> bool:
     """Whether a line is from the file of prompts that Gemini CLI writes beside its chats."""
-    held = plain(line)
-    return {"sessionId", "messageId", "type"} <= held.keys() and isinstance(held.get("message"), str)
+    value = plain(line)
+    return {"sessionId", "messageId", "type"} <= value.keys() and isinstance(value.get("message"), str)
 
 
 def prompt_logs(lines: list[Any]) -> list[Log]:
@@ -553,7 +553,7 @@ def _of_action(event: dict[str, Any], action: str) -> Iterator[Any]:
     if source != "agent":
         return  # what the user ran in the terminal beside the agent
     if not isinstance(asked, dict):
-        yield called(str(event.get("id")), action, {key: held for key, held in args.items() if key not in _KEPT})
+        yield called(str(event.get("id")), action, {key: value for key, value in args.items() if key not in _KEPT})
         return
     yield called(asked.get("tool_call_id"), asked.get("function_name"), _arguments(asked, args))
     if action == "finish":
@@ -571,7 +571,7 @@ def _arguments(asked: dict[str, Any], args: dict[str, Any]) -> Any:
         for call in listed(plain(plain(choice).get("message")).get("tool_calls")):
             if plain(call).get("id") == asked.get("tool_call_id"):
                 return plain(plain(call).get("function")).get("arguments")
-    return {key: held for key, held in args.items() if key not in _KEPT}
+    return {key: value for key, value in args.items() if key not in _KEPT}
 
 
 def _of_observation(event: dict[str, Any], kind: str, ids: Mapping[str, str]) -> Iterator[Any]:
@@ -594,12 +594,12 @@ def _of_sdk(event: dict[str, Any], kind: str) -> Iterator[Any]:
     elif kind == "ActionEvent":
         args = asked.get("arguments", plain(asked.get("function")).get("arguments"))
         if args is None:
-            args = {key: held for key, held in plain(event.get("action")).items() if key != "kind"}
+            args = {key: value for key, value in plain(event.get("action")).items() if key != "kind"}
         yield called(call_id, event.get("tool_name"), args)
     elif kind == "ObservationEvent":
-        held = plain(event.get("observation"))
-        output = held.get("content", held.get("output", {key: each for key, each in held.items() if key != "kind"}))
-        yield returned(call_id, output, held.get("is_error") is True)
+        value = plain(event.get("observation"))
+        output = value.get("content", value.get("output", {key: each for key, each in value.items() if key != "kind"}))
+        yield returned(call_id, output, value.get("is_error") is True)
     elif kind == "AgentErrorEvent":
         yield returned(call_id, None, True, event.get("error"))
     elif kind == "UserRejectObservation":

@@ -59,8 +59,8 @@ def _step_call(call: Any) -> list[Any]:
 
 def is_batch_answer(document: Any) -> bool:
     """Whether a document is a line of the output of OpenAI's or Anthropic's batches: one answer of a model."""
-    held = plain(document)
-    return isinstance(held.get("custom_id"), str) and _batch_answer(held) is not None
+    value = plain(document)
+    return isinstance(value.get("custom_id"), str) and _batch_answer(value) is not None
 
 
 def _batch_answer(line: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -75,9 +75,9 @@ def batch_logs(line: dict[str, Any]) -> list[Log]:
 
 def is_item_page(document: Any) -> bool:
     """Whether a document is a page of a list: items of a response, events of a managed agent."""
-    held = plain(document)
-    marks = {"object", "has_more", "next_page", "first_id", "last_id"} & held.keys()
-    return bool(marks) and _are_items(_items_of(held))
+    value = plain(document)
+    marks = {"object", "has_more", "next_page", "first_id", "last_id"} & value.keys()
+    return bool(marks) and _are_items(_items_of(value))
 
 
 def _items_of(page: dict[str, Any]) -> list[Any]:
@@ -135,9 +135,9 @@ def agno_logs(session: dict[str, Any]) -> list[Log]:
 
 def is_query_and_response(document: Any) -> bool:
     """Whether a document is a row of Azure's evaluations: a conversation so far, and the messages that answer it."""
-    held = plain(document)
-    answers = held.get("response")
-    return "query" in held and "messages" not in held and isinstance(answers, list) and has_messages(answers)
+    value = plain(document)
+    answers = value.get("response")
+    return "query" in value and "messages" not in value and isinstance(answers, list) and has_messages(answers)
 
 
 def query_logs(row: dict[str, Any]) -> list[Log]:
@@ -149,8 +149,8 @@ def query_logs(row: dict[str, Any]) -> list[Log]:
 
 def is_sharegpt(document: Any) -> bool:
     """Whether a document is a conversation in ShareGPT's format: `from` and `value`."""
-    held = plain(document).get("conversations")
-    return isinstance(held, list) and any(["from" in plain(turn) and "value" in plain(turn) for turn in held])
+    value = plain(document).get("conversations")
+    return isinstance(value, list) and any(["from" in plain(turn) and "value" in plain(turn) for turn in value])
 
 
 _HUMAN = frozenset({"human", "user"})
@@ -352,8 +352,8 @@ def _attached(value: Any, attachments: Mapping[str, Any], depth: int) -> Any:
 
 def is_tau2_results(document: Any) -> bool:
     """Whether a document is a file of results of τ²-bench."""
-    held = document.get("simulations") if isinstance(document, dict) else None
-    return isinstance(held, list) and any([isinstance(plain(each).get("messages"), list) for each in held])
+    value = document.get("simulations") if isinstance(document, dict) else None
+    return isinstance(value, list) and any([isinstance(plain(each).get("messages"), list) for each in value])
 
 
 def tau2_logs(document: dict[str, Any]) -> list[Log]:
@@ -374,8 +374,8 @@ def _single(message: Any) -> list[Any]:
 
 def is_toolbench_answer(document: Any) -> bool:
     """Whether a document is an answer of ToolBench."""
-    held = document.get("answer_generation") if isinstance(document, dict) else None
-    return isinstance(held, dict) and ("train_messages" in held or "chain" in held)
+    value = document.get("answer_generation") if isinstance(document, dict) else None
+    return isinstance(value, dict) and ("train_messages" in value or "chain" in value)
 
 
 def toolbench_logs(document: dict[str, Any]) -> list[Log]:
@@ -455,9 +455,9 @@ def chatgpt_logs(document: dict[str, Any]) -> list[Log]:
     messages: list[Any] = []
     waiting: list[tuple[str, str]] = []
     for number, message in enumerate(reversed(path)):
-        held = plain(message)
-        if word(plain(held.get("author")).get("role")) == "tool":
-            _add_result(held, messages, waiting)
+        value = plain(message)
+        if word(plain(value.get("author")).get("role")) == "tool":
+            _add_result(value, messages, waiting)
         elif message:
             messages += _of_chatgpt(message, f"call-{number}", waiting)
     named = word(document.get("conversation_id")) or word(document.get("id"))
@@ -472,13 +472,13 @@ def _path(nodes: dict[str, Any], last: str) -> tuple[list[Any], str]:
     path: list[Any] = []
     key: Any = last if last in nodes else leaves[0]
     while key in nodes and len(path) < len(nodes):
-        held = plain(nodes[key])
-        path.append(held.get("message"))
-        key = held.get("parent")
+        value = plain(nodes[key])
+        path.append(value.get("message"))
+        key = value.get("parent")
         if not isinstance(key, str):
             break
     roots = [node for node in nodes.values() if isinstance(node, dict) and node.get("parent") is None]
-    is_whole = key is None and roots == [held] and all(path[:-1])
+    is_whole = key is None and roots == [value] and all(path[:-1])
     return path, "" if is_whole else "messages that the current one came after"
 
 
@@ -530,12 +530,12 @@ def claude_chat_logs(document: dict[str, Any]) -> list[Log]:
     # The first exports had texts alone, and had no calls.
     has_blocks = any([listed(plain(message).get("content")) for message in document["chat_messages"]])
     for number, message in enumerate(document["chat_messages"]):
-        held = plain(message)
-        role, blocks = _SENDERS.get(word(held.get("sender"))), held.get("content")
+        value = plain(message)
+        role, blocks = _SENDERS.get(word(value.get("sender"))), value.get("content")
         if role and isinstance(blocks, list) and blocks:
             messages.append({"role": role, "content": _with_ids(blocks, f"{number}")})
-        elif role and held.get("text") and not (has_blocks and role == "assistant"):
-            messages.append(said(role, held["text"]))
+        elif role and value.get("text") and not (has_blocks and role == "assistant"):
+            messages.append(said(role, value["text"]))
         else:
             messages.append({"tool_calls": [message or "an empty message"]})
     return [Log(messages, id=word(document.get("uuid")) or None, about=document)]
@@ -546,14 +546,14 @@ def _with_ids(blocks: list[Any], prefix: str) -> list[Any]:
     found: list[Any] = []
     waiting: list[tuple[str, str]] = []
     for place, block in enumerate(blocks):
-        held = plain(block)
-        kind, name = held.get("type"), word(held.get("name"))
-        if kind == "tool_use" and not held.get("id"):
+        value = plain(block)
+        kind, name = value.get("type"), word(value.get("name"))
+        if kind == "tool_use" and not value.get("id"):
             waiting.append((name, f"{prefix}.{place}"))
-            found.append({**held, "id": f"{prefix}.{place}"})
-        elif kind == "tool_result" and not held.get("tool_use_id") and (same := [e for e in waiting if e[0] == name]):
+            found.append({**value, "id": f"{prefix}.{place}"})
+        elif kind == "tool_result" and not value.get("tool_use_id") and (same := [e for e in waiting if e[0] == name]):
             waiting.remove(same[-1])
-            found.append({**held, "tool_use_id": same[-1][1]})
+            found.append({**value, "tool_use_id": same[-1][1]})
         else:
             found.append(block)
     return found

@@ -71,11 +71,11 @@ class ConversationReader:
         self.doubts: frozenset[int] = frozenset()
         """Positions of messages that may or may not be from before the run."""
 
-    def take_all(self, said: Sequence[Exchange], turns: Iterable[int | None], start: int = 0) -> None:
+    def take_all(self, exchanges: Sequence[Exchange], turns: Iterable[int | None], start: int = 0) -> None:
         """Add messages, each with its turn; the first of them is at position `start` of the conversation."""
         requests = self._requests
-        requests.saw_messages = requests.saw_messages or bool(said)
-        for place, (exchange, turn) in enumerate(zip(said, turns, strict=True), start):
+        requests.saw_messages = requests.saw_messages or bool(exchanges)
+        for place, (exchange, turn) in enumerate(zip(exchanges, turns, strict=True), start):
             if self._unclear and not exchange.results:
                 self._settle()
             if not (exchange.calls or exchange.results or exchange.of_user):
@@ -448,20 +448,22 @@ class LastPrompt:
         self._count = 0
         """How many messages the kept reader has read."""
 
-    def read(self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> ConversationReader:
+    def read(
+        self, exchanges: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader
+    ) -> ConversationReader:
         """Read a prompt of a model, and return the reader that has read it."""
-        known = self._read_with_answer(said, turns, reader)
-        shared = 0 if known else self._shared(said, turns, reader)
+        known = self._read_with_answer(exchanges, turns, reader)
+        shared = 0 if known else self._shared(exchanges, turns, reader)
         if known and self._read_by is not None:
             self._kept, reader = None, self._read_by.resumed(reader)
-            reader.take_all(said[known:], turns[known:], known)
+            reader.take_all(exchanges[known:], turns[known:], known)
         elif shared:
-            reader = self._repeated(said[:shared], turns[:shared], reader)
-            reader.take_all(said[shared:], turns[shared:], shared)
+            reader = self._repeated(exchanges[:shared], turns[:shared], reader)
+            reader.take_all(exchanges[shared:], turns[shared:], shared)
         else:
             self._kept = None
-            reader.take_all(said, turns)
-        self._said, self._turns, self._read_by = said, turns, reader
+            reader.take_all(exchanges, turns)
+        self._said, self._turns, self._read_by = exchanges, turns, reader
         self._was_settled, self._simple, self._answer = reader.is_settled, known, ()
         return reader
 
@@ -469,41 +471,47 @@ class LastPrompt:
         """Note the answer that the same reader has read after the prompt."""
         self._answer = answer
 
-    def _read_with_answer(self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> int:
+    def _read_with_answer(self, exchanges: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> int:
         """Return how many messages of a prompt the last reader has read, as prompt and as answer; 0 if it cannot go on.
 
         All of them have to be such that reading them again finds the same requests, and changes none.
         """
         last, answer, count = self._read_by, self._answer, len(self._said)
         known = count + len(answer)
-        if last is None or not answer or not self._was_settled or len(said) < known or said[:count] != self._said:
+        if (
+            last is None
+            or not answer
+            or not self._was_settled
+            or len(exchanges) < known
+            or exchanges[:count] != self._said
+        ):
             return 0
         if not last.can_resume_as(reader) or turns[:known] != [*self._turns, *[last.turn] * len(answer)]:
             return 0
-        again = said[count:known]
-        if not all(map(last.is_repeated, answer, again)) or not all(map(_is_simple, said[self._simple : known])):
+        again = exchanges[count:known]
+        if not all(map(last.is_repeated, answer, again)) or not all(map(_is_simple, exchanges[self._simple : known])):
             return 0
         return known
 
     def _repeated(
-        self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader
+        self, exchanges: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader
     ) -> ConversationReader:
         """Read what a prompt repeats, as far as the kept reader has not, and keep one that has read all of it."""
         count = 0
         if self._kept is not None:
             self._kept.replace(reader)
             reader, count = self._kept, self._count
-        reader.take_all(said[count:], turns[count:], count)
-        is_kept = reader.is_settled and all(map(_is_of_agent, said[count:]))
-        self._kept, self._count = reader.forked() if is_kept else None, len(said)
+        reader.take_all(exchanges[count:], turns[count:], count)
+        is_kept = reader.is_settled and all(map(_is_of_agent, exchanges[count:]))
+        self._kept, self._count = reader.forked() if is_kept else None, len(exchanges)
         return reader
 
-    def _shared(self, said: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> int:
+    def _shared(self, exchanges: Sequence[Exchange], turns: Sequence[int], reader: ConversationReader) -> int:
         """Return how many messages of the last prompt another one begins with: all of them, or none."""
         count = len(self._said)
         if count < _FEWEST_SHARED or self._read_by is None or not self._read_by.is_like(reader):
             return 0
-        return count if said[:count] == self._said and turns[:count] == self._turns else 0
+        return count if exchanges[:count] == self._said and turns[:count] == self._turns else 0
 
 
 def _is_simple(exchange: Exchange) -> bool:

@@ -30,9 +30,9 @@ def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[
 def session_of(lines: list[Any]) -> str | None:
     """Return the id of the session from the first lines; None if they have none."""
     for line in lines[:_LOOKED_AT]:
-        held = plain(line)
+        value = plain(line)
         for key in ("session_id", "sessionID", "sessionId"):
-            found = word(held.get(key)) or word(plain(held.get("data")).get(key))
+            found = word(value.get(key)) or word(plain(value.get("data")).get(key))
             if found:
                 return found
     return None
@@ -92,10 +92,10 @@ def _whole(event: dict[str, Any], done: set[str], begun: dict[str, dict[str, Any
         return {**event, "subtype": "completed"}
     if not call_id:
         return event
-    first = {key: plain(held) for key, held in begun.get(call_id, {}).items()}
+    first = {key: plain(value) for key, value in begun.get(call_id, {}).items()}
     tools = {
-        key: {**first.get(key, {}), **held} if isinstance(held, dict) else held
-        for key, held in event["tool_call"].items()
+        key: {**first.get(key, {}), **value} if isinstance(value, dict) else value
+        for key, value in event["tool_call"].items()
     }
     return {**event, "tool_call": tools}
 
@@ -199,8 +199,8 @@ _INVOKED = {
 
 def is_bedrock_trace(line: Any) -> bool:
     """Whether an object is a `TracePart` in the answer of `InvokeAgent`."""
-    held = plain(line).get("trace")
-    return isinstance(held, dict) and any([isinstance(held.get(key), dict) for key in _OF_BEDROCK])
+    value = plain(line).get("trace")
+    return isinstance(value, dict) and any([isinstance(value.get(key), dict) for key in _OF_BEDROCK])
 
 
 def bedrock_logs(lines: list[Any]) -> list[Log]:
@@ -230,19 +230,19 @@ def _of_bedrock(trace: dict[str, Any]) -> list[Any]:
 
 def _invoked(asked: dict[str, Any]) -> dict[str, Any]:
     key, _ = _INVOKED.get(word(asked.get("invocationType")), ("", ""))
-    held = plain(asked.get(key))
+    value = plain(asked.get(key))
     call_id = asked.get("traceId")
-    if key == "actionGroupInvocationInput" and (held.get("function") or held.get("apiPath")):
-        content = plain(plain(held.get("requestBody")).get("content"))
-        given = [*listed(held.get("parameters")), *[each for body in content.values() for each in listed(body)]]
+    if key == "actionGroupInvocationInput" and (value.get("function") or value.get("apiPath")):
+        content = plain(plain(value.get("requestBody")).get("content"))
+        given = [*listed(value.get("parameters")), *[each for body in content.values() for each in listed(body)]]
         args = {word(plain(each).get("name")): plain(each).get("value") for each in given}
-        return called(call_id, held.get("function") or held.get("apiPath"), args)
+        return called(call_id, value.get("function") or value.get("apiPath"), args)
     if key == "knowledgeBaseLookupInput":
-        return called(call_id, "knowledge_base", {"text": held.get("text")})
+        return called(call_id, "knowledge_base", {"text": value.get("text")})
     if key == "codeInterpreterInvocationInput":
-        return called(call_id, "code_interpreter", {"code": held.get("code")})
+        return called(call_id, "code_interpreter", {"code": value.get("code")})
     if key == "agentCollaboratorInvocationInput":
-        return called(call_id, held.get("agentCollaboratorName"), {"input": plain(held.get("input")).get("text")})
+        return called(call_id, value.get("agentCollaboratorName"), {"input": plain(value.get("input")).get("text")})
     return {"tool_calls": [asked]}
 
 
@@ -253,9 +253,11 @@ def is_rpc_line(line: Any) -> bool:
 
 
 def _rpc(line: Any) -> dict[str, Any] | None:
-    held = plain(line)
+    value = plain(line)
     found = [
-        each for each in (held, *[held.get(key) for key in ("message", "payload", "data")]) if "jsonrpc" in plain(each)
+        each
+        for each in (value, *[value.get(key) for key in ("message", "payload", "data")])
+        if "jsonrpc" in plain(each)
     ]
     return found[0] if found else None
 
@@ -295,8 +297,8 @@ def rpc_logs(lines: list[Any]) -> list[Log]:
     return [Log(messages, id=session_of(lines))]
 
 
-def _task_in(held: Any) -> str:
-    return word(plain(held).get("taskId"))
+def _task_in(value: Any) -> str:
+    return word(plain(value).get("taskId"))
 
 
 def _rpc_result(call_id: str, response: dict[str, Any]) -> dict[str, Any]:
@@ -316,9 +318,9 @@ _LAST_EVENTS = ("response.completed", "response.done", "response.incomplete", "r
 
 def is_response_event(line: Any) -> bool:
     """Whether a line is an event with items in a stream of OpenAI's Responses API or Realtime API."""
-    held = plain(line)
-    has_item = word(held.get("type")) in _ITEM_EVENTS and isinstance(held.get("item"), dict)
-    return has_item or (word(held.get("type")) in _LAST_EVENTS and isinstance(held.get("response"), dict))
+    value = plain(line)
+    has_item = word(value.get("type")) in _ITEM_EVENTS and isinstance(value.get("item"), dict)
+    return has_item or (word(value.get("type")) in _LAST_EVENTS and isinstance(value.get("response"), dict))
 
 
 def response_logs(lines: list[Any]) -> list[Log]:
@@ -336,15 +338,15 @@ def response_logs(lines: list[Any]) -> list[Log]:
         else:
             told = [] if kind.startswith(_OF_STREAMS) else [line]
         for place, item in enumerate(told):
-            held = plain(item)
+            value = plain(item)
             # Items that a client creates have no id yet. A call and its result share a `call_id`, so the type is added.
-            key = word(held.get("call_id")) and f"{held.get('type')} {held['call_id']}"
-            name = word(held.get("id")) or f"{number}.{place}"
+            key = word(value.get("call_id")) and f"{value.get('type')} {value['call_id']}"
+            name = word(value.get("id")) or f"{number}.{place}"
             key = keys.setdefault(name, key or name)
             if kind == _BEGUN and key in items:
                 continue
             before = plain(items.get(key)).get("call_id")
-            items[key] = {**held, "call_id": before} if before and not held.get("call_id") else item
+            items[key] = {**value, "call_id": before} if before and not value.get("call_id") else item
     return [Log(list(items.values()))]
 
 
@@ -353,9 +355,9 @@ _BEGUN = "response.output_item.added"
 
 def _begun_call(item: Any) -> list[Any]:
     """Return an item that was begun if it is a call, without arguments: no other event has it if the stream ends."""
-    held = plain(item)
-    begun = {key: held[key] for key in held if key != "arguments"}
-    return [{**begun, "status": "in_progress"}] if word(held.get("type")).endswith("_call") else []
+    value = plain(item)
+    begun = {key: value[key] for key in value if key != "arguments"}
+    return [{**begun, "status": "in_progress"}] if word(value.get("type")).endswith("_call") else []
 
 
 _OF_STREAMS = (
@@ -379,9 +381,9 @@ _NO_CALLS_IN_AG_UI = ("RUN_", "STEP_", "STATE_", "ACTIVITY_", "THINKING_", "REAS
 
 def is_ag_ui_event(line: Any) -> bool:
     """Whether a line is an event of the Agent User Interaction Protocol."""
-    held = plain(line)
-    return word(held.get("type")) in _OF_AG_UI and bool(
-        {"threadId", "thread_id", "messageId", "message_id", "toolCallId", "tool_call_id"} & held.keys()
+    value = plain(line)
+    return word(value.get("type")) in _OF_AG_UI and bool(
+        {"threadId", "thread_id", "messageId", "message_id", "toolCallId", "tool_call_id"} & value.keys()
     )
 
 
@@ -412,21 +414,21 @@ class _Stream:
 
     def take(self, event: Any) -> None:
         """Add an event."""
-        held = plain(event)
-        kind = word(held.get("type"))
+        value = plain(event)
+        kind = word(value.get("type"))
         if kind == "MESSAGES_SNAPSHOT":
-            self._replace(listed(held.get("messages")))
+            self._replace(listed(value.get("messages")))
         elif kind == _RUN:
-            self._add(listed(plain(held.get("input")).get("messages")))
+            self._add(listed(plain(value.get("input")).get("messages")))
         elif kind == f"{_CALL}RESULT":
-            call_id = _either(held, "toolCallId")
-            self._told["result", str(call_id)] = returned(call_id, held.get("content"))
+            call_id = _either(value, "toolCallId")
+            self._told["result", str(call_id)] = returned(call_id, value.get("content"))
         elif kind.startswith(_CALL):
-            self._take_call(held, kind)
+            self._take_call(value, kind)
         elif kind.startswith(_PIECE):
-            self._last = word(_either(held, "messageId")) or self._last
-            new = said(word(held.get("role")) or "assistant", "")
-            self._told.setdefault(("text", self._last), new)["content"] += word(held.get("delta"))
+            self._last = word(_either(value, "messageId")) or self._last
+            new = said(word(value.get("role")) or "assistant", "")
+            self._told.setdefault(("text", self._last), new)["content"] += word(value.get("delta"))
         elif not kind.startswith(_NO_CALLS_IN_AG_UI):
             self._told["event", str(len(self._told))] = event
 
@@ -442,25 +444,25 @@ class _Stream:
     def _add(self, messages: list[Any]) -> None:
         """Add messages that are not known yet: a run begins with all messages before it."""
         for place, message in enumerate(messages):
-            held = plain(message)
-            self._told.setdefault(("message", word(held.get("id")) or f"{len(self._told)}.{place}"), message)
-            calls = [plain(each) for each in listed(_either(held, "toolCalls"))]
+            value = plain(message)
+            self._told.setdefault(("message", word(value.get("id")) or f"{len(self._told)}.{place}"), message)
+            calls = [plain(each) for each in listed(_either(value, "toolCalls"))]
             self._snapshot |= {word(call.get("id")) for call in calls}
 
     def _replace(self, messages: list[Any]) -> None:
         """Put a snapshot, which has all messages so far, in the place of what was told."""
-        before = {key: held for key, held in self._told.items() if key[0] == "call"}
+        before = {key: value for key, value in self._told.items() if key[0] == "call"}
         self._told = {}
         self._add(messages)
-        for key, held in before.items():
+        for key, value in before.items():
             if key[1] not in self._snapshot:
-                self._told[key], self.lost = held, "a snapshot of the messages that lacks a call told before it"
+                self._told[key], self.lost = value, "a snapshot of the messages that lacks a call told before it"
 
     def messages(self) -> list[Any]:
         """Return the messages; the arguments of a call that did not end were still being written."""
         return [
-            {"type": "function_call", "call_id": held["id"], "name": held["name"], "status": "in_progress"}
+            {"type": "function_call", "call_id": value["id"], "name": value["name"], "status": "in_progress"}
             if key[0] == "call" and key not in self._ended
-            else held
-            for key, held in self._told.items()
+            else value
+            for key, value in self._told.items()
         ]

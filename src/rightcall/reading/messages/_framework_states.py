@@ -387,18 +387,18 @@ def _event_of(document: Any) -> _Event:
         data = plain(rest[-1])
         mode = "values" if isinstance(data.get("messages"), list) else "updates"
         return _Event(word(rest[0]) if len(rest) == 2 else mode, tuple(namespace), data)
-    held = plain(document)
-    if word(held.get("event")):
-        mode, *nodes = held["event"].split("|")
-        return _Event(mode, tuple(nodes), plain(held.get("data")))
-    if _is_namespace(held.get("ns")) and "data" in held and word(held.get("type")):
-        return _Event(held["type"], tuple(held["ns"]), plain(held["data"]))
-    return _Event("", (), held)
+    value = plain(document)
+    if word(value.get("event")):
+        mode, *nodes = value["event"].split("|")
+        return _Event(mode, tuple(nodes), plain(value.get("data")))
+    if _is_namespace(value.get("ns")) and "data" in value and word(value.get("type")):
+        return _Event(value["type"], tuple(value["ns"]), plain(value["data"]))
+    return _Event("", (), value)
 
 
-def _is_namespace(held: Any) -> bool:
+def _is_namespace(value: Any) -> bool:
     """Whether a value is a namespace: a list of nodes, each with the id of its task."""
-    return isinstance(held, list) and all([isinstance(node, str) and ":" in node for node in held])
+    return isinstance(value, list) and all([isinstance(node, str) and ":" in node for node in value])
 
 
 def _state_messages(event: _Event) -> list[Any] | None:
@@ -424,8 +424,8 @@ def _update_messages(event: _Event) -> list[Any]:
 
 
 def _is_of_langchain(message: Any) -> bool:
-    held = plain(message)
-    return word(held.get("type")) in ("ai", "human", "tool", "system", "remove", "AIMessageChunk") or "lc" in held
+    value = plain(message)
+    return word(value.get("type")) in ("ai", "human", "tool", "system", "remove", "AIMessageChunk") or "lc" in value
 
 
 def _with_subgraphs(events: Iterable[_Event], longest: list[Any]) -> tuple[list[Any], str]:
@@ -495,6 +495,6 @@ def _by_id(messages: list[Any]) -> list[Any]:
 
 def identity(message: Any) -> str:
     """Return the id of a message; empty if it has none."""
-    held = plain(message)
-    inner = plain(held.get("kwargs"))
-    return word(inner.get("id")) or word(held.get("id"))
+    value = plain(message)
+    inner = plain(value.get("kwargs"))
+    return word(inner.get("id")) or word(value.get("id"))

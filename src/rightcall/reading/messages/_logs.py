@@ -113,14 +113,14 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
     return [_beside_it({"id": key}, "", each, True) for key, [each] in found.items()]
 
 
-def _below(held: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
+def _below(value: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
     """Return the conversations below each key of an object."""
     found: dict[str, list[Any]] = {}
-    keys = [key for key, each in held.items() if isinstance(each, (dict, list)) and key not in DEFINITIONS]
+    keys = [key for key, each in value.items() if isinstance(each, (dict, list)) and key not in DEFINITIONS]
     for number, key in enumerate(keys):
         if number == _TRIED and not found:
             break
-        inside = [] if is_wanted(key) else _conversations_inside(held[key], depth + 1)
+        inside = [] if is_wanted(key) else _conversations_inside(value[key], depth + 1)
         found.update({key: inside} if inside else {})
     return found
 
@@ -130,9 +130,9 @@ def _unpacked(document: Any) -> Any:
     if isinstance(document, str):
         return _of_text(document)
     if isinstance(document, dict) and any(
-        [isinstance(held, str) and held[:1] in _TEXT_OF for held in document.values()]
+        [isinstance(value, str) and value[:1] in _TEXT_OF for value in document.values()]
     ):
-        return {key: _of_text(held) if isinstance(held, str) else held for key, held in document.items()}
+        return {key: _of_text(value) if isinstance(value, str) else value for key, value in document.items()}
     return document
 
 
@@ -146,9 +146,9 @@ def _of_text(text: str) -> Any:
         return text
 
 
-def _beside_it(held: Mapping[str, Any], key: str, conversation: Any, is_only: bool) -> Any:
+def _beside_it(value: Mapping[str, Any], key: str, conversation: Any, is_only: bool) -> Any:
     """Return a conversation with the values beside it; without ids, unless it is the only conversation there."""
-    others = {other: each for other, each in held.items() if other != key and (is_only or other not in _IDS)}
+    others = {other: each for other, each in value.items() if other != key and (is_only or other not in _IDS)}
     if isinstance(conversation, list):
         return {**others, "messages": conversation} if _is_conversation(conversation) else conversation
     return conversation if is_transcript(conversation) else {**others, **conversation}
@@ -279,7 +279,7 @@ def _without_marks(messages: list[Any]) -> list[Any]:
     if not any([isinstance(message, dict) and _HISTORY in message for message in messages]):
         return messages
     return [
-        {key: held for key, held in message.items() if key != _HISTORY} if isinstance(message, dict) else message
+        {key: value for key, value in message.items() if key != _HISTORY} if isinstance(message, dict) else message
         for message in messages
         if not (isinstance(message, dict) and message.get("role") in ("system", "developer"))
     ]
@@ -313,10 +313,10 @@ def _held(item: Mapping[str, Any]) -> list[Any] | None:
 def _under_another_key(item: Mapping[str, Any]) -> list[Any] | None:
     """Return the only list of messages of both user and model in an object, under any key; None without such a list."""
     found = [
-        held
-        for key, held in item.items()
-        if isinstance(held, list) and key not in DEFINITIONS and not is_wanted(key) and key not in _ANSWERS
-        if _is_conversation(held)
+        value
+        for key, value in item.items()
+        if isinstance(value, list) and key not in DEFINITIONS and not is_wanted(key) and key not in _ANSWERS
+        if _is_conversation(value)
     ]
     return found[0] if len(found) == 1 else None
 
@@ -333,7 +333,7 @@ def _log(document: Any) -> Log:
     if not isinstance(document, dict) or not _is_whole(document):
         return Log(messages_of(document))
     messages = _held(document) or []
-    taken = [key for key, held in document.items() if held is messages]
+    taken = [key for key, value in document.items() if value is messages]
     named = next((document[key] for key in _IDS if isinstance(document.get(key), (str, int)) and document[key]), None)
     steps, nested = _beside(document, messages)
     messages, nested = interrupted(document, messages, nested)
@@ -351,7 +351,7 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     answers = {key: document[key] for key in _ANSWERS if key in document}
     answer = hidden_call(answers)
     steps = steps or _text_that_acts(answers)
-    others = [key for key, held in document.items() if isinstance(held, list) and held and _is_whole(held[0])]
+    others = [key for key, value in document.items() if isinstance(value, list) and value and _is_whole(value[0])]
     nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
     if nested:
         return steps, f"beside the messages there are conversations in `{nested[0]}`"
@@ -381,11 +381,11 @@ def _lost_answer(document: Mapping[str, Any], messages: list[Any]) -> str:
 def _other_message(document: Mapping[str, Any], messages: list[Any]) -> str:
     """Describe a model's message outside of the list of messages that asks for a call not in the list; else empty."""
     known: set[tuple[str | None, str]] | None = None
-    for key, held in document.items():
-        if held is messages or key in DEFINITIONS or is_wanted(key):
+    for key, value in document.items():
+        if value is messages or key in DEFINITIONS or is_wanted(key):
             continue
-        inner = held.get("messages") if isinstance(held, dict) else None
-        others = inner if isinstance(inner, list) else held if isinstance(held, list) else [held]
+        inner = value.get("messages") if isinstance(value, dict) else None
+        others = inner if isinstance(inner, list) else value if isinstance(value, list) else [value]
         for message in others[:_MOST_LOOKED_AT]:
             if not isinstance(message, dict) or "role" not in message or writer_of(message) != "model":
                 continue
@@ -399,10 +399,10 @@ def _other_message(document: Mapping[str, Any], messages: list[Any]) -> str:
 
 def _text_that_acts(answers: Mapping[str, Any]) -> str:
     """Describe a response in text that asks for a call (DSPy's history of a model)."""
-    for key, held in answers.items():
+    for key, value in answers.items():
         texts = [
             each.get("text") if isinstance(each, dict) else each
-            for each in (held if isinstance(held, list) else [held])
+            for each in (value if isinstance(value, list) else [value])
         ]
         if any([isinstance(text, str) and acts_by_text(text) for text in texts]):
             return f"beside the messages there is `{key}`, which asks for a call in its text"

@@ -177,8 +177,8 @@ class Exchange(msgspec.Struct, eq=False):
     @property
     def answer_id(self) -> str:
         """The id of the model's answer, of which Claude Code writes each block as a line of its own; else empty."""
-        held = self.message.get("message") if self.message.get("type") == "assistant" else None
-        named = held.get("id") if isinstance(held, dict) else None
+        value = self.message.get("message") if self.message.get("type") == "assistant" else None
+        named = value.get("id") if isinstance(value, dict) else None
         return named if isinstance(named, str) else ""
 
     @property
@@ -207,11 +207,11 @@ def messages_of(document: Any) -> list[Any]:
         if answer is not None:
             return [answer]
         for key in [key for key in _LISTS if key in document]:
-            held = document[key]
+            value = document[key]
             if key == "items" and "role" in document:
                 continue
-            if isinstance(held, list) and held and all([isinstance(item, (dict, list)) for item in held]):
-                return messages_of(held) if key != "choices" else _chosen(document, held)
+            if isinstance(value, list) and value and all([isinstance(item, (dict, list)) for item in value]):
+                return messages_of(value) if key != "choices" else _chosen(document, value)
     return [document]
 
 
@@ -257,13 +257,13 @@ def exchanges_of(messages: Iterable[Any]) -> list[Exchange]:
     return _without_repeated_events(found)
 
 
-def _without_repeated_events(said: list[Exchange]) -> list[Exchange]:
+def _without_repeated_events(exchanges: list[Exchange]) -> list[Exchange]:
     """Empty the events about calls that the model's output before them already lists (LlamaIndex).
 
     Where both have ids, the two are recognised as one call later on; this is for those without an id.
     """
     listed: list[CallRecord] = []
-    for place, exchange in enumerate(said):
+    for place, exchange in enumerate(exchanges):
         if not exchange.calls or not exchange.calls[0].format.startswith(_EVENTS):
             continue
         if not exchange.item:
@@ -275,9 +275,9 @@ def _without_repeated_events(said: list[Exchange]) -> list[Exchange]:
             twin = next((each for each in listed if _may_begin(call, each)), None)
             if twin is not None:
                 twin.call_id = twin.call_id or call.call_id
-                said[place] = Exchange()
+                exchanges[place] = Exchange()
         listed = [each for each in listed if each is not twin]
-    return said
+    return exchanges
 
 
 def _may_begin(event: CallRecord, listed: CallRecord) -> bool:
@@ -325,14 +325,14 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
     if exchange.calls:
         _part_with_calls_of_user(exchange)
         if not is_common:
-            _tell_of_calls(exchange, message)
+            _take_from_message(exchange, message)
         if not exchange.results and _is_cut_off(message):
             exchange.calls[-1].withheld = exchange.calls[-1].withheld or UNFINISHED
     withhold(message, exchange.calls, exchange.results)
     return exchange
 
 
-def _tell_of_calls(exchange: Exchange, message: Mapping[str, Any]) -> None:
+def _take_from_message(exchange: Exchange, message: Mapping[str, Any]) -> None:
     """Take what a message tells of all its calls: the agent, whether their parent is unknown, or they only wait."""
     author, is_parent_known = author_of(message), exchange.parent_id != ""
     is_summed_up = len(exchange.calls) > 1 and _sums_up(message)
@@ -455,7 +455,7 @@ def author_of(message: Mapping[str, Any]) -> str | None:
 
     OpenInference keeps a message under `message`. The author of a message of the user or of a tool is not an agent.
     """
-    forms = [message, *[held for key in ("kwargs", "data", "message") if isinstance(held := message.get(key), dict)]]
+    forms = [message, *[value for key in ("kwargs", "data", "message") if isinstance(value := message.get(key), dict)]]
     for form in forms:
         kind, source = form.get("type"), form.get("source")
         is_autogen = isinstance(kind, str) and kind.endswith(("Message", "Event"))
@@ -502,9 +502,9 @@ def is_open(message: Mapping[str, Any]) -> bool:
     return not has_effects and _SETTLED.isdisjoint(held) and _SETTLED.isdisjoint(message)
 
 
-def stopped_to_call(held: Mapping[str, Any]) -> bool:
+def stopped_to_call(value: Mapping[str, Any]) -> bool:
     """Whether the finish reason in a message, or in the attributes of a span, is that the model asked for a call."""
-    told = [held.get(key) for key in _reasons_among(tuple(held))]
+    told = [value.get(key) for key in _reasons_among(tuple(value))]
     return any([_TO_CALL.search(str(reason)[:_LONGEST_REASON]) is not None for reason in told]) if told else False
 
 
@@ -545,8 +545,8 @@ def says_why(message: Mapping[str, Any]) -> bool:
     return any([message.get(key) for key in _REASONS])
 
 
-def _is_nothing(held: Any) -> bool:
-    return held is None or (held.__class__ is list and bool(held) and not any(held))
+def _is_nothing(value: Any) -> bool:
+    return value is None or (value.__class__ is list and bool(value) and not any(value))
 
 
 def kinds_of_parts(message: Mapping[str, Any]) -> frozenset[Any]:

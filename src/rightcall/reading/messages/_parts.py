@@ -71,8 +71,8 @@ def writer_of(message: Any) -> Writer:
     if not isinstance(message, Mapping):
         return ""
     for key in ("role", "type", "kind", "event.name", "message_type"):
-        held = message.get(key)
-        if held is not None and (found := _WRITERS.get(str(held).lower())):
+        value = message.get(key)
+        if value is not None and (found := _WRITERS.get(str(value).lower())):
             return found
     if is_task(message):
         return "user"
@@ -195,13 +195,13 @@ def constructed(document: Mapping[str, Any]) -> Mapping[str, Any]:
 _CLASSES = {"ToolMessage": "tool", "ToolMessageChunk": "tool", "FunctionMessage": "function"}
 
 
-def _text_in(held: Any) -> str:
-    if isinstance(held, str):
-        blocks = _blocks(held)
-        return held if blocks is None else _text_in(blocks)
-    if not isinstance(held, list):
+def _text_in(value: Any) -> str:
+    if isinstance(value, str):
+        blocks = _blocks(value)
+        return value if blocks is None else _text_in(blocks)
+    if not isinstance(value, list):
         return ""
-    return "".join([_text_of_part(part) for part in held])
+    return "".join([_text_of_part(part) for part in value])
 
 
 def _text_of_part(part: Any) -> str:
@@ -228,11 +228,11 @@ def _blocks(text: str) -> list[Any] | None:
     if text[:2] != "[{":
         return None
     try:
-        held = decode_json(text)
+        value = decode_json(text)
     except InputError:
         return None
-    known = isinstance(held, list) and all(isinstance(block, dict) and _is_block(block) for block in held)
-    return held if known else None
+    known = isinstance(value, list) and all(isinstance(block, dict) and _is_block(block) for block in value)
+    return value if known else None
 
 
 def _is_block(block: Mapping[str, Any]) -> bool:
@@ -337,10 +337,10 @@ def read_part(document: Mapping[str, Any], row: PartRow) -> CallRecord | None:
 
 def partial_part(key: str, item: Any) -> PartRow | None:
     """Return the format of a call with an id but no name or arguments; other messages may have those."""
-    held = item.get("tool_call", item) if isinstance(item, Mapping) else item
-    if not isinstance(held, Mapping) or not (key == "tool_calls" or str(held.get("type")) in _CALLS):
+    value = item.get("tool_call", item) if isinstance(item, Mapping) else item
+    if not isinstance(value, Mapping) or not (key == "tool_calls" or str(value.get("type")) in _CALLS):
         return None
-    call_id = _first(held, ("id", "call_id"))
+    call_id = _first(value, ("id", "call_id"))
     return _PARTIAL if isinstance(call_id, str) and call_id and call_id not in PLACEHOLDERS else None
 
 
@@ -455,9 +455,9 @@ def _as_text(value: Any) -> str | None:
 
 def _first(document: Mapping[str, Any], places: tuple[_Place, ...]) -> Any:
     for place in places:
-        held = document.get(place) if place.__class__ is str else _inside(document, place)
-        if held is not NOTHING and held is not None:
-            return held
+        value = document.get(place) if place.__class__ is str else _inside(document, place)
+        if value is not NOTHING and value is not None:
+            return value
     return NOTHING
 
 
@@ -473,13 +473,13 @@ def _inside(document: Any, place: _Place) -> Any:
     return document
 
 
-def _fits(held: Any, wanted: Any) -> bool:
+def _fits(value: Any, wanted: Any) -> bool:
     if wanted is None:
-        return held is not NOTHING
+        return value is not NOTHING
     if isinstance(wanted, type):
-        return isinstance(held, wanted)
-    return bool(wanted(held)) if callable(wanted) else bool(held == wanted)
+        return isinstance(value, wanted)
+    return bool(wanted(value)) if callable(wanted) else bool(value == wanted)
 
 
-def _failed(held: Any, wanted: Any) -> bool:
-    return bool(held) and held is not NOTHING if wanted is None else bool(held == wanted)
+def _failed(value: Any, wanted: Any) -> bool:
+    return bool(value) and value is not NOTHING if wanted is None else bool(value == wanted)

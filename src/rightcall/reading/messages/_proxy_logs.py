@@ -72,22 +72,22 @@ def is_proxy_row(document: Any) -> bool:
 
 def _bodies(document: Any) -> tuple[dict[str, Any], Any] | None:
     """Return the request and the response in a document; None if it does not have both."""
-    held = plain(document)
+    value = plain(document)
     for to_request, to_response in _PAIRS:
-        request, response = _at(held, to_request), _at(held, to_response)
+        request, response = _at(value, to_request), _at(value, to_response)
         is_answer = isinstance(response, dict) and not _ANSWERED.isdisjoint(response)
         asked = _asked(request) if isinstance(request, dict) and is_answer else None
         # Messages that end with one of the model are a conversation, not a request, unless LiteLLM says so.
-        if asked and (to_request or "call_type" in held or writer_of(plain(asked[-1])) != "model"):
+        if asked and (to_request or "call_type" in value or writer_of(plain(asked[-1])) != "model"):
             return request, response
-    return (held, held) if _is_response(held) else None
+    return (value, value) if _is_response(value) else None
 
 
-def _is_response(held: Mapping[str, Any]) -> bool:
+def _is_response(value: Mapping[str, Any]) -> bool:
     """Whether a row has messages in both `input` and `output`, or is a response of OpenAI's with its input as text."""
-    asked, answers = held.get("input"), held.get("output")
+    asked, answers = value.get("input"), value.get("output")
     is_asked = isinstance(asked, list) and has_messages(asked)
-    is_text = isinstance(asked, str) and held.get("object") == "response" and "model" in held
+    is_text = isinstance(asked, str) and value.get("object") == "response" and "model" in value
     return (is_asked or is_text) and isinstance(answers, list) and has_messages(answers)
 
 
@@ -100,9 +100,9 @@ def _at(held: Any, path: tuple[str, ...]) -> Any:
 def _asked(request: Mapping[str, Any]) -> list[Any] | None:
     """Return the messages of a request; None if it has none."""
     for key in _ASKED:
-        held = decoded(request.get(key)) if key == "messages" else request.get(key)
-        if isinstance(held, list) and held and has_messages(held):
-            return held
+        value = decoded(request.get(key)) if key == "messages" else request.get(key)
+        if isinstance(value, list) and value and has_messages(value):
+            return value
     is_response_api = isinstance(request.get("input"), str) and "model" in request
     return [said("user", request["input"])] if is_response_api else None
 
@@ -182,8 +182,8 @@ def _may_belong(row: Any, keys: set[str]) -> bool:
 
     Any other row of the same table, such as Weave's rows of functions, only repeats what the requests contain.
     """
-    held = plain(row)
-    return not _ROWS.isdisjoint(held) or _tool_in(held) is not None or len(keys & held.keys()) < _ALIKE
+    value = plain(row)
+    return not _ROWS.isdisjoint(value) or _tool_in(value) is not None or len(keys & value.keys()) < _ALIKE
 
 
 def _calls_in(talk: _Talk) -> list[Any]:
@@ -192,14 +192,14 @@ def _calls_in(talk: _Talk) -> list[Any]:
 
 def _tool_in(event: Any) -> tuple[Any, Any, Any] | None:
     """Return the name, arguments and result of the call in the row of a tool; None if it is not the row of a tool."""
-    held = plain(event)
-    if held.get("type") == _EVENT:
-        return held.get("tool_name"), held.get("arguments"), held.get("result", NOTHING)
-    if plain(held.get("attributes")).get("kind") != "tool" or not isinstance(held.get("op_name"), str):
+    value = plain(event)
+    if value.get("type") == _EVENT:
+        return value.get("tool_name"), value.get("arguments"), value.get("result", NOTHING)
+    if plain(value.get("attributes")).get("kind") != "tool" or not isinstance(value.get("op_name"), str):
         return None
-    name = _OPERATION.search(held["op_name"])
-    result = NOTHING if held.get("exception") else held.get("output", NOTHING)
-    return name[1] if name else "", held.get("inputs"), result
+    name = _OPERATION.search(value["op_name"])
+    result = NOTHING if value.get("exception") else value.get("output", NOTHING)
+    return name[1] if name else "", value.get("inputs"), result
 
 
 def _is_told(event: Any, talks: list[_Talk]) -> bool:
@@ -241,7 +241,7 @@ def _rows(documents: list[Any]) -> tuple[list[_Row], list[Any]]:
 
 def _row(place: int, document: Mapping[str, Any], request: Mapping[str, Any], response: Any) -> _Row:
     told = [plain(document.get(key)) for key in ("metadata", "request_properties", "properties")]
-    about = {key: held for each in (*told, document) for key, held in each.items()}
+    about = {key: value for each in (*told, document) for key, value in each.items()}
     answer, unread = _answer(response)
     tools = [each.get("tools") or each.get("functions") for each in (request, plain(document.get("model_parameters")))]
     return _Row(
@@ -260,10 +260,10 @@ def _answer(response: Mapping[str, Any]) -> tuple[list[Any], str]:
     """Return the messages of a response, and a description of what could not be read; empty if all could."""
     several = listed(response.get("choices")) or listed(response.get("candidates"))
     if several:
-        held = plain(several[0])
-        message = held.get("message", held.get("content"))
+        value = plain(several[0])
+        message = value.get("message", value.get("content"))
         many = "a response with several answers, of which the log does not tell the one that was used"
-        told = [with_reason(message, held)] if isinstance(message, dict) else []
+        told = [with_reason(message, value)] if isinstance(message, dict) else []
         return told, many if len(several) > 1 else _odd(message)
     output = response.get("output")
     if isinstance(output, dict):

@@ -133,8 +133,8 @@ def unconfirmed(message: Mapping[str, Any]) -> Mapping[str, Any]:
     actions = message.get("actions")
     if not isinstance(actions, dict):
         return {}
-    held = actions.get("requested_tool_confirmations") or actions.get("requestedToolConfirmations")
-    return held if isinstance(held, dict) else {}
+    value = actions.get("requested_tool_confirmations") or actions.get("requestedToolConfirmations")
+    return value if isinstance(value, dict) else {}
 
 
 def withhold(message: Mapping[str, Any], calls: Sequence[CallRecord], results: Sequence[CallRecord]) -> None:

@@ -124,19 +124,19 @@ class Requests:
             self._answered.update([(place, turn)] if after else ())
             self._mute.update([(place, turn) for exchange in after if exchange.is_mute])
 
-    def add_log(self, said: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
+    def add_log(self, exchanges: Sequence[Exchange], turn: int | None = None, asked: str | None = None) -> None:
         """Add a log of messages: a whole conversation, or the conversation up to the end of a turn."""
         self.is_placed = True
-        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(said)
-        self.is_unanswered = self.is_unanswered or any([exchange.is_mute for exchange in said])
+        self.are_turns_doubtful = self.are_turns_doubtful or falls_silent(exchanges)
+        self.is_unanswered = self.is_unanswered or any([exchange.is_mute for exchange in exchanges])
         if turn is None:
-            turns: Sequence[int | None] = turns_in_log(said, asked)
-            self._threads.remember(said, turns)
+            turns: Sequence[int | None] = turns_in_log(exchanges, asked)
+            self._threads.remember(exchanges, turns)
         else:
-            turns = self._threads.turns_of(said, turn, asked=asked)
+            turns = self._threads.turns_of(exchanges, turn, asked=asked)
         reading, self._last_prompt = ConversationReader(self, None, None, None, turn), LastPrompt()
         self.heard.update([each for each in turns if each is not None] if turn is None else [turn])
-        reading.take_all(said, turns)
+        reading.take_all(exchanges, turns)
         reading.place_stray_results()
         reading.part_doubtful_groups()
 
@@ -171,19 +171,19 @@ class Requests:
 
         Among several, a request with the given name is returned, preferably one of the given conversation.
         """
-        held = self._by_id.get((call_id, use)) if call_id else None
-        if held is None:
+        value = self._by_id.get((call_id, use)) if call_id else None
+        if value is None:
             return None
-        if len(held) == 1:
-            return held[0] if not name or held[0].name in ("", name) else None
-        named = (record for record in held if not name or not record.name or record.name == name)
+        if len(value) == 1:
+            return value[0] if not name or value[0].name in ("", name) else None
+        named = (record for record in value if not name or not record.name or record.name == name)
         few = list(islice(named, MOST_WAITING if thread is not None else 1))
         return next((record for record in few if self.threads.get(id(record)) == thread), few[0] if few else None)
 
     def is_only(self, record: CallRecord) -> bool:
         """Whether the id of a request belongs to it alone, and was not reused."""
-        held = self._by_id.get((record.call_id or "", 0), ())
-        return len(held) == 1 and (record.call_id, 1) not in self._by_id
+        value = self._by_id.get((record.call_id or "", 0), ())
+        return len(value) == 1 and (record.call_id, 1) not in self._by_id
 
     def new_group(self) -> str:
         """Return a name for a new group of calls that were requested at once."""
@@ -261,7 +261,7 @@ class PromptHistory:
 
     def turns_of(
         self,
-        said: Sequence[Exchange],
+        exchanges: Sequence[Exchange],
         turn: int,
         context: Hashable = None,
         asked: str | None = None,
@@ -270,60 +270,60 @@ class PromptHistory:
         """Return the turn of each message of a prompt, in order.
 
         Args:
-            said: The messages.
+            exchanges: The messages.
             turn: The turn of the prompt.
             context: The call inside which the conversation took place.
             asked: What the user asked in this turn, if known.
             answer: What the model answered, which later prompts repeat after these messages.
         """
-        words = _places(said)
+        words = _places(exchanges)
         if not words:
-            return self._turns_without_words(said, turn, context, answer)
-        texts = tuple([said[place].text for place in words])
+            return self._turns_without_words(exchanges, turn, context, answer)
+        texts = tuple([exchanges[place].text for place in words])
         known = self._known.setdefault(context, [])
         if known and known[-1].texts == texts:
             turns = known[-1].turns  # like most prompts of a run: the user wrote nothing new
         else:
-            turns = _turns_of_words(texts, _steps_after(said, words), turn, known, asked, context is not None)
-        if turns[-1] < turn and words[-1] == len(said) - 1:
+            turns = _turns_of_words(texts, _steps_after(exchanges, words), turn, known, asked, context is not None)
+        if turns[-1] < turn and words[-1] == len(exchanges) - 1:
             turns = (*turns[:-1], turn)  # the user repeated the question, in the last message
         _remember(_KnownPrompt(texts, turns), known)
-        return _spread(turns, words, len(said))
+        return _spread(turns, words, len(exchanges))
 
-    def turn_of(self, said: Sequence[Exchange], otherwise: int, context: Hashable = None) -> int:
+    def turn_of(self, exchanges: Sequence[Exchange], otherwise: int, context: Hashable = None) -> int:
         """Return the turn of a prompt without a timestamp: that of its last text of the user in a known prompt."""
-        texts = words_of(said)
+        texts = words_of(exchanges)
         found = _continued(texts, self._known.get(context, ()))
         return found[-1] if found and len(found) == len(texts) else otherwise
 
-    def remember(self, said: Sequence[Exchange], turns: Sequence[int | None]) -> None:
+    def remember(self, exchanges: Sequence[Exchange], turns: Sequence[int | None]) -> None:
         """Remember a conversation whose turns are known."""
-        words = _places(said)
+        words = _places(exchanges)
         if words:
             known = self._known.setdefault(None, [])
-            _remember(_KnownPrompt(words_of(said), tuple([turns[place] or 0 for place in words])), known)
+            _remember(_KnownPrompt(words_of(exchanges), tuple([turns[place] or 0 for place in words])), known)
 
     def is_known(self, context: Hashable) -> bool:
         """Whether a prompt of this context was seen."""
         return bool(self._known.get(context) or self._wordless.get(context))
 
     def _turns_without_words(
-        self, said: Sequence[Exchange], turn: int, context: Hashable, answer: Sequence[Exchange]
+        self, exchanges: Sequence[Exchange], turn: int, context: Hashable, answer: Sequence[Exchange]
     ) -> list[int]:
         """Return the turns of a prompt without texts of the user, by the known prompt with the longest common start."""
         known = self._wordless.setdefault(context, [])
         best: list[int] = []
         for others, turns in known:
-            count = _count_shared(others, said)
+            count = _count_shared(others, exchanges)
             best = turns[:count] if count > len(best) else best
-        found = [*best, *[turn] * (len(said) - len(best))]
-        known.append(((*said, *answer), [*found, *[turn] * len(answer)]))
+        found = [*best, *[turn] * (len(exchanges) - len(best))]
+        known.append(((*exchanges, *answer), [*found, *[turn] * len(answer)]))
         del known[:-_MOST_PROMPTS]
         return found
 
 
-def _count_shared(known: Sequence[Exchange], said: Sequence[Exchange]) -> int:
-    pairs = zip(known, said, strict=False)
+def _count_shared(known: Sequence[Exchange], exchanges: Sequence[Exchange]) -> int:
+    pairs = zip(known, exchanges, strict=False)
     return sum([1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0].message == pair[1].message, pairs)])
 
 
@@ -343,28 +343,28 @@ def _turns_of_words(
     return tuple([each if each >= earliest else BEFORE for each in turns])
 
 
-def turns_in_log(said: Sequence[Exchange], asked: str | None = None) -> list[int | None]:
+def turns_in_log(exchanges: Sequence[Exchange], asked: str | None = None) -> list[int | None]:
     """Return the turn of each message of a log that is a whole conversation. A text of the user begins a turn.
 
     Messages before the first such text have no turn. If it is known what was `asked` first, texts before it are from
     before the run.
     """
-    words = _places(said)
+    words = _places(exchanges)
     if not words:
-        return [None] * len(said)
-    steps = _steps_after(said, words)
-    first = max([place for place, word in enumerate(words) if said[word].text == asked], default=0)
+        return [None] * len(exchanges)
+    steps = _steps_after(exchanges, words)
+    first = max([place for place, word in enumerate(words) if exchanges[word].text == asked], default=0)
     turns = tuple([max(steps[first] - step, BEFORE) for step in steps])
-    return [None if place < words[0] else turn for place, turn in enumerate(_spread(turns, words, len(said)))]
+    return [None if place < words[0] else turn for place, turn in enumerate(_spread(turns, words, len(exchanges)))]
 
 
-def falls_silent(said: Sequence[Exchange]) -> bool:
+def falls_silent(exchanges: Sequence[Exchange]) -> bool:
     """Whether a message after the agent's first one may or may not be a question of the user.
 
     Either it is the user's and its content was not recorded, or its writer was not recorded.
     """
     is_at_work = False
-    for exchange in said:
+    for exchange in exchanges:
         if exchange.calls or exchange.results:
             is_at_work = True
         elif not is_at_work:
@@ -375,7 +375,7 @@ def falls_silent(said: Sequence[Exchange]) -> bool:
 
 
 def doubtful_places(
-    said: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool
+    exchanges: Sequence[Exchange], turns: Sequence[int], models_tell: bool, is_first: bool
 ) -> frozenset[int]:
     """Return the positions of messages whose calls look older than the run, but may be of it.
 
@@ -383,15 +383,15 @@ def doubtful_places(
     try again. Earlier model spans would show that the run had begun; if they are missing, or only the agent's span was
     recorded, nothing does. In the first prompt all messages are doubtful if it has no text of the user.
     """
-    if is_first and not any([exchange.is_of_user for exchange in said]):
-        return frozenset(range(len(said)))
-    older = [place for place, turn in enumerate(turns) if turn == BEFORE and said[place].calls]
+    if is_first and not any([exchange.is_of_user for exchange in exchanges]):
+        return frozenset(range(len(exchanges)))
+    older = [place for place, turn in enumerate(turns) if turn == BEFORE and exchanges[place].calls]
     if not older:
         return frozenset()
     found = []
     is_answered = False
-    for place in range(len(said) - 1, older[0] - 1, -1):
-        exchange = said[place]
+    for place in range(len(exchanges) - 1, older[0] - 1, -1):
+        exchange = exchanges[place]
         if exchange.is_of_user:
             is_answered = False
         elif exchange.is_of_agent and not exchange.calls and not exchange.results:
@@ -401,9 +401,9 @@ def doubtful_places(
     return frozenset(found)
 
 
-def words_of(said: Iterable[Exchange]) -> tuple[str, ...]:
+def words_of(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
     """Return the texts of the user in messages."""
-    return tuple([exchange.text for exchange in said if exchange.is_of_user])
+    return tuple([exchange.text for exchange in exchanges if exchange.is_of_user])
 
 
 def words_shared(known: tuple[str, ...], texts: tuple[str, ...]) -> range | None:
@@ -419,15 +419,15 @@ def words_shared(known: tuple[str, ...], texts: tuple[str, ...]) -> range | None
     return None
 
 
-def _places(said: Sequence[Exchange]) -> list[int]:
-    return [place for place, exchange in enumerate(said) if exchange.is_of_user]
+def _places(exchanges: Sequence[Exchange]) -> list[int]:
+    return [place for place, exchange in enumerate(exchanges) if exchange.is_of_user]
 
 
-def _steps_after(said: Sequence[Exchange], words: Sequence[int]) -> list[int]:
+def _steps_after(exchanges: Sequence[Exchange], words: Sequence[int]) -> list[int]:
     """For each text of the user, count how often the agent worked and the user wrote again after it."""
     steps = [0] * len(words)
     for place in range(len(words) - 2, -1, -1):
-        between = said[words[place] + 1 : words[place + 1]]
+        between = exchanges[words[place] + 1 : words[place + 1]]
         steps[place] = steps[place + 1] + any([exchange.is_of_agent for exchange in between])
     return steps
 

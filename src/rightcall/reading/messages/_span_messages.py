@@ -203,16 +203,16 @@ class SpanMessages:
                 if _tells_calls(said):
                     told.setdefault(side, []).append(said)
 
-    def _said(self, held: Any) -> list[Exchange]:
+    def _said(self, value: Any) -> list[Exchange]:
         """Return the exchanges of messages given as values or as JSON text; none if the text is not JSON."""
-        if not isinstance(held, str):
-            return self._exchanges_in(held)
-        pieces = self._messages_in(held)
+        if not isinstance(value, str):
+            return self._exchanges_in(value)
+        pieces = self._messages_in(value)
         if pieces is not None:
             known = self._known
             return [known.get(piece) or self._from_piece(piece) for piece in pieces if piece.startswith(b"{")]
         try:
-            return self._exchanges_in(decode_json(held))
+            return self._exchanges_in(decode_json(value))
         except InputError:
             return []
 
@@ -260,14 +260,14 @@ class SpanMessages:
         key = next((key for key in _WRAPPINGS if key in members), None)
         if key is None:
             return None
-        held = members.pop(key)
+        value = members.pop(key)
         if is_step(members):
             return None
         if may_be_part((*members, key)):
             wrapper = {name: msgspec.json.decode(member) for name, member in members.items()}
             if part_of({**wrapper, key: []}) is not None:
                 return None
-        pieces = self._messages_in(bytes(held).decode())
+        pieces = self._messages_in(bytes(value).decode())
         return pieces if pieces and all([piece.startswith((b"{", b"[")) for piece in pieces]) else None
 
     def _from_piece(self, piece: bytes) -> Exchange:
@@ -313,14 +313,16 @@ def _is_task(held: str | dict[str, Any]) -> bool:
     return all([(f'"{key}"' if isinstance(held, str) else key) in held for key in _OF_TASKS])
 
 
-def _unless_others(said: list[Exchange]) -> list[Exchange]:
+def _unless_others(exchanges: list[Exchange]) -> list[Exchange]:
     """Return the exchanges; if none is a message, only objects that look like a call stay "not understood".
 
     These attributes also hold values that are not messages, and those have no known format.
     """
-    if not any([exchange.unread for exchange in said]) or has_messages([exchange.message for exchange in said]):
-        return said
-    return [_as_object(exchange) if exchange.unread else exchange for exchange in said]
+    if not any([exchange.unread for exchange in exchanges]) or has_messages(
+        [exchange.message for exchange in exchanges]
+    ):
+        return exchanges
+    return [_as_object(exchange) if exchange.unread else exchange for exchange in exchanges]
 
 
 def _as_object(exchange: Exchange) -> Exchange:
@@ -347,20 +349,20 @@ def _undotted(value: Any) -> Any:
     return unnested((str(key), _undotted(item)) for key, item in value.items())
 
 
-def _weight(said: list[Exchange]) -> tuple[int, int, int]:
+def _weight(exchanges: list[Exchange]) -> tuple[int, int, int]:
     """Return how much messages contain: the numbers of calls and results, of their recorded values, of messages.
 
     A span may repeat its conversation in attributes of several conventions, and servers add their own: MLflow
     `mlflow.spanInputs`, Phoenix `llm.input_messages`. The fullest copy is used.
     """
-    calls = [call for exchange in said for call in exchange.calls]
-    results = [result for exchange in said for result in exchange.results]
+    calls = [call for exchange in exchanges for call in exchange.calls]
+    results = [result for exchange in exchanges for result in exchange.results]
     recorded = [*[call.args for call in calls], *[result.output for result in results]]
-    return len(recorded), len(recorded) - recorded.count(NOTHING), len(said)
+    return len(recorded), len(recorded) - recorded.count(NOTHING), len(exchanges)
 
 
-def _tells_calls(said: list[Exchange]) -> bool:
-    return any([exchange.calls or exchange.results for exchange in said])
+def _tells_calls(exchanges: list[Exchange]) -> bool:
+    return any([exchange.calls or exchange.results for exchange in exchanges])
 
 
 def messages_in(attributes: Any, holder: MessageAttributes) -> list[Any]:
@@ -392,8 +394,8 @@ def _messages_of_record(body: Mapping[str, Any]) -> dict[Side, list[Any]]:
     found: dict[Side, list[Any]] = {}
     sides: tuple[Side, ...] = ("input", "output")
     for side in sides:
-        held = body.get(side)
-        messages = held.get("messages") if isinstance(held, Mapping) else None
+        value = body.get(side)
+        messages = value.get("messages") if isinstance(value, Mapping) else None
         if isinstance(messages, list) and messages:
             found[side] = messages
     return found
@@ -423,10 +425,10 @@ def without_calls(answer: Sequence[Exchange]) -> list[Exchange]:
 
 def _number(message: Mapping[str, Any]) -> Any:
     """Return the number of a choice, as recorded; 0 if it has none."""
-    held = message.get("index")
-    if isinstance(held, str) and held.strip("0") == "":
+    value = message.get("index")
+    if isinstance(value, str) and value.strip("0") == "":
         return 0
-    return held if isinstance(held, (str, int, float)) else 0
+    return value if isinstance(value, (str, int, float)) else 0
 
 
 def _count_asked_for(attributes: Mapping[str, Any]) -> int:

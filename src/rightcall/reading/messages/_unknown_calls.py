@@ -220,7 +220,9 @@ def _unwrapped(block: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _holds_objects(message: Mapping[str, Any]) -> bool:
     """Whether a message holds more than texts and numbers."""
-    return any([held and isinstance(held, (dict, list)) and key not in _BESIDE_TEXT for key, held in message.items()])
+    return any(
+        [value and isinstance(value, (dict, list)) and key not in _BESIDE_TEXT for key, value in message.items()]
+    )
 
 
 def unnamed_call(part: Mapping[str, Any]) -> str:
@@ -317,18 +319,18 @@ def is_wanted(key: Any) -> bool:
 
 def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
     """Describe steps or calls of an agent beside its messages (SWE-agent's `trajectory`); empty if there are none."""
-    for key, held in document.items():
-        if held is messages or not held or is_wanted(key):
+    for key, value in document.items():
+        if value is messages or not value or is_wanted(key):
             continue
-        sign = _step_in(str(key), held) or _call_in(str(key), held)
+        sign = _step_in(str(key), value) or _call_in(str(key), value)
         if sign:
             return f"beside the messages there is {sign}"
     return ""
 
 
-def _step_in(key: str, held: Any) -> str:
+def _step_in(key: str, value: Any) -> str:
     """Describe the first item of a list that is a step or a call that was made."""
-    items = [each for item in held[:_MOST_STEPS] for each in _listed(item)] if isinstance(held, list) else []
+    items = [each for item in value[:_MOST_STEPS] for each in _listed(item)] if isinstance(value, list) else []
     for item in items:
         is_step = not _STEPS.isdisjoint(item) or bool(sign_of(item))
         if not _RECORDED.isdisjoint(item) if key in DEFINITIONS else is_step:
@@ -341,44 +343,44 @@ def _listed(item: Any) -> list[Mapping[str, Any]]:
     return [each for each in (item if isinstance(item, list) else [item]) if isinstance(each, Mapping)]
 
 
-def _call_in(key: str, held: Any) -> str:
-    if key in DEFINITIONS or not isinstance(held, (list, dict)):
+def _call_in(key: str, value: Any) -> str:
+    if key in DEFINITIONS or not isinstance(value, (list, dict)):
         return ""
     plain = _without_signs(key)
-    if plain.endswith(_CALLED) or "tool_name_0" in held:  # the latter are steps of DSPy
+    if plain.endswith(_CALLED) or "tool_name_0" in value:  # the latter are steps of DSPy
         return f"`{_short(key)}`"
     if plain not in NO_CALLS_INSIDE:
-        return hidden_call({key: held})
-    inside = held if isinstance(held, dict) else {}
+        return hidden_call({key: value})
+    inside = value if isinstance(value, dict) else {}
     return next((f"`{_short(key)}.{_short(str(at))}`" for at in inside if _lists_calls(at, inside[at])), "")
 
 
-def _lists_calls(key: Any, held: Any) -> bool:
-    is_list = isinstance(held, list) and bool(held) and all([isinstance(each, dict) for each in held])
+def _lists_calls(key: Any, value: Any) -> bool:
+    is_list = isinstance(value, list) and bool(value) and all([isinstance(each, dict) for each in value])
     return is_list and not is_wanted(key) and _without_signs(str(key)).endswith(_CALLED)
 
 
 def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
     """Find a key that is named like a call and holds something, in a message or in what it wraps."""
     is_bare = depth == 0 and "role" not in message
-    for key, held in message.items():
-        if not isinstance(key, str) or not held or held is True or key in DEFINITIONS:
+    for key, value in message.items():
+        if not isinstance(key, str) or not value or value is True or key in DEFINITIONS:
             continue
         plain = _without_signs(key)
-        if _is_sign(plain, held) or (is_bare and plain in _BARE_SIGN_KEYS):
+        if _is_sign(plain, value) or (is_bare and plain in _BARE_SIGN_KEYS):
             return f"`{_short(key)}` of an unknown shape, in an item {_keys(message)}"
-        if held.__class__ is str or depth >= _DEPTH_OF_SIGNS:
+        if value.__class__ is str or depth >= _DEPTH_OF_SIGNS:
             continue
-        if plain in _STEP_LISTS and _step_in(key, held):
-            return f"{_step_in(key, held)}, in an item {_keys(message)}"
+        if plain in _STEP_LISTS and _step_in(key, value):
+            return f"{_step_in(key, value)}, in an item {_keys(message)}"
         if (
             plain == "content"
-            and isinstance(held, Mapping)
-            and not _BARE_SIGN_KEYS.isdisjoint(map(_without_signs, held))
+            and isinstance(value, Mapping)
+            and not _BARE_SIGN_KEYS.isdisjoint(map(_without_signs, value))
         ):
             return f"`content` of an unknown shape, in an item {_keys(message)}"
-        if isinstance(held, Mapping):
-            found = _call_in(key, held) if plain in NO_CALLS_INSIDE else _sign_in(held, depth + 1)
+        if isinstance(value, Mapping):
+            found = _call_in(key, value) if plain in NO_CALLS_INSIDE else _sign_in(value, depth + 1)
             if found:
                 return found
     return ""
@@ -409,22 +411,22 @@ def hidden_in_event(body: Mapping[str, Any], attributes: Mapping[str, Any]) -> s
     return f"an event with {found}" if (found := hidden_call(body)) else ""
 
 
-def _inside(held: Any) -> Iterable[Any]:
-    if isinstance(held, dict):
-        return [each for key, each in held.items() if key not in DEFINITIONS]
-    return held if isinstance(held, list) else ()
+def _inside(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return [each for key, each in value.items() if key not in DEFINITIONS]
+    return value if isinstance(value, list) else ()
 
 
-def _is_sign(plain: str, held: Any) -> bool:
+def _is_sign(plain: str, value: Any) -> bool:
     """Whether a key, given without separators, has the name of a call, and a value that could be one."""
-    if plain == "actions" and isinstance(held, Mapping):
-        return not {_without_signs(str(name)) for name in held} <= ADK_ACTIONS
+    if plain == "actions" and isinstance(value, Mapping):
+        return not {_without_signs(str(name)) for name in value} <= ADK_ACTIONS
     if plain in _SIGN_KEYS:
-        return isinstance(held, (str, list, Mapping))
+        return isinstance(value, (str, list, Mapping))
     if plain in _CALL_KEYS:
-        return held not in _NO_CALLS
+        return value not in _NO_CALLS
     is_named = plain.endswith(_CALLED) or (plain.startswith(_SIGN_BEGINNINGS) and not plain.endswith(_ABOUT_A_CALL))
-    return is_named and (isinstance(held, (list, Mapping)) or str(held)[:2] == "[{")
+    return is_named and (isinstance(value, (list, Mapping)) or str(value)[:2] == "[{")
 
 
 def _without_signs(key: str) -> str:
@@ -444,9 +446,9 @@ def _is_definition(content: Any) -> bool:
 
 def _kind(item: Mapping[str, Any]) -> str | None:
     for key in ("type", "part_kind", "content_type", "kind", "block_type", "message_type"):
-        held = item.get(key)
-        if isinstance(held, str) and held:
-            return held
+        value = item.get(key)
+        if isinstance(value, str) and value:
+            return value
     return None
 
 
@@ -571,11 +573,11 @@ def _find_in_list(key: str, items: list[Any], found: FoundParts, depth: int, wri
             found.unread = found.unread or unknown_block(key, item)
 
 
-def _opened(held: Any) -> Any:
+def _opened(value: Any) -> Any:
     # OpenLLMetry and Strands keep blocks of content as JSON text.
-    if isinstance(held, str) and held[:2] in ("[{", '{"'):
+    if isinstance(value, str) and value[:2] in ("[{", '{"'):
         try:
-            return decode_json(held)
+            return decode_json(value)
         except InputError:
             return None
-    return held
+    return value

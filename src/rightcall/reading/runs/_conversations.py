@@ -173,8 +173,8 @@ def _forget_order(requests: Requests, answers: Sequence[Conversation]) -> None:
             record.order, record.asked_ns = -1, None if is_mixed else record.asked_ns
 
 
-def _mute_in(said: Iterable[Exchange]) -> bool:
-    return any([each.is_mute for each in said])
+def _mute_in(exchanges: Iterable[Exchange]) -> bool:
+    return any([each.is_mute for each in exchanges])
 
 
 def _is_lost(message: Exchange) -> bool:
@@ -294,7 +294,7 @@ def first_in_other_turn(stops: Iterable[Stop], turns: Collection[int | None]) ->
     return next((stop for stop in stops if stop.turn not in turns), None)
 
 
-def stop_in_log(said: Sequence[Exchange]) -> str:
+def stop_in_log(exchanges: Sequence[Exchange]) -> str:
     """Describe the first message of a log that stopped to call a tool and has no call near it; otherwise return "".
 
     Claude Code writes each block of an answer as a line of its own, and streams end with the finish reason. So a call
@@ -302,7 +302,7 @@ def stop_in_log(said: Sequence[Exchange]) -> str:
     after the results of its calls (Vercel's stream).
     """
     stopped, has_call, is_in_step = 0, False, False
-    for place, exchange in enumerate(said, 1):
+    for place, exchange in enumerate(exchanges, 1):
         if exchange.results or exchange.is_of_user:
             if stopped and not has_call:
                 break

@@ -127,9 +127,9 @@ def has_answer(span: ReadSpan) -> bool:
     return bool(carried or tuple(span.events) or not _CONVERSATIONS.isdisjoint(span.attributes.keys()))
 
 
-def _is_cut_off(held: Any) -> bool:
+def _is_cut_off(value: Any) -> bool:
     """Whether messages as JSON text were truncated by an exporter's limit on the length of attributes."""
-    return isinstance(held, str) and held.startswith("[{") and (not held.endswith("]") or is_cut(held))
+    return isinstance(value, str) and value.startswith("[{") and (not value.endswith("]") or is_cut(value))
 
 
 class _Speakers:
@@ -314,7 +314,9 @@ def _is_about_response(found: Any, attributes: Mapping[str, Any]) -> bool:
     """Whether an output only repeats `gen_ai.response.…` attributes: Phoenix makes up such outputs."""
     if found.__class__ is not dict or not found:
         return False
-    return all([held is not None and held == attributes.get(f"gen_ai.response.{key}") for key, held in found.items()])
+    return all(
+        [value is not None and value == attributes.get(f"gen_ai.response.{key}") for key, value in found.items()]
+    )
 
 
 def _beside_the_first(level: list[ReadSpan]) -> list[ReadSpan]:
@@ -360,11 +362,14 @@ class GivenLog(msgspec.Struct, frozen=True):
     """What the user asked in that turn, if known."""
 
 
-def asked_and_answered_in(messages: list[Any], said: list[Exchange]) -> list[tuple[Any, Any]]:
+def asked_and_answered_in(messages: list[Any], exchanges: list[Exchange]) -> list[tuple[Any, Any]]:
     """Return question and answer of each turn of a log, by its messages and their exchanges; at least one pair."""
-    told = [(turn or 0, each) for turn, each in zip(turns_in_log(said), zip(messages, said, strict=True), strict=True)]
+    told = [
+        (turn or 0, each)
+        for turn, each in zip(turns_in_log(exchanges), zip(messages, exchanges, strict=True), strict=True)
+    ]
     # Messages of sub-agents are left out, unless a file has nothing else.
-    if any([exchange.parent_id is None and exchange.is_of_agent for exchange in said]):
+    if any([exchange.parent_id is None and exchange.is_of_agent for exchange in exchanges]):
         told = [pair for pair in told if pair[1][1].parent_id is None] or told
     parts = [[each for _, each in part] for _, part in groupby(told, key=lambda pair: pair[0])]
     return [
@@ -382,8 +387,8 @@ def _is_act_of_user(exchange: Exchange) -> bool:
     return (results or bool(exchange.of_user)) and not exchange.calls and not exchange.is_of_user
 
 
-def _first_question(said: list[Exchange]) -> str | None:
-    return next((each.text for each in said if each.writer == "user" and each.text and not each.is_note), None)
+def _first_question(exchanges: list[Exchange]) -> str | None:
+    return next((each.text for each in exchanges if each.writer == "user" and each.text and not each.is_note), None)
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -455,15 +460,15 @@ def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
 def _first(places: Iterable[Mapping[str, Any]], names: tuple[str, ...], kinds: tuple[type, ...]) -> Any:
     for place in places:
         for name in names:
-            held = place.get(name)
-            if isinstance(held, kinds) and held != "" and (not isinstance(held, bool) or name in SCORES):
-                return held
+            value = place.get(name)
+            if isinstance(value, kinds) and value != "" and (not isinstance(value, bool) or name in SCORES):
+                return value
     return None
 
 
-def _is_small(held: Any) -> bool:
+def _is_small(value: Any) -> bool:
     """Whether a value is small enough to keep with each run: a number, a short text, or a few of them."""
-    level = [held]
+    level = [value]
     for _ in range(_DEEPEST):
         if len(level) > _MOST_VALUES or any([isinstance(each, (list, str)) and len(each) > _LONGEST for each in level]):
             return False

@@ -162,10 +162,10 @@ def _plain(name: str) -> str:
     return _SIGNS.sub("", name).lower()
 
 
-def _listed(held: Any) -> list[Any]:
+def _listed(value: Any) -> list[Any]:
     """Return the agents that an agent may hand off to, as Logfire records them."""
     try:
-        names = json.loads(held) if isinstance(held, str) else held
+        names = json.loads(value) if isinstance(value, str) else value
     except ValueError:
         return []
     return list(names) if isinstance(names, (list, tuple)) else []
@@ -175,7 +175,7 @@ def _authors(message: Any) -> list[str]:
     """Return the names of the agent that wrote a message; LangChain's dumps have them one level down."""
     if not isinstance(message, dict):
         return []
-    forms = [message, *[held for key in ("kwargs", "data") if isinstance(held := message.get(key), dict)]]
+    forms = [message, *[value for key in ("kwargs", "data") if isinstance(value := message.get(key), dict)]]
     if any([str(form.get(key, "")).lower() in _OTHERS for form in forms for key in ("role", "type")]):
         return []
     named = [form.get(key) for form in forms for key in _AUTHORS]
@@ -428,8 +428,8 @@ def _deferred_in(output: Mapping[str, Any]) -> list[_Found]:
     ]
 
 
-def _text(held: Any) -> str:
-    return held if isinstance(held, str) else ""
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _arguments(held: Any) -> Any:
@@ -440,9 +440,9 @@ def _arguments(held: Any) -> Any:
     return value if value.__class__ is dict else NOTHING
 
 
-def _interrupted_in(said: Iterable[Exchange]) -> list[_Found]:
+def _interrupted_in(exchanges: Iterable[Exchange]) -> list[_Found]:
     """Return the calls at which an agent of Strands was interrupted to ask a person."""
-    texts = [each.text for each in said if each.message.get("finish_reason") == "interrupt"]
+    texts = [each.text for each in exchanges if each.message.get("finish_reason") == "interrupt"]
     found = [each["call"] for text in texts for each in _INTERRUPT.finditer(text[:_LONGEST_ANSWER])]
     return [(call_id, ASKED_FOR, "", NOTHING) for call_id in found]
 

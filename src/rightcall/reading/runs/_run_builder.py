@@ -124,7 +124,7 @@ class RunBuilder:
         calls, asked = self._without_lost(calls, asked, spans)
         tool_data = metadata["tool_data"] = self._tool_data(bool(records), bool(unseen))
         is_recorded = tool_data != "none" and self._shows_all_turns(turns, tool_data, spans)
-        self._tell(metadata, records)
+        self._note_in_metadata(metadata, records)
         return Trajectory(
             calls=self._tool_calls(calls, spans, roles),
             input=asked[0][0],
@@ -149,7 +149,7 @@ class RunBuilder:
         """End a turn. All spans added since the end of the last turn belong to it."""
         self._turns.append(self.spans[sum(map(len, self._turns)) :])
 
-    def _tell(self, metadata: dict[str, Any], records: list[CallRecord]) -> None:
+    def _note_in_metadata(self, metadata: dict[str, Any], records: list[CallRecord]) -> None:
         """Note in the metadata what was not understood, and which instrumentations recorded calls."""
         if self._not_understood.first:
             metadata[NOT_UNDERSTOOD] = self._not_understood.first

@@ -88,7 +88,7 @@ def _timed(told: Sequence[Message], recorded: Sequence[Message]) -> tuple[Messag
 
 
 def _with_figures(message: Message, use: Message) -> Message:
-    known = {name: held for name in _FIGURES if (held := getattr(use, name)) is not None}
+    known = {name: value for name in _FIGURES if (value := getattr(use, name)) is not None}
     return msgspec.structs.replace(message, **known)
 
 
@@ -110,7 +110,7 @@ def _uses(run: Recorded) -> list[_Use]:
     models = [span for span in run.spans if run.roles.get(id(span)) == "model"]
     by_id: _ById = {(span.trace_id, span.span_id): span for span in run.spans if span.span_id}
     holders = {id(span): _models_around(span, by_id, run.roles) for span in models}
-    inside = Counter([id(holder) for held in holders.values() for holder in held])
+    inside = Counter([id(holder) for value in holders.values() for holder in value])
     # The innermost of nested records is the call. Those around it add what it lacks, if it is the only one in them.
     leaves = [span for span in models if not inside[id(span)]]
     alone = Counter([id(holder) for span in leaves for holder in holders[id(span)]])
@@ -177,7 +177,7 @@ class _Sayings:
 
     def add_use(self, use: _Use) -> None:
         """Add a call of a model: the new messages of its prompt, and its answer."""
-        said = next((held for span in (use.span, *use.around) if (held := self._run.conversations.of(span))), None)
+        said = next((value for span in (use.span, *use.around) if (value := self._run.conversations.of(span))), None)
         given, returned = plain_texts(use.span)
         span, holder = use.span, self._run.tree.enclosing(use.span)
         known: dict[str, Any] = {

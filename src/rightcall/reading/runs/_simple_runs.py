@@ -366,7 +366,7 @@ class LiveRuns:
         self,
         title: str,
         plan: CallPlan,
-        held: Mapping[str, Any],
+        value: Mapping[str, Any],
         scope: str,
         context: Any,
         times: tuple[int, int],
@@ -375,7 +375,7 @@ class LiveRuns:
         bare = self._named[plan.is_told].get(title)
         if bare is None or bare.scope != scope:
             bare = self._learn_name(title, plan.is_told, scope)
-        name, given, returned = plan.values(held)
+        name, given, returned = plan.values(value)
         if (
             not name.__class__ is given.__class__ is returned.__class__ is str
             or bare is None
@@ -383,13 +383,13 @@ class LiveRuns:
             or SCRUBBED in given
             or SCRUBBED in returned
             or returned in PLACEHOLDERS
-            or (len(held) > 3 and not _PLAIN.issuperset(map(type, held.values())))
+            or (len(value) > 3 and not _PLAIN.issuperset(map(type, value.values())))
         ):
             return None
         call = CallRecord(name, bare)
         if plan.has_ids:
-            take_ids(call, plan.shape, held)
-        output = self._content(call, plan.shape.convention, held, given, returned)
+            take_ids(call, plan.shape, value)
+        output = self._content(call, plan.shape.convention, value, given, returned)
         if output is NOTHING or call.failed or may_be_cut(output) or (output.__class__ is dict and "error" in output):
             return None  # an error may be the question whether the call may be made
         odd = output.__class__ is str and reads_like_error(output)
@@ -398,21 +398,21 @@ class LiveRuns:
         return ToolCall(name, args, output, None, None, None, tool_id, call_id, own, None, agent, *times, "span", odd)
 
     def _content(
-        self, call: CallRecord, convention: Convention, held: Mapping[str, Any], given: str, returned: str
+        self, call: CallRecord, convention: Convention, value: Mapping[str, Any], given: str, returned: str
     ) -> Any:
         """Read arguments into a record, and return the output; nothing if one of them is not as it should be."""
         limits, short = self._limits, self._short
         try:
             args: Any = _object(given) if len(given) <= short else arguments(given, limits)
             for unwrap in convention.unwrap_args:
-                args = unwrap(args, call, held)
+                args = unwrap(args, call, value)
             call.args = args
             if returned[:1] == "{" and len(returned) <= short:
                 output: Any = _object(returned)
             else:
                 output = outcome(returned, limits, convention.encoded, convention.keeps_quotes)
             for unwrap in convention.unwrap_output:
-                output = unwrap(output, call, held)
+                output = unwrap(output, call, value)
         except (msgspec.DecodeError, UnicodeError, UnparsableError):
             return NOTHING
         return output if call.args.__class__ is dict and INVALID not in call.args else NOTHING

@@ -275,9 +275,9 @@ def take_args(
         record.bare = value
 
 
-def _is_cut_off(held: Any) -> bool:
+def _is_cut_off(value: Any) -> bool:
     """Whether a text that cannot be parsed begins like an object or list: it is no value of a single argument."""
-    return held.__class__ is str and held.lstrip()[:1] in ("{", "[")
+    return value.__class__ is str and value.lstrip()[:1] in ("{", "[")
 
 
 def take_output(
@@ -292,10 +292,10 @@ def take_output(
     record.output = value
 
 
-def _is_worthless(held: Any) -> bool:
-    if held.__class__ is str:
-        return SCRUBBED in held or is_placeholder(held)
-    return held is None or is_scrubbed(held)
+def _is_worthless(value: Any) -> bool:
+    if value.__class__ is str:
+        return SCRUBBED in value or is_placeholder(value)
+    return value is None or is_scrubbed(value)
 
 
 def read_error(record: CallRecord, convention: Convention, span: Span, events: Iterable[Event]) -> None:
@@ -351,9 +351,9 @@ def _is_schema(held: Any) -> bool:
 def first_text(attributes: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
     """Return the first text among some attributes; None if there is none."""
     for key in keys:
-        held = attributes.get(key)
-        if held.__class__ is str and held and held not in PLACEHOLDERS:
-            text: str = held
+        value = attributes.get(key)
+        if value.__class__ is str and value and value not in PLACEHOLDERS:
+            text: str = value
             return text.strip('"') if text[0] == '"' else text
     return None
 

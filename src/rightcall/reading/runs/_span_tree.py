@@ -140,8 +140,8 @@ class Tree:
         while above is not None and above not in seen:
             if above in self._calls:
                 return self._calls[above]
-            held = self._spans.get(above)
-            if held is None or id(held) in self._roles:
+            value = self._spans.get(above)
+            if value is None or id(value) in self._roles:
                 return None
             seen.add(above)
             above = self._parents.get(above)

@@ -246,17 +246,17 @@ def _may_be_of(run: list[ReadSpan], call: ReadSpan) -> bool:
     return any(compared)
 
 
-def _is_known(held: Any, said: Any) -> bool:
-    return held is not NOTHING and held is not None and said is not None
+def _is_known(value: Any, said: Any) -> bool:
+    return value is not NOTHING and value is not None and said is not None
 
 
-def _has(held: Any, said: Any) -> bool:
+def _has(value: Any, said: Any) -> bool:
     """Whether a value equals or contains a question or an answer; texts may contain each other."""
-    if isinstance(held, str) and isinstance(said, str):
-        return said.strip() in held or (bool(held.strip()) and held.strip() in said)
-    if isinstance(held, dict):
-        return held == said or any(_has(each, said) for each in held.values())
-    return any(_has(each, said) for each in held) if isinstance(held, list) else bool(held == said)
+    if isinstance(value, str) and isinstance(said, str):
+        return said.strip() in value or (bool(value.strip()) and value.strip() in said)
+    if isinstance(value, dict):
+        return value == said or any(_has(each, said) for each in value.values())
+    return any(_has(each, said) for each in value) if isinstance(value, list) else bool(value == said)
 
 
 def _top(index: int, above: dict[int, int]) -> int:

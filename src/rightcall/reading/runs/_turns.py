@@ -155,16 +155,16 @@ def _own_name(span: ReadSpan, roles: Mapping[int, Role]) -> str:
     """
     if roles.get(id(span)) != "agent":
         return ""
-    named = next((str(held) for key in _NAMES if (held := span.attributes.get(key))), "")
+    named = next((str(value) for key in _NAMES if (value := span.attributes.get(key))), "")
     return named or (span.name if span.name.startswith(_INVOKED) else "")
 
 
 def _given_to(span: ReadSpan) -> list[Any]:
-    return [held for key in GIVEN if (held := span.attributes.get(key))]
+    return [value for key in GIVEN if (value := span.attributes.get(key))]
 
 
-def _is_plain(held: Any) -> bool:
-    return isinstance(held, str) and not held.startswith(("{", "["))
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str) and not value.startswith(("{", "["))
 
 
 def end_of(span: ReadSpan) -> int:
@@ -359,17 +359,17 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
     return len(words) > len(shared) and _follows_work(now)
 
 
-def _holds_results_alone(said: Sequence[Exchange]) -> bool:
+def _holds_results_alone(exchanges: Sequence[Exchange]) -> bool:
     """Whether a prompt has only results, so that the model continues its work.
 
     Anthropic's instrumentation records only what is new in a prompt, and a server that stores the conversation is sent
     no more than that.
     """
-    return bool(said) and all([exchange.results for exchange in said])
+    return bool(exchanges) and all([exchange.results for exchange in exchanges])
 
 
-def _ends_with_words(said: Sequence[Exchange]) -> bool:
-    return bool(said) and said[-1].is_of_user and bool(said[-1].text)
+def _ends_with_words(exchanges: Sequence[Exchange]) -> bool:
+    return bool(exchanges) and exchanges[-1].is_of_user and bool(exchanges[-1].text)
 
 
 def _have_answered(models: Sequence[ReadSpan], read: ReadMessages) -> bool:
@@ -385,10 +385,10 @@ def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange
     return next((said.input for span in models if (said := read(span)).input), [])
 
 
-def _follows_work(said: Sequence[Exchange]) -> bool:
+def _follows_work(exchanges: Sequence[Exchange]) -> bool:
     """Whether a message of the agent comes before the last texts of the user."""
     since_work = False
-    for exchange in reversed(said):
+    for exchange in reversed(exchanges):
         if exchange.is_of_user:
             since_work = True
         elif exchange.is_of_agent:

@@ -164,15 +164,15 @@ class RunCollector:
         """Yield the trajectories of runs, each built on demand. A run that is `alone` gets all log records."""
         runs.reverse()
         while runs:
-            held = runs.pop()
-            if isinstance(held, SimpleRun) and not self._logs and not self._beside:
+            value = runs.pop()
+            if isinstance(value, SimpleRun) and not self._logs and not self._beside:
                 if warnings.recognised is not None:
-                    warnings.recognised.conventions.update(held.conventions)
+                    warnings.recognised.conventions.update(value.conventions)
                 texts = warnings.texts()
-                yield msgspec.structs.replace(held.trajectory, warnings=texts) if texts else held.trajectory
+                yield msgspec.structs.replace(value.trajectory, warnings=texts) if texts else value.trajectory
                 continue
             run = RunBuilder(self._limits, self._kept)
-            run.spans = spans_of(held)
+            run.spans = spans_of(value)
             run.beside = self._beside
             run.logs = self._logs_of(self._logs if alone else dict.fromkeys([span.trace_id for span in run.spans]))
             yield _built(run, warnings)

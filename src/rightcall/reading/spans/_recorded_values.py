@@ -403,14 +403,14 @@ def has_made_up_id(record: CallRecord) -> bool:
     return bool(name) and call_id.startswith(name) and _PLACE.fullmatch(call_id, len(name)) is not None
 
 
-def object_in(held: Any) -> Mapping[str, Any]:
+def object_in(value: Any) -> Mapping[str, Any]:
     """Return an object, decoded if it is JSON text as in exports of trace servers; empty if it is not an object."""
-    if isinstance(held, str) and held[:1] == "{":
+    if isinstance(value, str) and value[:1] == "{":
         try:
-            held = decode_json(held)
+            value = decode_json(value)
         except InputError:
             return {}
-    return held if isinstance(held, Mapping) else {}
+    return value if isinstance(value, Mapping) else {}
 
 
 _OF_MESSAGES = frozenset({"message", "role", "content", "parts", "tool_calls", "tool_call_id"})
@@ -423,8 +423,8 @@ def event_body(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
     found = dict(body)
     # Attributes of span events are flat. Azure's SDKs write the whole body into one of them.
     for key in ("gen_ai.event.content", "message"):
-        held = found.get(key)
-        inner = _json_or_text(held, DEFAULT_LIMITS) if isinstance(held, str) and held[:2] == '{"' else None
+        value = found.get(key)
+        inner = _json_or_text(value, DEFAULT_LIMITS) if isinstance(value, str) and value[:2] == '{"' else None
         if isinstance(inner, dict) and not _OF_MESSAGES.isdisjoint(inner):
             found = {**found, key: inner} if key == "message" else inner
     message = found.get("message")

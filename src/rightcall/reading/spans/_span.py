@@ -111,8 +111,8 @@ class LazyEvents:
 
     __slots__ = ("_decode", "_held")
 
-    def __init__(self, decode: Callable[[Any], Iterable[Event]], held: Any) -> None:
-        self._decode, self._held = decode, held
+    def __init__(self, decode: Callable[[Any], Iterable[Event]], value: Any) -> None:
+        self._decode, self._held = decode, value
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self._decode(self._held))
@@ -240,39 +240,39 @@ def _pairs(values: Any, depth: int) -> dict[str, Any]:
     }
 
 
-def _list(held: Any, depth: int) -> list[Any]:
-    values = held.get("values") if isinstance(held, Mapping) else held
+def _list(value: Any, depth: int) -> list[Any]:
+    values = value.get("values") if isinstance(value, Mapping) else value
     return [plain_value(item, depth) for item in values] if isinstance(values, list) else []
 
 
-def _object(held: Any, depth: int) -> dict[str, Any]:
-    return _pairs(held.get("values") if isinstance(held, Mapping) else held, depth)
+def _object(value: Any, depth: int) -> dict[str, Any]:
+    return _pairs(value.get("values") if isinstance(value, Mapping) else value, depth)
 
 
-def _integer(held: Any, depth: int) -> Any:
+def _integer(value: Any, depth: int) -> Any:
     try:
-        return int(held)
+        return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _number(held: Any, depth: int) -> Any:
+def _number(value: Any, depth: int) -> Any:
     try:
-        return float(held)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _bytes(held: Any, depth: int) -> Any:
+def _bytes(value: Any, depth: int) -> Any:
     # No convention has attributes of type bytes. They are decoded to text, which reports can show.
     try:
-        return base64.b64decode(held).decode()
+        return base64.b64decode(value).decode()
     except (binascii.Error, ValueError, TypeError):
-        return held if isinstance(held, str) else None
+        return value if isinstance(value, str) else None
 
 
-def _same(held: Any, depth: int) -> Any:
-    return held
+def _same(value: Any, depth: int) -> Any:
+    return value
 
 
 _KINDS = {

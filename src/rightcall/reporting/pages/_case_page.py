@@ -442,7 +442,7 @@ def _expectation(calls: Sequence[ToolCall]) -> str:
 def _expected(call: ToolCall) -> Any:
     """Return the arguments of a call, with `$literal` around those that could be taken for matchers."""
     args = {} if call.args is None else dict(call.args)
-    return {key: {"$literal": held} if "$" in dump_json(held) else held for key, held in args.items()}
+    return {key: {"$literal": value} if "$" in dump_json(value) else value for key, value in args.items()}
 
 
 def _test(result: CaseResult, agent: str, calls: Sequence[ToolCall]) -> str:

@@ -161,9 +161,9 @@ def with_messages(items: Sequence[TimelineItem], messages: Sequence[tuple[int, T
     found = list(items)
     for at, message in messages:
         place = max([number for number, low in enumerate(lowest) if low is not None and low < at], default=-1)
-        held = found[place] if place >= 0 else None
-        if held is not None and held.kind == "group" and any([number >= at for number in _positions(held)]):
-            found[place] = msgspec.structs.replace(held, items=tuple(with_messages(held.items, [(at, message)])))
+        value = found[place] if place >= 0 else None
+        if value is not None and value.kind == "group" and any([number >= at for number in _positions(value)]):
+            found[place] = msgspec.structs.replace(value, items=tuple(with_messages(value.items, [(at, message)])))
         else:
             before.setdefault(place + 1, []).append(message)
     return [each for number in range(len(found) + 1) for each in (*before.get(number, ()), *found[number : number + 1])]

@@ -167,14 +167,14 @@ class PathCounts:
         if not self.is_listed:
             self._folded.add(route, ends, is_whole=False)
             return
-        held = self.routes.get(route)
-        if held is None:
+        value = self.routes.get(route)
+        if value is None:
             self.routes[route] = list(ends)
             if len(self.routes) > self._most:
                 self._fold()
         else:
             for place, runs in enumerate(ends):
-                held[place] += runs
+                value[place] += runs
 
     def add_facts(self, tool: str, facts: ToolFacts) -> None:
         """Add facts about calls of a tool. All-zero facts are not stored."""

@@ -334,7 +334,7 @@ def shifted(counts: Mapping[Feature, tuple[int, int]], before: int, after: int) 
     if not before or not after:
         return [], 0
     # A feature that all runs have, or none, cannot differ. Testing it would only weaken the other tests.
-    asked = {each: held for each, held in counts.items() if held not in ((0, 0), (before, after))}
+    asked = {each: value for each, value in counts.items() if value not in ((0, 0), (before, after))}
     chances = [_chance(hits[0], before, hits[1], after) for hits in asked.values()]
     found = [
         Shifted(feature, hits[0] / before, hits[1] / after, chance)

@@ -269,7 +269,7 @@ def _own(back: str) -> str:
 def _fields(body: bytes) -> dict[str, str]:
     """Return the fields of a form; empty if there are more than any of ours has."""
     try:
-        return {key: held[0] for key, held in parse_qs(body.decode(errors="replace"), max_num_fields=10).items()}
+        return {key: value[0] for key, value in parse_qs(body.decode(errors="replace"), max_num_fields=10).items()}
     except ValueError:  # more fields than that
         return {}
 

@@ -208,7 +208,7 @@ def _filter_words(choice: Choice, counts: RunCounts) -> str:
 
 def _detail(looked: _Looked, key: str) -> Markup | None:
     """Return the case beside the list: the page of the case, without its frame."""
-    asked = {each: held for each, held in looked.query.items() if each != "done"}  # the page around it shows that
+    asked = {each: value for each, value in looked.query.items() if each != "done"}  # the page around it shows that
     page = _case_page(replace(looked, query=asked), key)
     # The page around it shows whether the run is still going on, and is refreshed as a whole.
     return render_part("case.html", replace(page, is_running=False), looked.links) if page is not None else None

@@ -203,7 +203,7 @@ def llama_index_messages(result: Any) -> list[dict[str, Any]]:
 def smolagents_steps(result: Any) -> list[dict[str, Any]]:
     """Return the steps without those that only call `final_answer`, which is the answer and not a tool of the agent."""
     return [
-        {key: held for key, held in step.items() if key != "model_input_messages"}
+        {key: value for key, value in step.items() if key != "model_input_messages"}
         for step in result.steps
         if [call["function"]["name"] for call in step.get("tool_calls") or ()] != ["final_answer"]
     ]
@@ -285,7 +285,7 @@ def agent_framework_messages(response: Any) -> list[dict[str, Any]]:
 
 def dspy_output(prediction: Any) -> Any:
     """Return the only field of a DSPy prediction, or all as an object; `trajectory` and `reasoning` do not count."""
-    fields = {key: held for key, held in prediction.items() if key not in ("trajectory", "reasoning")}
+    fields = {key: value for key, value in prediction.items() if key not in ("trajectory", "reasoning")}
     return next(iter(fields.values())) if len(fields) == 1 else fields
 
 

@@ -357,8 +357,8 @@ def agent_framework_form(tool: Any) -> Form:
 def crewai_form(usage: Any) -> Form:
     """Return how CrewAI answers a call that a model requested in its text: with a text that CrewAI adds to."""
 
-    def written(told: str) -> Any:
-        return _jsonable(usage.get_last_raw_result(told))
+    def written(text: str) -> Any:
+        return _jsonable(usage.get_last_raw_result(text))
 
     def answer_of(value: Any) -> ToolAnswer:
         failure = usage.last_failure

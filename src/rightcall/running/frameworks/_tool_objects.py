@@ -99,7 +99,7 @@ def parameters(schema: Mapping[str, Any]) -> tuple[str, ...]:
     properties = schema.get("properties")
     if not isinstance(properties, Mapping):
         return ()
-    return tuple([f"{name}: {_type_in(held)}" for name, held in properties.items()])
+    return tuple([f"{name}: {_type_in(value)}" for name, value in properties.items()])
 
 
 def _type_in(schema: Any) -> str:
@@ -188,7 +188,7 @@ class _Smolagents(_ToolObjects):
         return "" if tool.name == "final_answer" else str(tool.name)
 
     def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        named = {key: held for key, held in kwargs.items() if key != "sanitize_inputs_outputs"}
+        named = {key: value for key, value in kwargs.items() if key != "sanitize_inputs_outputs"}
         if len(args) == 1 and not named and isinstance(args[0], dict) and args[0].keys() <= tool.inputs.keys():
             return dict(args[0])
         return {**dict(zip(tool.inputs, args, strict=False)), **named}
@@ -234,7 +234,7 @@ class _LlamaIndex(_ToolObjects):
 
     def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         context = getattr(tool, "ctx_param_name", None)
-        named = {key: held for key, held in kwargs.items() if key != context}
+        named = {key: value for key, value in kwargs.items() if key != context}
         return {**dict(zip(self._schema(tool).get("properties", ()), args, strict=False)), **named} if args else named
 
     def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:
@@ -266,14 +266,14 @@ class _Haystack(_ToolObjects):
 
     def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         names = {*(getattr(tool, "inputs_from_state", None) or {}).values()} - {*tool.parameters.get("properties", ())}
-        return {key: held for key, held in kwargs.items() if key not in names and type(held).__name__ != "State"}
+        return {key: value for key, value in kwargs.items() if key not in names and type(value).__name__ != "State"}
 
     def raised(self, tool: Any, given: Mapping[str, Any], error: Exception) -> Any:
         kind = sys.modules["haystack.tools.errors"].ToolInvocationError
         if isinstance(error, (kind, RightcallError)):
             raise error
-        told = f"Failed to invoke Tool `{tool.name}` with parameters {given}. Error: {error}"
-        raise kind(told, tool_name=tool.name) from error
+        text = f"Failed to invoke Tool `{tool.name}` with parameters {given}. Error: {error}"
+        raise kind(text, tool_name=tool.name) from error
 
     def look(self, value: Any) -> Iterator[FoundTool | list[Any]]:
         if is_a(value, "haystack.tools.", "Tool"):
@@ -332,7 +332,7 @@ class _AgentFramework(_ToolObjects):
     def given(self, tool: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         given = kwargs.get("arguments")
         if given is None:
-            return {key: held for key, held in kwargs.items() if key not in _OF_INVOKE}
+            return {key: value for key, value in kwargs.items() if key not in _OF_INVOKE}
         return dict(given) if isinstance(given, Mapping) else dict(given.model_dump())
 
     def form(self, tool: Any, name: str, given: Mapping[str, Any]) -> Form:

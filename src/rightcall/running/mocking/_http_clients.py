@@ -371,8 +371,8 @@ def _tap_aiohttp(module: Any) -> None:
 
 
 def _aiohttp_body(options: Mapping[str, Any]) -> Any:
-    held = options.get("json")
-    return options.get("data") if held is None else json.dumps(held)
+    value = options.get("json")
+    return options.get("data") if value is None else json.dumps(value)
 
 
 def _aiohttp_response(module: Any, session: Any, method: str, url: Any, answer: ModelAnswer) -> Any:

@@ -82,9 +82,9 @@ def _candidates(name: str) -> Iterator[type[Exception]]:
     if not dot:
         for module in list(sys.modules.values()):
             # Not `getattr(module, name)`: a module's `__getattr__` (PEP 562) may import something.
-            held = getattr(module, "__dict__", {}).get(name)
-            if _is_exception(held):
-                yield held
+            value = getattr(module, "__dict__", {}).get(name)
+            if _is_exception(value):
+                yield value
     while module_name:
         found = _inside(sys.modules.get(module_name), inner)
         if found is not None:
@@ -95,12 +95,12 @@ def _candidates(name: str) -> Iterator[type[Exception]]:
 
 
 def _inside(module: ModuleType | None, path: str) -> type[Exception] | None:
-    held: Any = module
+    value: Any = module
     for step in path.split("."):
-        if not isinstance(held, (ModuleType, type)):
+        if not isinstance(value, (ModuleType, type)):
             return None
-        held = vars(held).get(step)
-    return held if _is_exception(held) else None
+        value = vars(value).get(step)
+    return value if _is_exception(value) else None
 
 
 def _is_exception(value: Any) -> TypeGuard[type[Exception]]:
@@ -241,7 +241,7 @@ class Mocks(MockLog):
     def __init__(self, rules: Mapping[str, tuple[Rule, ...]]) -> None:
         super().__init__()
         self._rules = rules
-        self._starred = [(NamePattern.of(tool), held) for tool, held in rules.items() if "*" in tool]
+        self._starred = [(NamePattern.of(tool), value) for tool, value in rules.items() if "*" in tool]
 
     @classmethod
     def of(cls, written: Mapping[str, Any], limits: Limits = DEFAULT_LIMITS) -> Mocks:

@@ -197,8 +197,8 @@ class ClassScorer:
         """Return the cached result of rows with these classes, given the number or the positions of other calls."""
         kind = self._known.get((key, others))
         if kind is None:
-            said = self._kinds.said.get((key, others)) or self._kinds.note((key, others), self._asked(row))
-            kind = self._known[key, others] = self._in_numbers(said)
+            value = self._kinds.said.get((key, others)) or self._kinds.note((key, others), self._asked(row))
+            kind = self._known[key, others] = self._in_numbers(value)
         return kind
 
     def _layout(self, row: int) -> bytes:

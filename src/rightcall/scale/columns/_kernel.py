@@ -525,10 +525,10 @@ def metadata_of(batch: pa.RecordBatch) -> list[Mapping[str, Any]]:
 
 def _object(text: Any) -> Mapping[str, Any]:
     try:
-        held = decode_json(text) if isinstance(text, (str, bytes)) else text
+        value = decode_json(text) if isinstance(text, (str, bytes)) else text
     except InputError:
         return {}
-    return held if isinstance(held, Mapping) else {}
+    return value if isinstance(value, Mapping) else {}
 
 
 def repeats_of(batch: pa.RecordBatch) -> pa.Array:

@@ -179,8 +179,8 @@ def value_in(text: str | None) -> Any:
 
 
 def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
-    held = row.get("metadata")
-    metadata = {} if held is None else decode_json(held)
+    value = row.get("metadata")
+    metadata = {} if value is None else decode_json(value)
     if not isinstance(metadata, dict):
         raise InputError(f"the metadata are {shown(metadata)}; they should be an object")
     if row.get("case_id") is not None:
@@ -338,13 +338,13 @@ def _readable(column: pa.Array) -> pa.Array:
 
 
 def _calls(column: pa.Array, fields: Collection[str] | None) -> pa.Array:
-    held = getattr(column.type, "value_type", None)
-    if not _is_list(column.type) or not (_is_text(held) or pa.types.is_struct(held)):
+    value = getattr(column.type, "value_type", None)
+    if not _is_list(column.type) or not (_is_text(value) or pa.types.is_struct(value)):
         raise InputError(f"'calls' is a list of names or of structs, not {column.type}")
-    lists = _lists(column, held)
-    if held == pa.string():
+    lists = _lists(column, value)
+    if value == pa.string():
         return lists
-    if pa.types.is_struct(held):
+    if pa.types.is_struct(value):
         return _with_values(lists, lambda structs: _structs(structs, fields))
     return _with_values(lists, lambda names: names.cast(pa.string()))
 

@@ -107,8 +107,8 @@ def _wanted(table: parquet.ParquetFile, fields: Collection[str] | None, joining:
     """Return the columns to read: those of trajectories, those to join by and, of calls, the wanted fields."""
     known = {*TRAJECTORIES.names, *joining} - {"calls"}
     columns = [name for name in table.schema_arrow.names if name in known]
-    held = getattr(table.schema_arrow.field("calls").type, "value_type", None)
-    if fields is None or not pa.types.is_struct(held):
+    value = getattr(table.schema_arrow.field("calls").type, "value_type", None)
+    if fields is None or not pa.types.is_struct(value):
         return [*columns, "calls"]
     names = {*fields, *(("arguments",) if "args" in fields else ())}
     paths = [table.schema.column(index).path for index in range(len(table.schema))]

@@ -216,8 +216,8 @@ class Output:
                 metadata = parquet.read_metadata(file)
         except (pa.ArrowException, OSError):
             return None
-        held = (metadata.metadata or {}).get(KEY)
-        return None if held is None else (held.decode(errors="replace"), metadata.num_rows)
+        value = (metadata.metadata or {}).get(KEY)
+        return None if value is None else (value.decode(errors="replace"), metadata.num_rows)
 
     def mine(self, names: Iterable[str]) -> list[str]:
         """Return those names that are names of files of scores."""

@@ -396,7 +396,7 @@ class Scorers:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self._job, self._workers = job, workers
-        self._tell, self._complain, self._stop = tell, complain, stop
+        self._report, self._complain, self._stop = tell, complain, stop
         self._rows: Counter[str] = Counter()
         self.failed = 0
         """How many fragments could not be scored."""
@@ -422,7 +422,7 @@ class Scorers:
 
     def _hear(self, fragment: Fragment, heard: Heard) -> None:
         if heard.is_lost:
-            self._tell(fragment, -self._rows.pop(fragment.file, 0), False)
+            self._report(fragment, -self._rows.pop(fragment.file, 0), False)
         if heard.is_lost and heard.is_done:
             self._fail(
                 f"{fragment}: {heard.attempts} worker processes died while they scored it, the last {heard.death}; it "
@@ -432,12 +432,12 @@ class Scorers:
             self._finish(fragment, heard.value)
         elif not heard.is_lost:
             self._rows[fragment.file] += heard.value
-            self._tell(fragment, heard.value, False)
+            self._report(fragment, heard.value, False)
 
     def _finish(self, fragment: Fragment, outcome: FragmentOutcome) -> None:
         if outcome.is_fatal:
             raise StoreError(outcome.problem)
-        self._tell(fragment, 0, True)
+        self._report(fragment, 0, True)
         if outcome.problem:
             self._fail(outcome.problem)
         if outcome.counting is not None:

@@ -83,7 +83,7 @@ class CaseItem(pytest.Item):
         agent = plugin.agents.choose(self.eval_set)
         record = record_of(self.case, result, self.eval_set.path, agent.name, agent.digest)
         self.stash.setdefault(result_records, []).append(record)
-        self._tell(result)
+        self._add_to_report(result)
         problem = problem_of(self.case, result)
         if problem is not None:
             raise problem
@@ -98,7 +98,7 @@ class CaseItem(pytest.Item):
         """Return the file and line of the case, and its name."""
         return self.path, self.case.source.line - 1, self.name
 
-    def _tell(self, result: CaseResult) -> None:
+    def _add_to_report(self, result: CaseResult) -> None:
         self.user_properties += properties(result)
         if result.outcome is not None and result.outcome.stdout:
             self.add_report_section("call", "stdout", redacted_text(printable(result.outcome.stdout)))

@@ -96,8 +96,8 @@ class ToolCall(msgspec.Struct, frozen=True):
         if not isinstance(given, (frozenset, set, list, tuple)) or not all(isinstance(field, str) for field in given):
             raise InputError(f"the unrecorded fields of {self.name[:80]!r} are {shown(given)}, not names")
         for field in given:
-            held = getattr(self, field, ...)
-            if held is not None and held is not UNSET:
+            value = getattr(self, field, ...)
+            if value is not None and value is not UNSET:
                 raise InputError(
                     f"the call of {self.name[:80]!r} cannot have {field[:40]!r} among its unrecorded fields"
                 )
@@ -293,8 +293,8 @@ class Trajectory(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @property
     def not_understood(self) -> str:
         """The first item of the trace that may be a call but was not understood; empty if there is none."""
-        held = self.metadata.get(NOT_UNDERSTOOD)
-        return held if isinstance(held, str) and not self.calls_recorded else ""
+        value = self.metadata.get(NOT_UNDERSTOOD)
+        return value if isinstance(value, str) and not self.calls_recorded else ""
 
     def concurrent(self, first: ToolCall, second: ToolCall) -> bool:
         """Return whether two calls overlapped in time and neither is an ancestor of the other."""
@@ -506,10 +506,10 @@ def _count(text: str) -> int:
     try:
         return len(_parts_of(text))
     except msgspec.MsgspecError:
-        held = decode_json(text)  # also accepts escaped lone surrogates
-    if not isinstance(held, list):
+        value = decode_json(text)  # also accepts escaped lone surrogates
+    if not isinstance(value, list):
         raise InputError("the spans are not a list")
-    return len(held)
+    return len(value)
 
 
 def _as_far_as_they_fit(spans: Iterable[RawSpan], limits: Limits) -> dict[str, bytes]:
