@@ -1153,7 +1153,11 @@ def test_a_call_whose_span_lost_attributes_has_no_known_arguments_and_output(cou
 
     found, failed = read_one(made | {count: 3}), read_one(made | {count: 3, "status": {"code": 2}})
 
-    assert (found.names, found.calls[0].unrecorded, found.calls_recorded) == (("find",), {"args", "output"}, True)
+    assert (found.names, found.calls[0].unrecorded, found.calls_recorded) == (
+        ("find",),
+        frozenset({"args", "output"}),
+        True,
+    )
     assert "output" in failed.calls[0].unrecorded
     assert read_one(made | {count: 0}).calls[0].unrecorded == frozenset()
 
@@ -1234,7 +1238,7 @@ def test_what_an_sdk_dropped_is_told_by_its_span_by_protobuf_and_by_jaeger(tmp_p
 
     for source in (spans, tmp_path / "spans.pb", document):
         [found] = read(source)
-        assert (found.names, found.calls[0].unrecorded) == (("find",), {"args", "output"})
+        assert (found.names, found.calls[0].unrecorded) == (("find",), frozenset({"args", "output"}))
 
 
 def test_an_output_in_a_log_is_what_the_tool_returned_though_it_ends_inside_of_json() -> None:

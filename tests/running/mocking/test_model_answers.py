@@ -114,6 +114,19 @@ def test_a_stream_that_the_agent_closes_early_is_kept_as_far_as_it_came() -> Non
     assert recorder.entries[0].answer.text == "data: 1\n\n"
 
 
+def test_answers_are_recorded_in_the_order_of_their_requests_whichever_ends_first() -> None:
+    recorder, slowly = ModelRecorder("a"), httpx.Response(200, content=iter([b"fir", b"st"]))
+    with (
+        tapping_models(recorder),
+        Model(slowly, said("second")).client() as client,
+        client.stream("POST", CHAT, json=asked("Hi")) as left_open,
+    ):
+        client.post(CHAT, json=asked("Hi"))
+        left_open.read()
+
+    assert [b"first" in entry.answer.content for entry in recorder.entries] == [True, False]
+
+
 def test_an_asynchronous_client_is_tapped_too() -> None:
     async def ask(client: httpx.AsyncClient, **more: Any) -> str:
         async with client, client.stream("POST", CHAT, json=asked("Hi", **more)) as response:

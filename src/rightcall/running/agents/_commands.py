@@ -58,6 +58,7 @@ _PATIENCE = 600.0
 _HOP_BY_HOP = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "keep-alive"})
 """Headers of one connection (RFC 9110, section 7.6.1), and `accept-encoding`: recorded bodies must be readable."""
 _NOT_REACHED = 502
+_FIRST_ERROR = 400
 
 
 class CommandAgent:
@@ -416,15 +417,21 @@ class ModelProxy:
             assert isinstance(head, h11.Response)  # noqa: S101 - a client reads nothing else
             headers = headers_of(head)
             passed = {name: value for name, value in headers.items() if name not in _HOP_BY_HOP}
-            await stream.begin(head.status_code, {**passed, "connection": "close"})
-            content = bytearray()
+            # Many clients read no more of an error than its status, so it is kept before any of it is passed on.
+            is_error, content = head.status_code >= _FIRST_ERROR, bytearray()
+            if not is_error:
+                await stream.begin(head.status_code, {**passed, "connection": "close"})
             async for piece in source.pieces():
                 content += piece
                 if len(content) > self._max_bytes:
                     raise HttpError(413, f"more than {self._max_bytes:,} bytes")
-                await stream.write(piece)
+                if not is_error:
+                    await stream.write(piece)
             # Before the end is sent: as soon as the command gets it, it may send the next request, or end.
             self._tap.keep(asked, ModelAnswer.of(head.status_code, headers.get("content-type", ""), bytes(content)))
+            if is_error:
+                await stream.begin(head.status_code, {**passed, "connection": "close"})
+                await stream.write(bytes(content))
             await stream.finish()
 
 

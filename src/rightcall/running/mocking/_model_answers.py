@@ -171,23 +171,30 @@ class ModelRecorder:
     def __init__(self, case: str) -> None:
         self._case = case
         self._lock = threading.Lock()
-        self._entries: list[RecordedModelCall] = []
+        self._asked: list[ModelRequest] = []
+        self._entries: dict[int, RecordedModelCall] = {}
 
     @property
     def entries(self) -> tuple[RecordedModelCall, ...]:
-        """The calls so far, in the order in which they ended."""
+        """The calls that ended so far, in the order in which they were made.
+
+        Equal requests are replayed in this order. A client may ask again before the answer has ended: many read no more
+        than the status of an error.
+        """
         with self._lock:
-            return tuple(self._entries)
+            return tuple([self._entries[id(asked)] for asked in self._asked if id(asked) in self._entries])
 
     def answer(self, request: ModelRequest) -> None:
         """Return None: the real model answers."""
+        with self._lock:
+            self._asked.append(request)
 
     def keep(self, request: ModelRequest, answer: ModelAnswer) -> None:
         """Record an answer, including errors such as rate limits."""
         if request.is_telemetry:
             return
         with self._lock:
-            self._entries.append(RecordedModelCall(case=self._case, request=request, answer=answer))
+            self._entries[id(request)] = RecordedModelCall(case=self._case, request=request, answer=answer)
 
     def see_connection(self, host: str) -> None:
         """Do nothing: connections to models are allowed."""
