@@ -76,14 +76,20 @@ def test_the_call_of_a_sub_agent_in_a_line_of_its_progress_is_inside_of_its_call
 
 
 def test_calls_that_claude_code_counts_and_keeps_in_other_files_are_not_no_calls() -> None:
-    back = {**result("1"), "toolUseResult": {"status": "completed", "totalToolUseCount": 3}}
+    def counted(number: int, *between: dict[str, Any]) -> Trajectory:
+        back = {**result("1"), "toolUseResult": {"status": "completed", "totalToolUseCount": number}}
+        return lines(QUESTION, claude("a", uses("1")), *between, back)
 
-    trajectory = lines(QUESTION, claude("a", uses("1")), back)
-    none = lines(QUESTION, claude("a", uses("1")), {**back, "toolUseResult": {"totalToolUseCount": 0}})
-    known = lines(QUESTION, claude("a", uses("1")), claude("b", uses("2"), isSidechain=True), result("2"), back)
+    inner = {"type": "agent_progress", "message": claude("b", uses("2", "run"))}
+    progress = {"type": "progress", "data": inner, "toolUseID": "x", "parentToolUseID": "1"}
+    hook = {"type": "progress", "data": {"type": "hook_progress"}, "toolUseID": "x", "parentToolUseID": "1"}
+    inside = claude("b", uses("2"), isSidechain=True), result("2")
 
-    assert (trajectory.calls_recorded, none.calls_recorded, known.calls_recorded) == (False, True, True)
-    assert "3 calls" in trajectory.not_understood
+    recorded = [counted(0), counted(1, *inside), counted(1, progress), counted(1, progress, progress)]
+    missing = [counted(3), counted(1, hook), counted(2, *inside), counted(2, progress, progress)]
+
+    assert [each.calls_recorded for each in (*recorded, *missing)] == [True] * 4 + [False] * 4
+    assert "3 of 3" in missing[0].not_understood
 
 
 @for_each(

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -1011,7 +1014,7 @@ def test_an_answer_that_was_cut_off_may_have_asked_for_calls(length: int) -> Non
 
 @for_each("end", ["", "...", "…"])
 def test_an_output_that_was_cut_off_inside_its_json_counts_as_not_recorded(end: str) -> None:
-    cut = '{"rooms": [{"price": 10}, {"pri' + end
+    cut = '{"rooms": [{"price": 10, "beds": 2}, {"pri' + end
 
     found = read_one(span(1, AGENT), tool_span(2, cut))
 
@@ -1024,11 +1027,11 @@ def test_an_output_that_was_cut_off_inside_its_json_counts_as_not_recorded(end: 
 @for_each(
     "cut",
     [
-        "{'rooms': [{'price': 10}, {'pri",
-        '["don\'t", {"a": (',
-        "Room(price=10, beds=[Bed(",
-        '"a text that JSON has in quo',
-        '{"rooms": [1, 2, (truncated)',
+        "{'rooms': [{'price': 10, 'beds': 2}, {'pri",
+        '["don\'t", "a text that is long enough", {"a": (',
+        "Room(price=10, number=12, beds=[Bed(",
+        '"a long text that JSON has in quotes, wh',
+        '{"rooms": [1, 2, 3, 4, 5, 6, 7, (truncated)',
     ],
 )
 def test_an_output_that_ends_inside_of_what_it_begins_counts_as_not_recorded(cut: str) -> None:
@@ -1036,7 +1039,19 @@ def test_an_output_that_ends_inside_of_what_it_begins_counts_as_not_recorded(cut
 
 
 @for_each(
-    "whole", ["[it's a note] done", "Room(price=10)", '"Yes" he said', "Error: no room (yet", "[1, 2] and [3", ""]
+    "whole",
+    [
+        "[it's a note] done",
+        "Room(price=10)",
+        '"Yes" he said',
+        "Error: no room (yet",
+        "[1, 2] and [3",
+        "",
+        "[",
+        "{ name",
+        "[=====>   ",
+        '[^"]*',
+    ],
 )
 def test_a_text_with_brackets_in_it_is_an_output(whole: str) -> None:
     assert read_one(span(1, AGENT), tool_span(2, whole)).calls[0].output == whole
@@ -1079,15 +1094,50 @@ def test_a_text_as_long_as_a_server_allows_counts_as_not_recorded_unless_a_longe
     assert read_one(span(1, AGENT), tool_span(2, text + "e")).calls[0].output == text + "e"
 
 
-def test_a_traced_tool_may_return_a_text_as_long_as_a_server_allows() -> None:
+@for_each(
+    "returned", ["g" * 4096, "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12", '"To be, or not to be, that is the question']
+)
+def test_a_traced_tool_may_return_a_text_that_looks_cut_off(returned: str) -> None:
     @tool
     def fetch() -> str:
-        return "g" * 4096
+        return returned
 
     with capture() as run:
         fetch()
 
-    assert run.trajectory().calls[0].output == "g" * 4096
+    assert run.trajectory().calls[0].output == returned
+
+
+def test_limits_of_what_a_program_exports_do_not_cut_off_what_is_captured() -> None:
+    code = (
+        "import rightcall\n@rightcall.tool\ndef fetch():\n    return 'h' * 50\n"
+        "with rightcall.capture() as run:\n    fetch()\nprint(len(run.trajectory().calls[0].output))"
+    )
+    limits = {"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT": "40", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "1"}
+
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | limits, capture_output=True, text=True)
+
+    assert done.stdout.strip() == "50", done.stderr
+
+
+def test_the_answer_of_a_simple_run_is_looked_at_like_an_output() -> None:
+    agent = AGENT | {"input.value": "?", "metadata": '{"note": "' + "i" * 90}
+    made = tool_span(2, '{"rooms": 1}', parent=1)
+
+    for length, extra in ((4096, AGENT | {"input.value": "?"}), (100, agent)):
+        cut, whole = [read_one(span(1, extra | {"output.value": "j" * size}), made) for size in (length, length + 1)]
+        assert (cut.output, whole.output) == (None, "j" * (length + 1))
+        assert "an answer was cut off" in cut.warnings[0]
+
+
+def test_an_output_that_ends_where_another_value_of_a_simple_run_was_cut_off_counts_as_not_recorded() -> None:
+    metadata = {"metadata": '{"note": "' + "k" * 90}
+    made = tool_attributes("l" * 100) | {"gen_ai.tool.call.arguments": "{}"}
+
+    cut = read_one(span(1, AGENT | metadata), span(2, made, parent=1))
+    whole = read_one(span(1, AGENT), span(2, made, parent=1))
+
+    assert ([each.calls[0].output for each in (cut, whole)]) == [None, "l" * 100]
 
 
 def test_a_name_that_ends_where_json_was_cut_off_may_be_that_of_another_tool() -> None:
@@ -1256,7 +1306,7 @@ def test_an_answer_that_was_cut_off_inside_its_json_counts_as_not_recorded() -> 
     def answered(text: str) -> Any:
         return read_one(span(1, AGENT | {"input.value": "?", "output.value": text}), call(2)).output
 
-    assert answered('{"total": 12, "li') is None
+    assert answered('{"total": 12, "lines": [{"name": "hot') is None
     assert answered('{"total": 12}') == '{"total": 12}'
     assert answered("Paid {12.") == "Paid {12."
 

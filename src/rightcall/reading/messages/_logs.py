@@ -215,9 +215,12 @@ def _elsewhere(messages: list[Any]) -> str:
     told = [each["toolUseResult"] for each in messages if isinstance(each, dict) and "toolUseResult" in each]
     counts = [each.get("totalToolUseCount") for each in told if isinstance(each, dict)]
     count = sum([each for each in counts if isinstance(each, int)])
-    if not count or any([isinstance(each, dict) and calling_id(each) is not None for each in messages]):
+    if not count:
         return ""
-    return f"sub-agents made {count} calls, which are in files of their own"
+    inside = [each for each in messages if isinstance(each, dict) and calling_id(each) is not None]
+    # Progress repeats a message while it grows, so calls are counted by their ids.
+    missing = count - len({call.call_id for each in inside for call in exchange_of(each).calls})
+    return f"calls of sub-agents that are in files of their own: {missing} of {count}" if missing > 0 else ""
 
 
 _EARLIER = "a response continues another one, which is not in the log: "

@@ -111,7 +111,7 @@ def asked_and_answered(
     if given is NOTHING:
         given = speakers.found(_last_word, _begins_first)
     # The rest of an answer that was cut off is not known; a shorter one in a span inside may be another one.
-    return _unless_lost(given), None if is_cut(returned) else _unless_lost(returned)
+    return _unless_lost(given), _unless_lost(returned)
 
 
 def _unless_lost(found: Any) -> Any:

@@ -47,6 +47,7 @@ _NO_LENGTHS: frozenset[int] = frozenset()
 _KEPT = Kept()
 _PARENT = frozenset({"parent_id"})
 _INTERNAL = frozenset({"internal"})
+_OWN_SCOPE = "rightcall"
 _CUT = "was cut off, or ends where others were; it counts as not recorded"
 _UNREADABLE = "are not an object, neither as JSON nor as a Python literal; they count as not recorded"
 
@@ -335,16 +336,24 @@ class RunBuilder:
         A log of messages holds what a tool returned, whole.
         """
         if spans or self.logs:
+            others = [record for record in calls if not self._is_own(record)]
+            texts = [*[record.output for record in others], *[returned for _, returned in asked]]
             usual = _NO_LENGTHS if self._tools_are_seen else USUAL_LIMITS
-            cut = cut_lengths(calls, [returned for _, returned in asked], spans, usual)
-            for record in calls:
+            cut_at = [record.cut_at for record in others if record.cut_at]
+            cut = cut_lengths(texts, [span.attributes for span in spans], cut_at, usual)
+            for record in others:
                 self._forget_lost(record, cut)
             asked = [(given, self._unless_cut(returned, cut)) for given, returned in asked]
-            unnamed = [record.name for record in calls if len(record.name) in cut]
-            self._not_understood.note(f"a call of a tool whose name may go on after {unnamed[0]!r}" if unnamed else "")
-            calls = [record for record in calls if len(record.name) not in cut]
+            unnamed = [record for record in others if len(record.name) in cut]
+            name = unnamed[0].name if unnamed else ""
+            self._not_understood.note(f"a call of a tool whose name may go on after {name!r}" if unnamed else "")
+            calls = [record for record in calls if record not in unnamed] if unnamed else calls
         self._note_missing(calls)
         return calls, asked
+
+    def _is_own(self, record: CallRecord) -> bool:
+        """Whether Rightcall itself recorded a call just now, in a span of its own: nothing cut that off."""
+        return self._tools_are_seen and record.span is not None and record.span.scope == _OWN_SCOPE
 
     def _forget_lost(self, record: CallRecord, cut: frozenset[int]) -> None:
         """Forget the output and the agent of a call if they were replaced, or end where texts were cut off."""
@@ -359,7 +368,7 @@ class RunBuilder:
 
     def _unless_cut(self, answer: Any, cut: frozenset[int]) -> Any:
         """Return an answer; None if it ends where texts were cut off."""
-        if answer.__class__ is not str or len(answer) not in cut:
+        if answer.__class__ is not str or not (len(answer) in cut or is_cut(answer)):
             return answer
         self._warnings.add("outputs", f"an answer {_CUT}")
         return None

@@ -49,6 +49,7 @@ from rightcall.reading.spans import (
     Span,
     UnparsableError,
     arguments,
+    cut_lengths,
     may_be_cut,
     outcome,
 )
@@ -163,7 +164,7 @@ class SimpleRuns:
 
     def _one_after_another(self, spans: Sequence[Span], plans: Sequence[CallPlan]) -> Trajectory | None:
         """Return the trajectory of calls that neither failed nor overlap; None if there are others."""
-        made: list[ToolCall] = []
+        records: list[CallRecord] = []
         layers: set[str] = set()
         latest = -1
         for span, plan in zip(spans, plans, strict=True):
@@ -176,14 +177,16 @@ class SimpleRuns:
             if record is None or record.failed:
                 return None
             layers.add(span.scope or plan.shape.dialect)
-            made.append(tool_call(record))
+            records.append(record)
             latest = end if end > start else start + 1
         ids = {span.span_id for span in spans}
-        if len(layers) != 1 or (len(ids) < len(made) and ids != {None}) or repeat_ids(made):
+        if len(layers) != 1 or (len(ids) < len(records) and ids != {None}) or repeat_ids(records):
+            return None
+        if cut_lengths([record.output for record in records], [span.attributes for span in spans]):
             return None
         trace_id = next((span.trace_id for span in spans if span.trace_id), None)
         metadata = {"tool_data": "spans", "instrumentation": [*layers]}
-        return Trajectory(calls=tuple(made), trace_id=trace_id, metadata=metadata)
+        return Trajectory(calls=tuple(map(tool_call, records)), trace_id=trace_id, metadata=metadata)
 
     def _run(
         self,
@@ -202,14 +205,18 @@ class SimpleRuns:
         roles: dict[int, Role] = {id(span): kind for span in spans if (kind := span.kind) in ("agent", "model")}
         tree = Tree(spans, roles)
         turns = turns_in(spans, roles, tree, lambda span: _SILENT) if len(roles) > 1 else Turns()
-        made = self._calls(calls, scope, tree) if turns.count == 1 and turns.is_known else None
-        if made is None:
+        records = self._records(calls, scope, tree) if turns.count == 1 and turns.is_known else None
+        if records is None:
             return None
         metadata = run_metadata(_NO_LOG, spans, self._kept.attributes) if tells else {}
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
         speaks = self._kept.about_runs and (tells or "model" in roles.values())
         asked, answered = asked_and_answered(spans, roles, tree) if speaks else (None, None)
+        recorded = [*spans, *[record.span for record in records if record.span]]
+        if cut_lengths([*[record.output for record in records], answered], [span.attributes for span in recorded]):
+            return None
+        made = [tool_call(record) for record in records]
         begin = min([span.start_time_unix_nano or 0 for span, _ in request.held])
         end = max([span.end_time_unix_nano or 0 for span, _ in request.held])
         trajectory = Trajectory(
@@ -232,13 +239,12 @@ class SimpleRuns:
             read = read_span(finished(span, scope, attributes), self._limits, self._kept.attributes)
             says_more = message_attributes(attributes) or (read.kind == "model" and not KEYS.isdisjoint(shape.places))
             says_more = says_more or told_by_task(attributes, read.kind) is not None
-            says_more = says_more or any(map(_ends_inside, attributes.raw(tuple(KEYS & shape.places.keys()))))
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
                 return None
             found.append(read)
         return found
 
-    def _calls(self, calls: list[_Call], scope: str, tree: Tree) -> list[ToolCall] | None:
+    def _records(self, calls: list[_Call], scope: str, tree: Tree) -> list[CallRecord] | None:
         """Return the calls in order; None if one is not simple, or it has to be found out what ran inside another."""
         records: list[CallRecord] = []
         before, latest, overlap = -1, -1, False
@@ -257,16 +263,7 @@ class SimpleRuns:
         tree.settle(records)
         if overlap:
             group_by_time(records)
-        return [tool_call(record) for record in records]
-
-
-def _ends_inside(raw: bytes) -> bool:
-    """Whether a text, as OTLP writes it, begins like an object or a list and ends otherwise: it was cut off."""
-    start = len(_TEXT)
-    return raw.startswith(_TEXT) and raw[start : start + 1] in (b"{", b"[") and raw[-3:-2] not in (b"}", b"]")
-
-
-_TEXT = b'{"stringValue":"'
+        return records
 
 
 @lru_cache(maxsize=8)
@@ -358,6 +355,9 @@ class LiveRuns:
                 trace_id = self._trace_id(context)
         ids = {call.span_id for call in made}
         if len(layers) != 1 or (len(ids) < len(made) and ids != {None}) or repeat_ids(made):
+            return None
+        texts = [call.output for call in made if call.output.__class__ is str]
+        if texts and cut_lengths(texts, [read(span)[-1] for span in spans]):
             return None
         metadata = {"tool_data": "spans", "instrumentation": [*layers]}
         return Trajectory(calls=tuple(made), trace_id=trace_id, metadata=metadata)

@@ -118,7 +118,7 @@ def is_cut(value: Any) -> bool:
     SDKs cut off attributes that are too long (OpenTelemetry, "Attribute Limits") and leave no mark. Of a plain text
     this cannot be seen, only that it ends where others were cut off.
     """
-    if value.__class__ is not str:
+    if value.__class__ is not str or len(value) < _SHORTEST:
         return False
     opened = value[:1] in _OPENED_BY and _BEGINS.match(value)
     if not opened:
@@ -132,6 +132,8 @@ def is_cut(value: Any) -> bool:
     return False
 
 
+_SHORTEST = 32
+"""The shortest limit: a shorter text that ends inside of JSON is one, such as `[` or `{ name`."""
 USUAL_LIMITS = frozenset({1024, 2048, 4095, 4096, 8192, 32_768, 65_535, 65_536})
 """Lengths at which servers cut off texts of spans: Elastic 1024, Tempo 2048, New Relic 4095, Application Insights 8192,
 and others at a power of two. One such text is no proof, but nothing else would show it."""
@@ -434,43 +436,47 @@ def event_body(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-_SHORTEST = 32
-"""The shortest limit: a shorter text that ends inside of JSON says nothing about others."""
 _AROUND = '{"stringValue":""}'
 """What OTLP writes around a text."""
 
 
 def cut_lengths(
-    calls: Iterable[CallRecord], answers: Iterable[Any], spans: Sequence[Span], usual: frozenset[int] = USUAL_LIMITS
+    texts: Sequence[Any],
+    recorded: Iterable[Mapping[str, Any]],
+    cut_at: Sequence[int] = (),
+    usual: frozenset[int] = USUAL_LIMITS,
 ) -> frozenset[int]:
     """Return the lengths at which texts of a run were cut off; empty if nothing shows that one was.
 
     A limit has the same length for all texts. JSON that ends inside of an object shows it; a plain text of that length
     was cut off as well, or just fits. A length that is a `usual` limit shows it if no text is longer.
+
+    Args:
+        texts: The outputs and answers of the run; those that are not texts do not count.
+        recorded: The attributes of all its spans.
+        cut_at: The lengths of arguments that are known to have been cut off.
+        usual: The usual limits.
     """
-    outputs = [call.output for call in calls]
-    shown = [call.cut_at for call in calls if call.cut_at]
-    shown += [len(held) for held in outputs if is_cut(held)]
+    shown = [*cut_at, *[len(text) for text in texts if is_cut(text)]]
     if shown:
         return frozenset([length for length in shown if length >= _SHORTEST])
-    texts = [held for held in (*outputs, *answers) if held.__class__ is str]
-    longest = max(map(len, texts), default=0)
-    return frozenset([longest]) if longest >= _SHORTEST and _is_limit(longest, spans, longest in usual) else frozenset()
+    longest = max([len(text) for text in texts if text.__class__ is str], default=0)
+    is_limit = longest >= _SHORTEST and _is_limit(longest, recorded, longest in usual)
+    return frozenset([longest]) if is_limit else frozenset()
 
 
-def _is_limit(length: int, spans: Sequence[Span], shows: bool) -> bool:
+def _is_limit(length: int, recorded: Iterable[Mapping[str, Any]], shows: bool) -> bool:
     """Whether a text of this length ends inside of JSON, unless that is known; and no text is longer."""
-    for span in spans:
-        for held in _texts_of(span, length):
+    for attributes in recorded:
+        for held in _texts_of(attributes, length):
             if len(held) > length:
                 return False
             shows = shows or (len(held) == length and is_cut(held))
     return shows
 
 
-def _texts_of(span: Span, least: int) -> Iterator[str]:
+def _texts_of(attributes: Any, least: int) -> Iterator[str]:
     """Yield the texts in the attributes of a span, but not all that are shorter than `least`."""
-    attributes: Any = span.attributes
     if attributes.__class__ is RawAttributes:
         least += len(_AROUND)
         long = [key for key, place in attributes.places.items() if len(attributes.held[place].value) >= least]

@@ -39,9 +39,20 @@ class _Ids(IdGenerator):  # type: ignore[misc]
         return self._random.getrandbits(128) or 1
 
 
+_LIMITS = (
+    *("max_attributes", "max_span_attributes", "max_attribute_length", "max_span_attribute_length"),
+    *("max_events", "max_event_attributes", "max_links", "max_link_attributes"),
+)
+"""Limits that the environment may set for what a program exports. They would cut off what a case is judged by."""
+
+
 def _own_provider() -> Any:
     provider = sdk.TracerProvider(
-        sampler=ALWAYS_ON, resource=Resource.get_empty(), shutdown_on_exit=False, id_generator=_Ids()
+        sampler=ALWAYS_ON,
+        resource=Resource.get_empty(),
+        shutdown_on_exit=False,
+        id_generator=_Ids(),
+        span_limits=sdk.SpanLimits(**dict.fromkeys(_LIMITS, sdk.SpanLimits.UNSET)),
     )
     # OTEL_SDK_DISABLED is meant for what a program exports, and this provider exports nothing.
     provider._disabled = False
