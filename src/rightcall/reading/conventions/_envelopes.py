@@ -35,6 +35,10 @@ _SIGNS_OF_OUTPUT = frozenset({"output", "response", "raw_output", "lc", "type", 
 """An object without any of these keys is not an envelope of another convention."""
 _SIGNS_OF_MESSAGE = frozenset({"output", "kwargs", "lc", "type", "data", *_OF_MESSAGES})
 """An object without any of these keys is not a message of LangChain, not even an incomplete one."""
+_SIGNS_IN_OPENINFERENCE = frozenset(
+    {"id", "response", "isError", "error", "result", "raw_output", "raw_input", *_TOOL_RESULT, *_SIGNS_OF_MESSAGE}
+)
+"""An object without any of these keys is in no envelope of a framework that OpenInference records."""
 _KEYS = frozenset({"args", "kwargs", "sanitize_inputs_outputs"})
 _WRITTEN_OBJECT = lazy_pattern(r"<[\w.]+ object at 0x[0-9a-f]+>\Z", re.A)
 """The `repr` of a Python object."""
@@ -439,6 +443,33 @@ def llamaindex_call(value: Any, call: CallRecord, attributes: Mapping[str, Any])
     if value.keys() == {"kwargs"} and told.keys() >= set(names):
         return told
     return python_call({**value, "kwargs": told}, call, attributes)
+
+
+_ARGS_IN_OPENINFERENCE: tuple[Envelope, ...] = (smolagents_call, llamaindex_call, dspy_call)
+_OUTPUTS_IN_OPENINFERENCE: tuple[Envelope, ...] = (
+    adk_unmarked,
+    tool_message,
+    llamaindex_output,
+    openai_agents_output,
+    content_blocks,
+)
+
+
+def openinference_args(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Unwrap arguments from the envelopes of all frameworks that OpenInference records."""
+    # A shortcut, as below: most values are objects without the keys of any envelope.
+    if value.__class__ is not dict or not _KEYS.isdisjoint(value):
+        for unwrap in _ARGS_IN_OPENINFERENCE:
+            value = unwrap(value, call, attributes)
+    return value
+
+
+def openinference_output(value: Any, call: CallRecord, attributes: Mapping[str, Any]) -> Any:
+    """Unwrap outputs from the envelopes of all frameworks that OpenInference records."""
+    if value.__class__ is not dict or not value or not _SIGNS_IN_OPENINFERENCE.isdisjoint(value):
+        for unwrap in _OUTPUTS_IN_OPENINFERENCE:
+            value = unwrap(value, call, attributes)
+    return value
 
 
 def _is_object(value: Any) -> bool:

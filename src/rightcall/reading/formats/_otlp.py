@@ -300,6 +300,10 @@ def decode_request(line: bytes) -> OtlpRequest | None:
     """Return an OTLP/JSON request with undecoded attributes; None if the spelling is not the usual one."""
     # msgspec raises RecursionError for nesting beyond Python's limit; the tolerant reader reports that.
     try:
+        # msgspec does not check that values it skips are UTF-8, but a line that is not UTF-8 has to be refused. Most
+        # lines are ASCII, and checking that is faster than decoding them.
+        if not line.isascii():
+            line.decode()
         held = _request_decoder.decode(line).spans()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
@@ -311,6 +315,8 @@ def decode_request(line: bytes) -> OtlpRequest | None:
 def split_request(line: bytes) -> list[PackedSpan] | None:
     """Return the undecoded spans of an OTLP/JSON request; None if the spelling is not the usual one."""
     try:
+        if not line.isascii():
+            line.decode()
         request = _raw_request_decoder.decode(line)
         spans = [
             PackedSpan(_header_decoder.decode(raw).trace_id.lower(), scope, bytes(raw))

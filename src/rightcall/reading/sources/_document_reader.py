@@ -72,7 +72,7 @@ def check_not_server(source: str) -> None:
         raise InputError(
             f"{redacted_address(source)}: this is the address of a server, and Rightcall reads files and standard "
             "input; save its answer first, or pipe it in: curl … | rightcall show -"
-        )
+        ) from None
 
 
 def bounded(stream: Any, name: str, max_size: int | None) -> IO[bytes]:
@@ -95,13 +95,14 @@ def opened(source: Any, max_size: int | None) -> Iterator[tuple[str, IO[bytes]]]
     if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
         raise InputError(f"{source[:40]!r}… is not a path; to read JSON text, give it as bytes or decoded")
     if isinstance(source, (str, os.PathLike)):
-        check_not_server(os.fspath(source))
         path = Path(source)
         try:
             stream = path.open("rb", buffering=_CHUNK)
         except OSError as problem:
+            check_not_server(os.fspath(source))
             raise InputError(f"{path}: {problem.strerror or problem}") from None
         except ValueError as problem:
+            check_not_server(os.fspath(source))
             raise InputError(f"{str(path)!r:.200}: {problem}") from None
         with stream:
             yield str(source), _unpacked(stream, str(source), max_size)
@@ -212,6 +213,8 @@ SourceItem = Item | OtlpRequest
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
+_OPEN = (b"{", b"[", b",")
+"""How a line ends that is only the beginning of a document."""
 
 
 class Budget(msgspec.Struct):
@@ -243,6 +246,8 @@ class DocumentReader:
             MissingExtraError: the format needs a package that is not installed.
         """
         head = (stream.peek(_HEAD * 4) if hasattr(stream, "peek") else stream.getvalue())[: _HEAD * 16]
+        if head.startswith((b"{", b"[")):
+            return self._json_batches(stream)
         if head.startswith(b"PAR1"):
             self._note("Parquet")
             return self._parquet_batches(self._rest(stream))
@@ -293,8 +298,10 @@ class DocumentReader:
             raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
         # If the first line is a document, lines are read one by one; otherwise it begins a document of several lines.
         try:
-            begun = self._document_items(first)
+            begun = None if first.rstrip().endswith(_OPEN) else self._document_items(first)
         except InputError:
+            begun = None
+        if begun is None:
             yield from self._batches_over_lines(first, stream)
             return
         yield begun
@@ -316,11 +323,10 @@ class DocumentReader:
             return []
 
     def _document_items(self, text: bytes) -> list[SourceItem]:
-        # msgspec does not check that values it skips are UTF-8, but a line that is not UTF-8 has to be refused. Most
-        # lines are ASCII, and checking that is faster than decoding them.
-        if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp") and (text.isascii() or _is_utf8(text)):
-            packed = split_request(text) if self._budget.is_spent else None
-            request = None if self._budget.is_spent else decode_request(text)
+        if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp"):
+            is_spent = self._budget.is_spent
+            packed = split_request(text) if is_spent else None
+            request = None if is_spent else decode_request(text)
             if packed is not None or request is not None:
                 self._budget.held += len(text)
                 self._note("otlp")
@@ -388,15 +394,7 @@ class DocumentReader:
 
 def is_otlp_line(line: bytes) -> bool:
     """Whether a line is a whole OTLP request in its usual spelling."""
-    return _OTLP_MARK in line[:_HEAD] and line.endswith(b"\n") and _is_utf8(line) and decode_request(line) is not None
-
-
-def _is_utf8(text: bytes) -> bool:
-    try:
-        text.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    return _OTLP_MARK in line[:_HEAD] and line.endswith(b"\n") and decode_request(line) is not None
 
 
 class _Sample(msgspec.Struct):
