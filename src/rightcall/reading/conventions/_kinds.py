@@ -208,8 +208,12 @@ def _name_in(span: Span) -> str | None:
     if found and found["method"] and "openinference.span.kind" not in span.attributes:
         name = None
     if name is None and _OPERATION not in span.attributes:
+        # A node of a LangGraph graph is named after itself.
+        is_node = _NODE in str(span.attributes.get("metadata", "")) or any(
+            [key.endswith(_NODE) for key in span.attributes]
+        )
         is_agent = any([has_value(span.attributes.get(key), "agent") for key in _BY_SPAN])
-        name = span.name if is_agent and not _is_node(span) else None
+        name = span.name if is_agent and not is_node else None
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
 
 
@@ -223,14 +227,6 @@ def _is_workflow(span: Span) -> bool:
     """Whether a span is of a function marked as a workflow. LangGraph's graphs are not: they are agents, too."""
     is_marked = span.scope.startswith("traceloop")
     return is_marked and has_value(span.attributes.get("traceloop.span.kind"), "workflow")
-
-
-def _is_node(span: Span) -> bool:
-    """Whether a span is a node of a LangGraph graph."""
-    attributes = span.attributes
-    if _NODE in str(attributes.get("metadata", "")):
-        return True
-    return any([key.endswith(_NODE) for key in attributes])
 
 
 # The caches are cleared when they are full: hostile traces may have any number of shapes.

@@ -222,10 +222,6 @@ class OtlpSpan(msgspec.Struct, gc=False, rename="camel"):
     dropped_attributes_count: int = 0
     dropped_events_count: int = 0
 
-    def is_whole(self) -> bool:
-        """Whether the SDK dropped nothing of the span."""
-        return not (self.dropped_attributes_count or self.dropped_events_count)
-
     def parent(self) -> str | None:
         """Return the id of the parent; None if there is none."""
         parent = self.parent_span_id
@@ -307,8 +303,9 @@ def decode_request(line: bytes) -> OtlpRequest | None:
         held = _request_decoder.decode(line).spans()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    if any([len(span.trace_id) != _TRACE_ID_LENGTH or not span.is_whole() for span, _ in held]):
-        return None
+    for span, _ in held:
+        if len(span.trace_id) != _TRACE_ID_LENGTH or span.dropped_attributes_count or span.dropped_events_count:
+            return None
     return OtlpRequest(line, held, [shape_of(tuple(map(_key_of, span.attributes))) for span, _ in held])
 
 
@@ -331,7 +328,7 @@ def span_in(raw: bytes, scope: str) -> Span:
     """Decode a span that `split_request` returned, in any spelling."""
     try:
         span = _span_decoder.decode(raw)
-        if span.is_whole():
+        if not (span.dropped_attributes_count or span.dropped_events_count):
             return finished(span, scope, lazy_attributes(span.attributes))
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass

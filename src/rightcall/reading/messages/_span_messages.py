@@ -306,11 +306,11 @@ def told_by_task(attributes: Mapping[str, Any], role: object) -> Any:
     """
     outputs = [attributes.get(key) for key in _OUTPUTS] if role == "agent" else []
     # A text is not decoded, which would be slow: it is searched for the quoted keys.
-    return next((held for held in outputs if isinstance(held, (str, dict)) and _is_task(held)), None)
-
-
-def _is_task(held: str | dict[str, Any]) -> bool:
-    return all([(f'"{key}"' if isinstance(held, str) else key) in held for key in _OF_TASKS])
+    for held in outputs:
+        wanted = [f'"{key}"' for key in _OF_TASKS] if isinstance(held, str) else _OF_TASKS
+        if isinstance(held, (str, dict)) and all([key in held for key in wanted]):
+            return held
+    return None
 
 
 def _unless_others(exchanges: list[Exchange]) -> list[Exchange]:

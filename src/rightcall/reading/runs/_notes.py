@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from rightcall.reading.messages import Exchange, Log
 from rightcall.reading.spans import CallRecord
 
@@ -27,31 +29,27 @@ class Recognised:
         """The keys of its documents that were not read."""
 
 
-class Warnings:
+class Warnings(msgspec.Struct):
     """Warnings about what could not be read. The first twenty of each kind are kept, the rest counted."""
 
-    __slots__ = ("_counts", "_texts", "recognised")
-
-    def __init__(self, recognised: Recognised | None = None) -> None:
-        self.recognised = recognised
-        """Where to note how the source was recognised; None if nobody asks for it."""
-        self._texts: list[str] = []
-        self._counts: dict[str, int] = {}
+    recognised: Recognised | None = None
+    """Where to note how the source was recognised; None if nobody asks for it."""
+    counts: dict[str, int] = {}
+    """How many warnings of each kind there are."""
+    _texts: list[str] = []
 
     def add(self, kind: str, text: str) -> None:
         """Add a warning of a kind; a repeated sentence is kept once."""
-        count = self._counts.get(kind, 0)
+        count = self.counts.get(kind, 0)
         if count < _MOST and text in self._texts:
             return
-        self._counts[kind] = count + 1
+        self.counts[kind] = count + 1
         if count < _MOST:
             self._texts.append(text)
 
     def texts(self) -> tuple[str, ...]:
         """Return the warnings, and for each kind how many more there were."""
-        if not self._counts:
-            return ()
-        more = [f"and {count - _MOST:,} more about {kind}" for kind, count in self._counts.items() if count > _MOST]
+        more = [f"and {count - _MOST:,} more about {kind}" for kind, count in self.counts.items() if count > _MOST]
         return (*self._texts, *more)
 
 

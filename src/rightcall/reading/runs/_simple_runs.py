@@ -266,11 +266,8 @@ class SimpleRuns:
         return records
 
 
-@lru_cache(maxsize=8)
-def simple_runs(limits: Limits, kept: Kept) -> SimpleRuns:
-    """Return the reader of simple runs that has these limits and keeps this, and remembers what it learnt."""
-    return SimpleRuns(limits, kept)
-
+simple_runs = lru_cache(maxsize=8)(SimpleRuns)
+"""Returns the reader of simple runs that has these limits and keeps this, and remembers what it learnt."""
 
 _Call = tuple[OtlpSpan, Shape, CallPlan, str | None]
 """A span of a call, its shape, its plan and its parent."""
@@ -432,7 +429,5 @@ class LiveRuns:
         return made
 
 
-@lru_cache(maxsize=8)
-def live_runs(limits: Limits, kept: Kept) -> LiveRuns:
-    """Return the reader of live runs that has these limits and keeps this, and remembers what it learnt."""
-    return LiveRuns(limits, kept)
+live_runs = lru_cache(maxsize=8)(LiveRuns)
+"""Returns the reader of live runs that has these limits and keeps this, and remembers what it learnt."""

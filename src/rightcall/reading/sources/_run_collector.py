@@ -168,8 +168,10 @@ class RunCollector:
             if isinstance(value, SimpleRun) and not self._logs and not self._beside:
                 if warnings.recognised is not None:
                     warnings.recognised.conventions.update(value.conventions)
-                texts = warnings.texts()
-                yield msgspec.structs.replace(value.trajectory, warnings=texts) if texts else value.trajectory
+                if warnings.counts:
+                    yield msgspec.structs.replace(value.trajectory, warnings=warnings.texts())
+                else:
+                    yield value.trajectory
                 continue
             run = RunBuilder(self._limits, self._kept)
             run.spans = spans_of(value)
