@@ -30,6 +30,7 @@ _members_in = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _OUTPUTS = ("output.value", "langfuse.observation.output")
 _OF_TASKS = ("expected_output", "raw", "messages")
 """Keys of the output of a CrewAI task."""
+_QUOTED = tuple([f'"{key}"' for key in _OF_TASKS])
 _PLAIN: dict[str, Side] = {"input.value": "input", "output.value": "output"}
 """Attributes that hold messages in a framework's format on model spans; used if no other attribute has calls."""
 
@@ -307,7 +308,7 @@ def told_by_task(attributes: Mapping[str, Any], role: object) -> Any:
     outputs = [attributes.get(key) for key in _OUTPUTS] if role == "agent" else []
     # A text is not decoded, which would be slow: it is searched for the quoted keys.
     for held in outputs:
-        wanted = [f'"{key}"' for key in _OF_TASKS] if isinstance(held, str) else _OF_TASKS
+        wanted = _QUOTED if isinstance(held, str) else _OF_TASKS
         if isinstance(held, (str, dict)) and all([key in held for key in wanted]):
             return held
     return None

@@ -24,7 +24,7 @@ from rightcall.reading.conventions import (
     shape_of,
 )
 from rightcall.reading.formats import OtlpSpan, finished
-from rightcall.reading.messages import message_attributes
+from rightcall.reading.messages import UNCONFIRMED, message_attributes
 from rightcall.reading.spans import (
     DROPPED,
     NOTHING,
@@ -38,7 +38,7 @@ from rightcall.reading.spans import (
 from rightcall.values.trajectory import ToolCall
 
 from ._input_output import KEYS, Kept, metadata_keys
-from ._own_calls import is_named_like_own, may_ask
+from ._own_calls import ANSWERS, HANDOFFS
 from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, read_error, take_args, take_ids, take_output
 from ._tokens import COUNTS
 
@@ -50,6 +50,8 @@ _HANDED = "handoff to "
 _NO_SPAN = Span("")
 _INCOMPLETE = (UNREADABLE, *DROPPED)
 _TEXT = frozenset({str})
+_UNCONFIRMED = [{"error": text} for text in UNCONFIRMED]
+"""What a call of ADK returns that only asked a person, or that a person rejected."""
 
 
 class CallPlan(msgspec.Struct, gc=False):
@@ -90,7 +92,8 @@ class CallPlans:
 
     def __init__(self, limits: Limits, kept: Kept) -> None:
         self._limits = limits
-        self._told = metadata_keys(kept.attributes)
+        self.told = metadata_keys(kept.attributes)
+        """Attributes that may be in the metadata of a run."""
         self._by_shape: dict[Shape, ShapePlans] = {}
         self._decoded: dict[tuple[str, ...], ShapePlans] = {}
         """The same for spans whose attributes are decoded: their deciding values are not bytes."""
@@ -110,7 +113,7 @@ class CallPlans:
         keys = shape.places.keys()
         hinders = bool(shape.groups) or not keys.isdisjoint(_INCOMPLETE)
         has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
-        may_be_calls = DEFERRAL not in keys and self._told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
+        may_be_calls = DEFERRAL not in keys and self.told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
         tells = not may_be_calls or not KEYS.isdisjoint(keys)
         return ShapePlans(hinders, has_messages, may_be_calls, tells, shape.deciding, {})
 
@@ -180,7 +183,8 @@ class CallPlans:
         if span.failed or record.failed or known.may_fail:
             read_error(record, convention, span, ())
         is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
-        return record if is_whole and not (may_be_cut(record.output) or may_ask(record)) else None
+        may_ask = record.error in UNCONFIRMED or record.output in _UNCONFIRMED
+        return record if is_whole and not (may_ask or may_be_cut(record.output)) else None
 
     def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
         if len(plans.by_values) >= MOST_VALUES:
@@ -191,7 +195,8 @@ class CallPlans:
     def _is_plain(self, name: str, attributes: Mapping[str, Any]) -> bool:
         """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
         is_odd = not name or name in PLACEHOLDERS or name[0] == '"' or name == MERGED
-        if is_odd or len(name) > self._limits.name_length or is_named_like_own(name):
+        is_own = name in ANSWERS or name.startswith(HANDOFFS)
+        if is_odd or is_own or len(name) > self._limits.name_length:
             return False
         if not is_clean(name):
             return name_for_models(name, attributes) == name  # another span may tell another

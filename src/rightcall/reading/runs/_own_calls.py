@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 # smolagents answers by calling `final_answer`, Pydantic AI by calling its output tool, `final_result`, ADK by calling
 # `set_model_response` where it has an output schema.
-_ANSWERS = frozenset({"final_answer", "final_result", "set_model_response"})
+ANSWERS = frozenset({"final_answer", "final_result", "set_model_response"})
+"""Names of calls by which agents answer."""
 _FINISH = "finish"
 """The tool by which DSPy's `ReAct` ends."""
 _ANSWERS_OF_A_TYPE = "final_result_"
@@ -43,7 +44,8 @@ _STRUCTURED = "Returning structured response: "
 _OF_ADK = frozenset({"adk_request_confirmation", "adk_request_credential", "adk_request_input"})
 # To a model a hand-off is a tool: `transfer_to_…` in OpenAI Agents, AutoGen and LangGraph, `transfer_back_to_…` in
 # LangGraph, `handoff_to_…` in Microsoft's Agent Framework and Strands.
-_HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
+HANDOFFS = ("transfer_to_", "transfer_back_to_", "handoff_to_")
+"""Prefixes of the names of hand-offs."""
 _HANDOFF_SPAN = "openai-agents, hand-off"
 _NAMED_SPAN = "handoff to "
 """How OpenInference names the span of a hand-off in OpenAI Agents."""
@@ -85,7 +87,7 @@ def agents_in(
 
     If no call is named like a hand-off, they are not needed, and none are returned.
     """
-    if not any([record.name.startswith(_HANDOFFS) for record in calls]):
+    if not any([record.name.startswith(HANDOFFS) for record in calls]):
         return frozenset()
     found: set[Any] = {record.agent for record in calls}
     for span in spans:
@@ -97,24 +99,19 @@ def agents_in(
     return frozenset([_plain(name) for name in found if isinstance(name, str)]) - {""}
 
 
-def is_named_like_own(name: str) -> bool:
-    """Return whether a call is named like a framework's own."""
-    return name in _ANSWERS or name.startswith(_HANDOFFS)
-
-
 def is_internal(record: CallRecord, agents: frozenset[str]) -> bool | None:
     """Return whether a call is the framework's own; `None` if only its name looks like it.
 
     A name alone decides nothing: `transfer_to_savings` may be a tool of a bank.
     """
     name = record.name
-    if name in _ANSWERS or name in _OF_ADK or (name == _FINISH and is_dspy(record.span)):
+    if name in ANSWERS or name in _OF_ADK or (name == _FINISH and is_dspy(record.span)):
         return True
     if name.startswith(_ANSWERS_OF_A_TYPE):
         return None if record.output is NOTHING else record.output == _PROCESSED
     if record.output.__class__ is str and record.output.startswith(_STRUCTURED) and record.args:
         return True
-    prefix = next((each for each in _HANDOFFS if name.startswith(each)), None)
+    prefix = next((each for each in HANDOFFS if name.startswith(each)), None)
     if prefix is None:
         return False
     if record.convention == _HANDOFF_SPAN or (record.span is not None and record.span.name.startswith(_NAMED_SPAN)):
@@ -208,11 +205,6 @@ def without_questions(records: Sequence[CallRecord], requests: Requests) -> tupl
         last.setdefault(_call_of(record), record)
         last.setdefault(_name_args(record), record)
     return [record for record in reversed(kept) if id(record) not in late], unsure
-
-
-def may_ask(record: CallRecord) -> bool:
-    """Return whether a call returned a sentence of ADK that asks for confirmation, or says that a call was rejected."""
-    return _says(record, _ASKS) or _says(record, _REJECTS)
 
 
 def _call_of(record: CallRecord) -> Hashable:

@@ -208,7 +208,8 @@ class SimpleRuns:
         records = self._records(calls, scope, tree) if turns.count == 1 and turns.is_known else None
         if records is None:
             return None
-        metadata = run_metadata(_NO_LOG, spans, self._kept.attributes) if tells else {}
+        has_metadata = tells and any([not self._plans.told.isdisjoint(shape.places) for _, _, shape in others])
+        metadata = run_metadata(_NO_LOG, spans, self._kept.attributes) if has_metadata else {}
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
         speaks = self._kept.about_runs and (tells or "model" in roles.values())
@@ -240,6 +241,9 @@ class SimpleRuns:
             says_more = message_attributes(attributes) or (read.kind == "model" and not KEYS.isdisjoint(shape.places))
             says_more = says_more or told_by_task(attributes, read.kind) is not None
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
+                return None
+            held = attributes.raw(tuple(KEYS & shape.places.keys()))
+            if any([raw.startswith(_OPENED) and raw[-3:-2] not in (b"}", b"]") for raw in held]):
                 return None
             found.append(read)
         return found

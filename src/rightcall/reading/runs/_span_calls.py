@@ -311,7 +311,8 @@ def read_error(record: CallRecord, convention: Convention, span: Span, events: I
     candidates = [exception.get("exception.message") for exception in reversed(exceptions)]
     candidates += [record.error, *(_message_in(attributes.get(key)) for key in convention.message), span.description]
     candidates += [record.output, kind, *(exception.get("exception.type") for exception in exceptions)]
-    record.error = next((text for text in candidates if _is_message(text)), None)
+    told = (text for text in candidates if isinstance(text, str) and text not in _NO_MESSAGE)
+    record.error = next((text for text in told if not _REDACTED.search(text)), None)
 
 
 def _message_in(held: Any) -> Any:
@@ -322,10 +323,6 @@ def _message_in(held: Any) -> Any:
     data = value.get("data")
     detail = data.get("error") if isinstance(data, dict) else None
     return detail or value.get("message")
-
-
-def _is_message(text: Any) -> bool:
-    return isinstance(text, str) and text not in _NO_MESSAGE and not _REDACTED.search(text)
 
 
 def _in_events(events: Iterable[Event], name: str, key: str) -> Any:
