@@ -242,9 +242,6 @@ class SimpleRuns:
             says_more = says_more or told_by_task(attributes, read.kind) is not None
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
                 return None
-            held = attributes.raw(tuple(KEYS & shape.places.keys()))
-            if any([raw.startswith(_OPENED) and raw[-3:-2] not in (b"}", b"]") for raw in held]):
-                return None
             found.append(read)
         return found
 
