@@ -14,9 +14,11 @@ from tests.reading.test_transcripts import STEPS, inspect_log, sample
 from tests.reading.traces import call, request, span
 from tests.walls import for_each
 
+from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reading import Reading, read
 from rightcall.reading.messages import Log
-from rightcall.reading.runs._input_output import metadata_keys, run_metadata
+from rightcall.reading.runs._call_plans import CallPlans
+from rightcall.reading.runs._input_output import Kept, run_metadata
 from rightcall.reading.runs._span_tree import ReadSpan
 from rightcall.values.trajectory import Trajectory
 
@@ -201,4 +203,5 @@ def test_what_is_kept_of_what_a_source_tells(log: Log, spans: list[ReadSpan], to
 )
 def test_a_key_that_is_asked_for_is_kept_as_it_is(log: Log, spans: list[ReadSpan], held: Any) -> None:
     assert run_metadata(log, spans, ("ticket",)).get("ticket") == held
-    assert metadata_keys(("ticket",)) >= {"ticket", "metadata.ticket", "case_id", "metadata.case_id"}
+    told = CallPlans(DEFAULT_LIMITS, Kept(("ticket",))).told
+    assert told >= {"ticket", "metadata.ticket", "case_id", "metadata.case_id"}

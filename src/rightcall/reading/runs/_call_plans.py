@@ -37,7 +37,7 @@ from rightcall.reading.spans import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._input_output import KEYS, Kept, metadata_keys
+from ._input_output import KEYS, METADATA_KEYS, WITHIN, Kept
 from ._own_calls import ANSWERS, HANDOFFS
 from ._span_calls import DEFERRAL, NO_MESSAGE, PARAMETERS, read_error, take_args, take_ids, take_output
 from ._tokens import COUNTS
@@ -92,7 +92,8 @@ class CallPlans:
 
     def __init__(self, limits: Limits, kept: Kept) -> None:
         self._limits = limits
-        self.told = metadata_keys(kept.attributes)
+        asked_for = [f"{prefix}{key}" for key in kept.attributes for prefix in ("", *WITHIN)]
+        self.told = frozenset([*METADATA_KEYS, *asked_for])
         """Attributes that may be in the metadata of a run."""
         self._by_shape: dict[Shape, ShapePlans] = {}
         self._decoded: dict[tuple[str, ...], ShapePlans] = {}

@@ -88,9 +88,10 @@ KEYS = frozenset({*_INPUT, *_OUTPUT})
 
 Found = Callable[["_Speakers", ReadSpan], Any]
 Order = Callable[[ReadSpan], tuple[float, float]]
-_WITHIN = ("metadata.", "langfuse.trace.metadata.", "langfuse.observation.metadata.", "langsmith.metadata.")
+WITHIN = ("metadata.", "langfuse.trace.metadata.", "langfuse.observation.metadata.", "langsmith.metadata.")
 """Prefixes of attributes with metadata that the author of an agent attached to a run."""
-_KEYS = {f"{prefix}{name}": name for prefix in ("", *_WITHIN) for name in TOLD}
+METADATA_KEYS = {f"{prefix}{name}": name for prefix in ("", *WITHIN) for name in TOLD}
+"""The attributes that every run keeps in its metadata, with their names there."""
 _MOST_MESSAGES = 1_000
 _DEEPEST = 4
 _MOST_VALUES = 200
@@ -400,11 +401,6 @@ class Kept(msgspec.Struct, frozen=True):
     """Whether to read input, output and token usage of runs. Off if no check needs them, because it takes time."""
 
 
-def metadata_keys(keys: tuple[str, ...]) -> frozenset[str]:
-    """Return the attributes that `run_metadata` may read if it is given these keys."""
-    return frozenset([*_KEYS, *[f"{prefix}{key}" for prefix in ("", *_WITHIN) for key in keys]])
-
-
 def run_metadata(log: Log, spans: Sequence[ReadSpan], keys: tuple[str, ...]) -> dict[str, Any]:
     """Return the metadata of a run: the attributes in `keys` as they are, the case, the repeat, and scores.
 
@@ -433,7 +429,7 @@ def _kept(key: str, log: Log, spans: Sequence[ReadSpan]) -> Any:
     for holder in (log.about, metadata, *lines):
         if isinstance(holder, Mapping) and holder.get(key) is not None:
             return holder[key]
-    names = (key, *[f"{prefix}{key}" for prefix in _WITHIN])
+    names = (key, *[f"{prefix}{key}" for prefix in WITHIN])
     wanted = frozenset(names)
     holders = [span.attributes for span in spans if not wanted.isdisjoint(span.attributes.keys())]
     found = [attributes.get(name) for name in names for attributes in holders if name in attributes]
@@ -452,9 +448,9 @@ def _places(log: Log, spans: Sequence[ReadSpan]) -> Iterator[Mapping[str, Any]]:
         lines = [line for line in log.messages[:_MOST_MESSAGES] if isinstance(line, Mapping)]
         yield from ({key: line[key] for key in names & line.keys()} for line in lines if not names.isdisjoint(line))
     for span in topmost(spans):
-        hits = [key for key in span.attributes if key in _KEYS]
+        hits = [key for key in span.attributes if key in METADATA_KEYS]
         # Longest keys first: a name without a prefix overwrites the same name with one.
-        yield {_KEYS[key]: span.attributes.get(key) for key in sorted(hits, key=len, reverse=True)}
+        yield {METADATA_KEYS[key]: span.attributes.get(key) for key in sorted(hits, key=len, reverse=True)}
 
 
 def _first(places: Iterable[Mapping[str, Any]], names: tuple[str, ...], kinds: tuple[type, ...]) -> Any:
