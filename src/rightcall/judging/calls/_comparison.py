@@ -131,6 +131,10 @@ class Comparison:
         lines: Lines | NameLines | None,
         limits: Limits,
     ) -> None:
+        # Steps, explained calls and findings together stay within the limit as JSON.
+        self.room = limits.explanation_bytes * 3 // 8
+        if isinstance(lines, NameLines) and len(expected) + len(selection.calls) <= self.room // LEAST:
+            lines = lines.whole()  # every line has a step
         self._named = lines if isinstance(lines, NameLines) else None
         self._aligned = None if isinstance(lines, NameLines) else lines
         self._is_as_expected = lines is None and len(expected) == len(selection.calls)
@@ -139,8 +143,6 @@ class Comparison:
         self.selection = selection
         self.patterns = patterns
         self.positions: Sequence[int] = selection.positions or range(len(selection.calls))
-        # Steps, explained calls and findings together stay within the limit as JSON.
-        self.room = limits.explanation_bytes * 3 // 8
         self._differences: dict[tuple[int, int], tuple[Difference, ...]] = {}
         # The most bytes that all differences so far can take: nearly always that shows that everything fits.
         self._bytes = 0
@@ -175,7 +177,7 @@ class Comparison:
         most = self.room // LEAST
         if self._is_as_expected:
             return self._all_as_expected(most)
-        size = len(self._named or self.aligned)
+        size = len(self.aligned if self._named is None else self._named)
         if size <= most:
             steps = list(self._steps())
             if self._number_with_room(steps) == size:
