@@ -111,7 +111,7 @@ def asked_and_answered(
     given, returned = speakers.found(_question, _begins_first), speakers.found(_answer, _ends_last)
     if given is NOTHING:
         given = speakers.found(_last_word, _begins_first)
-    # The rest of an answer that was cut off is not known; a shorter one in a span inside may be another one.
+    # A text in place of the answer hides it. A span inside may have another answer, so none is looked for there.
     return _unless_lost(given), _unless_lost(returned)
 
 

@@ -33,7 +33,7 @@ class Warnings(msgspec.Struct):
     """Warnings about what could not be read. The first twenty of each kind are kept, the rest counted."""
 
     recognised: Recognised | None = None
-    """Where to note how the source was recognised; None if nobody asks for it."""
+    """Takes notes on how the source was recognised; None to take none."""
     counts: dict[str, int] = {}
     """How many warnings of each kind there are."""
     _texts: list[str] = []

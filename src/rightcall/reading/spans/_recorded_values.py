@@ -133,7 +133,7 @@ def is_cut(value: Any) -> bool:
 
 
 _SHORTEST = 32
-"""The shortest limit: a shorter text that ends inside of JSON is one, such as `[` or `{ name`."""
+"""The length from which a text may have been cut off. No limit is shorter, and texts such as `[` are whole."""
 USUAL_LIMITS = frozenset({1024, 2048, 4095, 4096, 8192, 32_768, 65_535, 65_536})
 """Lengths at which servers cut off texts of spans: Elastic 1024, Tempo 2048, New Relic 4095, Application Insights 8192,
 and others at a power of two. One such text is no proof, but nothing else would show it."""
