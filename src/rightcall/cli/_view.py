@@ -159,11 +159,11 @@ class ProjectEditor:
         content, text, eval_set = self._loaded(run, results)
         observed: dict[str, Observed] = {}
         for result in results:
-            held = observed.setdefault(result.case_id, Observed())
+            seen = observed.setdefault(result.case_id, Observed())
             if result.outcome is not None and result.outcome.error is not None:
-                held.trouble = ("", result.outcome.error)
+                seen.trouble = ("", result.outcome.error)
             elif result.trajectory is not None:
-                held.trajectories.append(result.trajectory)
+                seen.trajectories.append(result.trajectory)
         missing = observed.keys() - {case.id for case in eval_set.cases}
         if missing:
             raise RightcallError(f"{eval_set.path}: has no case `{sorted(missing)[0]:.80}` any more")

@@ -178,11 +178,11 @@ class Langfuse:
             return answer.data, answer.meta.cursor
 
         try:
-            held = [one_line(each) for each in bounded_pages(page)]
+            items = [one_line(each) for each in bounded_pages(page)]
         except NotFoundError:
             return self._trace(trace_id)
         name = msgspec.json.encode(trace_id)
-        return b'{"trace":{"id":' + name + b'},"observations":[' + b",".join(held) + b"]}" if held else None
+        return b'{"trace":{"id":' + name + b'},"observations":[' + b",".join(items) + b"]}" if items else None
 
     def _trace(self, trace_id: str) -> bytes | None:
         try:

@@ -193,17 +193,17 @@ def score_batches(batches: Batches, encoded: bytes, paths: bool = False) -> Batc
 
 def with_paths(scores: Batches, counting: ColumnPaths) -> Batches:
     """Add the column `PATHS` to the scores of one partition: the counts go into its last row."""
-    held = None
+    last = None
     for batch in scores:
         # Spark also passes empty batches, and the counts need a row: so they go into the last batch that has any.
         if not batch.num_rows:
             continue
-        if held is not None:
-            yield held.append_column(PATHS, pa.nulls(held.num_rows, pa.binary()))
-        held = batch
-    if held is not None:
-        counts = [*[None] * (held.num_rows - 1), packed_paths(counting.finish())]
-        yield held.append_column(PATHS, pa.array(counts, pa.binary()))
+        if last is not None:
+            yield last.append_column(PATHS, pa.nulls(last.num_rows, pa.binary()))
+        last = batch
+    if last is not None:
+        counts = [*[None] * (last.num_rows - 1), packed_paths(counting.finish())]
+        yield last.append_column(PATHS, pa.array(counts, pa.binary()))
 
 
 @contextmanager
@@ -589,8 +589,8 @@ def _united(spans: DataFrame, needed: list[str], reader: Callable[[Any], Any]) -
     """Give all traces that conversations or sessions connect, also indirectly, the same value of `_RUN`."""
     from pyspark.sql import functions
 
-    held = spans.select(*[_quoted(name) for name in needed], _RUN)
-    groups = map_in_arrow(held, reader, f"{_RUN} string, unit string").distinct().persist()
+    chosen = spans.select(*[_quoted(name) for name in needed], _RUN)
+    groups = map_in_arrow(chosen, reader, f"{_RUN} string, unit string").distinct().persist()
     # Connected components: every trace takes the smallest key among its neighbours until nothing changes.
     tops = groups.select(_RUN, functions.col(_RUN).alias("top")).distinct()
     while True:
@@ -619,8 +619,8 @@ def read_groups(batches: Iterator[Any], encoded: bytes, grouping: Grouping) -> I
         for trace, key in zip(table_outline(batch, columns).traces, batch.column(_RUN).to_pylist(), strict=True):
             keys.setdefault(trace, set()).add(key)
         pairs = {(key, unit) for trace, unit in table_groups(batch, columns, grouping) for key in keys.get(trace, ())}
-        held = sorted(pairs)
-        columns_of = {_RUN: [key for key, _ in held], "unit": [unit for _, unit in held]}
+        ordered = sorted(pairs)
+        columns_of = {_RUN: [key for key, _ in ordered], "unit": [unit for _, unit in ordered]}
         yield pa.RecordBatch.from_pydict(columns_of, pa.schema([(_RUN, pa.string()), ("unit", pa.string())]))
 
 
@@ -629,8 +629,8 @@ def read_beginnings(batches: Iterator[Any], encoded: bytes) -> Iterator[Any]:
     begun: set[tuple[str, str]] = set()
     for runs in _whole_runs(batches):
         begun |= _scattered(runs, encoded, "auto", CASE_ATTRIBUTE).begun()
-    held = sorted(begun)
-    columns = {"name": [name for name, _ in held], "scope": [scope for _, scope in held]}
+    ordered = sorted(begun)
+    columns = {"name": [name for name, _ in ordered], "scope": [scope for _, scope in ordered]}
     yield pa.RecordBatch.from_pydict(columns, pa.schema([("name", pa.string()), ("scope", pa.string())]))
 
 
@@ -652,18 +652,18 @@ def _scattered(batches: Iterable[Any], encoded: bytes, grouping: Grouping, case_
 
 def _whole_runs(batches: Iterator[Any]) -> Iterator[list[Any]]:
     """Collect batches that are sorted by run into lists of about `_SPANS` rows, so that no run is in two lists."""
-    held: list[Any] = []
+    parts: list[Any] = []
     count = 0
     for batch in batches:
         if not batch.num_rows:
             continue
         runs = batch.column(_RUN)
         begin = pc.index(runs, runs[-1]).as_py()
-        is_other = bool(held) and held[-1].column(_RUN)[-1] != runs[0]
+        is_other = bool(parts) and parts[-1].column(_RUN)[-1] != runs[0]
         if count + begin >= _SPANS and (begin or is_other):
-            yield [*held, batch.slice(0, begin)] if begin else held
-            held, count, batch = [], 0, batch.slice(begin)
-        held.append(batch)
+            yield [*parts, batch.slice(0, begin)] if begin else parts
+            parts, count, batch = [], 0, batch.slice(begin)
+        parts.append(batch)
         count += batch.num_rows
-    if held:
-        yield held
+    if parts:
+        yield parts

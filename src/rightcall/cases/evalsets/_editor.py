@@ -501,8 +501,8 @@ class YamlStyle:
 
     def entry(self, key: str | None, value: Any, column: int) -> list[str]:
         """Return the lines of a new key of an object, or of a new item of a list, in block style."""
-        held: Any = [value] if key is None else {key: value}
-        return [" " * column + line for line in block_lines(held, column // 2)]
+        written: Any = [value] if key is None else {key: value}
+        return [" " * column + line for line in block_lines(written, column // 2)]
 
 
 class JsonStyle:

@@ -258,9 +258,9 @@ def _criteria(type_id: str) -> Schema:
     words = {name: schema for name, schema in _settings(kind).items() if name in ("match", "args", "weight")}
     words = {name: with_hint(name, schema) for name, schema in words.items() if name in settings_of(kind)}
     holders = ("criteria", "expected") if takes_expected(kind) else ("criteria",)
-    held = _short(type_id) or {}
+    short = _short(type_id) or {}
     properties = {**config["properties"], **criteria["properties"], **_both(words)}
-    properties |= {holder: with_hint(holder, _held(held, type_id)) for holder in holders}
+    properties |= {holder: with_hint(holder, _under_holder(short, type_id)) for holder in holders}
     spelt = {spelling for name in kind.criteria_type.model_fields for spelling in (name, camel(name))}
     return {
         **{word: value for word, value in criteria.items() if word != "required"},
@@ -269,7 +269,7 @@ def _criteria(type_id: str) -> Schema:
     }
 
 
-def _held(short: Schema, type_id: str) -> Schema:
+def _under_holder(short: Schema, type_id: str) -> Schema:
     """Return the schema of what is under `criteria` or `expected`: the short value, or the same object again."""
     return {"anyOf": [short, _ref(_name(type_id)), {"type": "null"}]} if short else {}
 

@@ -106,8 +106,8 @@ class _AllOf(Expectation):
         self._wanted = wanted
 
     def matches(self, actual: Any) -> bool:
-        held = actual if isinstance(actual, (list, tuple)) else [actual]
-        return self._wanted <= {item for item in held if isinstance(item, str)}
+        values = actual if isinstance(actual, (list, tuple)) else [actual]
+        return self._wanted <= {item for item in values if isinstance(item, str)}
 
 
 def compile_when(

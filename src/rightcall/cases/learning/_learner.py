@@ -256,11 +256,11 @@ def _lookups(runs: Sequence[Trajectory], *, with_args: bool) -> tuple[dict[str, 
         if all([label in run for run in lined.runs])
     ]  # fmt: skip
     args = [(slot.tool, common_args(slot.sightings, len(runs))) for slot in needed if with_args]
-    items = [_call(tool, held) for tool, held in args if held]
+    items = [_call(tool, common) for tool, common in args if common]
     counts = {}
     for tool in sorted({slot.tool for slot in needed}):
         least = sum([slot.tool == tool for slot in needed])
-        if least > sum([name == tool for name, held in args if held]):
+        if least > sum([name == tool for name, common in args if common]):
             counts[tool] = f">= {least}"
     expect: dict[str, Any] = ({"args": items} if items else {}) | ({"counts": counts} if counts else {})
     support: dict[Path, int] = {("args", place): len(runs) for place in range(len(items))}

@@ -638,9 +638,9 @@ def _phrases(original: Trajectory) -> list[str]:
     quoted = {
         leaf
         for call in original.calls
-        for held in (call.output, call.args)
-        for path in leaves(held)
-        if isinstance(leaf := value_at(held, path), str) and 3 <= len(leaf) <= _LONGEST_PHRASE and leaf in answer
+        for value in (call.output, call.args)
+        for path in leaves(value)
+        if isinstance(leaf := value_at(value, path), str) and 3 <= len(leaf) <= _LONGEST_PHRASE and leaf in answer
     }
     words = sorted(set(_WORD.findall(answer)), key=lambda word: (-len(word), word))
     return [*sorted(quoted, key=lambda leaf: (-len(leaf), leaf)), *words][:3]

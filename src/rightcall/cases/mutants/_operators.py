@@ -375,12 +375,12 @@ def leaves(value: Any) -> Iterator[tuple[str | int, ...]]:
     found = 0
     waiting: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
     while waiting and found < _MOST_LEAVES:
-        path, held = waiting.pop()
-        if isinstance(held, dict) and held:
-            waiting += [((*path, key), item) for key, item in reversed(held.items())]
-        elif isinstance(held, list) and held:
-            waiting += [((*path, index), item) for index, item in reversed(list(enumerate(held)))]
-        elif path or not isinstance(held, (dict, list)):
+        path, part = waiting.pop()
+        if isinstance(part, dict) and part:
+            waiting += [((*path, key), item) for key, item in reversed(part.items())]
+        elif isinstance(part, list) and part:
+            waiting += [((*path, index), item) for index, item in reversed(list(enumerate(part)))]
+        elif path or not isinstance(part, (dict, list)):
             found += 1
             yield path
 

@@ -288,9 +288,9 @@ class _Files(Output):
 
     def __init__(self, request: RunRequest, variant: str) -> None:
         named = [each.replace(_PLACE, variant) for each in request.formats]
-        held = request.output_file and request.output_file.replace(_PLACE, variant)
+        file = request.output_file and request.output_file.replace(_PLACE, variant)
         others = {"max_detail": request.max_detail, "redact": request.redact}
-        super().__init__({"formats": named, "output_file": held, **others})
+        super().__init__({"formats": named, "output_file": file, **others})
         self._printed = []
 
     def show(self, result: CaseResult) -> None:

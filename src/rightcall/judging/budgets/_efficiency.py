@@ -197,11 +197,13 @@ def _repeated(selection: Selection, found: Repeats) -> Iterator[Finding]:
 
 def _circles(selection: Selection, found: list[Cycle], limit: int) -> Iterator[Finding]:
     """Yield findings for cycles that exceed the limit, shorter periods first, without overlaps."""
-    told: list[Cycle] = []
+    reported: list[Cycle] = []
     for each in found:
-        if each.times > max(limit, 1) and not any(each.first < other.end and other.first < each.end for other in told):
-            told.append(each)
-    for each in sorted(told, key=lambda cycle: cycle.first):
+        if each.times > max(limit, 1) and not any(
+            each.first < other.end and other.first < each.end for other in reported
+        ):
+            reported.append(each)
+    for each in sorted(reported, key=lambda cycle: cycle.first):
         names = [f"`{selection.names[each.first + step]}`" for step in range(each.period)]
         more = f" and {each.period - _MOST_NAMES} more" if each.period > _MOST_NAMES else ""
         place = f"from {number_of(selection, each.first)} on"
@@ -321,8 +323,8 @@ def _failures(selection: Selection, outcomes: list[bool | None]) -> Iterator[Fin
         if failed:
             error = (selection.calls[index].error or "")[:_LONGEST_ERROR]
             verb = "raised " if error_type(error) else "failed: "
-            said, how = f"`{call.text}` {verb}{error}", end_text(error)
-            yield Finding("RC114", said, actual=call, path="at_most", ended=how)
+            message, how = f"`{call.text}` {verb}{error}", end_text(error)
+            yield Finding("RC114", message, actual=call, path="at_most", ended=how)
         elif failed is None:
             yield Finding("RC301", f"`{call.text}`: whether it failed was not recorded", actual=call, path="at_most")
 

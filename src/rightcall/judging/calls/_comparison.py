@@ -238,16 +238,16 @@ class Comparison:
         """Return the outcome of each expected call, and how many did not fit the limit of explanations."""
         expected, positions, columns = self.expected, self.positions, self.aligned.columns
         calls: list[ExplainedCall] = []
-        told = 0
+        size = 0
         for index, column in enumerate(self.aligned.matched[: self.room // LEAST]):
             if column >= 0:
                 position = positions[column]
                 call = ExplainedCall(expected[index], True, f"paired with call {position + 1}", position)
             else:
                 call = self._explained_call(index, columns[index])
-                told += weight(call.text)
+                size += weight(call.text)
             calls.append(call)
-        if self._bytes + told + self._most_of_names() + len(calls) * (LEAST + _PAIRED) > self.room:
+        if self._bytes + size + self._most_of_names() + len(calls) * (LEAST + _PAIRED) > self.room:
             sizes = [weight(call.name) + weight(call.text) + size_of(call.differences) for call in calls]
             calls = calls[: fitting(sizes, self.room)]
         return calls, len(expected) - len(calls)
@@ -426,18 +426,18 @@ def _sentence(comparison: Comparison, line: Line, rule: Rule, subject: Subject) 
     if made_up and len(made_up) == len(differences):
         more = f"; and {len(made_up) - 1} more" if len(made_up) > 1 else ""
         return "RC117", f"`{comparison.selection.names[line.actual]}`: {made_up[0]}{more}", None
-    said = difference_text([each.clause(subject.having, subject.lacking) for each in differences])
-    if not said:
+    sentence = difference_text([each.clause(subject.having, subject.lacking) for each in differences])
+    if not sentence:
         return "RC301", f"`{name}`: {subject.unknown}", None
     call = comparison.selection.calls[line.actual]
     if subject.code == "RC106" and call.error is not None:
         if call.output is None:
             return subject.code, f"`{name}` {failure_text(call.error)} and returned nothing", None
-        said += f"; it {failure_text(call.error)}"
+        sentence += f"; it {failure_text(call.error)}"
     order = ""
     if rule.order and line.out_of_place:
         order = f"; it was called {_out_of_order(comparison, line)}{_at_once(comparison, line)}"
-    return subject.code, f"`{name}` {subject.verb} {said}{order}", None
+    return subject.code, f"`{name}` {subject.verb} {sentence}{order}", None
 
 
 def _missing(comparison: Comparison, index: int) -> tuple[str, str | None]:

@@ -52,7 +52,7 @@ _WORDS: Mapping[PartName, tuple[str, str]] = {
     "turn": ("in", "in no"),
 }
 """For each part of a call, the words before a value that it has, and before one that it lacks."""
-Said = tuple[str, str, str | None]
+Sentence = tuple[str, str, str | None]
 """The code, the message and, if there is one, the advice of a finding."""
 
 
@@ -268,7 +268,7 @@ def find_in_groups(comparison: GroupedComparison, rule: Rule, subject: Subject) 
 
 
 def _finding(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Finding:
-    code, message, advice = _said(comparison, line, rule, subject)
+    code, message, advice = _sentence(comparison, line, rule, subject)
     is_expected = line.expected >= 0
     return Finding(
         code,
@@ -281,7 +281,7 @@ def _finding(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
     )
 
 
-def _said(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Said:
+def _sentence(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Sentence:
     if line.kind == "extra":
         return _extra(comparison, line)
     if line.kind == "missing":
@@ -294,7 +294,7 @@ def _said(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subjec
     return "RC103", f"`{name}` was called {_out_of_order(comparison, line)}", None
 
 
-def _extra(comparison: GroupedComparison, line: Line) -> Said:
+def _extra(comparison: GroupedComparison, line: Line) -> Sentence:
     name = comparison.selection.names[line.actual]
     times = comparison.selection.names[: line.actual + 1].count(name)
     for index, pattern in enumerate(comparison.patterns):
@@ -371,7 +371,7 @@ def _named(names: Sequence[str]) -> str:
     return f"{text} and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else text
 
 
-def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Said:
+def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Subject) -> Sentence:
     """Say what is wrong with a call of the right tool, the most important part first."""
     pattern, call = comparison.patterns[line.expected], comparison.selection.calls[line.actual]
     moment = comparison.selection.moment(line.actual)
@@ -383,8 +383,8 @@ def _differs(comparison: GroupedComparison, line: Line, rule: Rule, subject: Sub
         found = parts or {"args": comparison.differences(line.expected, line.actual)}
         others = {part: [each for each in found[part] if part != "args" or each.name not in listed] for part in found}
         also = difference_text(_clauses(others))
-        told = "; ".join([*map(str, made_up[:_MOST_NAMED]), *([f"also called {also}"] if also else [])])
-        return "RC117", f"`{call.name}`: {told}{order}", None
+        sentence = "; ".join([*map(str, made_up[:_MOST_NAMED]), *([f"also called {also}"] if also else [])])
+        return "RC117", f"`{call.name}`: {sentence}{order}", None
     if "args" not in parts and "status" in parts:
         if call.error is not None:
             return "RC120", f"`{call.name}` {failure_text(call.error)}, expected to succeed{order}", None
@@ -445,7 +445,7 @@ def _partner(comparison: GroupedComparison, group: GroupPlace) -> Line | None:
     return inside[0] if inside else None
 
 
-def _apart(comparison: GroupedComparison, line: Line) -> Said:
+def _apart(comparison: GroupedComparison, line: Line) -> Sentence:
     group = next(each for each in comparison.groups_around(line.expected) if each.word == "at_once")
     partner = _partner(comparison, group) or line
     calls = comparison.selection.calls

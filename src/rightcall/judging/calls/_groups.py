@@ -393,9 +393,9 @@ def bound_read_turn(
     high = 1.0 if missing else rule.score(most)
     if missing and not rule.allows_extras:
         return Judged(0.0, high)
-    held = _surely_in_order(counted)
+    sure = _surely_in_order(counted)
     rows = [
-        [] if bound else [call for call in row if call in held]
+        [] if bound else [call for call in row if call in sure]
         for row, bound in zip(relation.sure, grouped.bound, strict=True)
     ]
     ordered = msgspec.structs.replace(counted, ranges=())
@@ -406,7 +406,7 @@ def bound_read_turn(
 
 def _surely_in_order(selection: Selection) -> set[int]:
     """Return the positions of calls that were surely made, and surely in this order."""
-    held = set(range(len(selection.calls)))
+    sure = set(range(len(selection.calls)))
     for first, end in selection.loose:
-        held.difference_update(range(first + 1, end))
-    return held - (selection.doubts.members if selection.doubts is not None else frozenset())
+        sure.difference_update(range(first + 1, end))
+    return sure - (selection.doubts.members if selection.doubts is not None else frozenset())

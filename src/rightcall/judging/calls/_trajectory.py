@@ -128,15 +128,15 @@ def with_doubtful_calls(selection: Selection, plan: TrajectoryPlan) -> list[Turn
     turns = []
     for number, expected in enumerate(plan.turns):
         indices = [index for index, call in enumerate(selection.calls) if call.turn is None or call.turn == number]
-        held = selection.only(indices)
-        unknown = [place for place, call in enumerate(held.calls) if call.turn is None]
-        doubts = held.doubts or Doubts()
+        part = selection.only(indices)
+        unknown = [place for place, call in enumerate(part.calls) if call.turn is None]
+        doubts = part.doubts or Doubts()
         members = doubts.members.union(unknown)
         turns.append(
             Turn(
                 number,
                 expected,
-                msgspec.structs.replace(held, doubts=msgspec.structs.replace(doubts, members=members)),
+                msgspec.structs.replace(part, doubts=msgspec.structs.replace(doubts, members=members)),
             )
         )
     return [*turns, *_beyond(selection, plan, [call.turn for call in selection.calls])]

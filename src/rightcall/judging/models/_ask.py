@@ -196,7 +196,7 @@ def justification_of(
         reason=decisive.reason,
         samples=[JudgedSample(reply.score, reply.reason, reply.call) for reply in ruling.samples],
         agreement=len(agreeing) / len(ruling.samples),
-        rubrics=[JudgedRubric(one.id, one.text, said.met, share, said.reason) for one, (said, share) in judged],
+        rubrics=[JudgedRubric(one.id, one.text, answer.met, share, answer.reason) for one, (answer, share) in judged],
         call=_named(decisive.call, execution),
         input_tokens=ruling.input_tokens,
         output_tokens=ruling.output_tokens,
@@ -213,20 +213,22 @@ def _named(position: int | None, execution: Execution) -> NamedCall | None:
 
 
 def findings_of(
-    ruling: Ruling, told: JudgeJustification, rubrics: tuple[Rubric, ...], shared: int, threshold: float
+    ruling: Ruling, details: JudgeJustification, rubrics: tuple[Rubric, ...], shared: int, threshold: float
 ) -> tuple[Finding, ...]:
     """Return why the run does not pass: each rubric that is not met, or the judge's reason."""
     if ruling.score >= threshold:
         return ()
     if not rubrics:
-        return (Finding("RC110", f"the judge gives {ruling.score:.4g}: {_shortened(told.reason)}", actual=told.call),)
-    unmet = [(number, one) for number, one in enumerate(told.rubrics) if not one.met]
+        return (
+            Finding("RC110", f"the judge gives {ruling.score:.4g}: {_shortened(details.reason)}", actual=details.call),
+        )
+    unmet = [(number, one) for number, one in enumerate(details.rubrics) if not one.met]
     return tuple(
         [
             Finding(
                 "RC110",
                 f"the rubric {_shortened(one.text, 80)!r} is not met: {_shortened(one.reason)}",
-                actual=told.call,
+                actual=details.call,
                 path=f"rubrics[{number - shared}]" if number >= shared else None,
             )
             for number, one in unmet

@@ -179,9 +179,9 @@ class JudgeEvaluator(AsyncEvaluator[ConfigT, CriteriaT]):
         except ConfigurationError as problem:
             return self.broken(execution, "RC601", str(problem))
         threshold = self._threshold_of(rubrics)
-        told = justification_of(ruling, self._model(settings), execution, rubrics, settings, threshold)
-        findings = findings_of(ruling, told, rubrics, len(self.config.rubrics), threshold)
-        result = self.scored(execution, ruling.score, told, findings, ruling.warnings)
+        details = justification_of(ruling, self._model(settings), execution, rubrics, settings, threshold)
+        findings = findings_of(ruling, details, rubrics, len(self.config.rubrics), threshold)
+        result = self.scored(execution, ruling.score, details, findings, ruling.warnings)
         verdict: Verdict = "passed" if ruling.score >= threshold else "failed"
         return msgspec.structs.replace(result, verdict=verdict, threshold=threshold)
 
@@ -488,9 +488,9 @@ class Agreement(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, compared: Iterable[Compared]) -> Agreement:
         """Count the combinations."""
-        held = list(compared)
-        counts = Counter([(one.people, one.judge) for one in held])
-        differing = tuple([one for one in held if one.people != one.judge])
+        cases = list(compared)
+        counts = Counter([(one.people, one.judge) for one in cases])
+        differing = tuple([one for one in cases if one.people != one.judge])
         return cls(counts[True, True], counts[True, False], counts[False, True], counts[False, False], differing)
 
     @property

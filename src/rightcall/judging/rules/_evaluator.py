@@ -110,12 +110,12 @@ class RulesAccount(msgspec.Struct, frozen=True):
             message = f"the rule must apply, and never did: {rule_text(rule)}; {never_applied_text(rule)}"
             return [Finding("RC118", message, path=path, why=why)]
         reasons = Reasons(self.stage, rule)
-        told = [
+        found = [
             Finding("RC116", reasons.sentence(breach, place), actual=self._named([breach]), path=path, why=why)
             for place, breach in enumerate(ruling.breaches[:_MOST_FINDINGS])
         ]
         # The last finding is repeated so that the number of findings is that of all breaches; `find` cuts them off.
-        return told + told[-1:] * (len(ruling.breaches) - len(told))
+        return found + found[-1:] * (len(ruling.breaches) - len(found))
 
     def _check(self, rule: RulePlan, ruling: RuleOutcome) -> RuleCheck:
         calls = [
@@ -294,8 +294,8 @@ class Reasons:
 
     def _same_values(self, call: int, names: Sequence[str]) -> str:
         args = self._stage.selection.calls[call].args or {}
-        said = [f"{name} {value_text(args[name], 40)}" if name in args else f"no {name}" for name in names]
-        return " and ".join(said)
+        parts = [f"{name} {value_text(args[name], 40)}" if name in args else f"no {name}" for name in names]
+        return " and ".join(parts)
 
     def _agree(self, x: int, y: int) -> bool:
         agreement = self._cast.agreement

@@ -143,9 +143,9 @@ class Stage:
         answers: dict[int, bool | None] = {}
         for test in role.tests:
             for index, answer in self._answers_to(test):
-                told = answer if outcome is None else _both(answer, outcome(test, index))
-                if told is not False and answers.get(index) is not True:
-                    answers[index] = told
+                combined = answer if outcome is None else _both(answer, outcome(test, index))
+                if combined is not False and answers.get(index) is not True:
+                    answers[index] = combined
         return answers
 
     def _counts_all(self, outcome: Callable[[CallTest, int], bool | None]) -> bool:

@@ -243,16 +243,16 @@ class _Walk:
                         yield left, used | bit
 
     def _reach(self, state: tuple[int, int], value: int, link: Link) -> bool:
-        held = self._states.get(state)
-        if held is not None and held[0] >= value:
+        best = self._states.get(state)
+        if best is not None and best[0] >= value:
             return False
         self._states[state] = (value, link)
         return True
 
     def _offer(self, call: int, used: int, value: int, link: Link) -> None:
         place = self._segments.after((self._segments.of_call[call], used), call)
-        held = self._found.get(place)
-        if held is None or held[0] < value:
+        best = self._found.get(place)
+        if best is None or best[0] < value:
             self._found[place] = (value, link)
 
 
@@ -303,8 +303,8 @@ class Sweep:
 
     def _enter(self, whole: int, value: int, link: Link, cost: int) -> None:
         """Begin the group at a rise of the stairs."""
-        held = self._states.get(whole)
-        if held is None or held[0] < value:
+        best = self._states.get(whole)
+        if best is None or best[0] < value:
             self._states[whole] = (value, (link, self._number, None))
         if self._top is None or value + cost > self._top:
             self._top = value + cost
@@ -329,8 +329,8 @@ class Sweep:
         for rest in hopeless:
             del states[rest]
         for after, value, link in reached:
-            held = states.get(after)
-            if held is not None and held[0] >= value:
+            best = states.get(after)
+            if best is not None and best[0] >= value:
                 continue
             chained = (link, self._number, (call, after))
             worth = value + weights.missing * need[after]
@@ -481,8 +481,8 @@ class Residuals:
                 continue
             others = [*items[:place], *items[place + 1 :]]
             for kind, skipped, left in self._all_moves(item, batches):
-                held = [*others, left]
-                yield kind, skipped, self.any_order(held) if batch is None else self.at_once(held, batch)
+                remaining = [*others, left]
+                yield kind, skipped, self.any_order(remaining) if batch is None else self.at_once(remaining, batch)
 
     def _next_round(
         self, item: int, at_least: int, at_most: int | None, batches: Batches

@@ -96,17 +96,17 @@ class Counts:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._held: list[list[int]] = [[] for _ in pool.rows]
+        self._taken: list[list[int]] = [[] for _ in pool.rows]
 
     def take(self, index: int) -> None:
         """Put a call into its kind of room, if any of that is free."""
         [kind] = self._pool.kinds[index]
-        if len(self._held[kind]) < self._pool.most[kind]:
-            self._held[kind].append(self._pool.calls[index])
+        if len(self._taken[kind]) < self._pool.most[kind]:
+            self._taken[kind].append(self._pool.calls[index])
 
     def taken(self) -> list[list[int]]:
         """The calls in each kind of room."""
-        return self._held
+        return self._taken
 
 
 class Matching:
@@ -118,13 +118,13 @@ class Matching:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._held: list[dict[int, None]] = [{} for _ in pool.rows]
+        self._taken: list[dict[int, None]] = [{} for _ in pool.rows]
         self.tried = 0
         """The number of rooms visited."""
 
     def take(self, index: int) -> bool | None:
         """Find room for a call; true if that fills a required step, false if not, `None` if there is no room."""
-        pool, held = self._pool, self._held
+        pool, taken = self._pool, self._taken
         reached: dict[int, tuple[int, int]] = {}
         waiting = [(kind, index, -1) for kind in pool.kinds[index]]
         spare: int | None = None
@@ -134,12 +134,12 @@ class Matching:
             if kind in reached:
                 continue
             reached[kind] = (mover, before)
-            if len(held[kind]) < min(pool.required[kind], pool.most[kind]):
+            if len(taken[kind]) < min(pool.required[kind], pool.most[kind]):
                 self._move(kind, reached)
                 return True
-            if spare is None and len(held[kind]) < pool.most[kind]:
+            if spare is None and len(taken[kind]) < pool.most[kind]:
                 spare = kind
-            waiting += [(other, call, kind) for call in held[kind] for other in pool.kinds[call]]
+            waiting += [(other, call, kind) for call in taken[kind] for other in pool.kinds[call]]
         if spare is None:
             return None
         self._move(spare, reached)
@@ -150,13 +150,13 @@ class Matching:
         while kind >= 0:
             mover, before = reached[kind]
             if before >= 0:
-                del self._held[before][mover]
-            self._held[kind][mover] = None
+                del self._taken[before][mover]
+            self._taken[kind][mover] = None
             kind = before
 
     def taken(self) -> list[list[int]]:
         """The calls in each kind of room."""
-        return [[self._pool.calls[index] for index in held] for held in self._held]
+        return [[self._pool.calls[index] for index in row] for row in self._taken]
 
 
 class Serving:
@@ -208,9 +208,9 @@ class Serving:
         best, weights, room = self._best, self._weights, Matching(self._pool)
         top = value
         for index in range(low, high):
-            held = best[index]
-            if held is not None and held > top:
-                top = held
+            known = best[index]
+            if known is not None and known > top:
+                top = known
             if top >= value + left:
                 break
             taken = room.take(index)
@@ -232,9 +232,9 @@ class Serving:
         gain, spare = self._weights.required, self._weights.pair
         top = value
         for index in range(low, high):
-            held = best[index]
-            if held is not None and held > top:
-                top = held
+            known = best[index]
+            if known is not None and known > top:
+                top = known
             if top >= value + left:
                 return index - low + 1
             kind = kinds[index][0]
@@ -353,16 +353,16 @@ class Stairs(State):
         # Everything before the first rise of the other stays. Each round of a loop raises only the end, and merging all
         # of it took 4.7 s for a loop of 10,000 calls.
         start = max(0, bisect_left(self.places, other.places[0]) - 1) if other.places else 0
-        held = _Merge(self.places[start:], self.values[start:], self.links[start:])
+        merge = _Merge(self.places[start:], self.values[start:], self.links[start:])
         for place, worth, link in zip(other.places, other.values, other.links, strict=True):
             value = worth + change
-            if held.add(place, value, link):
+            if merge.add(place, value, link):
                 taken.places.append(place)
                 taken.values.append(value)
                 taken.links.append(link)
         if not taken.places:
             return None
-        self.places[start:], self.values[start:], self.links[start:] = held.finish()
+        self.places[start:], self.values[start:], self.links[start:] = merge.finish()
         return taken
 
 

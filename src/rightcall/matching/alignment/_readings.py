@@ -84,12 +84,12 @@ class Reader:
         Raises:
             LimitError: the search takes more steps than the `budget` has left.
         """
-        held = Calls(rows, calls, batches, free, budget)
+        made = Calls(rows, calls, batches, free, budget)
         # Try the recorded order first: mostly nothing is missing in it, and then no other order is better.
-        reading = _best(self.part, held, extras=extras, free=False)
-        if reading.is_met or held.segments is None:
+        reading = _best(self.part, made, extras=extras, free=False)
+        if reading.is_met or made.segments is None:
             return reading
-        return _best(self.part, held, extras=extras, free=True)
+        return _best(self.part, made, extras=extras, free=True)
 
 
 def _best(part: Part, calls: Calls, *, extras: bool, free: bool) -> StepReading:
@@ -375,8 +375,8 @@ class Calls:
     @cached_property
     def batches(self) -> list[Range]:
         """The batches, and each call outside of them as a batch of its own."""
-        held = {call for first, end in self._made_at_once for call in range(first, end)}
-        return sorted([*self._made_at_once, *[(call, call + 1) for call in range(self.number) if call not in held]])
+        inside = {call for first, end in self._made_at_once for call in range(first, end)}
+        return sorted([*self._made_at_once, *[(call, call + 1) for call in range(self.number) if call not in inside]])
 
     @cached_property
     def batches_of(self) -> list[tuple[int, ...]]:

@@ -448,11 +448,11 @@ def fits_every_order(rows: Sequence[Row], free: Sequence[Block], unknown: Sequen
     """
     unsettled = set(unknown)
     for segment in segments_of(len(rows), sorted([*free, *unknown])):
-        held = [inside(rows[place], segment) for place in range(*segment)]
+        columns = [inside(rows[place], segment) for place in range(*segment)]
         if segment in unsettled:
-            if any([len(row) < len(held) for row in held]):
+            if any([len(row) < len(columns) for row in columns]):
                 return False
-        elif -1 in maximum_pairing(held):
+        elif -1 in maximum_pairing(columns):
             return False
     return True
 

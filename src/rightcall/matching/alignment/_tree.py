@@ -128,14 +128,14 @@ def _is_closed(node: StepNode, items: tuple[Part, ...]) -> bool:
 def _slots(node: StepNode, items: tuple[Part, ...]) -> tuple[Slot, ...] | None:
     if isinstance(node, OneCall):
         return (Slot((node.leaf,)),)
-    held = [item.slots for item in items]
+    slots_of = [item.slots for item in items]
     if isinstance(node, AnyOrder):
-        return None if None in held else tuple([slot for slots in held for slot in slots or ()])
+        return None if None in slots_of else tuple([slot for slots in slots_of for slot in slots or ()])
     if isinstance(node, InOrder):
-        return held[0] if len(items) == 1 else None
+        return slots_of[0] if len(items) == 1 else None
     if isinstance(node, AtOnce):
-        return held[0] if len(items) == 1 and _single(held[0]) is not None else None
-    single = [_single(slots) for slots in held]
+        return slots_of[0] if len(items) == 1 and _single(slots_of[0]) is not None else None
+    single = [_single(slots) for slots in slots_of]
     if None in single:
         return None
     return _choice(node, [slot for slot in single if slot is not None])
@@ -147,10 +147,10 @@ def _single(slots: tuple[Slot, ...] | None) -> Slot | None:
     return slots[0] if fits and slots is not None else None
 
 
-def _choice(node: Perhaps | OneOf | Repeat, held: list[Slot]) -> tuple[Slot, ...]:
+def _choice(node: Perhaps | OneOf | Repeat, slots: list[Slot]) -> tuple[Slot, ...]:
     """Return the slots of a part whose items take at most one call each."""
-    least = min([slot.at_least for slot in held])
-    leaves = tuple([leaf for slot in held for leaf in slot.leaves])
+    least = min([slot.at_least for slot in slots])
+    leaves = tuple([leaf for slot in slots for leaf in slot.leaves])
     if isinstance(node, Repeat):
         return (Slot(leaves, least * node.at_least, node.at_most, is_round=True),)
     return (Slot(leaves, 0 if isinstance(node, Perhaps) else least),)
@@ -158,8 +158,8 @@ def _choice(node: Perhaps | OneOf | Repeat, held: list[Slot]) -> tuple[Slot, ...
 
 def once_slots(part: Part) -> tuple[Slot, ...] | None:
     """Return the slots of a group whose calls are made at once; `None` if it has more than single calls."""
-    held = [item.slots for item in part.items]
-    return None if None in held else tuple([slot for slots in held for slot in slots or ()])
+    slots_of = [item.slots for item in part.items]
+    return None if None in slots_of else tuple([slot for slots in slots_of for slot in slots or ()])
 
 
 class Weights(msgspec.Struct, frozen=True):

@@ -166,12 +166,12 @@ def _tests(patterns: Sequence[Pattern], lookups: Sequence[Lookup]) -> dict[str, 
         first = of_name[0]
         # One index finds a call by one key: expected calls with different keys in it exclude each other.
         exclusive = len(of_name) == 1 and first.projection is not None and len(set(first.keys)) == len(first.keys)
-        held = [(number, patterns[number]) for lookup in of_name for number in lookup.numbers]
-        reading = held[0][1].reading
-        is_read = all([pattern.reading == reading for _, pattern in held])
+        candidates = [(number, patterns[number]) for lookup in of_name for number in lookup.numbers]
+        reading = candidates[0][1].reading
+        is_read = all([pattern.reading == reading for _, pattern in candidates])
         items = [
             (number, pattern.literal, None if is_read and pattern.is_equality else pattern.test)
-            for number, pattern in held
+            for number, pattern in candidates
         ]
         found[name] = Tests(items, exclusive, reading if is_read else None)
     return found

@@ -122,8 +122,8 @@ class FromSource(Expectation):
 
     def at(self, moment: CallMoment) -> Expectation:
         def test(actual: Any) -> bool:
-            held = history_of(moment.trajectory).has_seen(self.source, actual, moment.position)
-            return held is True or (held is None and not moment.surely)
+            seen = history_of(moment.trajectory).has_seen(self.source, actual, moment.position)
+            return seen is True or (seen is None and not moment.surely)
 
         return Matcher(test)
 
@@ -326,13 +326,13 @@ def made_up_values(expected: Any, call: ToolCall, moment: CallMoment | None) -> 
                     len(found) < _MOST
                     and history_of(moment.trajectory).has_seen(source, value, moment.position) is False
                 ):
-                    found.append(_told(path, source, value, moment))
+                    found.append(_made_up(path, source, value, moment))
         except LimitError:
             pass  # The verdict is already known, so an explanation that is too expensive is shortened.
     return tuple(found)
 
 
-def _told(path: str, source: Source, value: Any, moment: CallMoment) -> MadeUp:
+def _made_up(path: str, source: Source, value: Any, moment: CallMoment) -> MadeUp:
     history = history_of(moment.trajectory)
     seen, examples = history.sample(source, moment.position)
     was_called = source.tool is None or any(True for _ in history.calls_of(source.tool, moment.position))

@@ -193,7 +193,7 @@ def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> E
         verdict=one.verdict,
         score=one.score,
         threshold=one.threshold,
-        held=_held(result, one) if most_steps and not one.passed else "",
+        held=_share(result, one) if most_steps and not one.passed else "",
         rule=details.rule[:100],
         tables=tuple(_tables(result, one, most_steps)),
         checks=tuple(_checks(details.checks)[:MOST_STEPS]),
@@ -208,7 +208,7 @@ def _evaluation(result: CaseResult, one: EvaluationResult, most_steps: int) -> E
     )
 
 
-def _held(result: CaseResult, one: EvaluationResult) -> str:
+def _share(result: CaseResult, one: EvaluationResult) -> str:
     right, is_counted, expected = held_share(result, one).partition("/")
     return f"{right} of {expected}" if is_counted else ""
 

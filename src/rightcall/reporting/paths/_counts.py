@@ -100,9 +100,9 @@ class Totalled:
         for key in dict.fromkeys(route):
             self.first_places[key] += route.index(key) * runs
         for feature in features_of(route, is_whole=is_whole):
-            held = self.features.setdefault(feature, [0, 0, 0])
+            numbers = self.features.setdefault(feature, [0, 0, 0])
             for place, number in enumerate(ends):
-                held[place] += number
+                numbers[place] += number
 
 
 def features_of(route: tuple[str, ...], *, is_whole: bool = True) -> Iterator[Feature]:
@@ -319,9 +319,9 @@ def _merge(into: Totalled, other: Totalled) -> None:
     for name in ("lengths", "calls", "edge_calls", "first_places"):
         getattr(into, name).update(getattr(other, name))
     for feature, ends in other.features.items():
-        held = into.features.setdefault(feature, [0, 0, 0])
+        numbers = into.features.setdefault(feature, [0, 0, 0])
         for place, runs in enumerate(ends):
-            held[place] += runs
+            numbers[place] += runs
 
 
 def _plain(totalled: Totalled) -> dict[str, Any]:
@@ -372,10 +372,10 @@ class Durations:
         if not self.is_exact:
             self._classify(tool, times)
             return
-        held = self._exact.setdefault(tool, array("q"))
-        before = len(held)
-        held.extend(times)
-        self._count += len(held) - before
+        known = self._exact.setdefault(tool, array("q"))
+        before = len(known)
+        known.extend(times)
+        self._count += len(known) - before
         if self._count > self._most:
             self._give_up()
 

@@ -372,12 +372,12 @@ def _shares(
     sides: tuple[Totalled, Totalled], runs: list[int], counted: tuple[PathCounts, PathCounts]
 ) -> dict[Feature, tuple[int, int]]:
     features = dict.fromkeys([*sides[0].features, *sides[1].features])
-    held = [{feature: sum(ends) for feature, ends in side.features.items()} for side in sides]
-    for side, counts in zip(held, counted, strict=True):
+    totals = [{feature: sum(ends) for feature, ends in side.features.items()} for side in sides]
+    for side, counts in zip(totals, counted, strict=True):
         for tool, facts in counts.facts.items():
             side[Feature("error", (tool,))] = facts.error_runs
             features[Feature("error", (tool,))] = None
-    shares = {feature: (held[0].get(feature, 0), held[1].get(feature, 0)) for feature in features}
+    shares = {feature: (totals[0].get(feature, 0), totals[1].get(feature, 0)) for feature in features}
     return {
         feature: hits
         for feature, hits in shares.items()

@@ -81,7 +81,7 @@ def held_share(result: CaseResult, one: EvaluationResult) -> str:
         checks = one.details.checks
         return f"{sum(check.holds for check in checks)}/{len(checks)}"
     if isinstance(one.details, RulesJustification):
-        return _held_rules(one.details)
+        return _share_of_rules(one.details)
     from ._expected_paths import paths_of  # few results have steps
 
     matched = [path.matched for path in paths_of(result, one)]
@@ -93,7 +93,7 @@ def held_share(result: CaseResult, one: EvaluationResult) -> str:
     return f"{one.score:.2f}" if one.score is not None else "-"
 
 
-def _held_rules(found: RulesJustification) -> str:
+def _share_of_rules(found: RulesJustification) -> str:
     holding = [check.status in ("holds", "never_applied") for check in found.rules]
     idle = f" ({found.vacuous} never applied)" if found.vacuous else ""
     return f"{sum(holding)}/{len(holding)}{idle}"

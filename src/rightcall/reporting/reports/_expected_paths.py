@@ -279,15 +279,15 @@ def path_rows(steps: Sequence[Step], groups: Sequence[AlignedGroup], *, rounds: 
 def with_brackets(rows: Sequence[PathRow], every: Sequence[PathRow]) -> Iterator[PathRow | Bracket]:
     """Yield rows with a bracket wherever a group begins or ends. `every` has all rows, for the labels."""
     labels = group_labels(every)
-    held: tuple[AlignedGroup, ...] = ()
+    opened: tuple[AlignedGroup, ...] = ()
     for row in rows:
-        shared = _shared(held, row.groups)
-        yield from [Bracket(depth) for depth in reversed(range(shared, len(held)))]
+        shared = _shared(opened, row.groups)
+        yield from [Bracket(depth) for depth in reversed(range(shared, len(opened)))]
         for depth, group in enumerate(row.groups[shared:], shared):
             yield Bracket(depth, labels.get(group.path, group.word), group, row.steps[0])
-        held = row.groups
+        opened = row.groups
         yield row
-    yield from [Bracket(depth) for depth in reversed(range(len(held)))]
+    yield from [Bracket(depth) for depth in reversed(range(len(opened)))]
 
 
 def group_labels(rows: Sequence[PathRow]) -> dict[str, str]:
@@ -410,9 +410,9 @@ def summary(result: CaseResult) -> str:
     if not problems:
         return f"{result.verdict.replace('_', ' ')}, score {result.score}"
     text = problems[0].finding.message
-    held = [_held(result, one) for one in result.results if not one.passed]
+    shares = [_named_share(result, one) for one in result.results if not one.passed]
     more = [f"and {len(problems) - 1:,} more"] if len(problems) > 1 else []
-    reported = "; ".join([*more, ", ".join(held)] if held else more)
+    reported = "; ".join([*more, ", ".join(shares)] if shares else more)
     return Paper().text(fit(text, _LONGEST) + (f" ({reported})" if reported else ""))
 
 
@@ -433,7 +433,7 @@ def side_by_side(case: Case, result: CaseResult, paper: Paper) -> Iterator[str]:
     yield from _evidence(result, paper)
 
 
-def _held(result: CaseResult, one: EvaluationResult) -> str:
+def _named_share(result: CaseResult, one: EvaluationResult) -> str:
     """Return the name of an expectation and how much of it matched, if that can be counted."""
     share = held_share(result, one)
     return one.evaluator if share.replace(".", "").isdigit() else f"{one.evaluator} {share}"

@@ -213,8 +213,10 @@ def _tool_table(paths: Paths, paper: Paper, least: float | None) -> Iterator[Lin
     yield ()
     yield (f"  {'tool'.ljust(width)}  in runs     calls   errors{times}",)
     for tool, name in zip(tools, names, strict=True):
-        held = [tool.p50, tool.p95, tool.p99]
-        shown = "".join([f" {'-' if time is None else duration_text(time):>8}" for time in held]) if is_timed else ""
+        percentiles = [tool.p50, tool.p95, tool.p99]
+        shown = (
+            "".join([f" {'-' if time is None else duration_text(time):>8}" for time in percentiles]) if is_timed else ""
+        )
         errors = share_text(tool.error_share)
         row = f"{tool.ended.runs:>7,}  {tool.calls:>8,}  {errors:>7}{shown}"
         yield (f"  {name}{' ' * (width - cell_count(name))}  {row}",)

@@ -272,11 +272,11 @@ def _hashed(data: bytes) -> str:
 
 def _git_folder(folder: Path) -> Path | None:
     for above in (folder, *folder.parents):
-        held = above / ".git"
-        if held.is_dir():
-            return held
-        if held.is_file():  # a worktree, or a submodule
-            return above / held.read_text().removeprefix("gitdir:").strip()
+        git = above / ".git"
+        if git.is_dir():
+            return git
+        if git.is_file():  # a worktree, or a submodule
+            return above / git.read_text().removeprefix("gitdir:").strip()
     return None
 
 

@@ -142,12 +142,12 @@ def _count(library: Library, run: RunFolder, asked: _Asked) -> CountedPaths:
         if result.trajectory is None or (asked.case and asked.case not in (result.case_id, case_key(result.case_id))):
             continue
         route = counts.add(result.trajectory, result.verdict)
-        held = members.setdefault(route, [])
-        if len(held) < _MOST_RUNS:
+        runs = members.setdefault(route, [])
+        if len(runs) < _MOST_RUNS:
             light = replace(result, trajectory=None, results=(), written=())
             shown = redacted(light) if library.redacts else light
             problem = shown.findings[0].finding.message if shown.findings else ""
-            held.append(_Member(result.case_id, result.repeat, result.verdict, problem))
+            runs.append(_Member(result.case_id, result.repeat, result.verdict, problem))
         if asked.case:
             kept.append(redacted(result) if library.redacts else result)
     return CountedPaths(counts, overview(counts, redacts=library.redacts), members, tuple(cases), tuple(kept))

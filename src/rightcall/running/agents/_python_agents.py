@@ -579,8 +579,10 @@ def _crew_arguments(crew: Any, request: AgentRequest) -> Given:
         return (), {"inputs": dict(request.input)}
     names = sorted(crew.fetch_inputs())
     if len(names) != 1:
-        held = ", ".join(names) or "none"
-        raise AgentError(f"a text fills the one placeholder of a crew; it has {held}: give an object with their values")
+        places = ", ".join(names) or "none"
+        raise AgentError(
+            f"a text fills the one placeholder of a crew; it has {places}: give an object with their values"
+        )
     return (), {"inputs": {names[0]: request.input}}
 
 

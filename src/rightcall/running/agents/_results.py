@@ -129,10 +129,10 @@ def openai_items(result: Any) -> list[Any]:
 
 def langchain_answer(state: Any) -> Any:
     """Return the structured answer, if there is one, or the text of the last message; None if it was interrupted."""
-    held = state if isinstance(state, Mapping) else {}
-    if held.get(_INTERRUPTS):
+    values = state if isinstance(state, Mapping) else {}
+    if values.get(_INTERRUPTS):
         return None
-    return held["structured_response"] if held.get("structured_response") is not None else text_of(_last(state))
+    return values["structured_response"] if values.get("structured_response") is not None else text_of(_last(state))
 
 
 def _last(state: Any) -> Any:

@@ -104,11 +104,11 @@ class _PydanticAI:
                 yield FoundTool(name, self.framework, parameters(schema_of(tool, "function_schema", "json_schema")))
             return
         inner = [getattr(value, name) for name in ("wrapped", "toolsets") if hasattr(value, name)]
-        held = [each for one in inner for each in (one if isinstance(one, (list, tuple)) else [one])]
+        toolsets = [each for one in inner for each in (one if isinstance(one, (list, tuple)) else [one])]
         # A toolset that prefixes or renames tools lists the new names only when the agent runs.
         is_renaming = any([base.__name__ in ("PrefixedToolset", "RenamedToolset") for base in type(value).__mro__])
-        if held and not is_renaming:
-            yield held
+        if toolsets and not is_renaming:
+            yield toolsets
         elif not is_a(value, "pydantic_ai._output", "OutputToolset"):
             yield FoundTool(type(value).__name__, self.framework, is_source=True)
 
@@ -275,9 +275,9 @@ class _GoogleADK:
         elif is_a(value, "google.adk.apps.", "App"):
             yield [value.root_agent]
         elif is_a(value, "google.adk.agents.", "BaseAgent"):
-            held = list(getattr(value, "tools", ()))
-            yield [each for each in held if not inspect.isroutine(each)] + list(value.sub_agents)
-            for each in filter(inspect.isroutine, held):
+            tools = list(getattr(value, "tools", ()))
+            yield [each for each in tools if not inspect.isroutine(each)] + list(value.sub_agents)
+            for each in filter(inspect.isroutine, tools):
                 yield FoundTool(each.__name__, self.framework, of_callable(each))
 
 

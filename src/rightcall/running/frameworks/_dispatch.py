@@ -296,7 +296,7 @@ def _tool_output(output: Any) -> Any:
     return {"is_error": True, "raw_output": raw} if getattr(output, "is_error", False) else raw
 
 
-def _tool_output_told(value: Any) -> ToolAnswer:
+def _tool_output_answer(value: Any) -> ToolAnswer:
     is_error = isinstance(value, Mapping) and value.keys() == {"is_error", "raw_output"}
     return ToolAnswer(error=ToolError(value["raw_output"])) if is_error else ToolAnswer(value)
 
@@ -305,13 +305,13 @@ def llama_index_form(name: str, args: Mapping[str, Any]) -> Form:
     """Return how a LlamaIndex tool answers: with a `ToolOutput`, which includes its name and arguments."""
 
     def given(value: Any) -> Any:
-        told = _tool_output_told(value)
-        raw = value if told.error is None else value["raw_output"]
-        held = {"content": str(raw), "tool_name": name, "raw_input": {"args": [], "kwargs": dict(args)}}
+        answer = _tool_output_answer(value)
+        raw = value if answer.error is None else value["raw_output"]
+        fields = {"content": str(raw), "tool_name": name, "raw_input": {"args": [], "kwargs": dict(args)}}
         kind = sys.modules["llama_index.core.tools.types"].ToolOutput
-        return kind(**held, raw_output=raw, is_error=told.error is not None)
+        return kind(**fields, raw_output=raw, is_error=answer.error is not None)
 
-    return Form(_tool_output, given, _tool_output_told)
+    return Form(_tool_output, given, _tool_output_answer)
 
 
 def _execution_result(outcome: Any) -> Any:
@@ -321,7 +321,7 @@ def _execution_result(outcome: Any) -> Any:
     return _jsonable(outcome.result.content if type(outcome.result).__name__ == "ToolResult" else outcome.result)
 
 
-def _execution_told(value: Any) -> ToolAnswer:
+def _execution_answer(value: Any) -> ToolAnswer:
     has_failed = isinstance(value, Mapping) and value.keys() == {"status", "error"} and value["status"] == "failure"
     return ToolAnswer(error=ToolError(value["error"])) if has_failed else ToolAnswer(value)
 
@@ -330,15 +330,15 @@ def agno_form(call: Any) -> Form:
     """Return how Agno's `FunctionCall` answers; it also keeps the result or the error in its own fields."""
 
     def given(value: Any) -> Any:
-        told = _execution_told(value)
+        answer = _execution_answer(value)
         kind = sys.modules["agno.tools.function"].FunctionExecutionResult
-        if told.error is not None:
+        if answer.error is not None:
             call.error = value["error"]
             return kind(**value)
         call.result = value
         return kind(status="success", result=value)
 
-    return Form(_execution_result, given, _execution_told)
+    return Form(_execution_result, given, _execution_answer)
 
 
 def _contents(value: Any) -> Any:

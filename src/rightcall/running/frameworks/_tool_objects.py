@@ -313,11 +313,11 @@ class _Agno(_ToolObjects):
         elif is_a(value, "agno.tools.", "Toolkit"):
             yield [*value.functions.values(), *getattr(value, "async_functions", {}).values()]
         elif is_a(value, "agno.agent", "Agent") or is_a(value, "agno.team", "Team"):
-            held = list(value.tools) if isinstance(value.tools, (list, tuple)) else []
+            tools = list(value.tools) if isinstance(value.tools, (list, tuple)) else []
             members = getattr(value, "members", None)
-            yield [each for each in held if not inspect.isroutine(each)]
+            yield [each for each in tools if not inspect.isroutine(each)]
             yield list(members) if isinstance(members, (list, tuple)) else []
-            for each in filter(inspect.isroutine, held):
+            for each in filter(inspect.isroutine, tools):
                 yield FoundTool(each.__name__, self.framework, of_callable(each))
 
 
@@ -414,10 +414,10 @@ class _CrewAICache(_ToolObjects):
 
     def _called(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def read(cache: Any, tool: str, input: str) -> Any:
-            held = original(cache, tool, input)
-            if held is not None:
-                answered(tool, _cached_arguments(input), held, DATA)
-            return held
+            cached = original(cache, tool, input)
+            if cached is not None:
+                answered(tool, _cached_arguments(input), cached, DATA)
+            return cached
 
         return read
 

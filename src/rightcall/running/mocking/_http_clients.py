@@ -187,8 +187,8 @@ def _sending_async(module: Any, original: Any) -> Callable[..., Any]:
 
 def _response(module: Any, request: Any, answer: ModelAnswer, *, is_streamed: bool) -> Any:
     content = answer.content
-    held = {"stream": module.ByteStream(content)} if is_streamed else {"content": content}
-    response = module.Response(answer.status, headers=answer.headers, request=request, **held)
+    body = {"stream": module.ByteStream(content)} if is_streamed else {"content": content}
+    response = module.Response(answer.status, headers=answer.headers, request=request, **body)
     response.elapsed = datetime.timedelta(0)
     return response
 

@@ -278,7 +278,7 @@ class Mocks(MockLog):
     def _rules_for(self, tool: str) -> tuple[Rule, ...] | None:
         """Return the rules for the exact name of a tool, else for the first name with `*` that it matches."""
         rules = self._rules.get(tool)
-        return rules or next((held for pattern, held in self._starred if pattern.matches(tool)), None)
+        return rules or next((starred for pattern, starred in self._starred if pattern.matches(tool)), None)
 
 
 def _answer(tool: str, args: dict[str, Any], rules: tuple[Rule, ...]) -> ToolAnswer:

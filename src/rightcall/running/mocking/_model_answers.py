@@ -450,8 +450,8 @@ def _embeddings(asked: dict[str, Any], _: re.Match[str]) -> ModelRequest:
 
 
 def _common(asked: dict[str, Any], messages: Any) -> tuple[str, list[Any], Any, bool]:
-    held = messages if isinstance(messages, list) else [messages]
-    return str(asked.get("model", "")), held, asked.get("tools"), asked.get("stream") is True
+    listed = messages if isinstance(messages, list) else [messages]
+    return str(asked.get("model", "")), listed, asked.get("tools"), asked.get("stream") is True
 
 
 def _instructions(given: Any) -> list[Any]:
@@ -478,9 +478,9 @@ def _cleaned(request: ModelRequest) -> ModelRequest:
 def _steady(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {
-            key: held if key in _DATA and isinstance(held, Mapping) else _steady(held)
-            for key, held in value.items()
-            if held is not None and key not in _VOLATILE
+            key: each if key in _DATA and isinstance(each, Mapping) else _steady(each)
+            for key, each in value.items()
+            if each is not None and key not in _VOLATILE
         }
     return [_steady(item) for item in value] if isinstance(value, list) else value
 
@@ -489,7 +489,7 @@ def _masked(value: Any) -> Any:
     if isinstance(value, str):
         return _CHANGING.sub(_MASK, value)
     if isinstance(value, Mapping):
-        return {key: _masked(held) for key, held in value.items()}
+        return {key: _masked(each) for key, each in value.items()}
     return [_masked(item) for item in value] if isinstance(value, list) else value
 
 
@@ -499,7 +499,7 @@ def _differences(before: Any, now: Any, where: str) -> Iterator[tuple[str, Any, 
             yield from _differences(before.get(key), now.get(key), f"{where}.{key}")
     elif isinstance(before, list) and isinstance(now, list):
         for place in range(max(len(before), len(now))):
-            pair = [held[place] if place < len(held) else None for held in (before, now)]
+            pair = [values[place] if place < len(values) else None for values in (before, now)]
             yield from _differences(pair[0], pair[1], f"{where}[{place}]")
     elif before != now:
         yield where, before, now

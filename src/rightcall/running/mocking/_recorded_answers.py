@@ -252,6 +252,6 @@ def _entry(
         raise InputError(f"{where}: not an entry of a recording: {problem}") from None
     if isinstance(entry, RecordedModelCall):
         return entry
-    if sum([held is not UNSET for held in (entry.output, entry.error, entry.unfit, entry.runs)]) != 1:
+    if sum([given is not UNSET for given in (entry.output, entry.error, entry.unfit, entry.runs)]) != 1:
         raise InputError(f"{where}: an entry has one of output, error, unfit and runs, not {shown(line.strip())}")
     return entry

@@ -147,7 +147,7 @@ class FrameReader(Generic[MessageT]):
 
     def __init__(self, decode: Callable[[bytes], MessageT]) -> None:
         self._decode = decode
-        self._held = bytearray()
+        self._pending = bytearray()
 
     def add(self, data: bytes) -> Iterator[MessageT]:
         """Add a piece, and yield the messages that it completes.
@@ -155,15 +155,15 @@ class FrameReader(Generic[MessageT]):
         Raises:
             InputError: the bytes are not a message.
         """
-        self._held += data
-        while len(self._held) >= _LENGTH_BYTES:
-            length = int.from_bytes(self._held[:_LENGTH_BYTES], "big")
+        self._pending += data
+        while len(self._pending) >= _LENGTH_BYTES:
+            length = int.from_bytes(self._pending[:_LENGTH_BYTES], "big")
             if length > MAX_MESSAGE:
                 raise InputError(f"a message of {length:,} bytes")
-            if len(self._held) < _LENGTH_BYTES + length:
+            if len(self._pending) < _LENGTH_BYTES + length:
                 return
-            body = bytes(self._held[_LENGTH_BYTES : _LENGTH_BYTES + length])
-            del self._held[: _LENGTH_BYTES + length]
+            body = bytes(self._pending[_LENGTH_BYTES : _LENGTH_BYTES + length])
+            del self._pending[: _LENGTH_BYTES + length]
             yield self._decode(body)
 
 
@@ -555,8 +555,8 @@ class Witness:
 
     def ended(self, span: Any) -> RawSpan | None:
         """Return a span as it was read when it ended in this turn, if it did: a span does not change after its end."""
-        held, seen = self._ended.get(id(span), (None, None))
-        return seen if held is span else None
+        ended, seen = self._ended.get(id(span), (None, None))
+        return seen if ended is span else None
 
     def see_document(self, document: bytes) -> None:
         """Write the spans of a document that an external agent sent."""

@@ -114,9 +114,9 @@ class _Names:
     def __init__(self, module: ModuleType) -> None:
         self._module = module.__name__
         self._namespace = vars(module)
-        self._held = {name: value for name, value in self._namespace.items() if callable(value)}
-        self._values = tuple(self._held.values())
-        self._values_in = itemgetter(*self._held)
+        self._callables = {name: value for name, value in self._namespace.items() if callable(value)}
+        self._values = tuple(self._callables.values())
+        self._values_in = itemgetter(*self._callables)
 
     def are_altered(self) -> bool:
         """Whether any was replaced. Takes microseconds: tuples are compared by identity first."""
@@ -127,7 +127,7 @@ class _Names:
 
     def altered(self) -> str:
         """Return the first one that was replaced."""
-        names = [name for name, value in self._held.items() if self._namespace.get(name) is not value]
+        names = [name for name, value in self._callables.items() if self._namespace.get(name) is not value]
         return f"{self._module}.{names[0]}"
 
 
@@ -165,16 +165,16 @@ class OutputTail:
     def __init__(self, kept: int = _WORKER_BYTES) -> None:
         self._kept = kept
         self._pieces: deque[bytes] = deque()
-        self._held = 0
+        self._size = 0
         self._lost = 0
 
     def add(self, data: bytes) -> None:
         """Append more of the stream."""
         self._pieces.append(data)
-        self._held += len(data)
-        while self._held - len(self._pieces[0]) >= self._kept:
+        self._size += len(data)
+        while self._size - len(self._pieces[0]) >= self._kept:
             gone = len(self._pieces.popleft())
-            self._held -= gone
+            self._size -= gone
             self._lost += gone
 
     def text(self) -> str:
@@ -187,7 +187,7 @@ class OutputTail:
     def clear(self) -> None:
         """Forget everything so far."""
         self._pieces.clear()
-        self._held = self._lost = 0
+        self._size = self._lost = 0
 
 
 case_output: ContextVar[OutputTail | None] = ContextVar("rightcall_page", default=None)

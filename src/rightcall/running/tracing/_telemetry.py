@@ -155,15 +155,15 @@ def _answering_proxy(original: property) -> property:
 
 
 def _own_tracer_for(proxy: Any) -> Any:
-    held = proxy.__dict__
-    if "_rightcall_tracer" not in held:
-        held["_rightcall_tracer"] = own_provider.get_tracer(
-            held.get("_instrumenting_module_name") or "unknown",
-            held.get("_instrumenting_library_version"),
-            held.get("_schema_url"),
-            held.get("_attributes"),
+    fields = proxy.__dict__
+    if "_rightcall_tracer" not in fields:
+        fields["_rightcall_tracer"] = own_provider.get_tracer(
+            fields.get("_instrumenting_module_name") or "unknown",
+            fields.get("_instrumenting_library_version"),
+            fields.get("_schema_url"),
+            fields.get("_attributes"),
         )
-    return held["_rightcall_tracer"]
+    return fields["_rightcall_tracer"]
 
 
 class _Quiet(logging.Filter):

@@ -65,7 +65,7 @@ def record_error(span: Any, error: BaseException) -> None:
 
 def _tracer(key: str, provider: Any) -> Any:
     """Return our tracer of a provider, cached: `get_tracer` costs as much as a span."""
-    held = _tracers.get(key)
-    if held is None or held[0] is not provider:
-        held = _tracers[key] = (provider, provider.get_tracer("rightcall"))
-    return held[1]
+    known = _tracers.get(key)
+    if known is None or known[0] is not provider:
+        known = _tracers[key] = (provider, provider.get_tracer("rightcall"))
+    return known[1]

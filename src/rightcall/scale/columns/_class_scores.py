@@ -48,7 +48,7 @@ class Kinds:
     """
 
     def __init__(self) -> None:
-        self.said: dict[Hashable, _Said] = {}
+        self.said: dict[Hashable, _Judged] = {}
         self.open: set[int] = set()
         """The classes of calls for which it is open whether they satisfy an expectation."""
         self._numbers: dict[tuple[int, tuple[bool | None, ...]], int] = {}
@@ -63,15 +63,15 @@ class Kinds:
                 self.open.add(number)
         return number
 
-    def note(self, key: Hashable, said: _Said) -> _Said:
+    def note(self, key: Hashable, judged: _Judged) -> _Judged:
         """Cache the result of rows of a kind."""
         if len(self.said) >= _MOST_KINDS:
             self.said.clear()
-        self.said[key] = said
-        return said
+        self.said[key] = judged
+        return judged
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Judged(msgspec.Struct, frozen=True):
     """The result of rows of one kind, and whether calls of other tools are findings."""
 
     measured: Measured | None
@@ -197,7 +197,7 @@ class ClassScorer:
         """Return the cached result of rows with these classes, given the number or the positions of other calls."""
         kind = self._known.get((key, others))
         if kind is None:
-            value = self._kinds.said.get((key, others)) or self._kinds.note((key, others), self._asked(row))
+            value = self._kinds.said.get((key, others)) or self._kinds.note((key, others), self._judge(row))
             kind = self._known[key, others] = self._in_numbers(value)
         return kind
 
@@ -210,21 +210,21 @@ class ClassScorer:
         counts_calls = self._scope.finds_calls
         return len(self._scope.patterns) + others + (calls if counts_calls or others else 0) > MOST_CAUSES
 
-    def _asked(self, row: int) -> _Said:
+    def _judge(self, row: int) -> _Judged:
         """Have the evaluator judge a row; findings about calls of other tools are added for each row."""
         calls = tuple([self._reader.call_at(index) for index in range(*self._calls.bounds[row : row + 2])])
         result = self._check.evaluator.evaluate(Trajectory(calls=calls), self._check.criteria)
         causes = causes_of(result)
         if any([cause not in self._numbers for cause in causes]):
-            return _Said(None)
+            return _Judged(None)
         own = [cause for cause in causes if cause[0] != _UNEXPECTED or cause[1] in self._scope.names]
-        return _Said(Measured.of(result), tuple(own), len(own) < len(causes))
+        return _Judged(Measured.of(result), tuple(own), len(own) < len(causes))
 
-    def _in_numbers(self, said: _Said) -> _Kind:
-        if said.measured is None:
+    def _in_numbers(self, judged: _Judged) -> _Kind:
+        if judged.measured is None:
             return _UNSCORED
-        causes = packed([self._numbers[cause] for cause in said.causes])
-        return _Kind((self._number_of(said.measured), causes), said.blames_others)
+        causes = packed([self._numbers[cause] for cause in judged.causes])
+        return _Kind((self._number_of(judged.measured), causes), judged.blames_others)
 
     def _with_others(self, kind: _Kind, row: int) -> Scored:
         number, causes = kind.scored

@@ -102,14 +102,14 @@ class Calls:
         kept = self.codes.translate(None, bytes(set(range(256)).difference(codes)))
         return pa.Array.from_buffers(pa.uint8(), len(kept), [None, pa.py_buffer(kept)])
 
-    def rows_of(self, codes: bytes, held: bytes, width: int = 1) -> pa.Array:
+    def rows_of(self, codes: bytes, data: bytes, width: int = 1) -> pa.Array:
         """What is held of the calls of names with these numbers, as many bytes for each, row by row."""
         # How many of them are before each call, and so where those of a row begin, without a step of Python for a row.
         counts = pc.cumulative_sum(self._mask(codes, pa.int32()))
         begins = pa.concat_arrays([pa.array([0], pa.int32()), counts]).take(pa.array(self.bounds, pa.int32()))
         offsets = pc.multiply(begins, pa.scalar(width, pa.int32()))
         return pa.Array.from_buffers(
-            pa.binary(), len(offsets) - 1, [None, pa.py_buffer(bytes_of(offsets)), pa.py_buffer(held)]
+            pa.binary(), len(offsets) - 1, [None, pa.py_buffer(bytes_of(offsets)), pa.py_buffer(data)]
         )
 
     def field_of(self, name: str, codes: bytes) -> pa.Array:
@@ -180,8 +180,8 @@ class Calls:
         internal = pc.fill_null(self._field("internal"), True)  # it may be that it is not known
         if not pc.any(internal).as_py():
             return set()
-        held = internal.to_pylist()
-        return {row for row, (begin, end) in enumerate(self.rows()) if any(held[begin:end])}
+        flags = internal.to_pylist()
+        return {row for row, (begin, end) in enumerate(self.rows()) if any(flags[begin:end])}
 
     def field(self, name: str) -> Any:
         """Return a field of all calls; `None` if the table does not have it."""
@@ -303,23 +303,23 @@ class Outcomes:
 
     def columns(self, numbers: Sequence[int], causes: Sequence[Causes]) -> dict[str, pa.Array]:
         """Return the columns of `SCORES` for rows with these outcomes and causes."""
-        held = list(self._outcomes)
+        outcomes = list(self._outcomes)
         rows = pa.array(numbers, pa.int32())
         distinct: dict[str, Any] = {
-            "verdict": pa.array([each.verdict for each in held], pa.string()),
-            "score": pa.array([each.score for each in held], pa.float64()),
-            "measures": pa.array([_measures(each) for each in held], _MEASURES),
-            "error": pa.array([each.error for each in held], pa.string()),
+            "verdict": pa.array([each.verdict for each in outcomes], pa.string()),
+            "score": pa.array([each.score for each in outcomes], pa.float64()),
+            "measures": pa.array([_measures(each) for each in outcomes], _MEASURES),
+            "error": pa.array([each.error for each in outcomes], pa.string()),
         }
         columns = {name: column.take(rows) for name, column in distinct.items()}
         return {**columns, "diagnoses": self._diagnoses(causes, columns["measures"])}
 
     def _diagnoses(self, causes: Sequence[Causes], measures: pa.Array) -> pa.Array:
         """Return the causes of each row; null if nothing was measured."""
-        held = [
+        rows = [
             {"evaluator": evaluator, "code": code, "tool": tool or None} for evaluator, (code, tool) in self._causes
         ]
-        flat = pa.array(held, _DIAGNOSES.value_type).take(self._flat(causes))
+        flat = pa.array(rows, _DIAGNOSES.value_type).take(self._flat(causes))
         ends = array("i", accumulate(map(len, causes), initial=0))
         offsets = pa.Array.from_buffers(pa.int32(), len(ends), [None, pa.py_buffer(ends)])
         return pa.ListArray.from_arrays(offsets, flat, _DIAGNOSES, mask=measures.is_null())

@@ -174,9 +174,9 @@ class _Scoring:
         known: dict[bytes, Scored] = {}
         for first in range(0, len(rows), _AT_ONCE):
             chosen = rows[first : first + _AT_ONCE]
-            held = self._batch.take(pa.array(chosen, pa.int64())).to_pylist()
+            documents = self._batch.take(pa.array(chosen, pa.int64())).to_pylist()
             scopes = [self._plan.scopes[cases[row]] for row in chosen]
-            self._note(chosen, self._judged(held, scopes, known))
+            self._note(chosen, self._judged(documents, scopes, known))
 
     def _judged(
         self, rows: Iterable[dict[str, Any]], scopes: Iterable[CaseScope], known: dict[bytes, Scored]
@@ -286,8 +286,8 @@ def _texts(batch: pa.RecordBatch, name: str) -> list[str | None]:
 
 def _first_of(batch: pa.RecordBatch, *names: str) -> pa.Array:
     """Return the first value of some columns in each row that is not null."""
-    held = [batch.column(name) for name in names if name in batch.schema.names]
-    return pc.coalesce(*held) if held else pa.nulls(batch.num_rows, pa.string())
+    columns = [batch.column(name) for name in names if name in batch.schema.names]
+    return pc.coalesce(*columns) if columns else pa.nulls(batch.num_rows, pa.string())
 
 
 class CaseScope(msgspec.Struct, frozen=True):
@@ -507,13 +507,13 @@ def _with_case_and_repeat(batch: pa.RecordBatch, plan: Plan) -> pa.RecordBatch:
 
 
 def _as_texts(column: pa.Array) -> pa.Array:
-    held = [None if value is None else str(value) for value in column.to_pylist()]
-    return pa.array(held, pa.string())
+    texts = [None if value is None else str(value) for value in column.to_pylist()]
+    return pa.array(texts, pa.string())
 
 
 def _of_metadata(batch: pa.RecordBatch, key: str) -> pa.Array:
-    held = [metadata.get(key) for metadata in metadata_of(batch)]
-    return pa.array([str(each) if isinstance(each, (str, int)) else None for each in held], pa.string())
+    values = [metadata.get(key) for metadata in metadata_of(batch)]
+    return pa.array([str(each) if isinstance(each, (str, int)) else None for each in values], pa.string())
 
 
 def metadata_of(batch: pa.RecordBatch) -> list[Mapping[str, Any]]:
@@ -546,12 +546,12 @@ def labels_of(batch: pa.RecordBatch, key: str | None) -> pa.Array:
     """Return whether the source calls each row a success, by a key of its metadata; null if it does not say."""
     if key is None:
         return pa.nulls(batch.num_rows, pa.bool_())
-    held = (
+    values = (
         batch.column(key).to_pylist()
         if key in batch.schema.names
         else [metadata.get(key) for metadata in metadata_of(batch)]
     )
-    return pa.array([success_of(each) for each in held], pa.bool_())
+    return pa.array([success_of(each) for each in values], pa.bool_())
 
 
 def with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.RecordBatch:

@@ -81,12 +81,12 @@ class ColumnPaths:
         if verdicts is None and not odd:
             self._routes[_UNJUDGED].update(slices)
             return
-        held = list(slices)
+        kept = list(slices)
         places = [_UNJUDGED] * rows if verdicts is None else [_PLACE.get(each or "", _UNJUDGED) for each in verdicts]
         for row in odd:
             places[row] = -1
         for place, routes in enumerate(self._routes):
-            routes.update(compress(held, [each == place for each in places]))
+            routes.update(compress(kept, [each == place for each in places]))
 
     def _widen(self) -> None:
         wider = "H" if self._width == "B" else "I"

@@ -302,10 +302,10 @@ def conforming(batch: pa.RecordBatch, fields: Collection[str] | None = None) -> 
         found = ", ".join(batch.schema.names[:20])
         raise InputError(f"a table of trajectories has a column 'calls'; this one has {found or 'none at all'}")
     known = [field for field in TRAJECTORIES if field.name in batch.schema.names]
-    held = [batch.column(field.name) for field in known]
+    columns_in = [batch.column(field.name) for field in known]
     columns = [
         _calls(column, fields) if field.name == "calls" else _converted(column, field, "the column")
-        for column, field in zip(held, known, strict=True)
+        for column, field in zip(columns_in, known, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, [field.name for field in known])
 
@@ -389,7 +389,7 @@ def _texts(column: pa.Array, name: str) -> pa.Array:
     if name in _IDS and pa.types.is_integer(column.type):
         return column.cast(pa.string())
     if name in _IDS and (pa.types.is_binary(column.type) or pa.types.is_fixed_size_binary(column.type)):
-        return pa.array([None if held is None else held.hex() for held in column.to_pylist()], pa.string())
+        return pa.array([None if value is None else value.hex() for value in column.to_pylist()], pa.string())
     raise pa.ArrowInvalid(f"no text: {column.type}")
 
 
@@ -402,12 +402,12 @@ def _with_values(column: pa.ListArray, change: Callable[[pa.Array], pa.Array]) -
     return pa.ListArray.from_arrays(pc.subtract(offsets, pa.scalar(first, pa.int32())), values, mask=mask)
 
 
-def _lists(column: pa.Array, held: pa.DataType) -> pa.ListArray:
+def _lists(column: pa.Array, wanted: pa.DataType) -> pa.ListArray:
     if pa.types.is_list(column.type):
         return column
     if _is_view(column.type):  # pyarrow 26 casts these to lists without their last offset
-        return pa.array(column.to_pylist(), pa.list_(held))
-    return column.cast(pa.list_(held))
+        return pa.array(column.to_pylist(), pa.list_(wanted))
+    return column.cast(pa.list_(wanted))
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -256,7 +256,7 @@ def line_row(line: bytes) -> tuple[dict[str, Any], str]:
 
 def _with_own_keys(document: dict[str, Any]) -> dict[str, Any]:
     """Copy keys that are not columns into the metadata and, if they name the case or repeat, into that column."""
-    others = {key: held for key, held in document.items() if key not in _KNOWN_KEYS and isinstance(held, _PLAIN)}
+    others = {key: item for key, item in document.items() if key not in _KNOWN_KEYS and isinstance(item, _PLAIN)}
     if not others:
         return document
     found = dict(document)

@@ -424,17 +424,17 @@ def lake_trajectories(
 
 def write_part(output: Output, fragment: Fragment, counts: PathCounts) -> None:
     """Write the path counts of a fragment beside its scores. Raises `StoreError`."""
-    held = {"fingerprint": fragment.fingerprint, "counts": counts.to_plain()}
-    output.put(fragment.paths_file, zlib.compress(dump_json(held).encode("utf-8", "surrogatepass"), 6))
+    document = {"fingerprint": fragment.fingerprint, "counts": counts.to_plain()}
+    output.put(fragment.paths_file, zlib.compress(dump_json(document).encode("utf-8", "surrogatepass"), 6))
 
 
 def read_part(output: Output, fragment: Fragment) -> PathCounts:
     """Read the path counts of a fragment. Raises `StoreError` if they are damaged or of another command."""
     where = output.place.below(fragment.paths_file).address
     try:
-        held = load_json(zlib.decompress(output.held(fragment.paths_file)).decode("utf-8", "surrogatepass"))
-        if held["fingerprint"] == fragment.fingerprint:
-            return PathCounts.from_plain(held["counts"])
+        document = load_json(zlib.decompress(output.content(fragment.paths_file)).decode("utf-8", "surrogatepass"))
+        if document["fingerprint"] == fragment.fingerprint:
+            return PathCounts.from_plain(document["counts"])
     except (zlib.error, ValueError, KeyError, TypeError):
         raise StoreError(f"{where}: these counts are damaged; remove the file, and score again") from None
     raise StoreError(f"{where}: another command has written this file; remove it, and score again")
@@ -464,7 +464,7 @@ def read_paths(out: str) -> PathCounts:
     """Read the path counts that `write_paths` wrote to a folder of scores. Raises `StoreError`."""
     where = os.path.join(out, PATHS)
     try:
-        return PathCounts.from_plain(load_json(Output(out).held(PATHS).decode())["counts"])
+        return PathCounts.from_plain(load_json(Output(out).content(PATHS).decode())["counts"])
     except (ValueError, KeyError, TypeError):
         raise StoreError(f"{where}: this is not a file that `rightcall score --out --paths` wrote") from None
 
@@ -473,9 +473,9 @@ def _rows(
     sources: Sequence[str], reading: Reading, complain: Complain | None, fields: Sequence[str] | None
 ) -> Iterator[Rows]:
     fragments = find_fragments(sources, None, reading, complain=complain)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if any([fragment.kind == "spans" for fragment in fragments]):
-            fragments = sort_spans(fragments, held.enter_context(TemporaryDirectory(prefix="rightcall-")))
+            fragments = sort_spans(fragments, stack.enter_context(TemporaryDirectory(prefix="rightcall-")))
         for fragment in fragments:
             try:
                 yield from batches(fragment, fields)

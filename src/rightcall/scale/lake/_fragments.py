@@ -256,12 +256,12 @@ class Output:
             with where.system.open_output_stream(where.path) as stream:
                 stream.write(data)
 
-    def held(self, name: str) -> bytes:
+    def content(self, name: str) -> bytes:
         """Return the content of a file. Raises `StoreError`."""
         where = self.place.below(name)
         with self._telling(), where.system.open_input_stream(where.path) as stream:
-            held: bytes = stream.read()
-        return held
+            content: bytes = stream.read()
+        return content
 
     def remove(self, name: str) -> None:
         """Remove a file if it exists. Raises `StoreError`."""
@@ -350,7 +350,7 @@ class Spilling:
     def __init__(self, folder: str, count: int) -> None:
         self._paths = [os.path.join(folder, f"bucket-{number:05}.arrows") for number in range(count)]
         self._most = max(_HELD_BYTES, count * _SMALLEST_PIECE)
-        self._held: list[pa.RecordBatch] = []
+        self._waiting: list[pa.RecordBatch] = []
         self._size = 0
         for path in self._paths:
             _write(path, b"", "wb")
@@ -363,7 +363,7 @@ class Spilling:
         """
         import pyarrow as pa
 
-        self._held.append(batch.append_column(RUN, pa.array(runs, pa.string())))
+        self._waiting.append(batch.append_column(RUN, pa.array(runs, pa.string())))
         self._size += batch.nbytes
         if self._size >= self._most:
             self._write()
@@ -376,8 +376,8 @@ class Spilling:
     def _write(self) -> None:
         import pyarrow as pa
 
-        held, self._held, self._size = self._held, [], 0
-        for _, batches in groupby(held, lambda batch: batch.schema):
+        waiting, self._waiting, self._size = self._waiting, [], 0
+        for _, batches in groupby(waiting, lambda batch: batch.schema):
             self._write_table(pa.Table.from_batches(batches))
 
     def _write_table(self, table: pa.Table) -> None:

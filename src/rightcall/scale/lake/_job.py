@@ -144,8 +144,8 @@ def count_file(output: Output, name: str, counting: Counting, fingerprint: str |
     try:
         with where.system.open_input_file(where.path) as file:
             table = parquet.ParquetFile(file, pre_buffer=not where.is_local)
-            held = (table.schema_arrow.metadata or {}).get(KEY, b"").decode(errors="replace")
-            if fingerprint is not None and held != fingerprint:
+            written = (table.schema_arrow.metadata or {}).get(KEY, b"").decode(errors="replace")
+            if fingerprint is not None and written != fingerprint:
                 raise StoreError(f"{where.address}: another command has written this file in the meantime")
             if fingerprint is None and not set(SCORES.names) <= set(table.schema_arrow.names):
                 return
@@ -185,7 +185,7 @@ class Job:
     ) -> None:
         self.plan, self.out = plan, out
         self._output = Output(out)
-        self._held = ExitStack()
+        self._stack = ExitStack()
         found = find_fragments(sources, plan, reading, cut=cut, out=out, complain=complain)
         self.fragments: list[Fragment] = [_by_file(replace(each, counts_paths=paths), plan) for each in found]
         self.done: dict[str, int] = {}
@@ -198,7 +198,7 @@ class Job:
 
     def __enter__(self) -> Job:
         self._output.make()
-        self._held.enter_context(self._output.locked())
+        self._stack.enter_context(self._output.locked())
         try:
             self._look()
             self._output.remove(SUMMARY)
@@ -206,12 +206,12 @@ class Job:
             self._output.clean()
             self.waiting = self.ready(self.waiting)
         except BaseException:  # then `__exit__` is not called, and the folder would stay locked
-            self._held.close()
+            self._stack.close()
             raise
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self._held.close()
+        self._stack.close()
 
     def ready(self, fragments: Sequence[Fragment]) -> list[Fragment]:
         """Return the fragments with their buckets: on the first call, sort all spans into buckets.
@@ -222,7 +222,7 @@ class Job:
         if all([fragment.bucket is not None or fragment.kind != "spans" for fragment in fragments]):
             return list(fragments)
         if not self._sorted:
-            folder = self._held.enter_context(self._output.room())
+            folder = self._stack.enter_context(self._output.room())
             self._sorted = {each.file: each for each in sort_spans(self.fragments, folder)}
         return [self._sorted[fragment.file] for fragment in fragments]
 
@@ -279,8 +279,8 @@ class Job:
     def _check_unchanged(self, fragments: Sequence[Fragment]) -> None:
         """Check that no other command has replaced files: an object store has no locks."""
         found = self._fingerprints([fragment.file for fragment in fragments])
-        for fragment, held in zip(fragments, found, strict=True):
-            if held is None or held[0] != fragment.fingerprint:
+        for fragment, known in zip(fragments, found, strict=True):
+            if known is None or known[0] != fragment.fingerprint:
                 raise StoreError(f"{self.out}: another command has written {fragment.file} in the meantime")
 
 
@@ -333,8 +333,8 @@ def _chosen(counting: Counting, most: int) -> dict[str, set[int]]:
 def _rows(fragment: Fragment, wanted: list[int], plan: Plan) -> Iterator[tuple[str, Trajectory]]:
     """Yield the wanted rows of a fragment with their names, and stop reading after the last."""
     first = 0
-    for held in batches(fragment) if wanted else ():
-        rows = joined(held, plan)
+    for batch in batches(fragment) if wanted else ():
+        rows = joined(batch, plan)
         while wanted and wanted[0] < first + rows.batch.num_rows:
             [row] = plain_rows(rows.batch.slice(wanted.pop(0) - first, 1))
             # Leniently: a field that cannot be read had no part in the verdict, or the row would be an error.

@@ -460,8 +460,8 @@ def gate_problem(record: GateRecord, results: Sequence[CaseResult]) -> Problem |
     """Return the exception for a gate that does not pass; `None` if it passes."""
     if not record.exit_code:
         return None
-    held = {*record.failed, *record.unmeasured, *[case.case_id for case in record.worse_cases]}
-    about = tuple([result for result in results if result.case_id in held and not result.passed])
+    shown = {*record.failed, *record.unmeasured, *[case.case_id for case in record.worse_cases]}
+    about = tuple([result for result in results if result.case_id in shown and not result.passed])
     kind = CheckFailedError if record.exit_code == 1 else NotMeasuredError
     return kind(redacted_text("\n".join(record.told) or record.reason), about)
 

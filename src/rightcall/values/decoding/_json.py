@@ -63,11 +63,11 @@ def check_shape(value: Any, most_nodes: int, limits: Limits) -> None:
     level, depth, seen = [value], 0, 0
     while level:
         seen += len(level)
-        level = [held for held in level if held.__class__ in (dict, list)]
+        level = [outer for outer in level if outer.__class__ in (dict, list)]
         depth += bool(level)
         if depth > limits.depth or seen > limits.nodes:
             raise InputError(_too_deep(limits) if depth > limits.depth else _too_much(limits))
-        level = [item for held in level for item in (held.values() if held.__class__ is dict else held)]
+        level = [item for outer in level for item in (outer.values() if outer.__class__ is dict else outer)]
 
 
 class _Admission:
@@ -355,7 +355,7 @@ def _unmark(value: dict[str, Any]) -> Any:
     if key == _FLOAT and item in ("nan", "inf", "-inf"):
         return float(item)
     if key == _LITERAL and isinstance(item, dict):
-        return {inner: _unmark_floats(held) for inner, held in item.items()}
+        return {inner: _unmark_floats(part) for inner, part in item.items()}
     raise InputError(f"{key} has the value {shown(item)}, which Rightcall never writes")
 
 

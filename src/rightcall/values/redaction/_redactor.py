@@ -94,8 +94,8 @@ def _names_in(document: Any, has_options: bool) -> set[str]:
         names.update(*objects)
         if "value" in names or "path" in names:
             names.update(*[_given_names(value) for value in objects if "value" in value or "path" in value])
-        held: Iterator[Iterable[Any]] = chain(lists, [value.values() for value in objects])
-        level = [item for items in held for item in items if item.__class__ not in _SCALARS]
+        inner: Iterator[Iterable[Any]] = chain(lists, [value.values() for value in objects])
+        level = [item for items in inner for item in items if item.__class__ not in _SCALARS]
     return {name for name in names if isinstance(name, str)}
 
 
@@ -137,10 +137,10 @@ class Redactor:
         made: dict[str, Any] = {}
         numbers: dict[str, int] = {}
         named = _named_by(value)
-        for key, held in value.items():
+        for key, item in value.items():
             name = (named if key == "value" else None) or (secret_name(key) if isinstance(key, str) else None)
             shown = self.text(key) if isinstance(key, str) else key
-            made[_apart(shown, made, numbers)] = self._secret(held, name) if name is not None else self.value(held)
+            made[_apart(shown, made, numbers)] = self._secret(item, name) if name is not None else self.value(item)
         return made
 
     def _list(self, value: list[Any] | tuple[Any, ...]) -> list[Any] | tuple[Any, ...]:
@@ -313,7 +313,7 @@ class _TextRedactor:
                     **value,
                     **{key: placeholder(named) for key in ("expected", "actual") if value.get(key) is not None},
                 }
-            return {key: held if key in _FIXED else self.value(held) for key, held in value.items()}
+            return {key: part if key in _FIXED else self.value(part) for key, part in value.items()}
         return value
 
     @property
@@ -327,7 +327,7 @@ class _TextRedactor:
             return self._without_known(value)
         if isinstance(value, (list, tuple)):
             return [self.known(item) for item in value]
-        return {key: self.known(held) for key, held in value.items()} if isinstance(value, dict) else value
+        return {key: self.known(part) for key, part in value.items()} if isinstance(value, dict) else value
 
     def _without_known(self, text: str) -> str:
         for secret in self._written:
@@ -356,8 +356,8 @@ class _TextRedactor:
         """Return the length of the longest of these growing parts that is in a known secret."""
         longest = 0
         for secret in self._known:
-            held = takewhile(secret.__contains__, parts)
-            longest = max([longest, *[len(part) for part in held]])
+            hidden = takewhile(secret.__contains__, parts)
+            longest = max([longest, *[len(part) for part in hidden]])
         return longest
 
 

@@ -227,22 +227,22 @@ class _Asked(_Window):
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
-        self._held: tuple[Counter[object], ...] = (Counter(), Counter(), Counter())
+        self._counts: tuple[Counter[object], ...] = (Counter(), Counter(), Counter())
 
     def has_room_for(self, index: int) -> bool:
-        known = zip(self._held, _message_of(self._clock.calls[index]), strict=True)
+        known = zip(self._counts, _message_of(self._clock.calls[index]), strict=True)
         if any([value is not None and held and value not in held for held, value in known]):
             return False
         return super().has_room_for(index)
 
     def add(self, index: int) -> None:
-        for held, value in zip(self._held, _message_of(self._clock.calls[index]), strict=True):
+        for counts, value in zip(self._counts, _message_of(self._clock.calls[index]), strict=True):
             if value is not None:
-                held[value] += 1
+                counts[value] += 1
         super().add(index)
 
     def remove(self, index: int) -> None:
-        for held, value in zip(self._held, _message_of(self._clock.calls[index]), strict=True):
+        for held, value in zip(self._counts, _message_of(self._clock.calls[index]), strict=True):
             if value is not None:
                 held[value] -= 1
                 if not held[value]:
