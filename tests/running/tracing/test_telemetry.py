@@ -134,6 +134,30 @@ def test_what_a_sampler_would_drop_is_captured_and_still_not_exported(sampler: s
     assert run(code) == "['outer', 'look'] [] False"
 
 
+def test_limits_of_a_provider_cut_off_what_it_exports_and_not_what_a_capture_judges() -> None:
+    code = """
+        import logging
+        from opentelemetry.sdk.trace import SpanLimits
+
+        logging.disable()  # the SDK warns that it cuts off
+        kept = InMemorySpanExporter()
+        limits = SpanLimits(max_span_attribute_length=40, max_span_attributes=2)
+        provider = TracerProvider(shutdown_on_exit=False, span_limits=limits)
+        provider.add_span_processor(SimpleSpanProcessor(kept))
+        trace.set_tracer_provider(provider)
+        for _ in range(2):
+            look("abc" * 30)
+            with capture() as captured:
+                look("abc" * 30)
+            call = captured.trajectory().calls[0]
+            print(len(call.args["case"]), len(call.output))
+        outside = kept.get_finished_spans()[2].attributes
+        print(len(outside), max([len(value) for value in outside.values()]))
+    """
+
+    assert run(code).splitlines() == ["90 90", "90 90", "2 40"]
+
+
 def test_a_provider_that_does_not_use_the_sdk_does_not_hide_tools() -> None:
     code = """
         class Foreign(trace.TracerProvider):

@@ -13,6 +13,7 @@ import logging
 import os
 import random
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from opentelemetry import trace
@@ -44,6 +45,7 @@ _LIMITS = (
     *("max_events", "max_event_attributes", "max_links", "max_link_attributes"),
 )
 """Limits that the environment may set for what a program exports. They would cut off what a case is judged by."""
+_NO_LIMITS = sdk.SpanLimits(**dict.fromkeys(_LIMITS, sdk.SpanLimits.UNSET))
 
 
 def _own_provider() -> Any:
@@ -52,7 +54,7 @@ def _own_provider() -> Any:
         resource=Resource.get_empty(),
         shutdown_on_exit=False,
         id_generator=_Ids(),
-        span_limits=sdk.SpanLimits(**dict.fromkeys(_LIMITS, sdk.SpanLimits.UNSET)),
+        span_limits=_NO_LIMITS,
     )
     # OTEL_SDK_DISABLED is meant for what a program exports, and this provider exports nothing.
     provider._disabled = False
@@ -61,6 +63,18 @@ def _own_provider() -> Any:
 
 own_provider = _own_provider()
 """Creates spans that only captures see, if the program has configured no provider."""
+
+
+def without_limits(tracer: Any) -> Any:
+    """Return a tracer of the same provider that records values whole, if the provider is the SDK's.
+
+    The program's limits are meant for what it exports, and what they cut off could not be judged.
+    """
+    if not isinstance(tracer, sdk.Tracer):
+        return tracer
+    found = copy(tracer)  # the provider hands out the original again
+    found._span_limits = _NO_LIMITS
+    return found
 
 
 def copy_of(span: Any) -> Any:

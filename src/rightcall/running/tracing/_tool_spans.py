@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any
+from typing import Any, Literal
 
 from opentelemetry import context, trace
 from opentelemetry.trace import Status, StatusCode
@@ -12,7 +12,9 @@ from ._capture import current
 
 _LONGEST_TEXT = 10_000
 _FRAMES = 20
-_tracers: dict[str, tuple[Any, Any]] = {}
+_Kind = Literal["configured", "captured", "own"]
+"""Tracers of the configured provider outside and inside of a capture, and the one of our own provider."""
+_tracers: dict[_Kind, tuple[Any, Any]] = {}
 
 
 def open_span(name: str, attributes: dict[str, Any]) -> Any:
@@ -21,7 +23,8 @@ def open_span(name: str, attributes: dict[str, Any]) -> Any:
     capture = capture.open_one() if capture is not None else None
     provider = trace._TRACER_PROVIDER
     if provider is not None:
-        span = _tracer("configured", provider).start_span(name, attributes=attributes)
+        kind: _Kind = "configured" if capture is None else "captured"
+        span = _tracer(kind, provider).start_span(name, attributes=attributes)
         # Captures do not see spans of a provider that does not use the SDK, such as ddtrace's.
         if capture is None or capture.holds(span):
             return span
@@ -63,9 +66,14 @@ def record_error(span: Any, error: BaseException) -> None:
     span.set_status(Status(StatusCode.ERROR, f"{name}: {message}" if message else name))
 
 
-def _tracer(key: str, provider: Any) -> Any:
+def _tracer(kind: _Kind, provider: Any) -> Any:
     """Return our tracer of a provider, cached: `get_tracer` costs as much as a span."""
-    known = _tracers.get(key)
+    known = _tracers.get(kind)
     if known is None or known[0] is not provider:
-        known = _tracers[key] = (provider, provider.get_tracer("rightcall"))
+        tracer = provider.get_tracer("rightcall")
+        if kind == "captured":
+            from ._telemetry import without_limits
+
+            tracer = without_limits(tracer)
+        known = _tracers[kind] = (provider, tracer)
     return known[1]
