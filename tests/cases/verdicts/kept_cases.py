@@ -85,7 +85,8 @@ def _eval_set(random: Random) -> str:
 
 def _judged(random: Random, finder: CaseFinder, together: AllCases, number: int) -> list[Any]:
     run = _run(random, number)
-    run = finder.named_by_file(run, random.choice((None, *_PATHS)))
+    file = random.choice((None, *_PATHS))
+    run = finder.named_by_file(run, file) if finder.is_by_file else run
     found = []
     for match in finder.matches(run):
         outcome = random.choice(

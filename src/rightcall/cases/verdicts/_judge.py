@@ -192,7 +192,7 @@ class Seen(msgspec.Struct, frozen=True):
 class AllCases:
     """Looks at all cases together: overall results, rules about unknown tools, and rules that never applied.
 
-    It keeps only what the cases ask for: most eval sets ask for nothing of this.
+    It keeps only what the cases ask for. Most eval sets ask for nothing of this: then nothing has to be added.
     """
 
     def __init__(self, cases: Sequence[Case] = (), checks: Sequence[OverallCheck] = ()) -> None:
@@ -201,6 +201,8 @@ class AllCases:
         self._names = names if names.ruled_out else None
         has_rules = any([check.evaluator.type_id == _RULES for case in cases for check in case.checks])
         self._rules = RuleUse() if has_rules else None
+        self.is_asked = bool(checks or names.ruled_out or has_rules)
+        """Whether the cases ask for anything of this."""
 
     def see(self, case: Case, result: CaseResult, trajectory: Trajectory | None, *, counts: bool = True) -> Seen:
         """Return what is needed of a result; if it does not count, evaluators of all cases do not see it."""
@@ -537,11 +539,11 @@ class CaseFinder:
         self.by_fit = [case for case in cases if case.when is not None]
         """The cases that apply to every trajectory that fits them."""
         self._every = every
+        self.is_by_file = self.rule.kind == "file"
+        """Whether trajectories are joined by the name of their file, so that `named_by_file` comes first."""
 
     def named_by_file(self, trajectory: Trajectory, file: str | None) -> Trajectory:
-        """Add to a trajectory the case and repeat in the name of its file, if it is joined by that."""
-        if self.rule.kind != "file":
-            return trajectory
+        """Add to a trajectory the case and repeat in the name of its file."""
         # The case that the trace itself names does not count then: the user asked for the file.
         held = {key: value for key, value in trajectory.metadata.items() if key != CASE_ATTRIBUTE}
         return msgspec.structs.replace(trajectory, metadata={**held, **self.rule.read_path(file or "")})

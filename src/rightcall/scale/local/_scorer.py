@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -130,13 +130,20 @@ class Scorer:
         waiting: deque[tuple[str, Match | None, Trajectory, Future[CaseResult] | None]] = deque()
         problem = None
         try:
-            for name, match, trajectory in self._matched(trajectories, in_order):
-                future = None
-                if match is not None and not match.doubt and has_async_evaluators(match.case):
-                    future = self._judging.submit(match.case, trajectory)
-                waiting.append((name, match, trajectory, future))
-                while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
-                    yield self._outcome(*waiting.popleft())
+            for name, given in trajectories:
+                trajectory = self._joining.named_by_file(given, name) if self._joining.is_by_file else given
+                matches: Sequence[Match | None]
+                if in_order is not None:
+                    matches = [next(in_order, None)]
+                else:
+                    matches = [Match(self._for_all)] if self._for_all else self._joining.matches(trajectory) or [None]
+                for match in matches:
+                    future = None
+                    if match is not None and not match.doubt and has_async_evaluators(match.case):
+                        future = self._judging.submit(match.case, trajectory)
+                    waiting.append((name, match, trajectory, future))
+                    while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
+                        yield self._outcome(*waiting.popleft())
         except InputError as caught:
             problem = caught  # raised after the results of what was read before
         while waiting:
@@ -144,30 +151,20 @@ class Scorer:
         if problem is not None:
             raise problem
 
-    def _matched(
-        self, trajectories: Iterable[tuple[str, Trajectory]], in_order: Iterator[Match] | None
-    ) -> Iterator[tuple[str, Match | None, Trajectory]]:
-        """Yield each trajectory once for each of its cases; once with None if it has none."""
-        for name, given in trajectories:
-            trajectory = self._joining.named_by_file(given, name)
-            if in_order is not None:
-                yield name, next(in_order, None), trajectory
-                continue
-            matches = [Match(self._for_all)] if self._for_all else self._joining.matches(trajectory)
-            yield from ((name, match, trajectory) for match in matches or (None,))
-
     def _outcome(
         self, name: str, match: Match | None, trajectory: Trajectory, judged: Future[CaseResult] | None
     ) -> tuple[str, Scored | Unmatched]:
+        is_asked = self.all_cases.is_asked
         if match is None:
-            return name, Unmatched(Seen(tools=self.all_cases.tools_in(trajectory)), trajectory)
+            tools = self.all_cases.tools_in(trajectory) if is_asked else ()
+            return name, Unmatched(Seen(tools=tools), trajectory)
         case = match.case
         if match.doubt:
             result = not_measured_result(case, "RC305", doubt_text(match.doubt), trajectory)
         else:
             result = judge(case, trajectory) if judged is None else judged.result()
-        seen = self.all_cases.see(case, result, trajectory, counts=not case.is_quarantined)
-        recorded = recorded_repeat(trajectory.metadata)
+        seen = self.all_cases.see(case, result, trajectory, counts=not case.is_quarantined) if is_asked else Seen()
+        recorded = recorded_repeat(trajectory.metadata) if trajectory.metadata else None
         key = self._compare_with
         label = None if key is None else success_of(trajectory.metadata.get(key))
         return name, Scored(result, trajectory.trace_id, seen=seen, recorded_repeat=recorded, label=label)
@@ -213,12 +210,22 @@ class Scoring:
                 size += os.path.getsize(path)
         is_large = size >= _WORTH_A_POOL
         found = self._scored_by_workers() if is_large else self._scorer.scored(self._sources.trajectories())
-        expected = self._request.expected
-        results = self._named(found) if expected.for_all is not None else self._of_cases(expected.cases, found)
-        with self._scorer.running, closing(results):
-            for scored in results:
-                self.all_cases.add(scored.seen, scored.result.case_id)
-                yield scored
+        expected, join = self._request.expected, self._request.join
+        cases, named = expected.cases, [case for case in expected.cases if case.when is None]
+        with self._scorer.running:
+            if expected.for_all is not None:
+                yield from self._named(found)
+                return
+            if join != "order":
+                yield from self._repeated(found)
+            if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases) == len(named)):
+                # By order: from memory if all trajectories were kept there, else from the files once more.
+                held = [("", trajectory) for trajectory in self._held]
+                again = held if held and len(held) == self.unmatched else self._sources.trajectories()
+                self.unmatched = 0
+                yield from self._repeated(self._scorer.scored(again, map(Match, named)))
+            if absent := [case for case in cases if not self._times[case.id]]:
+                yield from self._absent(absent)
 
     def _named(self, found: Iterator[tuple[str, Scored | Unmatched]]) -> Generator[Scored, None, None]:
         """Yield results of one expectation for all, named by the trace id or by the number of the trace in its file."""
@@ -230,26 +237,17 @@ class Scoring:
                 self._times[case_id] += 1
                 times = self._times[case_id]
                 result = replace(scored.result, case_id=case_id if times == 1 else f"{case_id}#{times}")
+                self.all_cases.add(scored.seen, result.case_id)
                 yield replace(scored, result=result)
 
-    def _of_cases(
-        self, cases: Sequence[Case], found: Iterator[tuple[str, Scored | Unmatched]]
-    ) -> Generator[Scored, None, None]:
-        join = self._request.join
-        named = [case for case in cases if case.when is None]
-        if join != "order":
-            yield from self._repeated(found)
-        if join == "order" or (join == "auto" and not self._times and self.unmatched == len(cases) == len(named)):
-            # By order: from memory if all trajectories were kept there, else from the files once more.
-            held = [("", trajectory) for trajectory in self._held]
-            again = held if held and len(held) == self.unmatched else self._sources.trajectories()
-            self.unmatched = 0
-            yield from self._repeated(self._scorer.scored(again, map(Match, named)))
+    def _absent(self, cases: Sequence[Case]) -> Iterator[Scored]:
+        """Yield the results of cases that no trajectory belongs to."""
         for case in cases:
-            if not self._times[case.id]:
-                reason = "no trace belongs to this case" if case.when is None else "no trace fits this case"
-                result = not_measured_result(case, "RC303", reason)
-                yield Scored(result, seen=self.all_cases.see(case, result, None, counts=not case.is_quarantined))
+            reason = "no trace belongs to this case" if case.when is None else "no trace fits this case"
+            result = not_measured_result(case, "RC303", reason)
+            seen = self.all_cases.see(case, result, None, counts=not case.is_quarantined)
+            self.all_cases.add(seen, case.id)
+            yield Scored(result, seen=seen)
 
     def _repeated(self, found: Iterable[tuple[str, Scored | Unmatched]]) -> Iterator[Scored]:
         """Number the results of each case, and count trajectories that belong to no case.
@@ -257,9 +255,10 @@ class Scoring:
         A result has the number that its trace records, if that is free, else the next free one.
         """
         for _, scored in found:
+            if self.all_cases.is_asked:
+                self.all_cases.add(scored.seen, scored.result.case_id if isinstance(scored, Scored) else "")
             if not isinstance(scored, Scored):
                 self.unmatched += 1
-                self.all_cases.add(scored.seen)
                 if self._times or self._request.join != "auto":
                     # If any trajectory names its case, none is joined by order.
                     self._held.clear()
@@ -312,7 +311,7 @@ class Observing:
         found: dict[str, list[Trajectory]] = {case.id: [] for case in cases}
         held: list[Trajectory] = []
         for name, given in self._sources.trajectories():
-            trajectory = joining.named_by_file(given, name)
+            trajectory = joining.named_by_file(given, name) if joining.is_by_file else given
             matches = [] if join == "order" else [each for each in joining.matches(trajectory) if not each.doubt]
             for match in matches:
                 found[match.case.id].append(trajectory)
