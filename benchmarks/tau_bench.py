@@ -77,7 +77,7 @@ def _as_told(text: str) -> str:
 def judged(file: Path, evalset: Path) -> Iterator[Scored]:
     """Yield the results of all runs, as `rightcall score FILE --evalset SET --compare-with reward` has them."""
     request = Request(evalset=str(evalset), compare_with="reward")
-    reading = Reading(kept=request.kept)
+    reading = Reading(kept=request.expected.kept)
     return Scoring(request, Sources(reading, [str(file)], complain=print), workers=1).results()
 
 

@@ -297,7 +297,7 @@ def reading_of(options: dict[str, Any], request: Request | None = None, **more: 
     if join.startswith("key="):
         known["case_attribute"] = join.partition("=")[2]
     if request is not None:
-        known["kept"] = request.kept
+        known["kept"] = request.expected.kept
     if options.get("keep"):
         known["keeps_messages"] = True
     return Reading(**known, **more)
@@ -338,9 +338,11 @@ def sources_of(options: dict[str, Any], request: Request | None = None, **more: 
     """
     from rightcall.scale.local import Sources
 
-    given, names = local_traces(options["traces"])
-    names |= options.get("names", {})
-    files = list(trace_files(given))
+    traces, names = options["traces"], dict(options.get("names", {}))
+    if any([":" in trace for trace in traces]):
+        traces, pulled = local_traces(traces)
+        names |= pulled
+    files = list(trace_files(traces))
     if STANDARD_INPUT in files:
         if files.count(STANDARD_INPUT) > 1:
             raise click.UsageError("standard input (-) can be read only once")
@@ -358,9 +360,10 @@ def sources_of(options: dict[str, Any], request: Request | None = None, **more: 
 
 
 def local_traces(traces: Sequence[str]) -> tuple[Sequence[str], dict[str, str]]:
-    """Return traces with a file in place of each address of a server, and the names of these files for users."""
-    if not any([":" in trace for trace in traces]):
-        return traces, {}
+    """Return traces with a file in place of each address of a server, and the names of these files for users.
+
+    An address has a colon; without one, this need not be called, and what pulls traces is not imported.
+    """
     from ._pull import pulled_files
 
     return pulled_files(traces, click.get_current_context())

@@ -203,7 +203,12 @@ class Output:
             check_writable(path)
         if any(each[0] == "html" for each in asked):
             _check_installed()
-        self._printed = [each[0] for each in asked if len(each) == 1] or default_formats()
+        self._printed = [each[0] for each in asked if len(each) == 1]
+        if not self._printed:  # for a person at a terminal, for another program, for GitHub's pages
+            is_terminal = sys.stdout is not None and sys.stdout.isatty()  # it is None where it is closed
+            self._printed = ["full" if is_terminal else "concise"]
+            if os.environ.get("GITHUB_ACTIONS"):
+                self._printed.append("github")
         self._max_detail = given.get("max_detail", 10)
         self._redacts = given.get("redact") is not False
         self._is_detailed = given.get("is_detailed", False)
@@ -237,7 +242,13 @@ class Output:
         for line in reports.detail_lines(report, self._screen.paper()) if self._is_detailed else ():
             self._screen.line(*line)
         for name in dict.fromkeys(self._printed):
-            self._print(name, report)
+            if name != "concise":
+                self._print(name, report)
+                continue
+            if report.repeats:  # without repeats, results have been shown already
+                self._print_repeats(report)
+            for text in reports.ending(report):
+                self._screen.line(reports.printable(text, one_line=True))
         for name, path in self._files:
             from ._files import new_file
 
@@ -245,16 +256,8 @@ class Output:
                 file.writelines(FORMATS[name](report, Style.of_file(self._max_detail)))
 
     def _print(self, name: str, report: Report) -> None:
-        if name == "concise":
-            # Without repeats, results have been shown already.
-            for block in reports.case_blocks(report) if report.repeats and not self._has_shown else ():
-                for text in reports.concise_lines(block):
-                    self._screen.line(reports.printable(text, one_line=True))
-            for line in reports.repeat_lines(report, self._screen.paper()) if report.repeats else ():
-                self._screen.line(*line)
-            for text in reports.ending(report):
-                self._screen.line(reports.printable(text, one_line=True))
-        elif name == "full":
+        """Print a format that has nothing to show before the end."""
+        if name == "full":
             for line in reports.full_lines(report, self._screen.paper(), self._max_detail):
                 self._screen.line(*line)
         else:
@@ -262,6 +265,14 @@ class Output:
                 click.echo(piece, nl=False)
         if name == "github":
             append_step_summary(report)
+
+    def _print_repeats(self, report: Report) -> None:
+        """Print cases that were repeated, unless they have been shown, and how steady they are."""
+        for block in reports.case_blocks(report) if not self._has_shown else ():
+            for text in reports.concise_lines(block):
+                self._screen.line(reports.printable(text, one_line=True))
+        for line in reports.repeat_lines(report, self._screen.paper()):
+            self._screen.line(*line)
 
 
 def append_step_summary(report: Report) -> None:
@@ -278,15 +289,6 @@ def append_step_summary(report: Report) -> None:
             file.writelines(reports.github_summary(report))
     except OSError as problem:
         raise RightcallError(f"{path}: {problem.strerror or problem}") from None
-
-
-def default_formats() -> list[str]:
-    """Return what is printed by default: for a person at a terminal, for another program, for GitHub's pages."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # it is None where it is closed
-    formats = ["full" if is_terminal else "concise"]
-    if os.environ.get("GITHUB_ACTIONS"):
-        formats.append("github")
-    return formats
 
 
 def _html(report: Report) -> Iterator[str]:

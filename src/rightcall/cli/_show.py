@@ -63,7 +63,7 @@ def command(traces: tuple[str, ...], together: bool, cases: tuple[str, ...], run
         return _show_run(run, cases, printer)
     if cases:
         raise click.UsageError("--case chooses cases of one run; give its folder, the beginning of its id, or last")
-    files, names = local_traces(traces)
+    files, names = local_traces(traces) if any([":" in trace for trace in traces]) else (traces, {})
     return _show_traces(tuple(trace_files(files)), reading_of(options), printer, names, together=together)
 
 

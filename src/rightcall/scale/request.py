@@ -67,6 +67,10 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """What the eval set expects of every trace, as a case for those that belong to no other."""
     rules: tuple[Case, ...] = ()
     """All of these cases that a trace may be judged by."""
+    kept: tuple[str, ...] = ()
+    """The metadata keys of a trace that verdicts or comparisons depend on."""
+    has_code: bool = False
+    """Whether custom code was imported, which may print and start threads."""
 
     @property
     def is_about_calls(self) -> bool:
@@ -107,22 +111,24 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
             DocumentError: the eval set or the expectation is wrong.
             InputError: it cannot be read, or no case is chosen.
         """
+        label = () if self.compare_with is None else (self.compare_with,)
         if self.expectation is not None:
             finder = CodeFinder(Path.cwd() / "expectation", self.trust, home=self.home)
             for_all = load_expectation(*self.expectation, find_code=finder)("")
-            return Expected(for_all=for_all, rules=(for_all,))
+            return Expected(for_all=for_all, rules=(for_all,), kept=label, has_code=bool(finder.found))
         if self.evalset is None:
-            return Expected()
-        eval_set = self.loaded[0]
+            return Expected(kept=label)
+        eval_set, finder = self.loaded
         cases, every = tuple(self.of(eval_set.cases)), eval_set.every
-        rules = cases if every is None else (*cases, every)
-        return Expected(cases=cases, overall=eval_set.overall, every=every, rules=rules)
-
-    @property
-    def kept(self) -> tuple[str, ...]:
-        """The metadata keys of a trace that verdicts or comparisons depend on."""
-        keys = [key for case in self.expected.cases if case.when is not None for key in case.when.keys]
-        return (*dict.fromkeys(keys), *(() if self.compare_with is None else (self.compare_with,)))
+        keys = dict.fromkeys([key for case in cases if case.when is not None for key in case.when.keys])
+        return Expected(
+            cases=cases,
+            overall=eval_set.overall,
+            every=every,
+            rules=cases if every is None else (*cases, every),
+            kept=(*keys, *label),
+            has_code=bool(finder.found),
+        )
 
     def only(self, case_ids: frozenset[str]) -> Request:
         """Return the request for only these of its cases. The eval set is not loaded again."""

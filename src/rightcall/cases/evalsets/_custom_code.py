@@ -37,7 +37,8 @@ class CodeFinder(msgspec.Struct, eq=False, dict=True):
     """What to do about code that is not trusted, for the message."""
     home: TrustedProject | None = None
     """Where code may be imported from without trust; the project of the eval set by default."""
-    _found: dict[str, None] = {}
+    found: dict[str, None] = {}
+    """The types that were asked for: code that the eval set names, and that runs here."""
 
     @cached_property
     def _folder(self) -> Path:
@@ -66,7 +67,7 @@ class CodeFinder(msgspec.Struct, eq=False, dict=True):
 
     def target(self, type_id: str) -> Any:
         """Return the function or class that a type names. Raises as `find` does."""
-        self._found[type_id] = None
+        self.found[type_id] = None
         if (split := split_code(type_id)) is not None:
             return self._in_file(type_id, *split)
         if type_id in installed_evaluators():
@@ -88,7 +89,7 @@ class CodeFinder(msgspec.Struct, eq=False, dict=True):
 
     def files_found(self) -> list[Path]:
         """Return the files of all evaluators that were asked for, and those beside them, which they may import."""
-        return sorted({file for type_id in self._found for file in self.files(type_id)})
+        return sorted({file for type_id in self.found for file in self.files(type_id)})
 
     def files(self, type_id: str) -> list[Path]:
         """Return the files of an evaluator, as far as they are known."""

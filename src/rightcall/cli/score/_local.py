@@ -107,13 +107,14 @@ class LocalScoring:
         self._scoring = Scoring(request, self._sources, workers=options["workers"], evidence=evidence)
         self._saved: SavedRun | None = None
         self._comparison = None if request.compare_with is None else Comparison(request.compare_with)
-        self._gate_record: GateRecord | None = None
         self._is_complete = True
 
     def run(self) -> int:
         """Score, report, and return the exit code. Raises `RightcallError`."""
         started = perf_counter()
-        with ExitStack() as files, stdout_guard():
+        with ExitStack() as files:
+            if self._request.expected.has_code:
+                files.enter_context(stdout_guard())
             spool = Spool(files)
             try:
                 self._score(spool)
@@ -122,19 +123,7 @@ class LocalScoring:
                     self._saved.close()
             if self._scoring.unmatched:
                 print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
-            if self._gate is not None and self._is_complete:
-                self._gate_record = self._gate.record(self._tally.repeats(always=True))
             report = self._report(spool, perf_counter() - started)
-            if self._saved is not None:
-                self._saved.finish(
-                    report.totals,
-                    report.evaluators,
-                    report.seconds,
-                    is_complete=self._is_complete,
-                    rate=self._tally.rate(),
-                    overall=report.overall,
-                    gate=report.gate,
-                )
             self._output.finish(report)
         if self._comparison is not None:
             self._print_comparison(self._comparison)
@@ -163,7 +152,8 @@ class LocalScoring:
                     self._aggregates.add(scored.measures or measures_of(result.results))
                 if self._comparison is not None:
                     self._comparison.add(result, scored.label)
-                self._warnings.update(result.notes)
+                if result.warnings:
+                    self._warnings.update(result.notes)
                 if self._is_decided_at_once:
                     self._output.show(result)
                 wanted = self._output.wants_results if self._is_decided_at_once else "all"
@@ -187,22 +177,39 @@ class LocalScoring:
             sender.add(result, self._saved.run.short_id if self._saved is not None else "")
 
     def _report(self, spool: Spool, seconds: float) -> Report:
-        return Report(
+        """Return the report of all results, with the decision of a gate, and end the run that keeps them."""
+        gate = None
+        if self._gate is not None and self._is_complete:
+            gate = self._gate.record(self._tally.repeats(always=True))
+        all_cases = self._scoring.all_cases
+        tells_all = self._is_complete and all_cases.is_asked
+        report = Report(
             results=spool.results,
             totals=self._tally.totals(),
             evaluators={} if self._aggregates is None else self._aggregates.by_evaluator(),
-            overall=self._scoring.all_cases.results() if self._is_complete else (),
+            overall=all_cases.results() if tells_all else (),
             subject=self._options["evalset"] or self._options["expect"] or "",
             seconds=seconds,
             run_id=self._saved.run.short_id if self._saved is not None else "",
-            notes=tuple(self._scoring.all_cases.notes()) if self._is_complete else (),
+            notes=tuple(all_cases.notes()) if tells_all else (),
             warnings=self._warnings,
             documents=spool.documents,
-            repeats=self._tally.repeats(always=self._gate_record is not None),
+            repeats=self._tally.repeats(always=gate is not None),
             quarantined={each: known for each, known in self._quarantined.items() if each in self._tally.counted},
-            gate=self._gate_record,
+            gate=gate,
             comparison=None if self._comparison is None else self._comparison.plain(),
         )
+        if self._saved is not None:
+            self._saved.finish(
+                report.totals,
+                report.evaluators,
+                seconds,
+                is_complete=self._is_complete,
+                rate=self._tally.rate(),
+                overall=report.overall,
+                gate=gate,
+            )
+        return report
 
 
 _NO_TRACE = "RC303"

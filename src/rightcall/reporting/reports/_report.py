@@ -85,7 +85,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """
         verdicts = {each.verdict for each in self.overall}
         code = self.totals.exit_code if self.gate is None else self.gate.exit_code
-        code = 0 if self.lets_pass else code
+        if self.min_pass is not None and self.lets_pass:
+            code = 0
         if code == 1 or "failed" in verdicts:
             return 1
         return 2 if verdicts - {"passed"} else code
