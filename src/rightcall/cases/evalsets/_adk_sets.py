@@ -55,7 +55,7 @@ class _Translation:
         self._page = file
         self._document = EvalSetDocument(file, {})
         config = FilePath(file.name).parent / "test_config.json"
-        self._config = SourceFile.read(config, limits) if config.is_file() else None
+        self._config = SourceFile(config, limits) if config.is_file() else None
         self._metrics: list[Metric] = read_metrics(self._config)
 
     def document(self) -> EvalSetDocument:

@@ -89,7 +89,7 @@ def parse_eval_set(
         DocumentError: the first mistake, with line and column.
     """
     with _collector_off():
-        file = SourceFile(name, text, limits)
+        file = SourceFile(name, limits, text)
         return Compiler(EvalSetDocument(file, file.value), limits, find_code).eval_set("native")
 
 
@@ -101,7 +101,7 @@ def load_expectation(
     Raises:
         DocumentError: the expectation is wrong.
     """
-    file = SourceFile(name, text, limits)
+    file = SourceFile(name, limits, text)
     return Compiler(EvalSetDocument(file, file.value), limits, find_code).expectation()
 
 
@@ -135,7 +135,7 @@ def read_document(path: str | FilePath, limits: Limits) -> tuple[Format, EvalSet
         DocumentError: it has a mistake by the rules of the other tool.
         InputError: the file, or one that belongs to it, cannot be read.
     """
-    file = SourceFile.read(path, limits)
+    file = SourceFile(path, limits)
     value = file.value
     # By content, because files of all three tools end in `.json`. A translator is imported late: most files are native.
     keys = value.keys() if isinstance(value, dict) and "cases" not in value else set()
@@ -440,8 +440,15 @@ class Compiler(msgspec.Struct, eq=False):
         written = (key, repr(value))  # of JSON values, `repr` tells 1 from 1.0 and from true
         made = self._checks_made.get(written)
         if made is None:
-            made = self._compile(key, value, place, has_matchers="$" in written[1])
-            if made.evaluator.type_id in EVALUATORS and len(written[1]) <= _LONGEST_SHARED:
+            with self._document.locating_errors(place, _as_written):
+                expected = resolve_expectation(key, value, self._defaults, self._added)
+            with self._document.locating_errors(place, expected.place):
+                evaluator = self._evaluator(expected.type_id, key, expected.config)
+                is_ours = evaluator.type_id in EVALUATORS
+                given = None if isinstance(evaluator, UnavailableEvaluator) else expected.criteria
+                criteria = self._criteria(evaluator, given, is_plain=is_ours and "$" not in written[1])
+            made = _Compiled(evaluator, criteria, expected)
+            if is_ours and len(written[1]) <= _LONGEST_SHARED:
                 self._checks_made[written] = made
         if made.expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
             place = ("evaluators", key, *_DEFAULT)
@@ -452,16 +459,6 @@ class Compiler(msgspec.Struct, eq=False):
             return self._document.source((*place, *made.expected.place(_steps(path))))
 
         return Check(key, made.evaluator, made.criteria, source, made.expected.weight)
-
-    def _compile(self, key: str, value: Any, place: Path, *, has_matchers: bool = True) -> _Compiled:
-        with self._document.locating_errors(place, _as_written):
-            expected = resolve_expectation(key, value, self._defaults, self._added)
-        with self._document.locating_errors(place, expected.place):
-            evaluator = self._evaluator(expected.type_id, key, expected.config)
-            if isinstance(evaluator, UnavailableEvaluator):
-                return _Compiled(evaluator, evaluator.criteria(None), expected)
-            is_plain = not has_matchers and evaluator.type_id in EVALUATORS
-            return _Compiled(evaluator, self._criteria(evaluator, expected.criteria, is_plain), expected)
 
     def _criteria(self, evaluator: Evaluator[Any, Any, Any], value: Any, is_plain: bool) -> Any:
         """Return the criteria of an evaluator; those of built-in ones are read faster if they have no matchers."""

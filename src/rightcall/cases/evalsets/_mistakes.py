@@ -109,14 +109,14 @@ class _MistakeFinder(Compiler):
     def _try_expectation(self, key: str, value: Any, place: decoding.Path) -> None:
         """Compile an expectation. Of a list with a mistake, each item is compiled alone: several may have one."""
         before = len(self._found)
-        self._try(partial(self._compile, key, value, place))
+        self._try(partial(self._check, key, value, place))
         if len(self._found) == before or not isinstance(value, list) or len(value) < 2:
             return
         whole, document = self._found[before:], self._document
         del self._found[before:]
         for number, item in enumerate(value):
             self._document = _OneItem(document.file, document.value, whole=document, depth=len(place), number=number)
-            self._try(partial(self._compile, key, [item], place))
+            self._try(partial(self._check, key, [item], place))
         self._document = document
         # What one item binds, another one uses: alone, neither is valid.
         self._found[before:] = [each for each in self._found[before:] if not _BINDING.search(str(each))]

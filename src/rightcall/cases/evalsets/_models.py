@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
@@ -267,38 +266,29 @@ def _check_rule(written: Any, tool: str, place: Path, document: EvalSetDocument)
 
 
 class SourceFile:
-    """One decoded file.
+    """One decoded file: the one at a path or, with `content`, one that was read already.
 
     Raises:
         DocumentError: it is neither YAML nor JSON, has a key twice, or exceeds the limits.
+        InputError: it cannot be read.
     """
 
-    def __init__(self, name: str, content: str | bytes, limits: Limits) -> None:
-        self.name = name
+    def __init__(self, path: str | FilePath, limits: Limits, content: str | bytes | None = None) -> None:
+        self.name = str(path)
         try:
+            content = FilePath(path).read_bytes() if content is None else content
             self._document: Document = decode_document(content, limits)
             self.value = self._document.value
             """The decoded content."""
-        except DocumentError as problem:
-            raise self._placed(str(problem), problem.line, problem.column) from None
-        # Decoding may replace characters here: the lines are only quoted, the values come from the decoder above.
-        self._text = content if isinstance(content, str) else content.decode("utf-8", "replace")
-
-    @classmethod
-    def read(cls, path: str | FilePath, limits: Limits) -> SourceFile:
-        """Read the file at a path.
-
-        Raises:
-            DocumentError: as above.
-            InputError: it cannot be read.
-        """
-        try:
-            content = FilePath(path).read_bytes()
         except IsADirectoryError:
             raise InputError(f"{path} is a folder; name the eval set in it") from None
         except OSError as problem:
             raise InputError(f"{path}: {problem.strerror or problem}") from None
-        return cls(str(path), content, limits)
+        except DocumentError as problem:
+            raise self._placed(str(problem), problem.line, problem.column) from None
+        # Decoding may replace characters here: the lines are only quoted, the values come from the decoder above.
+        text = content if isinstance(content, str) else content.decode("utf-8", "replace")
+        self._lines = _LINE_END.split(text)
 
     def source(self, path: Path) -> Source:
         """Return where a part is written or, if it is not in the file, the nearest part around it."""
@@ -322,10 +312,6 @@ class SourceFile:
             except (KeyError, IndexError, TypeError):
                 return None
         return value
-
-    @cached_property
-    def _lines(self) -> list[str]:
-        return _LINE_END.split(self._text)
 
     def problem(self, message: str, path: Path = ()) -> DocumentError:
         """Return the exception for a mistake in a part."""

@@ -346,7 +346,7 @@ def read_evaluators(folder: FilePath, limits: Limits) -> dict[str, UiPathEvaluat
     """
     found: dict[str, UiPathEvaluator] = {}
     for path in sorted(folder.glob("*.json")):
-        file = SourceFile.read(path, limits)
+        file = SourceFile(path, limits)
         evaluator = _evaluator(SourceObject(file, file.value), folder)
         if evaluator.id in found:
             other = found[evaluator.id].file.name

@@ -2,6 +2,7 @@ from ._executor import Judging as Judging, JudgingExecutor as JudgingExecutor
 from ._judge import (
     CASE_ATTRIBUTE as CASE_ATTRIBUTE,
     JOINS as JOINS,
+    REPEAT as REPEAT,
     AllCases as AllCases,
     CaseFinder as CaseFinder,
     Join as Join,

@@ -66,7 +66,8 @@ JOINS: tuple[str, ...] = ("auto", "attribute", "trace", "order", "key=NAME", "fi
 """The ways to join, for people."""
 
 CASE_ATTRIBUTE = "rightcall.case.id"
-_REPEAT = "repeat"
+REPEAT = "repeat"
+"""The key of the metadata of a trace with the number of the repeat."""
 _HOLE = lazy_pattern(r"\{([^{}]*)\}|(\*)")
 _HOLES = {"case": "(?P<case>[^/]+?)", "repeat": "(?P<repeat>[0-9]{1,9})"}
 _MOST_REPEATS = 10**9
@@ -456,7 +457,7 @@ class JoinRule(msgspec.Struct, frozen=True):
             return {}
         held = found.groupdict()
         repeat = held.get("repeat")
-        return {CASE_ATTRIBUTE: held["case"], **({} if repeat is None else {_REPEAT: int(repeat)})}
+        return {CASE_ATTRIBUTE: held["case"], **({} if repeat is None else {REPEAT: int(repeat)})}
 
 
 def join_rule(join: str) -> JoinRule:
@@ -500,7 +501,7 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
 
 def recorded_repeat(metadata: Mapping[str, Any]) -> int | None:
     """Return the number of the repeat in the metadata of a trace; `None` if there is none."""
-    held = metadata.get(_REPEAT)
+    held = metadata.get(REPEAT)
     if isinstance(held, str) and held.isascii() and held.isdigit() and len(held) < 10:
         held = int(held)
     if not isinstance(held, int) or isinstance(held, bool):

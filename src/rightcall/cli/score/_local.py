@@ -94,7 +94,8 @@ class LocalScoring:
             self._gate = ScoreGate(request, options)
         cases = request.expected.cases
         self._needed = {case.id: case.min_repeat_pass for case in cases if case.min_repeat_pass is not None}
-        self._quarantined = quarantined_cases(cases)
+        apart = [case for case in cases if case.quarantine is not None]
+        self._quarantined = quarantined_cases(apart) if apart else {}
         self._tally = Tally(needed_of=self._needed, quarantined=self._quarantined)
         self._warnings: Counter[str] = Counter()
         self._is_decided_at_once = self._gate is None and not self._needed and not self._quarantined

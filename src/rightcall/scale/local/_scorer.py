@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from rightcall.cases.evalsets import Case
 from rightcall.cases.verdicts import (
+    REPEAT,
     AllCases,
     CaseFinder,
     Match,
@@ -164,7 +165,7 @@ class Scorer:
         else:
             result = judge(case, trajectory) if judged is None else judged.result()
         seen = self.all_cases.see(case, result, trajectory, counts=not case.is_quarantined) if is_asked else Seen()
-        recorded = recorded_repeat(trajectory.metadata) if trajectory.metadata else None
+        recorded = recorded_repeat(trajectory.metadata) if REPEAT in trajectory.metadata else None
         key = self._compare_with
         label = None if key is None else success_of(trajectory.metadata.get(key))
         return name, Scored(result, trajectory.trace_id, seen=seen, recorded_repeat=recorded, label=label)
