@@ -49,7 +49,7 @@ def test_every_field_of_a_reading_comes_from_an_option() -> None:
 
 def test_every_field_of_a_request_comes_from_an_option() -> None:
     given = {"evalset": "a.yaml", "cases": ("a*",), "tags": ("slow",), "join": "trace", "trust": True}
-    given |= {"compare_with": "reward", "only": ["order"], "skipped": ["judges"]}
+    given |= {"compare_with": "reward", "only": [["order"]], "skipped": [["judges"]]}
 
     made = _options.request_of(given, case_ids=frozenset("a"))
 

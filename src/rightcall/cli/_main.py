@@ -93,19 +93,17 @@ class LazyCommands(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.group(cls=LazyCommands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="rightcall %(version)s")
-@click.pass_context
-def _rightcall(context: click.Context) -> None:
-    """Did the agent make the right calls?
+_rightcall = LazyCommands(
+    name="rightcall",
+    help="""Did the agent make the right calls?
 
     Rightcall compares the tools an agent called with those it should have called, and says which call or which
     argument is wrong. Without a command it shows the state of the project.
-    """
-    if context.invoked_subcommand is None:
-        from ._status import print_status
-
-        context.exit(print_status())
+    """,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+click.version_option(__version__, message="rightcall %(version)s")(_rightcall)
 
 
 @click.command(name="explain")
@@ -138,6 +136,10 @@ def run_command() -> int:
         # Its `main` would end the program with 1 where the reader of our output has stopped reading.
         with _rightcall.make_context("rightcall", sys.argv[1:], terminal_width=width) as context:
             code = _rightcall.invoke(context)
+            if context.invoked_subcommand is None:
+                from ._status import print_status
+
+                code = print_status()
             if sys.stdout is not None:  # it is None where standard output is closed
                 sys.stdout.flush()
     except click.exceptions.Exit as ended:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypeAlias, get_type_hints
 
 import click
@@ -195,22 +196,45 @@ def options(*added: Decorator) -> Decorator:
     return add
 
 
-def _ignore_cache(context: click.Context, parameter: click.Parameter, is_wanted: bool) -> None:
-    """Turn the cache of judges off, for this process and those that it starts."""
-    if is_wanted:
-        os.environ["RIGHTCALL_JUDGE_CACHE"] = "off"
+# A type converts what was given, and a callback is called for what was not given, too.
+class JoinType(click.ParamType[str]):
+    """A way to join traces to cases."""
+
+    name = "join"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the way if there is one of this name. Raises `click.BadParameter`."""
+        way = str(value)
+        if way not in JOINS:
+            from rightcall.cases.verdicts import join_rule
+            from rightcall.errors import RightcallError
+
+            try:
+                join_rule(way)
+            except RightcallError as problem:
+                self.fail(str(problem), param, ctx)
+        return way
 
 
-def _checked_join(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    if value not in JOINS:
-        from rightcall.cases.verdicts import join_rule
-        from rightcall.errors import RightcallError
+class NamesType(click.ParamType[list[str]]):
+    """Names with commas between. Of an option that is repeatable, a command gets a list of names for each time."""
 
-        try:
-            join_rule(value)
-        except RightcallError as problem:
-            raise click.BadParameter(str(problem)) from None
-    return value
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
+        """Return the names."""
+        return [name.strip() for name in str(value).split(",") if name.strip()]
+
+
+class CacheSwitch(click.types.BoolParamType):
+    """Turns the cache of judges off, for this process and those that it starts."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
+        """Return whether it is off now."""
+        is_wanted = super().convert(value, param, ctx)
+        if is_wanted:
+            os.environ["RIGHTCALL_JUDGE_CACHE"] = "off"
+        return is_wanted
 
 
 reading_options = options(
@@ -245,9 +269,8 @@ joining_options = options(
     option(
         "What",
         "--join",
-        default="auto",
         metavar="WAY",
-        callback=_checked_join,
+        type=JoinType(),
         shell_complete=lambda context, parameter, begun: [
             way for way in (*JOINS, "key=", "file=") if way.startswith(begun)
         ],
@@ -268,8 +291,9 @@ no_cache_option = option(
     "How",
     "--no-cache",
     is_flag=True,
+    default=None,
     expose_value=False,
-    callback=_ignore_cache,
+    type=CacheSwitch(),
     help="Ask judges again even if nothing has changed, and do not keep their answers.",
 )
 trust_option = option(
@@ -293,9 +317,9 @@ def reading_of(options: dict[str, Any], request: Request | None = None, **more: 
     from rightcall.reading import Reading
 
     known = {field: options[field] for field in Reading.__struct_fields__ if field in options}
-    join = options.get("join", "")
-    if join.startswith("key="):
-        known["case_attribute"] = join.partition("=")[2]
+    kind, _, key = (options.get("join") or "").partition("=")
+    if kind == "key":
+        known["case_attribute"] = key
     if request is not None:
         known["kept"] = request.expected.kept
     if options.get("keep"):
@@ -308,18 +332,40 @@ def request_of(options: dict[str, Any], **more: Any) -> Request:
     from rightcall.running.project import current_project
     from rightcall.scale.request import Request
 
-    return Request(
+    expect = options.get("expect")
+    request = Request(
         evalset=options["evalset"],
+        expectation=None if expect is None else _expectation(expect),
         case_globs=tuple(options["cases"]),
         tags=tuple(options["tags"]),
-        evaluators=tuple(options.get("only") or ()),
-        skipped=tuple(options.get("skipped") or ()),
-        join=options["join"],
+        evaluators=tuple(chain(*options.get("only") or ())),
+        skipped=tuple(chain(*options.get("skipped") or ())),
+        join=options["join"] or "auto",
         trust=options.get("trust", False),
         compare_with=options.get("compare_with"),
         home=current_project(),
         **more,
     )
+    return _only_failed(request, options) if options.get("failed") else request
+
+
+def _only_failed(request: Request, options: dict[str, Any]) -> Request:
+    """Return the request for the cases that did not pass when the eval set was last kept."""
+    from ._runs import failed_in, last_run_of
+
+    last = last_run_of(options["evalset"], runs_folder(options["runs"]), is_recorded=True)
+    return request.only(frozenset([case.id for case in failed_in(last, request.expected.cases)]))
+
+
+def _expectation(given: str) -> tuple[bytes, str]:
+    """Return the text of an expectation and a name for it; a file is named by its path."""
+    if not os.path.isfile(given):
+        return given.encode(), "--expect"
+    try:
+        with open(given, "rb") as file:
+            return file.read(), given
+    except OSError as problem:
+        raise InputError(f"{given}: {problem.strerror or problem}") from None
 
 
 def runs_folder(given: str | None) -> Path:
@@ -513,17 +559,12 @@ base_options = options(
 """Options that `diff` does not need, because it names both of its runs."""
 
 
-def _names(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> list[str]:
-    """Return names that are given one by one, or several with commas between."""
-    return [name.strip() for given in value for name in given.split(",") if name.strip()]
-
-
 evaluator_options = options(
     option(
         "What",
         "--only",
         multiple=True,
-        callback=_names,
+        type=NamesType(),
         metavar="NAMES",
         help="Only these evaluators: order,args; by key of expect, type id, or judges.",
     ),
@@ -532,7 +573,7 @@ evaluator_options = options(
         "--skip",
         "skipped",
         multiple=True,
-        callback=_names,
+        type=NamesType(),
         metavar="NAMES",
         help="Skip these evaluators; judges means all that ask a model.",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -172,6 +173,7 @@ def _run_options(context: click.Context, options: dict[str, Any]) -> RunRequest:
     configuration, given = configured(context, options)
     options["repeat_least"], options["repeat"] = options["repeat"]
     options["is_repeat_given"] = "repeat" in given
+    options["only"], options["skipped"] = [*chain(*options["only"])], [*chain(*options["skipped"])]
     try:
         return msgspec.convert({**options, "given": sorted(given), "configuration": configuration}, RunRequest)
     except msgspec.ValidationError as problem:

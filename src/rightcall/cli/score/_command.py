@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rightcall.errors import InputError, missing_package
+from rightcall.errors import missing_package
 
 from .._options import (
     STANDARD_INPUT,
@@ -25,7 +25,6 @@ from .._options import (
     option,
     options,
     request_of,
-    runs_folder,
     trace_files,
     trust_option,
 )
@@ -33,7 +32,6 @@ from .._options import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from rightcall.scale.request import Request
 
 _GATE = ("gate", "min_rate", "must")
 _what = options(
@@ -129,16 +127,16 @@ def command(context: click.Context, /, is_watching: bool, **options: Any) -> int
     from ._local import LocalScoring
 
     if not is_watching:
-        return LocalScoring(_request(options), options).run()
+        return LocalScoring(request_of(options), options).run()
     from .._pull import addresses_in
 
     if addresses_in(options["traces"]):
         from ._servers import watch_server
 
-        return watch_server(lambda: _request(options), options)
+        return watch_server(lambda: request_of(options), options)
     from .._live import watch
 
-    return watch(lambda: LocalScoring(_request(options), options).run(), lambda: _watched(options))
+    return watch(lambda: LocalScoring(request_of(options), options).run(), lambda: _watched(options))
 
 
 def _watched(options: dict[str, Any]) -> Callable[[], Iterable[str | Path]]:
@@ -160,7 +158,7 @@ def _score_into(context: click.Context, options: dict[str, Any]) -> int:
 
     check_options(context)
     _complete(context, options)
-    return LakeScoring(_request(options), options).run()
+    return LakeScoring(request_of(options), options).run()
 
 
 def _complete(context: click.Context, options: dict[str, Any]) -> None:
@@ -180,26 +178,3 @@ def _complete(context: click.Context, options: dict[str, Any]) -> None:
         raise click.UsageError("give --evalset with a file of cases, or --expect with one expectation")
     if options["expect"] is not None and (options["cases"] or options["tags"] or options["failed"]):
         raise click.UsageError("--case, --tag and --failed choose cases of an eval set; with --expect there are none")
-
-
-def _request(options: dict[str, Any]) -> Request:
-    """Return the request. It is made again each time, because `--watch` has to load what has changed."""
-    expect = options["expect"]
-    request = request_of(options, expectation=None if expect is None else _expectation(expect))
-    if not options["failed"]:
-        return request
-    from .._runs import failed_in, last_run_of
-
-    last = last_run_of(options["evalset"], runs_folder(options["runs"]), is_recorded=True)
-    return request.only(frozenset([case.id for case in failed_in(last, request.expected.cases)]))
-
-
-def _expectation(given: str) -> tuple[bytes, str]:
-    """Return the text of an expectation and a name for it; a file is named by its path."""
-    if not os.path.isfile(given):
-        return given.encode(), "--expect"
-    try:
-        with open(given, "rb") as file:
-            return file.read(), given
-    except OSError as problem:
-        raise InputError(f"{given}: {problem.strerror or problem}") from None
