@@ -61,6 +61,7 @@ _OF_TEXTS = (frozenset({"type", "content"}), frozenset({"type", "text"}), frozen
 _OPENED = ("[{", '{"')
 """Prefixes of text that may be parts as JSON."""
 _OF_AUTOGEN = "Message"
+_BY_USER = "isCreatedByUser"  # in a message of LibreChat, which has no role
 
 
 def writer_of(message: Any) -> Writer:
@@ -81,7 +82,8 @@ def writer_of(message: Any) -> Writer:
     source, kind = message.get("source"), message.get("type")
     if isinstance(source, str) and isinstance(kind, str) and kind.endswith(_OF_AUTOGEN):
         return "user" if source == "user" else "model"
-    return ""
+    by_user = message.get(_BY_USER)
+    return ("user" if by_user else "model") if isinstance(by_user, bool) else ""
 
 
 def text_of(message: Any) -> str | None:
@@ -99,7 +101,8 @@ def content_of(message: Any) -> Any:
     message = unwrapped(message)
     if not isinstance(message, Mapping):
         return None
-    is_in_text = "role" in message and not any([key in message for key in _CONTENTS])
+    has_writer = "role" in message or _BY_USER in message
+    is_in_text = has_writer and not any([key in message for key in _CONTENTS])
     return next((message[key] for key in (("text",) if is_in_text else _CONTENTS) if message.get(key)), None)
 
 
@@ -435,7 +438,7 @@ def _take_args(record: CallRecord, held: Any) -> None:
 def _take_output(record: CallRecord, document: Mapping[str, Any], row: PartRow, held: Any) -> None:
     if row.failure:
         record.failed = any([_failed(_inside(document, place), wanted) for place, wanted in row.failure])
-    if held is not NOTHING:
+    if held is not NOTHING and document.get("preliminary") is not True:  # Vercel: the tool had not ended
         value = outcome(held)
         for unwrap in row.part.unwrap:
             value = unwrap(value, record, {})
