@@ -218,6 +218,8 @@ def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
         {"tools_called": [{"name": "look", "input_parameters": {}}]},
         {"intermediate_steps": [[{"tool": "look", "tool_input": {}}, "x"]]},
         {"tools": [{"tool_name": "look", "tool_args": {}, "result": "x"}]},
+        {"log": [{"type": "tool_call_started", "of": "look"}]},
+        {"log": [{"event": "started", "data": {"tool": "look"}}]},
         {"outputs": ["[[ ## next_tool_name ## ]]\nlook"]},
         {"outputs": [{"text": "[[ ## next_tool_name ## ]]\nlook", "logprobs": None}]},
     ],
@@ -243,6 +245,27 @@ def test_an_answer_beside_the_messages_that_asks_for_a_call_is_a_sign() -> None:
 
     assert trajectory.names == ("refund",)
     assert "beside the messages there is a call or result below `response`" in trajectory.not_understood
+
+
+def test_a_conversation_beside_the_events_of_a_transcript_is_a_sign_if_its_calls_are_not_among_theirs() -> None:
+    spoken = [{"type": f"TEXT_MESSAGE_{kind}", "messageId": "m", "delta": "Hi"} for kind in ("START", "CONTENT", "END")]
+    made = [{"type": f"TOOL_CALL_{kind}", "toolCallId": "1", "toolCallName": "refund"} for kind in ("START", "END")]
+
+    [apart] = read({"messages": refund(), "stream": spoken})
+    [told] = read({"messages": refund(), "stream": [*spoken, *made]})
+
+    assert "beside the events there is a conversation with calls in `messages`" in apart.not_understood
+    assert (told.names, told.calls_recorded) == (("refund",), True)
+
+
+def test_a_message_of_claude_code_in_pieces_is_a_sign_unless_the_log_has_it_whole() -> None:
+    asked = {"type": "user", "message": ASKED, "uuid": "1"}
+    begun = {"type": "stream_event", "event": {"type": "message_start", "message": {"id": "m1"}}}
+    whole = {"type": "assistant", "uuid": "2", "message": {"id": "m1", "role": "assistant", "content": "Done."}}
+
+    assert read_messages([asked, begun, whole]).calls_recorded
+    assert "only pieces" in read_messages([asked, begun]).not_understood
+    assert "only pieces" in read_messages([asked, begun, {**whole, "message": ANSWERED}]).not_understood
 
 
 @pytest.mark.parametrize("key", ["reward_info", "expected_tool_calls", "reference_trajectory", "task"])

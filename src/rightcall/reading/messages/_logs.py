@@ -13,7 +13,7 @@ from rightcall.values.decoding import decode_text
 
 from ._acting_text import acts_by_text, is_step
 from ._framework_states import identity, interrupted
-from ._log import Log, listed, unused_in, word
+from ._log import Log, listed, plain, unused_in, word
 from ._message_exchange import calling_id, exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
 from ._parts import part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
@@ -203,7 +203,7 @@ def _continued(log: Log, documents: list[Any]) -> Log:
     lost = next(
         (name for each in responses if (name := word(each.get("previous_response_id"))) not in {"", *known}), ""
     )
-    nested = f"{_EARLIER}{lost[:40]}" if lost else _elsewhere(log.messages)
+    nested = f"{_EARLIER}{lost[:40]}" if lost else _elsewhere(log.messages) or _only_begun(log.messages)
     return msgspec.structs.replace(log, nested=log.nested or nested) if nested else log
 
 
@@ -221,6 +221,15 @@ def _elsewhere(messages: list[Any]) -> str:
     # Progress repeats a message while it grows, so calls are counted by their ids.
     missing = count - len({call.call_id for each in inside for call in exchange_of(each).calls})
     return f"calls of sub-agents that are in files of their own: {missing} of {count}" if missing > 0 else ""
+
+
+def _only_begun(messages: list[Any]) -> str:
+    """Describe a message that a log of Claude Code has only in pieces (`stream_event`); empty if it has all whole."""
+    lines = [each for each in messages if isinstance(each, dict)]
+    events = [plain(each.get("event")) for each in lines if each.get("type") == "stream_event"]
+    begun = {plain(each["message"]).get("id") for each in events if "message" in each}
+    whole = [plain(each.get("message")).get("id") for each in lines if each.get("type") == "assistant"]
+    return "a message of which only pieces are in the log" if begun.difference(whole) else ""
 
 
 _EARLIER = "a response continues another one, which is not in the log: "

@@ -105,7 +105,9 @@ from ._event_lines import (
 )
 from ._framework_states import graph_logs, is_graph_state, is_graph_update
 from ._log import Log, unused_in
+from ._message_exchange import exchanges_of, has_messages
 from ._proxy_logs import is_proxy_row, proxy_logs
+from ._unknown_calls import DEFINITIONS, is_wanted
 
 _LOOKED_AT = 1_000  # a log of a million lines is recognised by its first thousand
 
@@ -378,8 +380,25 @@ def transcript_logs(documents: list[Any]) -> tuple[list[Log], list[Any]]:
     # Where one object has several lists of lines, each may be a conversation: then none is read as lines.
     if len(lists) == 1 or (lists and lists[0][0] is others):
         lines, known = lists[0]
-        return [*found, *_checked(known.logs(lines), known)], []
+        logs = _checked(known.logs(lines), known)
+        beside = "" if lines is others else _calls_beside(others[0], lines, logs)
+        return [*found, *[msgspec.structs.replace(log, nested=log.nested or beside) for log in logs]], []
     return found, others
+
+
+def _calls_beside(document: dict[str, Any], lines: list[Any], logs: list[Log]) -> str:
+    """Describe a conversation beside the lines of a transcript with calls that are not in it; otherwise empty."""
+    for key, value in document.items():
+        if isinstance(value, list) and value is not lines and key not in DEFINITIONS and not is_wanted(key):
+            asked = _calls_in(value)
+            if asked and asked - {call for log in logs for call in _calls_in(log.messages)}:
+                return f"beside the events there is a conversation with calls in `{str(key)[:40]}`"
+    return ""
+
+
+def _calls_in(messages: list[Any]) -> set[tuple[str | None, str]]:
+    exchanges = exchanges_of(messages) if has_messages(messages) else []
+    return {(call.call_id, call.name) for exchange in exchanges for call in exchange.calls}
 
 
 def is_transcript(document: Any) -> bool:

@@ -332,14 +332,16 @@ def _step_in(key: str, value: Any) -> str:
     """Describe the first item of a list that is a step or a call that was made."""
     items = [each for item in value[:_MOST_STEPS] for each in _listed(item)] if isinstance(value, list) else []
     for item in items:
-        is_step = not _STEPS.isdisjoint(item) or bool(sign_of(item))
+        is_step = not _STEPS.isdisjoint(item) or bool(call_in_line(item))
         if not _RECORDED.isdisjoint(item) if key in DEFINITIONS else is_step:
             return f"`{_short(key)}`, with an item {_keys(item)}"
     return ""
 
 
 def _listed(item: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of an item: itself, or those of a pair of an action and its observation (LangChain)."""
+    """Return the objects of an item: itself, what an event holds, or a pair of action and observation (LangChain)."""
+    if isinstance(item, Mapping) and "event" in item:
+        item = [item, item.get("data")]
     return [each for each in (item if isinstance(item, list) else [item]) if isinstance(each, Mapping)]
 
 
