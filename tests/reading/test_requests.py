@@ -38,6 +38,36 @@ def test_a_result_that_comes_once_more_is_of_the_last_call_of_its_id() -> None:
     assert [call.output for call in found.calls] == ["one", "two"]
 
 
+@for_each("item", ["fc_1", "c2"])
+def test_a_prompt_may_repeat_a_call_under_the_id_of_its_item(item: str) -> None:
+    """OpenLLMetry writes the id of the call (`call_…`) in the answer, and that of the item in later prompts."""
+    asked, words = asks_for("refund", {"id": 7}, "call_1"), says("user", "Go.")
+    repeated = [words, asks_for("refund", {"id": 7}, item), gives("ok", "call_1")]
+    again = [*repeated, asks_for("refund", {"id": 8}, "fc_3"), gives("ok", "call_3")]
+    spans = [
+        chat(1, [words], asked),
+        tool_span(2, "refund", {"id": 7}),
+        chat(3, repeated, asks_for("refund", {"id": 8}, "call_3")),
+        tool_span(4, "refund", {"id": 8}),
+        chat(5, again, MODEL_WORDS),
+    ]
+    [found] = read(request(*spans))
+
+    assert [call.args for call in found.calls] == [{"id": 7}] * (1 if item == "fc_1" else 2) + [{"id": 8}]
+    assert [call.call_id for call in found.calls if call.source == "span"] == ["call_1", "call_3"]
+
+
+def test_ids_of_two_items_are_two_calls() -> None:
+    words = says("user", "Go.")
+    shown = [words, asks_for("refund", {"id": 7}, "fc_1"), gives("ok", "call_1")]
+    spans = [
+        chat(1, [words], asks_for("refund", {"id": 7}, "fc_1")),
+        chat(2, shown, asks_for("refund", {"id": 7}, "fc_2")),
+    ]
+
+    assert [each.names for each in read(request(*spans))] == [("refund", "refund")]
+
+
 @pytest.mark.parametrize("turns", [1, 2])
 def test_a_log_without_words_of_the_user_repeats_what_the_spans_of_its_turn_show(turns: int) -> None:
     """A function may return the events of ADK, which have other ids than the prompts and lack the user's message."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.reading.conventions import ASKED_FOR
-from rightcall.reading.spans import NOTHING, CallRecord, has_made_up_id, have_different_ids
+from rightcall.reading.spans import ITEM, NOTHING, CallRecord, has_made_up_id, have_different_ids
 from rightcall.values.decoding import dump_json
 
 from ._acting_text import is_step
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _SUMMARY = "ToolCallSummaryMessage"
 _WRITTEN = "tool_use"
 """The type of calls made by readers of transcripts. Between two in a row, a result may be missing."""
-ITEM = "fc_"
-"""Prefix of ids of items in OpenAI's Responses API, which OpenLLMetry records instead of ids of calls (`call_…`)."""
 _FEWEST_SHARED = 12
 """Messages that are read again in less time than it takes to copy a reader."""
 MOST_WAITING = 64

@@ -1,5 +1,6 @@
 from ._recorded_values import (
     INVALID as INVALID,
+    ITEM as ITEM,
     NOTHING as NOTHING,
     PLACEHOLDERS as PLACEHOLDERS,
     REPLACED as REPLACED,

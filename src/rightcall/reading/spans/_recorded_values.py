@@ -297,6 +297,9 @@ def _from_iso(text: str) -> int | None:
 
 
 _PLACE = lazy_pattern(r"[_.:-]?[0-9]+")
+ITEM = "fc_"
+"""Prefix of ids of items in OpenAI's Responses API. OpenLLMetry records them instead of ids of calls (`call_…`), since
+0.62 only in prompts."""
 
 
 class CallRecord(msgspec.Struct, eq=False):
@@ -391,12 +394,13 @@ def have_different_ids(first: CallRecord, second: CallRecord) -> bool:
     """Whether the ids of two records with one name show that they are two calls.
 
     If a model gives no ids, instrumentations make them up from the tool's name and a number, such as `search_0`. Such
-    an id cannot be compared with one of another kind.
+    an id, and that of an item (`ITEM`), cannot be compared with one of another kind.
     """
     if not first.call_id or not second.call_id or first.call_id == second.call_id:
         return False
     # One call may have an id of the model and another made up; but two different ids of one kind are two calls.
-    return has_made_up_id(first) == has_made_up_id(second)
+    is_of_item = first.call_id.startswith(ITEM)
+    return is_of_item == second.call_id.startswith(ITEM) and has_made_up_id(first) == has_made_up_id(second)
 
 
 def has_made_up_id(record: CallRecord) -> bool:
