@@ -226,6 +226,47 @@ def test_only_a_call_that_started_an_agent_adopts_the_calls_beside_it() -> None:
     assert {name: parent.name for name, parent in found.items() if parent} == {"beside": "first"}
 
 
+@for_each(
+    ("parent", "begins", "is_adopted"),
+    [
+        ("agent", 0, True),
+        ("other", 0, False),
+        ("other", 2, False),
+        ("other", None, False),
+        ("other", 3, True),
+        ("deeper", 0, False),
+        ("deeper", 3, True),
+        (None, 0, True),
+    ],
+)
+def test_a_call_adopts_nothing_of_an_agent_that_was_at_work_before_it(
+    parent: str | None, begins: int | None, is_adopted: bool
+) -> None:
+    """Two agents at the same time: what one asks its model meanwhile was not started by the other's call."""
+    agent, other = placed("agent", "root", 1, 20), placed("other", "root", begins, 20)
+    deeper = placed("deeper", "other", 3, 8)
+    outer, inner, beside = placed("outer", "agent", 2, 9), placed("inner", parent, 4, 5), placed("beside", parent, 6, 7)
+    spans = [placed("root", None, 0, 30), agent, other, deeper, outer, inner, beside, placed("started", "agent", 4, 5)]
+    tree = Tree(spans, {id(agent): "agent", id(other): "agent", id(inner): "model", id(spans[-1]): "agent"})
+    records = [CallRecord("outer", outer), CallRecord("beside", beside)]
+    tree.place(records)
+    tree.adopt(records)
+
+    assert tree.enclosing(inner) is (records[0] if is_adopted else None)
+    assert tree.enclosing(beside) is (records[0] if is_adopted else None)
+
+
+def test_calls_of_agents_that_work_at_the_same_time_are_not_inside_of_each_other() -> None:
+    first = span(1, {**AGENT, "gen_ai.agent.name": "first"}, parent=0, endTimeUnixNano="40000")
+    second = span(2, {**AGENT, "gen_ai.agent.name": "second"}, parent=0, endTimeUnixNano="30000")
+    slow = call(5, "slow", parent=1, endTimeUnixNano="20000")
+    models = [span(number, {"gen_ai.operation.name": "chat"}, parent=2) for number in (6, 9)]
+    found = one(span(0, name="POST /batch", endTimeUnixNano="50000"), first, second, slow, *models, call(8, parent=2))
+
+    assert made_inside(found) == {"slow": None, "search": None}
+    assert [made.agent for made in found.calls] == ["first", "second"]
+
+
 def test_of_spans_with_one_id_the_one_with_the_most_attributes_is_kept_and_the_first_of_equal_ones() -> None:
     def sent(trace: str, span_id: str | None, count: int, name: str) -> ReadSpan:
         return ReadSpan(name, trace, span_id, attribute_count=count)

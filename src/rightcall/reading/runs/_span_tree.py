@@ -151,7 +151,8 @@ class Tree:
         """Move agents that are in separate traces, or beside the call that started them, under that call.
 
         By time alone, siblings would look like parents. So a call adopts only an agent or model without a call around
-        it, which started and ended within the time of this call and of no other.
+        it, which started and ended within the time of this call and of no other, and is not inside of something else
+        that had begun before.
         """
         spans = [span for span in self._spans.values() if id(span) in self._roles]
         if not records or not spans or len(records) * len(spans) > _MOST_COMPARISONS:
@@ -162,14 +163,16 @@ class Tree:
         adopters: dict[int, CallRecord] = {}
         for span in lone:
             holder = _only_holder(span, records)
-            if holder and holder.span and span.span_id and not self._descends(holder.span, span):
+            if holder and holder.span and span.span_id and self._is_beside(span, holder.span):
                 adopters[id(holder)] = holder
                 self._parents[span.span_id] = holder.span.span_id
         self._found.clear()
         for record in records if adopters else ():
             if record.span and record.span.span_id and self.enclosing(record.span) is None:
                 holder = _only_holder(record.span, records)
-                if holder and holder.span and id(holder) in adopters and holder is not record:
+                if holder is None or holder.span is None or holder is record or id(holder) not in adopters:
+                    continue
+                if self._is_beside(record.span, holder.span):
                     self._parents[record.span.span_id] = holder.span.span_id
         self._found.clear()
 
@@ -315,6 +318,17 @@ class Tree:
         for span_id in path:
             known[span_id] = found
         return found
+
+    def _is_beside(self, span: Span, call: Span) -> bool:
+        """Whether a call may have started a span: what was around the span before the call is around the call, too."""
+        above, seen = span.parent_id, {span.span_id}
+        while above is not None and above not in seen:
+            around = self._spans.get(above)
+            if around is not None and (around.start_ns or 0) <= (call.start_ns or 0):
+                return self._descends(call, around)
+            seen.add(above)
+            above = self._parents.get(above)
+        return not self._descends(call, span)
 
     def _descends(self, span: Span, ancestor: Span) -> bool:
         above, seen = span.parent_id, {span.span_id}
