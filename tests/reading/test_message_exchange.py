@@ -23,6 +23,11 @@ MESSAGES: list[tuple[dict[str, Any], str, set[str]]] = [
     ({"role": "user", "parts": [{"x": 1}]}, "user", {"is_of_user", "is_silent", "unread"}),
     ({"role": "user", "content": None, "tool_calls": [OF_USER]}, "user", {"of_user", "is_blank"}),
     ({"role": "user", "content": "Wait", "tool_calls": [OF_USER]}, "user", {"of_user", "is_of_user"}),
+    (
+        {"role": "user", "content": "Wait", "tool_calls": [OF_USER], "finish_reason": "length"},
+        "user",
+        {"of_user", "is_of_user"},
+    ),
     ({"type": "user", "parent_tool_use_id": "t", "message": {"role": "user", "content": "Do it"}}, "user", set()),
     ({"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Hi"}]}, "user", {"is_of_user"}),
     ({"kind": "request", "parts": [{"part_kind": "system-prompt", "content": "Be brief"}]}, "user", set()),

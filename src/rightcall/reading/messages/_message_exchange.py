@@ -335,7 +335,7 @@ def exchange_of(message: Mapping[str, Any]) -> Exchange:
         _part_with_calls_of_user(exchange)
         if not is_common:
             _take_from_message(exchange, message)
-        if not exchange.results and _is_cut_off(message):
+        if exchange.calls and not exchange.results and _is_cut_off(message):
             exchange.calls[-1].withheld = exchange.calls[-1].withheld or UNFINISHED
     withhold(message, exchange.calls, exchange.results)
     return exchange
