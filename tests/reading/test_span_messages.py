@@ -12,7 +12,6 @@ from rightcall.reading import read
 from rightcall.reading.messages import SpanMessages
 from rightcall.reading.messages._acting_text import acts, acts_by_text, observes_by_text
 from rightcall.reading.messages._span_messages import (
-    _find_attributes,
     message_attributes,
     messages_in,
     messages_in_event,
@@ -189,7 +188,7 @@ def test_decoded_messages_that_a_long_prompt_repeats_are_read_once() -> None:
 
 def test_attributes_that_hold_messages_are_found_by_their_names() -> None:
     names = ["gen_ai.input.messages", "gen_ai.completion", "llm.input_messages.0.message.role", "http.route"]
-    found = _find_attributes(names)
+    found = message_attributes(dict.fromkeys(names))
 
     assert [(each.side, each.only_models, each.beginning) for each in found] == [
         ("input", False, ""),

@@ -13,9 +13,9 @@ from ._envelopes import (
     reads_like_error as reads_like_error,
 )
 from ._kinds import (
+    CLEAN_NAME as CLEAN_NAME,
     CONVERSATION_KEYS as CONVERSATION_KEYS,
     GROUP_KEYS as GROUP_KEYS,
-    KIND_KEYS as KIND_KEYS,
     MARKS_OF_ANY_VALUE as MARKS_OF_ANY_VALUE,
     SESSION_KEYS as SESSION_KEYS,
     CallShape as CallShape,
@@ -25,7 +25,6 @@ from ._kinds import (
     agent_name as agent_name,
     groups_of as groups_of,
     has_lost_mark as has_lost_mark,
-    is_clean as is_clean,
     is_like_call as is_like_call,
     is_named_like_call as is_named_like_call,
     is_unmarked as is_unmarked,

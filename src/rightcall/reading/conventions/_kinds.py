@@ -18,12 +18,13 @@ from rightcall.reading.spans import Attribute, RawAttributes, Span, object_in
 from ._tool_calls import (
     CONVENTIONS,
     EXECUTE,
+    GEN_AI,
     MERGED,
+    OPENINFERENCE,
     SPAN_NAMES,
     Convention,
     convention_by_attributes,
     convention_by_name,
-    dialect_of,
     has_value,
 )
 
@@ -115,12 +116,12 @@ _MESSAGE_EVENT = "gen_ai."
 """The prefix of the names of events with messages, which the server copies as well."""
 _UIPATH = "span_type"
 _LANGFUSE_INPUT = "langfuse.observation.input"
-_CLEAN = lazy_pattern(r"[a-z0-9]+(?:_[a-z0-9]+)*", re.A)
-"""A tool name that CrewAI passes to models unchanged."""
+CLEAN_NAME = lazy_pattern(r"[a-z0-9]+(?:_[a-z0-9]+)*", re.A)
+"""The name of a tool that is the same for the model, in any framework: CrewAI changes others."""
 _TOLD = lazy_pattern(r"Tool Name: (?P<name>[^\n]+)\nTool Arguments: ")
 """The beginning of a tool's description by CrewAI, with the name for the model; OpenInference records it."""
 _OF_CREWAI = "tool.description_updated"
-KIND_KEYS = frozenset(
+_KIND_KEYS = frozenset(
     {
         "gen_ai.operation.name",
         "openinference.span.kind",
@@ -137,7 +138,8 @@ def role_by_attributes(attributes: Mapping[str, Any]) -> Role | None:
     found: Role | None = None
     operation = attributes.get("gen_ai.operation.name")  # may be of any type in a table
     marks = {} if isinstance(operation, str) and operation in _NOT_ASKING else _PRESENT
-    for key in attributes:
+    names = attributes.keys()
+    for key in names:
         if key in _KEYS:
             value = attributes.get(key)
             known = _VALUES.get(key, {})
@@ -203,16 +205,15 @@ def agent_name(span: Span) -> str | None:
 
 
 def _name_in(span: Span) -> str | None:
+    attributes, names = span.attributes, span.attributes.keys()
     found = _NAMED_SPAN.fullmatch(span.name)
     name = next((group for group in found.groups() if group), None) if found else None
-    if found and found["method"] and "openinference.span.kind" not in span.attributes:
+    if found and found["method"] and _KIND not in names:
         name = None
-    if name is None and _OPERATION not in span.attributes:
+    if name is None and _OPERATION not in names:
         # A node of a LangGraph graph is named after itself.
-        is_node = _NODE in str(span.attributes.get("metadata", "")) or any(
-            [key.endswith(_NODE) for key in span.attributes]
-        )
-        is_agent = any([has_value(span.attributes.get(key), "agent") for key in _BY_SPAN])
+        is_node = _NODE in str(attributes.get("metadata", "")) or any([key.endswith(_NODE) for key in names])
+        is_agent = any([has_value(attributes.get(key), "agent") for key in _BY_SPAN])
         name = span.name if is_agent and not is_node else None
     return None if name is None or name in _ANY or _CLASS.fullmatch(name) else name
 
@@ -308,6 +309,8 @@ class Shape(msgspec.Struct, eq=False):
     """Attributes with the id of a conversation or session."""
     is_like_call: bool
     """Whether there is an attribute that only calls have, in any convention."""
+    is_told: bool
+    """Whether there is an attribute for the kind of a span; otherwise the span's name may have it."""
     decided: dict[Any, Kind | None]
     message_attributes: Any = None
     """Which attributes hold messages; filled by the package `messages`, which this one cannot import."""
@@ -329,7 +332,8 @@ def shape_of(keys: _Keys) -> Shape:
     at = tuple([places[key] for key in deciding])
     tools = tuple([key for key in keys if key.endswith(_TOOL_ENDINGS)])
     is_like_call = any([key.startswith(_KEYS_OF_CALLS) for key in keys])
-    shape = _shapes[keys] = Shape(places, deciding, at, tools, groups, is_like_call, {})
+    is_told = not _KIND_KEYS.isdisjoint(keys)
+    shape = _shapes[keys] = Shape(places, deciding, at, tools, groups, is_like_call, is_told, {})
     return shape
 
 
@@ -348,8 +352,10 @@ def groups_of(span: Span) -> _Keys:
 
 def kind_of(span: Span) -> Kind:
     """Classify a span: a call, an agent, a model, or none of these (an empty text)."""
-    said = kind_in_name(span)
-    kind = _found_out({**span.attributes, **said}) if said else _by_attributes(span.attributes)
+    attributes: Any = span.attributes
+    shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
+    said = {} if shape.is_told else _kind_in_name(span)
+    kind = _found_out({**attributes, **said}) if said else _by_attributes(attributes, shape)
     return _by_name(span) if kind is None else kind
 
 
@@ -368,16 +374,13 @@ def tools_of(span: Span) -> _Keys:
     return shape.tools
 
 
-def _by_attributes(attributes: Any) -> Kind | None:
+def _by_attributes(attributes: Any, shape: Shape) -> Kind | None:
     """Classify a span by its attributes; None if its name has to decide."""
-    shape: Shape
     if attributes.__class__ is RawAttributes:
         # The cache is keyed by undecoded values: equal bytes are equal values, and decoding would cost more.
-        held, shape = attributes.held, attributes.shape
-        places = shape.deciding_places
+        held, places = attributes.held, shape.deciding_places
         values = tuple([bytes(held[place].value) for place in places]) if places else ()
     else:
-        shape = shape_of(tuple(attributes))
         values = tuple([attributes[key] for key in shape.deciding]) if shape.deciding else ()
     try:
         return shape.decided[values]
@@ -409,8 +412,14 @@ def _by_name(span: Span) -> Kind:
 
 
 def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallShape:
+    names = attributes.keys()
+    dialect = convention.dialect or convention.name
+    # Phoenix adds OpenInference's marks to the spans of others.
+    if dialect == OPENINFERENCE.dialect and has_value(attributes.get(EXECUTE[0]), EXECUTE[1]):
+        dialect = GEN_AI.dialect
+
     def present(keys: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple([key for key in keys if key in attributes])
+        return tuple([key for key in keys if key in names])
 
     return CallShape(
         convention,
@@ -420,23 +429,23 @@ def _call_shape(convention: Convention, attributes: Mapping[str, Any]) -> CallSh
         present(_AGENT),
         present(convention.args),
         present(convention.output),
-        "error.type" in attributes or any([key in attributes for key, _ in convention.failure]),
+        "error.type" in names or any([key in names for key, _ in convention.failure]),
         tuple([key for key, wanted in convention.marks if wanted is None]),
-        dialect_of(convention, attributes),
+        dialect,
     )
 
 
-def kind_in_name(span: Span) -> Mapping[str, str]:
-    """Return the kind in a span's name as an attribute, if no attribute has it; otherwise an empty mapping.
+def _kind_in_name(span: Span) -> Mapping[str, str]:
+    """Return the kind in the name of a span without an attribute for it, as an attribute; empty if it has none.
 
     ADK 1 leaves a span without attributes if the tool raised, so that only the name shows the kind.
     """
     name = span.name
     if name.startswith(_TELLING) and not name.endswith(MERGED):
         said = next(said for operation, said in _OPERATIONS.items() if name.startswith(operation))
-        return {} if _says_kind(span) or not said.keys().isdisjoint(span.attributes.keys()) else said
+        return said if said.keys().isdisjoint(span.attributes.keys()) else {}
     entity, _, kind = name.rpartition(".")
-    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name") and not _says_kind(span):
+    if kind in _ENTITIES and entity == span.attributes.get("traceloop.entity.name"):
         return {"traceloop.span.kind": kind}
     return {}
 
@@ -473,17 +482,12 @@ def _is_copied(span: Span) -> bool:
     return is_attribute or any([event.name.startswith(_MESSAGE_EVENT) for event in span.events])
 
 
-def is_clean(name: str) -> bool:
-    """Whether a tool with this name has the same name for the model, in any framework."""
-    return _CLEAN.fullmatch(name) is not None
-
-
 def name_for_models(name: str, attributes: Mapping[str, Any]) -> str:
     """Return the name by which a model knows the tool of a call; empty if the span does not have it.
 
     A tool of CrewAI may be `Search The Web` in spans, as its author named it, and `search_the_web` for the model.
     """
-    if is_clean(name):
+    if CLEAN_NAME.fullmatch(name):
         return name
     value = attributes.get("tool.description")
     told = _TOLD.match(value) if isinstance(value, str) else None
@@ -495,7 +499,3 @@ def name_for_models(name: str, attributes: Mapping[str, Any]) -> str:
 def may_tell_kind(name: str) -> bool:
     """Whether the name of a span may contain its kind, for spans without an attribute for it."""
     return name.startswith(_TELLING) or name.rpartition(".")[2] in _ENTITIES
-
-
-def _says_kind(span: Span) -> bool:
-    return not KIND_KEYS.isdisjoint(span.attributes.keys())

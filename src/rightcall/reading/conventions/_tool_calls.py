@@ -373,10 +373,7 @@ _BY_NAME = msgspec.structs.replace(GEN_AI, name="gen_ai, by the span's name", ma
 
 def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None:
     """Return the first convention whose marks a span has, even one with `call=False`; None if there is none."""
-    rows: list[int] = []
-    for key in attributes:
-        if key in _ROWS:
-            rows += _ROWS[key]
+    rows = [row for key in _ROWS.keys() & attributes.keys() for row in _ROWS[key]]
     for row in sorted(rows):
         if all([has_value(attributes.get(key), wanted) for key, wanted in CONVENTIONS[row].marks]):
             return CONVENTIONS[row]
@@ -386,13 +383,6 @@ def convention_by_attributes(attributes: Mapping[str, Any]) -> Convention | None
 def convention_by_name(span: Span) -> Convention | None:
     """Return the convention of a span that only its name shows to be a call, as in pydantic-ai 0.0; otherwise None."""
     return _BY_NAME if span.name == "running tool" and "gen_ai.tool.name" in span.attributes else None
-
-
-def dialect_of(convention: Convention, attributes: Mapping[str, Any]) -> str:
-    """Return the dialect in which a call was recorded. Phoenix adds OpenInference's marks to other spans."""
-    if convention.dialect == OPENINFERENCE.dialect and has_value(attributes.get(EXECUTE[0]), EXECUTE[1]):
-        return GEN_AI.dialect
-    return convention.dialect or convention.name
 
 
 def has_value(value: Any, wanted: str | None) -> bool:

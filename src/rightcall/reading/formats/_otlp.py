@@ -251,14 +251,6 @@ class _Request(msgspec.Struct, Generic[_AnySpan], rename="camel"):
     resource_logs: None = None
     """Must be absent: a document that also has logs is left to the tolerant reader."""
 
-    def spans(self) -> list[tuple[_AnySpan, str]]:
-        return [
-            (span, scoped.scope.name)
-            for resource in self.resource_spans
-            for scoped in resource.scope_spans
-            for span in scoped.spans
-        ]
-
 
 class _Header(msgspec.Struct, rename="camel"):
     trace_id: str = ""
@@ -300,13 +292,18 @@ def decode_request(line: bytes) -> OtlpRequest | None:
         # lines are ASCII, and checking that is faster than decoding them.
         if not line.isascii():
             line.decode()
-        held = _request_decoder.decode(line).spans()
+        request = _request_decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    for span, _ in held:
-        if len(span.trace_id) != _TRACE_ID_LENGTH or span.dropped_attributes_count or span.dropped_events_count:
-            return None
-    return OtlpRequest(line, held, [shape_of(tuple(map(_key_of, span.attributes))) for span, _ in held])
+    held, shapes = [], []
+    for resource in request.resource_spans:
+        for scoped in resource.scope_spans:
+            for span in scoped.spans:
+                if len(span.trace_id) != _TRACE_ID_LENGTH or span.dropped_attributes_count or span.dropped_events_count:
+                    return None
+                held.append((span, scoped.scope.name))
+                shapes.append(shape_of(tuple(map(_key_of, span.attributes))))
+    return OtlpRequest(line, held, shapes)
 
 
 def split_request(line: bytes) -> list[PackedSpan] | None:
@@ -316,8 +313,10 @@ def split_request(line: bytes) -> list[PackedSpan] | None:
             line.decode()
         request = _raw_request_decoder.decode(line)
         spans = [
-            PackedSpan(_header_decoder.decode(raw).trace_id.lower(), scope, bytes(raw))
-            for raw, scope in request.spans()
+            PackedSpan(_header_decoder.decode(raw).trace_id.lower(), scoped.scope.name, bytes(raw))
+            for resource in request.resource_spans
+            for scoped in resource.scope_spans
+            for raw in scoped.spans
         ]
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None

@@ -459,17 +459,12 @@ class MessageAttributes(msgspec.Struct, frozen=True):
 def message_attributes(attributes: Any) -> tuple[MessageAttributes, ...]:
     """Return the attributes of a span that hold messages; found once for all spans with the same keys."""
     shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
-    if shape.message_attributes is None:
-        shape.message_attributes = _find_attributes(attributes)
-    found: tuple[MessageAttributes, ...] = shape.message_attributes
-    return found
-
-
-def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
-    """Find the attributes that hold messages, given the names of all attributes."""
+    if shape.message_attributes is not None:
+        known: tuple[MessageAttributes, ...] = shape.message_attributes
+        return known
     whole: list[MessageAttributes] = []
     numbered: dict[str, list[str]] = {}
-    for key in keys:
+    for key in shape.places:
         if key in _WHOLE:
             whole.append(MessageAttributes(_WHOLE[key], (key,)))
         elif key in _OF_MODELS:
@@ -478,7 +473,9 @@ def _find_attributes(keys: Iterable[str]) -> tuple[MessageAttributes, ...]:
             for beginning in _NUMBERED:
                 if key.startswith(beginning):
                     numbered.setdefault(beginning, []).append(key)
-    return (*whole, *(_numbered_attributes(beginning, tuple(keys)) for beginning, keys in numbered.items()))
+    leaves = [_numbered_attributes(beginning, tuple(keys)) for beginning, keys in numbered.items()]
+    found = shape.message_attributes = (*whole, *leaves)
+    return found
 
 
 def _numbered_attributes(beginning: str, keys: tuple[str, ...]) -> MessageAttributes:

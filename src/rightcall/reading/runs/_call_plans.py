@@ -11,12 +11,11 @@ import msgspec
 from rightcall.limits import Limits
 from rightcall.reading import formats
 from rightcall.reading.conventions import (
-    KIND_KEYS,
+    CLEAN_NAME,
     MARKS_OF_ANY_VALUE,
     MERGED,
     CallShape,
     Shape,
-    is_clean,
     kind_of,
     may_tell_kind,
     name_for_models,
@@ -95,28 +94,26 @@ class CallPlans:
         asked_for = [f"{prefix}{key}" for key in kept.attributes for prefix in ("", *WITHIN)]
         self.told = frozenset([*METADATA_KEYS, *asked_for])
         """Attributes that may be in the metadata of a run."""
-        self._by_shape: dict[Shape, ShapePlans] = {}
+        self.by_shape: dict[Shape, ShapePlans] = {}
+        """What was learnt about spans with the same attribute names."""
         self._decoded: dict[tuple[str, ...], ShapePlans] = {}
         """The same for spans whose attributes are decoded: their deciding values are not bytes."""
         self.names: set[str] = set()
         """Names of tools that are not a framework's own."""
 
-    def of_shape(self, shape: Shape) -> ShapePlans:
-        """Return what is known about spans of OTLP with these attribute names."""
-        known = self._by_shape.get(shape)
-        if known is None:
-            if len(self._by_shape) >= _MOST_SHAPES:
-                self._by_shape.clear()
-            known = self._by_shape[shape] = self._learn_shape(shape)
-        return known
-
-    def _learn_shape(self, shape: Shape) -> ShapePlans:
+    def learn_shape(self, shape: Shape) -> ShapePlans:
+        """Learn what is implied by the names of attributes."""
+        if len(self.by_shape) >= _MOST_SHAPES:
+            self.by_shape.clear()
+            self._decoded.clear()
         keys = shape.places.keys()
         hinders = bool(shape.groups) or not keys.isdisjoint(_INCOMPLETE)
         has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
         may_be_calls = DEFERRAL not in keys and self.told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
         tells = not may_be_calls or not KEYS.isdisjoint(keys)
-        return ShapePlans(hinders, has_messages, may_be_calls, tells, shape.deciding, {})
+        plans = ShapePlans(hinders, has_messages, may_be_calls, tells, shape.deciding, {})
+        self.by_shape[shape] = plans
+        return plans
 
     def of_span(self, span: OtlpSpan, scope: str, shape: Shape, plans: ShapePlans) -> CallPlan | None:
         """Return the plan for a span of OTLP; None if it is not a call, or not one of a simple run."""
@@ -127,7 +124,7 @@ class CallPlans:
         except KeyError:
             pass
         attributes: Any = RawAttributes(shape, shape.places, held)
-        return self._learn_values(values, finished(span, scope, attributes), shape, plans)
+        return _learn_values(values, finished(span, scope, attributes), shape, plans)
 
     def of_live(self, span: Any, attributes: Mapping[str, Any]) -> CallPlan | None:
         """Return the plan for a span of the SDK with these attributes; None as above."""
@@ -150,14 +147,12 @@ class CallPlans:
         shape = shape_of(names := tuple(attributes))
         plans = self._decoded.get(names)
         if plans is None:
-            if len(self._decoded) >= _MOST_SHAPES:
-                self._decoded.clear()
-            plans = self._decoded[names] = self._learn_shape(shape)
+            plans = self._decoded[names] = self.learn_shape(shape)
             plans.may_be_calls = plans.may_be_calls and not plans.hinders
         values = tuple([attributes[key] for key in shape.deciding])
         if not plans.may_be_calls or not _TEXT.issuperset(map(type, values)):
             return None
-        plan = self._learn_values(values, span, shape, plans)
+        plan = _learn_values(values, span, shape, plans)
         plans.only = None if values else plan
         return plan
 
@@ -183,15 +178,11 @@ class CallPlans:
             take_output(record, convention, attributes, attributes.get(known.output[0]), self._limits)
         if span.failed or record.failed or known.may_fail:
             read_error(record, convention, span, ())
-        is_whole = record.output is not NOTHING or (record.failed and len(known.output) < 2)
-        may_ask = record.error in UNCONFIRMED or record.output in _UNCONFIRMED
-        return record if is_whole and not (may_ask or may_be_cut(record.output)) else None
-
-    def _learn_values(self, values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
-        if len(plans.by_values) >= MOST_VALUES:
-            plans.by_values.clear()
-        plan = plans.by_values[values] = _planned(span, shape)
-        return plan
+        output = record.output
+        is_whole = output is not NOTHING or (record.failed and len(known.output) < 2)
+        may_ask = record.error in UNCONFIRMED or output in _UNCONFIRMED
+        is_cut = output.__class__ is str and may_be_cut(output)
+        return record if is_whole and not (may_ask or is_cut) else None
 
     def _is_plain(self, name: str, attributes: Mapping[str, Any]) -> bool:
         """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
@@ -199,7 +190,7 @@ class CallPlans:
         is_own = name in ANSWERS or name.startswith(HANDOFFS)
         if is_odd or is_own or len(name) > self._limits.name_length:
             return False
-        if not is_clean(name):
+        if not CLEAN_NAME.fullmatch(name):
             return name_for_models(name, attributes) == name  # another span may tell another
         if len(self.names) >= MOST_VALUES:
             self.names.clear()
@@ -207,12 +198,13 @@ class CallPlans:
         return True
 
 
-def _planned(span: Span, shape: Shape) -> CallPlan | None:
-    """Return the plan for calls like this span; None if it is not a call, or more has to be asked about it."""
-    places = shape.places
+def _learn_values(values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
+    """Learn the plan for calls like this span; None if it is not a call, or more has to be asked about it."""
+    if len(plans.by_values) >= MOST_VALUES:
+        plans.by_values.clear()
+    plans.by_values[values] = None
     kind = kind_of(span)
-    is_told = not KIND_KEYS.isdisjoint(places)
-    if not isinstance(kind, CallShape) or not (is_told or not may_tell_kind(span.name)):
+    if not isinstance(kind, CallShape) or not (shape.is_told or not may_tell_kind(span.name)):
         return None
     if not (kind.tool and kind.args) or kind.args[0] == PARAMETERS:
         return None
@@ -220,11 +212,12 @@ def _planned(span: Span, shape: Shape) -> CallPlan | None:
         return None
     # Values that decide are part of what the plan is found by, and a tool's name is looked at in any case.
     known = {kind.tool[0], *shape.deciding}
-    filled = tuple([key for key in places if key in MARKS_OF_ANY_VALUE and key not in known])
+    filled = tuple([key for key in shape.places if key in MARKS_OF_ANY_VALUE and key not in known])
     has_ids = bool(kind.call_id or kind.tool_id or kind.agent)
     is_all = bool(kind.output) and not (kind.may_fail or filled)
-    values = itemgetter(kind.tool[0], kind.args[0], kind.output[0]) if is_all else _no_values
-    return CallPlan(kind, is_told, filled, has_ids, values)
+    read_values = itemgetter(kind.tool[0], kind.args[0], kind.output[0]) if is_all else _no_values
+    plan = plans.by_values[values] = CallPlan(kind, shape.is_told, filled, has_ids, read_values)
+    return plan
 
 
 def _no_values(attributes: Mapping[str, Any]) -> tuple[None, None, None]:

@@ -414,6 +414,7 @@ def group_by_time(records: list[CallRecord]) -> None:
     Spans between a call and its agent are ignored: frameworks, servers and queues add them. Calls made in threads that
     lost the context of the agent may belong to any agent.
     """
+    has_groups = any([record.group is not None for record in records])
     number = 0
     cluster: list[CallRecord] = []
     latest = 0
@@ -432,7 +433,8 @@ def group_by_time(records: list[CallRecord]) -> None:
             latest = max(latest, span.end_ns)
         else:
             cluster, latest = [record], span.end_ns
-    _number_groups(records)
+    if has_groups:  # others are numbered already, as they are found in order
+        _number_groups(records)
 
 
 def _number_groups(records: list[CallRecord]) -> None:

@@ -32,13 +32,12 @@ from rightcall.reading.spans import (
     NOTHING,
     REPEAT,
     REPEATS,
-    REPLACED,
     SCORES,
     TOLD,
     LogRecord,
     is_cut,
     is_incomplete,
-    is_placeholder,
+    is_replaced,
     outcome,
     topmost,
 )
@@ -116,7 +115,7 @@ def asked_and_answered(
 
 
 def _unless_lost(found: Any) -> Any:
-    return None if found is NOTHING or is_placeholder(found, REPLACED) else found
+    return None if found is NOTHING or is_replaced(found) else found
 
 
 def has_answer(span: ReadSpan) -> bool:

@@ -11,7 +11,6 @@ from rightcall.reading.conventions import CONVENTIONS, CallShape, Role, reads_li
 from rightcall.reading.messages import IN_CODE, OPEN, Exchange, Log, Requests, exchanges_of
 from rightcall.reading.spans import (
     NOTHING,
-    REPLACED,
     USUAL_LIMITS,
     CallRecord,
     LogRecord,
@@ -19,7 +18,7 @@ from rightcall.reading.spans import (
     cut_lengths,
     is_cut,
     is_incomplete,
-    is_placeholder,
+    is_replaced,
 )
 from rightcall.values.trajectory import NOT_UNDERSTOOD, NOT_UNDERSTOOD_NOTE, Message, ToolCall, Trajectory
 
@@ -361,7 +360,7 @@ class RunBuilder:
         if output.__class__ is str and (len(output) in cut or is_cut(output)):
             record.output, record.has_lost = NOTHING, True
             self._warnings.add("outputs", f"the output of a call of {record.name[:80]} {_CUT}")
-        elif is_placeholder(output, REPLACED):
+        elif is_replaced(output):
             record.output = NOTHING
         if record.agent is not None and len(record.agent) in cut:
             record.agent = None

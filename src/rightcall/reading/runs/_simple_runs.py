@@ -23,7 +23,7 @@ or another run ran inside one of its calls) is read again from its line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -38,7 +38,7 @@ from rightcall.reading.formats import (
     decode_request,
     finished,
 )
-from rightcall.reading.messages import Conversation, Log, message_attributes, told_by_task
+from rightcall.reading.messages import Conversation, Log, told_by_task
 from rightcall.reading.spans import (
     INVALID,
     NOTHING,
@@ -70,48 +70,29 @@ _PLAIN = frozenset({str, int, float, bool})
 _object = msgspec.json.Decoder(dict[str, Any]).decode
 
 
-class SimpleRun:
+class SimpleRun(msgspec.Struct, eq=False):
     """A run with its trajectory, and what tells it from other runs."""
 
-    __slots__ = (
-        "_kept",
-        "_limits",
-        "begin",
-        "conventions",
-        "count",
-        "end",
-        "is_at_work",
-        "line",
-        "roots",
-        "trace_id",
-        "trajectory",
-    )
-
-    def __init__(
-        self,
-        request: OtlpRequest,
-        limits: Limits,
-        kept: Kept,
-        roots: Sequence[Span],
-        trajectory: Trajectory,
-        times: tuple[int, int],
-        conventions: Iterable[str],
-    ) -> None:
-        self.line, self._limits, self._kept, self.trajectory = request.line, limits, kept, trajectory
-        self.trace_id = roots[0].trace_id
-        self.roots = {(root.name, root.scope) for root in roots}
-        """The names and scopes of the topmost spans."""
-        self.is_at_work = len(roots) < len(request.held)
-        """Whether its calls are below a span that is an agent's, or not a call."""
-        self.begin, self.end = times
-        self.count = len(request.held)
-        self.conventions = dict.fromkeys(conventions)
-        """The conventions by which its calls were read."""
+    trajectory: Trajectory
+    trace_id: str
+    roots: set[tuple[str, str]]
+    """The names and scopes of the topmost spans."""
+    line: bytes
+    count: int
+    """The number of its spans."""
+    is_at_work: bool
+    """Whether its calls are below a span that is an agent's, or not a call."""
+    begin: int
+    end: int
+    conventions: dict[str, None]
+    """The conventions by which its calls were read."""
+    limits: Limits
+    kept: Kept
 
     def spans(self) -> list[ReadSpan]:
         """Read the spans of the line one by one, as those of any run."""
         spans = request.spans() if (request := decode_request(self.line)) else ()
-        return [read_span(span, self._limits, self._kept.attributes) for span in spans]
+        return [read_span(span, self.limits, self.kept.attributes) for span in spans]
 
 
 class SimpleRuns:
@@ -129,7 +110,7 @@ class SimpleRuns:
         tells = False
         known = self._plans
         for (span, scope), shape in zip(request.held, request.shapes, strict=True):
-            plans = known.of_shape(shape)
+            plans = known.by_shape.get(shape) or known.learn_shape(shape)
             if plans.hinders or span.events != NO_EVENTS:
                 return None
             plan = known.of_span(span, scope, shape, plans) if plans.may_be_calls else None
@@ -143,12 +124,18 @@ class SimpleRuns:
                 scopes.add(scope)
         if not calls or len(scopes) > 1:
             return None
-        if not others:
-            return self._run_of_calls(request, calls, scopes.pop())
-        return self._run(request, calls, others, scopes.pop(), tells)
+        begin = min([span.start_time_unix_nano or 0 for span, _ in request.held])
+        end = max([span.end_time_unix_nano or 0 for span, _ in request.held])
+        scope = scopes.pop()
+        made = self._of_tree(calls, others, scope, tells, end - begin) if others else self._of_calls(calls, scope)
+        if made is None:
+            return None
+        conventions = dict.fromkeys([plan.shape.convention.name for _, _, plan, _ in calls])
+        count, is_at_work = len(request.held), bool(others)
+        return SimpleRun(*made, request.line, count, is_at_work, begin, end, conventions, self._limits, self._kept)
 
-    def _run_of_calls(self, request: OtlpRequest, calls: list[_Call], scope: str) -> SimpleRun | None:
-        """Return the run of a line that is nothing but calls; None if it is not simple."""
+    def _of_calls(self, calls: list[_Call], scope: str) -> _Made | None:
+        """Read a line that is nothing but calls; None if it is not simple."""
         traced = {span.trace_id for span, _, _, _ in calls}
         if len(traced) > 1 or any([not span.span_id for span, _, _, _ in calls]):
             return None
@@ -158,9 +145,7 @@ class SimpleRuns:
         trajectory = self._one_after_another(spans, [plan for _, _, plan, _ in calls])
         if trajectory is None:
             return None
-        times = spans[0].start_ns or 0, spans[-1].end_ns or 0
-        conventions = [plan.shape.convention.name for _, _, plan, _ in calls]
-        return SimpleRun(request, self._limits, self._kept, spans, trajectory, times, conventions)
+        return trajectory, spans[0].trace_id, {(span.name, scope) for span in spans}
 
     def _one_after_another(self, spans: Sequence[Span], plans: Sequence[CallPlan]) -> Trajectory | None:
         """Return the trajectory of calls that neither failed nor overlap; None if there are others."""
@@ -188,14 +173,10 @@ class SimpleRuns:
         metadata = {"tool_data": "spans", "instrumentation": [*layers]}
         return Trajectory(calls=tuple(map(tool_call, records)), trace_id=trace_id, metadata=metadata)
 
-    def _run(
-        self,
-        request: OtlpRequest,
-        calls: list[_Call],
-        others: list[tuple[OtlpSpan, str, Shape]],
-        scope: str,
-        tells: bool,
-    ) -> SimpleRun | None:
+    def _of_tree(
+        self, calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]], scope: str, tells: bool, duration: int
+    ) -> _Made | None:
+        """Read a line with calls below other spans; None if it is not simple."""
         layers = {scope or plan.shape.dialect for _, _, plan, _ in calls}
         if not {call[0].name for call in calls}.isdisjoint([span.name for span, _, _ in others]):
             return None  # a span that is named like a call may be one
@@ -214,23 +195,21 @@ class SimpleRuns:
         metadata["instrumentation"] = [*layers]
         speaks = self._kept.about_runs and (tells or "model" in roles.values())
         asked, answered = asked_and_answered(spans, roles, tree) if speaks else (None, None)
-        recorded = [*spans, *[record.span for record in records if record.span]]
-        if cut_lengths([*[record.output for record in records], answered], [span.attributes for span in recorded]):
+        texts = [held for held in (answered, *[record.output for record in records]) if held.__class__ is str]
+        recorded = [*spans, *[record.span for record in records if record.span]] if texts else []
+        if texts and cut_lengths(texts, [span.attributes for span in recorded]):
             return None
         made = [tool_call(record) for record in records]
-        begin = min([span.start_time_unix_nano or 0 for span, _ in request.held])
-        end = max([span.end_time_unix_nano or 0 for span, _ in request.held])
         trajectory = Trajectory(
             calls=tuple(made),
             input=asked,
             output=answered,
             trace_id=spans[0].trace_id,
             metadata=metadata,
-            usage=usage_beside(spans, roles, made, end - begin) if self._kept.about_runs else None,
+            usage=usage_beside(spans, roles, made, duration) if self._kept.about_runs else None,
         )
-        conventions = [plan.shape.convention.name for _, _, plan, _ in calls]
         root = next(span for span in spans if span.parent_id is None)
-        return SimpleRun(request, self._limits, self._kept, [root], trajectory, (begin, end), conventions)
+        return trajectory, root.trace_id, {(root.name, root.scope)}
 
     def _read_others(self, others: list[tuple[OtlpSpan, str, Shape]]) -> list[ReadSpan] | None:
         """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
@@ -238,7 +217,7 @@ class SimpleRuns:
         for span, scope, shape in others:
             attributes: Any = RawAttributes(shape, shape.places, span.attributes)
             read = read_span(finished(span, scope, attributes), self._limits, self._kept.attributes)
-            says_more = message_attributes(attributes) or (read.kind == "model" and not KEYS.isdisjoint(shape.places))
+            says_more = read.kind == "model" and not KEYS.isdisjoint(shape.places)
             says_more = says_more or told_by_task(attributes, read.kind) is not None
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
                 return None
@@ -259,7 +238,8 @@ class SimpleRuns:
                 return None
             records.append(record)
             overlap, before, latest = overlap or start < latest, start, max(latest, end)
-        if tree.is_at_work_inside(records) or repeat_ids(records):
+        has_ids = any([plan.has_ids for _, _, plan, _ in calls])
+        if tree.is_at_work_inside(records) or (has_ids and repeat_ids(records)):
             return None
         tree.settle(records)
         if overlap:
@@ -272,6 +252,8 @@ simple_runs = lru_cache(maxsize=8)(SimpleRuns)
 
 _Call = tuple[OtlpSpan, Shape, CallPlan, str | None]
 """A span of a call, its shape, its plan and its parent."""
+_Made = tuple[Trajectory, str, set[tuple[str, str]]]
+"""A trajectory, the id of its trace, and the names and scopes of the topmost spans."""
 
 
 def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) -> bool:

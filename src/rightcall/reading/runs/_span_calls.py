@@ -28,6 +28,7 @@ from rightcall.reading.conventions import (
 )
 from rightcall.reading.messages import message_attributes
 from rightcall.reading.spans import (
+    LONGEST_PLACEHOLDER,
     NOTHING,
     PLACEHOLDERS,
     SCRUBBED,
@@ -39,7 +40,6 @@ from rightcall.reading.spans import (
     arguments,
     is_cut,
     is_incomplete,
-    is_placeholder,
     is_scrubbed,
     outcome,
 )
@@ -82,9 +82,10 @@ def read_span(span: Span, limits: Limits, keep: tuple[str, ...] = ()) -> ReadSpa
         call = _asked_for(span) if kind == "model" else None if kind else _sign_of_call(span)
     is_done = kind.__class__ is CallShape or not (kind or (call is None and (span.events or _says_more(span))))
     attributes, events = span.attributes, span.events
-    count = len(attributes)
+    names = attributes.keys()
+    count = len(names)
     # Spans of models repeat the whole conversation: without this, a run of n steps would hold n²/2 messages.
-    if is_done and span.parent_id is not None and attributes.keys().isdisjoint(keep):
+    if is_done and span.parent_id is not None and names.isdisjoint(keep):
         attributes, events = counts_in(attributes), ()
     return ReadSpan(
         span.name,
@@ -294,7 +295,8 @@ def take_output(
 
 def _is_worthless(value: Any) -> bool:
     if value.__class__ is str:
-        return SCRUBBED in value or is_placeholder(value)
+        # The length first: arguments and outputs may be megabytes, and looking one up would hash it.
+        return SCRUBBED in value or (len(value) <= LONGEST_PLACEHOLDER and value in PLACEHOLDERS)
     return value is None or is_scrubbed(value)
 
 

@@ -35,20 +35,18 @@ def keys_of(grouping: Grouping) -> frozenset[str]:
     return _KEYS[grouping]
 
 
-class Traces:
+class Traces(msgspec.Struct, eq=False):
     """The traces of a source, joined if they belong to one run (a union-find over trace ids)."""
 
-    def __init__(self, grouping: Grouping) -> None:
-        self._grouping = grouping
-        self._keys = _KEYS[grouping]
-        self._spans: dict[str, Run] = {}
-        self._above: dict[str, str] = {}
-        self._by_conversation: dict[str, str] = {}
-        self._united: set[tuple[str, str]] = set()
+    grouping: Grouping
+    _spans: dict[str, Run] = {}
+    _above: dict[str, str] = {}
+    _by_conversation: dict[str, str] = {}
+    _united: set[tuple[str, str]] = set()
 
     def add(self, span: ReadSpan) -> None:
         """Add a span. Call `unite` with it before its attributes are dropped: they name its conversations."""
-        trace = "" if self._grouping == "file" else span.trace_id
+        trace = "" if self.grouping == "file" else span.trace_id
         held = self._spans.get(trace)
         if held.__class__ is not list:
             held = self._spans[trace] = [] if held is None else spans_of(held)
@@ -56,7 +54,7 @@ class Traces:
 
     def add_simple(self, run: SimpleRun) -> bool:
         """Add a run that was read without its spans; return False if its trace already has spans."""
-        if self._grouping == "file" or run.trace_id in self._spans:
+        if self.grouping == "file" or run.trace_id in self._spans:
             return False
         self._spans[run.trace_id] = run
         return True
@@ -76,9 +74,10 @@ class Traces:
 
     def unite(self, span: Span) -> None:
         """Join the trace of a span with those of the same conversation. The span itself is not added."""
+        keys = _KEYS[self.grouping]
         for key in groups_of(span):
             # Most spans of a trace repeat its conversation, so pairs already joined are skipped.
-            value = span.attributes.get(key) if key in self._keys else None
+            value = span.attributes.get(key) if key in keys else None
             if isinstance(value, str) and value and (span.trace_id, value) not in self._united:
                 self._united.add((span.trace_id, value))
                 first, second = (
