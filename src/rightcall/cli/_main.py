@@ -63,6 +63,7 @@ _COMPLETING = "_RIGHTCALL_COMPLETE"
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
+_HELP = ("-h", "--help")
 _HELP_WIDTH = 80
 
 EXIT_COULD_NOT_MEASURE = 2
@@ -101,7 +102,7 @@ _rightcall = LazyCommands(
     argument is wrong. Without a command it shows the state of the project.
     """,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": list(_HELP)},
 )
 click.version_option(__version__, message="rightcall %(version)s")(_rightcall)
 
@@ -131,8 +132,9 @@ def run_command() -> int:
 
         return complete(_rightcall, COMMANDS)
     try:
-        # click itself would ask `shutil` for the width, which loads three compressors: a twentieth of `score --help`.
-        width = max(min(terminal_width(), _HELP_WIDTH) - 2, 50)
+        # Only help is laid out. click would ask `shutil`, which loads three compressors: a twentieth of `score --help`.
+        is_help = not set(_HELP).isdisjoint(sys.argv)
+        width = max(min(terminal_width(), _HELP_WIDTH) - 2, 50) if is_help else None
         # Its `main` would end the program with 1 where the reader of our output has stopped reading.
         with _rightcall.make_context("rightcall", sys.argv[1:], terminal_width=width) as context:
             code = _rightcall.invoke(context)

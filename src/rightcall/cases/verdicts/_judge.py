@@ -198,11 +198,13 @@ class AllCases:
 
     def __init__(self, cases: Sequence[Case] = (), checks: Sequence[OverallCheck] = ()) -> None:
         self._overall = Overall(checks) if checks else None
-        names = ToolNames(cases)
-        self._names = names if names.ruled_out else None
-        has_rules = any([check.evaluator.type_id == _RULES for case in cases for check in case.checks])
+        judging = [(check.evaluator, check.criteria) for case in cases for check in case.checks]
+        ignores = any([isinstance(criteria, Criteria) and criteria.ignore_tools for _, criteria in judging])
+        rules_out = ignores or any(evaluator.tools_to_miss(criteria) for evaluator, criteria in judging)
+        self._names = ToolNames(cases) if rules_out else None
+        has_rules = any([evaluator.type_id == _RULES for evaluator, _ in judging])
         self._rules = RuleUse() if has_rules else None
-        self.is_asked = bool(checks or names.ruled_out or has_rules)
+        self.is_asked = bool(checks or rules_out or has_rules)
         """Whether the cases ask for anything of this."""
 
     def see(self, case: Case, result: CaseResult, trajectory: Trajectory | None, *, counts: bool = True) -> Seen:
