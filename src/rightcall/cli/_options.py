@@ -196,45 +196,41 @@ def options(*added: Decorator) -> Decorator:
     return add
 
 
-# A type converts what was given, and a callback is called for what was not given, too.
-class JoinType(click.ParamType[str]):
-    """A way to join traces to cases."""
+class Given(click.ParamType[Any]):
+    """A value that a function converts. click calls a callback for an option that is not given, too, and no type."""
 
-    name = "join"
+    name = "given"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the way if there is one of this name. Raises `click.BadParameter`."""
-        way = str(value)
-        if way not in JOINS:
-            from rightcall.cases.verdicts import join_rule
-            from rightcall.errors import RightcallError
+    def __init__(self, convert: Callable[[Any], Any]) -> None:
+        self._convert = convert
 
-            try:
-                join_rule(way)
-            except RightcallError as problem:
-                self.fail(str(problem), param, ctx)
-        return way
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return what the function makes of the value. Raises `click.BadParameter`."""
+        return self._convert(value)
 
 
-class NamesType(click.ParamType[list[str]]):
-    """Names with commas between. Of an option that is repeatable, a command gets a list of names for each time."""
-
-    name = "names"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[str]:
-        """Return the names."""
-        return [name.strip() for name in str(value).split(",") if name.strip()]
+def _ignore_cache(is_wanted: bool) -> None:
+    """Turn the cache of judges off, for this process and those that it starts."""
+    if is_wanted:
+        os.environ["RIGHTCALL_JUDGE_CACHE"] = "off"
 
 
-class CacheSwitch(click.types.BoolParamType):
-    """Turns the cache of judges off, for this process and those that it starts."""
+def _checked_join(value: Any) -> str:
+    way = str(value)
+    if way not in JOINS:
+        from rightcall.cases.verdicts import join_rule
+        from rightcall.errors import RightcallError
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
-        """Return whether it is off now."""
-        is_wanted = super().convert(value, param, ctx)
-        if is_wanted:
-            os.environ["RIGHTCALL_JUDGE_CACHE"] = "off"
-        return is_wanted
+        try:
+            join_rule(way)
+        except RightcallError as problem:
+            raise click.BadParameter(str(problem)) from None
+    return way
+
+
+def _names(value: Any) -> list[str]:
+    """Return the names in a text with commas between. A command gets such a list for each time that it is given."""
+    return [name.strip() for name in str(value).split(",") if name.strip()]
 
 
 reading_options = options(
@@ -270,7 +266,7 @@ joining_options = options(
         "What",
         "--join",
         metavar="WAY",
-        type=JoinType(),
+        type=Given(_checked_join),
         shell_complete=lambda context, parameter, begun: [
             way for way in (*JOINS, "key=", "file=") if way.startswith(begun)
         ],
@@ -293,7 +289,7 @@ no_cache_option = option(
     is_flag=True,
     default=None,
     expose_value=False,
-    type=CacheSwitch(),
+    type=Given(_ignore_cache),
     help="Ask judges again even if nothing has changed, and do not keep their answers.",
 )
 trust_option = option(
@@ -564,7 +560,7 @@ evaluator_options = options(
         "What",
         "--only",
         multiple=True,
-        type=NamesType(),
+        type=Given(_names),
         metavar="NAMES",
         help="Only these evaluators: order,args; by key of expect, type id, or judges.",
     ),
@@ -573,7 +569,7 @@ evaluator_options = options(
         "--skip",
         "skipped",
         multiple=True,
-        type=NamesType(),
+        type=Given(_names),
         metavar="NAMES",
         help="Skip these evaluators; judges means all that ask a model.",
     ),
