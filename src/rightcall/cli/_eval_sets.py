@@ -194,9 +194,9 @@ class _Mutating:
 
     def run(self) -> int:
         from rightcall.cases.evalsets import load_eval_set_with_code, select_cases
-        from rightcall.running.project import current_project
+        from rightcall.running.project import trusted_project
 
-        eval_set = load_eval_set_with_code(self._path, trust=self._options["trust"], home=current_project())
+        eval_set = load_eval_set_with_code(self._path, trust=self._options["trust"], home=trusted_project())
         cases = select_cases(eval_set.cases, self._options["cases"], self._options["tags"])
         made = self._mutated(eval_set, cases)
         if not made.report.cases:

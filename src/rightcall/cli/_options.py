@@ -325,7 +325,7 @@ def reading_of(options: dict[str, Any], request: Request | None = None, **more: 
 
 def request_of(options: dict[str, Any], **more: Any) -> Request:
     """Return the request to judge recorded traces, from the options of a command."""
-    from rightcall.running.project import current_project
+    from rightcall.running.project import trusted_project
     from rightcall.scale.request import Request
 
     expect = options.get("expect")
@@ -339,7 +339,7 @@ def request_of(options: dict[str, Any], **more: Any) -> Request:
         join=options["join"] or "auto",
         trust=options.get("trust", False),
         compare_with=options.get("compare_with"),
-        home=current_project(),
+        home=trusted_project(),
         **more,
     )
     return _only_failed(request, options) if options.get("failed") else request

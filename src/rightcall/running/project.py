@@ -74,22 +74,17 @@ class TrustedProject(NamedTuple):
         return f"{self.name} ({self.folder or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'})"
 
 
-def project_of_eval_set(evalset: Path) -> TrustedProject:
-    """Return the project of an eval set, which is trusted if a Python program loads the eval set itself."""
-    return _trusted(evalset, "the project of the eval set")
+def trusted_project(evalset: Path | None = None) -> TrustedProject:
+    """Return the project whose code is imported if an eval set names it: that of the current folder.
 
-
-def current_project() -> TrustedProject:
-    """Return the project of the current folder, which is trusted by commands, wherever the eval set comes from.
-
-    A downloaded eval set may come with a project file, so the project of the eval set is not trusted.
+    Commands trust no other, because a downloaded eval set may come with a project file. A Python program that loads an
+    eval set itself trusts the project of that eval set.
     """
-    return _trusted(Path.cwd(), "the project of the current folder")
-
-
-def _trusted(path: Path, name: str) -> TrustedProject:
+    whose = "the current folder" if evalset is None else "the eval set"
+    path = Path.cwd() if evalset is None else evalset
     # In a repository without a project file, inside a project, only the repository is trusted.
-    return TrustedProject(None if project_of(path) is None else str(project_of(path, _BOUNDARIES)), name)
+    folder = None if project_of(path) is None else str(project_of(path, _BOUNDARIES))
+    return TrustedProject(folder, f"the project of {whose}")
 
 
 def eval_sets_in(folder: Path) -> list[str]:
@@ -158,7 +153,7 @@ def agent_folder(
         AgentError: the agent is outside, and not trusted; `remedy` tells the user how to trust it.
     """
     project = project_of(evalset)
-    trusted = home or project_of_eval_set(evalset)
+    trusted = home or trusted_project(evalset)
     folders = [folder for folder in (project, evalset.resolve().parent) if folder is not None]
     folder = next((folder for folder in folders if (folder / _path_part(agent)).exists()), folders[0])
     if not trust and is_external(agent):
@@ -184,7 +179,7 @@ def recorded_agent_folder(agent: str, trust: bool) -> Path:
         AgentError: the agent is outside, and not trusted.
     """
     here = Path.cwd()
-    this = TrustedProject(_trusted(here, "").folder or str(here), "this project")
+    this = TrustedProject(trusted_project().folder or str(here), "this project")
     if not trust and (refusal := _refusal(agent, here, this)):
         raise AgentError(
             f"the run was made with the agent {agent!r:.200}, which {refusal}; name it on the command line again, or "

@@ -14,7 +14,7 @@ import msgspec
 from rightcall.errors import AgentError, ConfigurationError, RightcallError, UnknownNameError, nearest
 from rightcall.judging import CODE_OF_YOURS, Evaluator, UnavailableEvaluator, installed_evaluators, split_code
 from rightcall.limits import DEFAULT_LIMITS, Limits
-from rightcall.running.project import TrustedProject, project_of, project_of_eval_set
+from rightcall.running.project import TrustedProject, project_of, trusted_project
 
 from ._cases import EvalSet
 from ._loader import load_eval_set
@@ -109,7 +109,7 @@ class CodeFinder(msgspec.Struct, eq=False, dict=True):
         if file is None:
             beside = sorted([one.name for one in files[0].parent.glob("*.py")])
             raise UnknownNameError(f"no file {place} in {homes[0]}; {nearest(files[0].name, beside)}")
-        trusted = self.home or project_of_eval_set(self.evalset)
+        trusted = self.home or trusted_project(self.evalset)
         if not self.trust and not trusted.holds(file):
             raise ConfigurationError(f"the evaluator {type_id!r:.200} {trusted.refusal(file)}; {self.remedy}")
         return file

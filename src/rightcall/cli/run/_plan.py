@@ -47,10 +47,10 @@ from rightcall.running.project import (
     Configuration,
     agent_files,
     agent_folder,
-    current_project,
     eval_sets_in,
     is_external,
     recorded_agent_folder,
+    trusted_project,
 )
 from rightcall.running.runner import CaseFinished, WorkerReplaced
 from rightcall.values.decoding import dump_json, load_json
@@ -307,13 +307,13 @@ def choose(
     agent, path = _split(names)
     if path is None:
         path = recorded[1] if recorded is not None else _configured(configuration, "evalset")
-    eval_set = load_eval_set_with_code(path, trust=trust, home=current_project())
+    eval_set = load_eval_set_with_code(path, trust=trust, home=trusted_project())
     if agent is not None:
         return Chosen(agent, Path.cwd(), eval_set)
     if recorded is not None and recorded[0] not in (eval_set.agent, configuration.values.get("agent")):
         return Chosen(recorded[0], recorded_agent_folder(recorded[0], trust), eval_set)
     if eval_set.agent is not None:
-        project = agent_folder(eval_set.agent, Path(eval_set.path), trust, home=current_project())
+        project = agent_folder(eval_set.agent, Path(eval_set.path), trust, home=trusted_project())
         return Chosen(eval_set.agent, project, eval_set)
     return Chosen(_configured(configuration, "agent"), configuration.folder, eval_set)
 
