@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.cases.evalsets import quarantined_cases
+from rightcall.cases.verdicts import has_async_evaluators
 from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
@@ -113,8 +114,9 @@ class LocalScoring:
     def run(self) -> int:
         """Score, report, and return the exit code. Raises `RightcallError`."""
         started = perf_counter()
+        expected = self._request.expected
         with ExitStack() as files:
-            if self._request.expected.has_code:
+            if expected.has_code or any(map(has_async_evaluators, expected.rules)):  # both may print in other threads
                 files.enter_context(stdout_guard())
             spool = Spool(files)
             try:
@@ -125,6 +127,16 @@ class LocalScoring:
             if self._scoring.unmatched:
                 print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
             report = self._report(spool, perf_counter() - started)
+            if self._saved is not None:
+                self._saved.finish(
+                    report.totals,
+                    report.evaluators,
+                    report.seconds,
+                    is_complete=self._is_complete,
+                    rate=self._tally.rate(),
+                    overall=report.overall,
+                    gate=report.gate,
+                )
             self._output.finish(report)
         if self._comparison is not None:
             self._print_comparison(self._comparison)
@@ -178,13 +190,13 @@ class LocalScoring:
             sender.add(result, self._saved.run.short_id if self._saved is not None else "")
 
     def _report(self, spool: Spool, seconds: float) -> Report:
-        """Return the report of all results, with the decision of a gate, and end the run that keeps them."""
+        """Return the report of all results, with the decision of a gate."""
         gate = None
         if self._gate is not None and self._is_complete:
             gate = self._gate.record(self._tally.repeats(always=True))
         all_cases = self._scoring.all_cases
         tells_all = self._is_complete and all_cases.is_asked
-        report = Report(
+        return Report(
             results=spool.results,
             totals=self._tally.totals(),
             evaluators={} if self._aggregates is None else self._aggregates.by_evaluator(),
@@ -200,17 +212,6 @@ class LocalScoring:
             gate=gate,
             comparison=None if self._comparison is None else self._comparison.plain(),
         )
-        if self._saved is not None:
-            self._saved.finish(
-                report.totals,
-                report.evaluators,
-                seconds,
-                is_complete=self._is_complete,
-                rate=self._tally.rate(),
-                overall=report.overall,
-                gate=gate,
-            )
-        return report
 
 
 _NO_TRACE = "RC303"
