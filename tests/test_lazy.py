@@ -14,7 +14,7 @@ from tests.waiting import PATIENCE
 
 from rightcall._lazy import late_module, lazy_pattern, lazy_patterns_of
 from rightcall.cases.evalsets._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen
-from rightcall.judging import EVALUATORS, UserModel
+from rightcall.judging import EVALUATORS, ModelError, UserModel
 from rightcall.judging.core._user_model import _hints
 
 ROOT = Path(__file__).parents[1]
@@ -163,3 +163,17 @@ assert msgspec.inspect is sys.modules["msgspec.inspect"]
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=PATIENCE, cwd=ROOT)
 
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_model_has_the_fields_of_its_parent_and_its_own_whichever_is_asked_first() -> None:
+    class Parent(UserModel):
+        first: int = 1
+
+    class Child(Parent):
+        second: int = 2
+
+    assert list(Parent.model_fields) == ["first"]
+    assert list(Child.model_fields) == list(Child().model_fields) == ["first", "second"]
+    assert Child(second=3).model_dump() == {"first": 1, "second": 3}
+    with pytest.raises(ModelError, match="unknown key 'second'"):
+        Parent.model_validate({"second": 3})

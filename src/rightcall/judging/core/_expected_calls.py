@@ -75,7 +75,7 @@ class ExpectedCall(UserModel):
     """One expected call: the tool's name and, where they matter, its arguments with any matchers in them."""
 
     name: ToolName
-    args: Annotated[Any, After(_is_object)] = None
+    args: Annotated[Any, Made(_is_object)] = None
     id: str | None = None
     """The id of the tool, for comparing tools by id, as UiPath does."""
     output: Any = None

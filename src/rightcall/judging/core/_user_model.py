@@ -17,6 +17,7 @@ from typing import (
     Any,
     ClassVar,
     Literal,
+    NamedTuple,
     TypeAlias,
     TypeVar,
     Union,
@@ -36,8 +37,20 @@ Path: TypeAlias = tuple[str | int, ...]
 Place: TypeAlias = "tuple[Place, str | int] | None"
 """A path as a chain of steps, the last one first: most values are valid, and their paths are never needed."""
 Mistakes: TypeAlias = list[tuple[Path, str]]
-Check: TypeAlias = Callable[[Any, Place, Mistakes], Any]
+Read: TypeAlias = Callable[[Any, Place, Mistakes], Any]
 """Returns the value to keep. A mistake is added to the list instead, and what is returned then is not used."""
+_NONE: frozenset[type] = frozenset()
+_NULL = frozenset({NoneType})
+_UNKNOWN = ("", None)
+
+
+class Check(NamedTuple):
+    """How the values of one annotation are checked."""
+
+    accepted: frozenset[type]
+    """The classes of values that are valid as they are: most values are, and need no more."""
+    read: Read
+    """Reads all other values."""
 
 
 class ModelField(msgspec.Struct, frozen=True):
@@ -81,11 +94,38 @@ def _is_known(mistake: tuple[Path, str]) -> bool:
     return not mistake[1].startswith("unknown key")
 
 
-class _Fields:
-    """`model_fields` of a class, made on first use: of many models, a program uses a few."""
+class ModelFields(dict[str, ModelField]):
+    """The fields of a model by their names, and what else is needed to read one."""
 
-    def __get__(self, _: Any, model: type[UserModel]) -> dict[str, ModelField]:
-        return _LAYOUTS[model].fields
+    by_key: dict[str, tuple[str, Check | None]]
+    """The name and the check of a field by each way to write its key."""
+    state: dict[str, Any]
+    """The value of every key if it is not given."""
+    required: tuple[str, ...]
+    dumped: tuple[str, ...]
+    has_check: bool
+
+
+class _FieldsOnFirstUse:
+    """`model_fields` of a class, worked out once, on first use: of many models, a program uses a few."""
+
+    def __get__(self, _: Any, model: type[UserModel]) -> ModelFields:
+        fields = ModelFields()
+        for name, hint in _hints(model).items():
+            extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
+            kind = hint.__origin__ if extras else hint
+            alias = next((extra.written for extra in extras if isinstance(extra, Key)), camel(name))
+            is_dumped = not any([isinstance(extra, NotDumped) for extra in extras])
+            default = getattr(model, name, msgspec.NODEFAULT)
+            fields[name] = ModelField(name, alias, kind, check_of(hint), default, is_dumped)
+        found = {name: (name, field.check) for name, field in fields.items()}
+        fields.by_key = {field.alias: found[name] for name, field in fields.items()} | found
+        fields.required = tuple([name for name, field in fields.items() if field.default is msgspec.NODEFAULT])
+        fields.state = {name: field.default for name, field in fields.items()} | dict.fromkeys(fields.required)
+        fields.dumped = tuple([name for name, field in fields.items() if field.dumped])
+        fields.has_check = model.check is not UserModel.check
+        model.model_fields = fields  # from now on Python finds it without asking here
+        return fields
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -98,16 +138,19 @@ class UserModel:
         ModelError: the values have mistakes; the error lists all of them.
     """
 
-    model_fields: ClassVar[Mapping[str, ModelField]] = _Fields()  # type: ignore[assignment]
+    model_fields: ClassVar[ModelFields] = _FieldsOnFirstUse()  # type: ignore[assignment]
 
     def __init__(self, **given: Any) -> None:
         mistakes: Mistakes = []
-        _fill(self, given, None, mistakes)
+        # A class may override `check_value` to read other forms of it: these values are of none of them.
+        made = UserModel.check_value.__func__(type(self), given, None, mistakes)  # type: ignore[attr-defined]
         if mistakes:
             raise ModelError(mistakes)
+        object.__setattr__(self, "__dict__", made.__dict__)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls.model_fields = _FieldsOnFirstUse()  # type: ignore[assignment]
         for name, value in cls.__dict__.items():
             # pydantic's validators would never be called here: what they should refuse would be accepted.
             if type(value).__module__.partition(".")[0] == "pydantic":
@@ -132,7 +175,35 @@ class UserModel:
             return value
         if not isinstance(value, dict):
             return reject(place, mistakes, "an object is expected", value)
-        return _fill(object.__new__(cls), value, place, mistakes)
+        fields = cls.model_fields
+        state = fields.state.copy()
+        given: list[str] = []
+        count = len(mistakes)
+        for key, item in value.items():
+            name, check = fields.by_key.get(key, _UNKNOWN)
+            if not name or name in given:
+                break
+            given.append(name)
+            if check is None or item.__class__ in check.accepted:
+                state[name] = item
+            else:
+                state[name] = check.read(item, (place, name), mistakes)
+        else:
+            if len(mistakes) == count and all([name in given for name in fields.required]):
+                state["_given"] = given
+                made = object.__new__(cls)
+                # One assignment for all fields: models are frozen, and `__setattr__` for each would refuse.
+                object.__setattr__(made, "__dict__", state)
+                try:
+                    if fields.has_check:
+                        made.check()
+                except ValueError as problem:
+                    refuse(place, mistakes, problem)
+                return made
+        # Mistakes are reported in the order of the fields. Valid objects, which are nearly all, do not pay for that.
+        del mistakes[count:]
+        mistakes += _mistakes_in_order(fields, value, place)
+        return None
 
     @property
     def model_fields_set(self) -> set[str]:
@@ -155,7 +226,7 @@ class UserModel:
     def dumped(self) -> Any:
         """Return the values by the names of their keys, with models inside as they are."""
         held = self.__dict__
-        return {name: held[name] for name in _LAYOUTS[type(self)].dumped}
+        return {name: held[name] for name in self.model_fields.dumped}
 
     def model_dump_json(self) -> str:
         """Return the values as JSON. Raises `ValueError` if one of them is not JSON."""
@@ -177,11 +248,11 @@ class UserModel:
         return hash((type(self), *self._values()))
 
     def __repr__(self) -> str:
-        shown = [f"{name}={self.__dict__[name]!r}" for name in _LAYOUTS[type(self)].fields]
+        shown = [f"{name}={self.__dict__[name]!r}" for name in self.model_fields]
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _values(self) -> list[Any]:
-        return [self.__dict__[name] for name in _LAYOUTS[type(self)].fields]
+        return [self.__dict__[name] for name in self.model_fields]
 
 
 def parse_model(
@@ -209,42 +280,6 @@ def camel(name: str) -> str:
     return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
 
 
-class _Layout(msgspec.Struct, frozen=True):
-    """What is needed to read a model, worked out once."""
-
-    fields: dict[str, ModelField]
-    by_key: dict[str, ModelField]
-    state: dict[str, Any]
-    """The value of every key if it is not given."""
-    required: tuple[str, ...]
-    dumped: tuple[str, ...]
-    has_check: bool
-
-
-class _Layouts(dict[type[UserModel], _Layout]):
-    """The layouts of models, each worked out when it is first asked for."""
-
-    def __missing__(self, model: type[UserModel]) -> _Layout:
-        fields = {}
-        for name, hint in _hints(model).items():
-            extras = hint.__metadata__ if get_origin(hint) is Annotated else ()
-            kind = hint.__origin__ if extras else hint
-            alias = next((extra.written for extra in extras if isinstance(extra, Key)), camel(name))
-            is_dumped = not any([isinstance(extra, NotDumped) for extra in extras])
-            default = getattr(model, name, msgspec.NODEFAULT)
-            fields[name] = ModelField(name, alias, kind, check_of(hint), default, is_dumped)
-        by_key = {field.alias: field for field in fields.values()} | fields
-        defaults = {name: field.default for name, field in fields.items()}
-        required = tuple([name for name, default in defaults.items() if default is msgspec.NODEFAULT])
-        state = defaults | dict.fromkeys(required)
-        dumped = tuple([name for name, field in fields.items() if field.dumped])
-        self[model] = _Layout(fields, by_key, state, required, dumped, model.check is not UserModel.check)
-        return self[model]
-
-
-_LAYOUTS = _Layouts()
-
-
 def _hints(model: type[UserModel]) -> dict[str, Any]:
     """Return the annotations of a model and its parents, theirs first, without class variables."""
     # Mistakes are reported in the order of the fields, which is that of the reference: parents first.
@@ -268,47 +303,18 @@ def _evaluated(annotation: str, module: str) -> Any:
     return get_type_hints(holder, include_extras=True)["it"]
 
 
-def _fill(made: ModelT, value: dict[Any, Any], place: Place, mistakes: Mistakes) -> ModelT | None:
-    """Return a new model with its values, or nothing if one of them is missing or wrong."""
-    layout = _LAYOUTS[type(made)]
-    state = layout.state.copy()
-    given: list[str] = []
-    count = len(mistakes)
-    for key, item in value.items():
-        field = layout.by_key.get(key)
-        if field is None or field.name in given:
-            break
-        given.append(field.name)
-        state[field.name] = item if field.check is None else field.check(item, (place, field.name), mistakes)
-    else:
-        if len(mistakes) == count and all([name in given for name in layout.required]):
-            state["_given"] = given
-            # One assignment for all fields: models are frozen, and `__setattr__` for each would refuse.
-            object.__setattr__(made, "__dict__", state)
-            try:
-                if layout.has_check:
-                    made.check()
-            except ValueError as problem:
-                refuse(place, mistakes, problem)
-            return made
-    # Mistakes are reported in the order of the fields. Valid objects, which are nearly all, do not pay for that.
-    del mistakes[count:]
-    mistakes += _mistakes_in_order(layout, value, place)
-    return None
-
-
-def _mistakes_in_order(layout: _Layout, value: dict[Any, Any], place: Place) -> Mistakes:
+def _mistakes_in_order(fields: ModelFields, value: dict[Any, Any], place: Place) -> Mistakes:
     mistakes: Mistakes = []
     used = set()
-    for name, field in layout.fields.items():
+    for name, field in fields.items():
         key = field.alias if field.alias in value else name
         if key in value:
             used.add(key)
             if field.check is not None:
-                field.check(value[key], (place, name), mistakes)
+                _read(field.check, value[key], (place, name), mistakes)
         elif field.is_required():
             mistakes.append((path_of((place, name)), f"{text_of((place, name))!r} is missing"))
-    known = [field.alias if field.alias.startswith("$") else name for name, field in layout.fields.items()]
+    known = [field.alias if field.alias.startswith("$") else name for name, field in fields.items()]
     for key in value:
         if key not in used:
             text = text_of((place, key))
@@ -360,6 +366,13 @@ class After(msgspec.Struct, frozen=True):
 
     function: Callable[[Any], Any]
 
+    def check(self, read: Any, given: Any, place: Place, mistakes: Mistakes) -> Any:
+        """Return the changed value."""
+        try:
+            return self.function(read)
+        except ValueError as problem:
+            return refuse(place, mistakes, problem)
+
 
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """In `Annotated`: the bounds of a number."""
@@ -369,14 +382,42 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     most: float | None = None
     finite: bool = False
 
+    def check(self, read: Any, given: Any, place: Place, mistakes: Mistakes) -> Any:
+        """Return the number, if it is within the bounds."""
+        # `not read <= most` rather than `read > most`: NaN is within no bounds.
+        if self.finite and not -sys.float_info.max <= read <= sys.float_info.max:
+            wanted = "a finite number"
+        elif self.most is not None and not read <= self.most:
+            wanted = f"less than or equal to {self.most:.15g}"
+        elif self.least is not None and not read >= self.least:
+            wanted = f"greater than or equal to {self.least:.15g}"
+        elif self.above is not None and not read > self.above:
+            wanted = f"greater than {self.above:.15g}"
+        else:
+            return read
+        return reject(place, mistakes, f"Input should be {wanted}", given)
+
 
 class Length(msgspec.Struct, frozen=True):
     """In `Annotated`: the bounds of the length of a text, list or object."""
 
     least: int = 0
-    most: int | None = None
+    most: int = sys.maxsize
     told: str = ""
     """The sentence for the user about another length, which stands for `{}` in it."""
+
+    def check(self, read: Any, given: Any, place: Place, mistakes: Mistakes) -> Any:
+        """Return the text, list or object, if its length is within the bounds."""
+        length = len(read)
+        if self.least <= length <= self.most:
+            return read
+        if self.told:
+            return refuse(place, mistakes, self.told.format(length))
+        what, unit = ("String", "character") if isinstance(read, str) else ("Tuple", "item")
+        after = "" if isinstance(read, str) else f" after validation, not {length}"
+        bound, number = ("least", self.least) if length < self.least else ("most", self.most)
+        unit += "" if number == 1 and bound == "least" else "s"
+        return reject(place, mistakes, f"{what} should have at {bound} {number} {unit}{after}", given)
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -423,28 +464,31 @@ def check_of(hint: Any) -> Check | None:
         check = None if any([isinstance(extra, Made) for extra in extras]) else check_of(kind)
         # What changes a value before its type is checked comes first, around all others.
         for extra in sorted(extras, key=lambda extra: isinstance(extra, (Before, Made))):
-            wrapped = _CHECKS_OF_EXTRAS.get(type(extra))
-            check = check if wrapped is None else partial(wrapped, check, extra)
+            if wrapped := _READ_EXTRAS.get(type(extra)):
+                check = Check(_NONE, partial(wrapped, check, extra))
         return check
     if hint in _CHECKS:
         return _CHECKS[hint]
     if origin in (Union, UnionType):
         checks = [check_of(each) for each in arguments if each is not NoneType]
-        some = checks[0] if len(checks) == 1 else _check_number if set(arguments) == {int, float} else None
-        some = some or partial(_check_any_of, checks)
-        return partial(_check_nullable, some) if NoneType in arguments else some
+        some = checks[0] if len(checks) == 1 else Check(_NONE, partial(_read_any_of, checks))
+        if some is None or NoneType not in arguments:
+            return some
+        return Check(some.accepted | _NULL, some.read)
     if origin is Literal:
-        return partial(_check_choice, arguments)
+        return Check(_NONE, partial(_read_choice, arguments))
     if origin is tuple and arguments[1:] == (...,):
-        return partial(_check_items, check_of(arguments[0]))
+        return Check(_NONE, partial(_read_items, check_of(arguments[0])))
     if origin is dict:
-        return partial(_check_entries, check_of(arguments[0]), check_of(arguments[1]))
-    if hasattr(hint, "check_value"):
-        return hint.check_value  # type: ignore[no-any-return]
-    return _check_of_pydantic(hint)
+        return Check(_NONE, partial(_read_entries, check_of(arguments[0]), check_of(arguments[1])))
+    return Check(_NONE, hint.check_value if hasattr(hint, "check_value") else _read_by_pydantic(hint))
 
 
-def _check_of_pydantic(kind: Any) -> Check:
+def _read(check: Check | None, value: Any, place: Place, mistakes: Mistakes) -> Any:
+    return value if check is None or value.__class__ in check.accepted else check.read(value, place, mistakes)
+
+
+def _read_by_pydantic(kind: Any) -> Read:
     """Have pydantic check a type that is not one of ours: criteria of custom evaluators may have any."""
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -464,17 +508,17 @@ def _check_of_pydantic(kind: Any) -> Check:
     return check
 
 
-def _check_kind(kind: type, wanted: str, value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_kind(kind: type, wanted: str, value: Any, place: Place, mistakes: Mistakes) -> Any:
     return value if isinstance(value, kind) else reject(place, mistakes, wanted, value)
 
 
-def _check_int(value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_int(value: Any, place: Place, mistakes: Mistakes) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return reject(place, mistakes, "Input should be a valid integer", value)
 
 
-def _check_float(value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_float(value: Any, place: Place, mistakes: Mistakes) -> Any:
     try:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return float(value)
@@ -483,49 +527,52 @@ def _check_float(value: Any, place: Place, mistakes: Mistakes) -> Any:
     return reject(place, mistakes, "a number is expected", value)
 
 
-def _check_number(value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_number(value: Any, place: Place, mistakes: Mistakes) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return value
     return reject(place, mistakes, "a number is expected", value)
 
 
-def _check_choice(choices: tuple[Any, ...], value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_choice(choices: tuple[Any, ...], value: Any, place: Place, mistakes: Mistakes) -> Any:
     if isinstance(value, str) and value in choices:
         return value
     *others, last = [repr(choice) for choice in choices]
     return reject(place, mistakes, f"Input should be {', '.join(others)} or {last}", value)
 
 
-def _check_items(check: Check | None, value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_items(check: Check | None, value: Any, place: Place, mistakes: Mistakes) -> Any:
     if not isinstance(value, (list, tuple)):
         return reject(place, mistakes, "a list is expected", value)
     if check is None:
         return tuple(value)
-    return tuple([check(item, (place, index), mistakes) for index, item in enumerate(value)])
+    accepted, read = check
+    return tuple(
+        [
+            item if item.__class__ in accepted else read(item, (place, index), mistakes)
+            for index, item in enumerate(value)
+        ]
+    )
 
 
-def _check_entries(
-    check_key: Check | None, check_item: Check | None, value: Any, place: Place, mistakes: Mistakes
-) -> Any:
+def _read_entries(keys: Check | None, items: Check | None, value: Any, place: Place, mistakes: Mistakes) -> Any:
     if not isinstance(value, Mapping):
         return reject(place, mistakes, "an object is expected", value)
     read = {}
     for key, item in value.items():
-        if check_key is not None:
-            check_key(key, ((place, key), "[key]"), mistakes)
-        read[key] = item if check_item is None else check_item(item, (place, key), mistakes)
+        if keys is not None and key.__class__ not in keys.accepted:
+            keys.read(key, ((place, key), "[key]"), mistakes)
+        if items is None or item.__class__ in items.accepted:
+            read[key] = item
+        else:
+            read[key] = items.read(item, (place, key), mistakes)
     return read
 
 
-def _check_nullable(check: Check | None, value: Any, place: Place, mistakes: Mistakes) -> Any:
-    return value if value is None or check is None else check(value, place, mistakes)
-
-
-def _check_any_of(checks: list[Check | None], value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_any_of(checks: list[Check | None], value: Any, place: Place, mistakes: Mistakes) -> Any:
     found: list[Mistakes] = []
     for check in checks:
         wrong: Mistakes = []
-        read = value if check is None else check(value, place, wrong)
+        read = _read(check, value, place, wrong)
         if not wrong:
             return read
         found.append(wrong)
@@ -536,74 +583,49 @@ def _check_any_of(checks: list[Check | None], value: Any, place: Place, mistakes
     return None
 
 
-def _check_bounds(check: Check | None, bounds: Bounds, value: Any, place: Place, mistakes: Mistakes) -> Any:
-    count = len(mistakes)
-    read = value if check is None else check(value, place, mistakes)
-    if len(mistakes) > count:
-        return read
-    # `not read <= most` rather than `read > most`: NaN is within no bounds.
-    if bounds.finite and not -sys.float_info.max <= read <= sys.float_info.max:
-        wanted = "a finite number"
-    elif bounds.most is not None and not read <= bounds.most:
-        wanted = f"less than or equal to {bounds.most:.15g}"
-    elif bounds.least is not None and not read >= bounds.least:
-        wanted = f"greater than or equal to {bounds.least:.15g}"
-    elif bounds.above is not None and not read > bounds.above:
-        wanted = f"greater than {bounds.above:.15g}"
-    else:
-        return read
-    return reject(place, mistakes, f"Input should be {wanted}", value)
-
-
-def _check_length(check: Check | None, length: Length, value: Any, place: Place, mistakes: Mistakes) -> Any:
-    count = len(mistakes)
-    read = value if check is None else check(value, place, mistakes)
-    if len(mistakes) > count:
-        return read
-    if length.least <= len(read) and (length.most is None or len(read) <= length.most):
-        return read
-    if length.told:
-        return refuse(place, mistakes, length.told.format(len(read)))
-    what, unit = ("String", "character") if isinstance(read, str) else ("Tuple", "item")
-    after = "" if isinstance(read, str) else f" after validation, not {len(read)}"
-    if len(read) < length.least:
-        unit += "" if length.least == 1 else "s"
-        return reject(place, mistakes, f"{what} should have at least {length.least} {unit}{after}", value)
-    return reject(place, mistakes, f"{what} should have at most {length.most} {unit}s{after}", value)
-
-
-def _check_before(check: Check | None, change: Before | Made, value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_changed(check: Check | None, change: Before | Made, value: Any, place: Place, mistakes: Mistakes) -> Any:
     try:
         changed = change.function(value)
     except ValueError as problem:
         return refuse(place, mistakes, problem)
-    return changed if check is None else check(changed, place, mistakes)
+    if check is None or changed.__class__ in check.accepted:
+        return changed
+    return check.read(changed, place, mistakes)
 
 
-def _check_after(check: Check | None, change: After, value: Any, place: Place, mistakes: Mistakes) -> Any:
-    count = len(mistakes)
-    read = value if check is None else check(value, place, mistakes)
-    if len(mistakes) > count:
-        return None
-    try:
-        return change.function(read)
-    except ValueError as problem:
-        return refuse(place, mistakes, problem)
+def _read_limited(
+    check: Check | None, limit: Bounds | Length | After, value: Any, place: Place, mistakes: Mistakes
+) -> Any:
+    read = value
+    if check is not None and value.__class__ not in check.accepted:
+        count = len(mistakes)
+        read = check.read(value, place, mistakes)
+        if len(mistakes) > count:
+            return None
+    # Most limits are those of the lengths of names, and nearly all names are within them.
+    if limit.__class__ is Length and limit.least <= len(read) <= limit.most:
+        return read
+    return limit.check(read, value, place, mistakes)
+
+
+def _of_class(kind: type, read: Read) -> Check:
+    return Check(frozenset({kind}), read)
 
 
 _CHECKS: dict[Any, Check | None] = {
     Any: None,
     object: None,
-    str: partial(_check_kind, str, "a text is expected"),
-    bool: partial(_check_kind, bool, "true or false is expected"),
-    int: _check_int,
-    float: _check_float,
+    str: _of_class(str, partial(_read_kind, str, "a text is expected")),
+    bool: _of_class(bool, partial(_read_kind, bool, "true or false is expected")),
+    int: _of_class(int, _read_int),
+    float: _of_class(float, _read_float),
+    int | float: Check(frozenset({int, float}), _read_number),
 }
-_CHECKS_OF_EXTRAS: dict[type, Callable[..., Any]] = {
-    Bounds: _check_bounds,
-    Length: _check_length,
-    After: _check_after,
-    Before: _check_before,
-    Made: _check_before,
+_READ_EXTRAS: dict[type, Callable[..., Any]] = {
+    Before: _read_changed,
+    Made: _read_changed,
+    Bounds: _read_limited,
+    Length: _read_limited,
+    After: _read_limited,
 }
-"""The checks of what `Annotated` adds to a type, each around the check of the type."""
+"""What reads a value with what `Annotated` adds to its type, each around the check of the type."""
