@@ -5,7 +5,7 @@ import sys
 import tracemalloc
 from collections.abc import Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import pytest
 from hypothesis import given, strategies as st
@@ -22,7 +22,6 @@ from rightcall.matching.alignment import (
     left_over,
     related_subsequence,
 )
-from rightcall.matching.alignment._subsequence import _short_length
 
 KNOWN = characters("abc")
 short = st.lists(st.integers(0, 3), max_size=12)
@@ -57,7 +56,9 @@ def test_lengths_equal_brute_force(expected: list[int], actual: list[int]) -> No
 
 @given(short, short)
 def test_the_first_lengths_of_a_process_equal_brute_force_too(expected: list[int], actual: list[int]) -> None:
-    assert _short_length(expected, actual) == brute_force(expected, actual)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_subsequence, "_FIRST", repeat(True))
+        assert common_length(expected, actual) == brute_force(expected, actual)
 
 
 @given(short, short)

@@ -108,6 +108,7 @@ class ToolCallCountEvaluationCriteria(Criteria):
     """For each tool, an operator and a number, or several that all have to hold: `{"search": ("<=", 2)}`."""
 
     names_tools: ClassVar[str | None] = "tool_calls_count"
+    takes_ids: ClassVar[bool] = False
     tool_calls_count: NotEmpty[dict[ToolName, Bound]]
 
 
@@ -132,6 +133,8 @@ class CountPlan(msgspec.Struct, frozen=True):
     """How many tools are named."""
     starred: Mapping[str, NamePattern] = {}
     """The names that have a `*` in them, which stands for any characters."""
+    is_small: bool = False
+    """Whether it has so few names, and no `*`, that counting them one by one is fastest."""
 
     @property
     def by_tool(self) -> list[tuple[str, list[Check]]]:
@@ -140,9 +143,6 @@ class CountPlan(msgspec.Struct, frozen=True):
 
     def counter(self, names: Sequence[str]) -> Callable[[str], int]:
         """Return a function that says how often a tool was called, given the names of calls."""
-        # A few names are counted fastest one by one.
-        if not self.starred and len(self.bounds) <= _FEW:
-            return names.count
         counted = Counter(names)
         if not self.starred:
             return counted.__getitem__
@@ -183,7 +183,8 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
         ]
         starred = {name: NamePattern.of(name) for name in counts if "*" in name}
         named = [name for name in counts if name not in starred or not starred[name].takes_all]
-        return CountPlan(bounds, tool_names(named) if starred else counts.keys(), len(counts), starred)
+        is_small = len(bounds) <= _FEW and not starred
+        return CountPlan(bounds, tool_names(named) if starred else counts.keys(), len(counts), starred, is_small)
 
     def scope(self, criteria: ToolCallCountEvaluationCriteria) -> CallScope | None:
         return None if self.plan(criteria).starred else CallScope(frozenset(criteria.tool_calls_count))
@@ -193,7 +194,7 @@ class ToolCallCountEvaluator(Evaluator[ToolCallCountEvaluatorConfig, ToolCallCou
         return [name for name in criteria.tool_calls_count if name not in needed]
 
     def measure(self, selection: Selection, plan: CountPlan) -> Measurement:
-        count = plan.counter(selection.names)
+        count = selection.names.count if plan.is_small else plan.counter(selection.names)
         if plan.size == len(plan.bounds):
             holding = sum([holds(count(name), number) for name, _, holds, number in plan.bounds])
         else:
@@ -233,14 +234,6 @@ class CountAccount(msgspec.Struct, frozen=True):
     count: Callable[[str], int]
     plan: CountPlan
 
-    def checks(self) -> list[CountCheck]:
-        """Return the count of each tool, checked."""
-        count = self.count
-        return [
-            CountCheck(name, symbol, number, actual := count(name), holds(actual, number))
-            for name, symbol, holds, number in self.plan.bounds
-        ]
-
     def justify(self) -> Justification:
         """Return the count of each tool, as text and as data."""
         count, plan = self.count, self.plan
@@ -259,13 +252,16 @@ class CountAccount(msgspec.Struct, frozen=True):
 
     def find(self) -> tuple[Finding, ...]:
         """Return findings for counts that do not hold."""
-        wrong = [check for check in self.checks() if not check.holds]
+        wrong = [
+            (name, actual, symbol, number)
+            for name, symbol, holds, number in self.plan.bounds
+            if not holds(actual := self.count(name), number)
+        ]
         findings = []
-        for check in wrong[:_MOST_FINDINGS]:
-            symbol = "" if check.operator in ("=", "==") else f"{check.operator} "
-            times = "time" if check.actual == 1 else "times"
-            message = f"`{check.tool}` was called {check.actual} {times}, expected {symbol}{check.expected}"
-            findings.append(Finding("RC105", message, path=f"tool_calls_count.{check.tool}"))
+        for name, actual, symbol, number in wrong[:_MOST_FINDINGS]:
+            wanted = number if symbol in ("=", "==") else f"{symbol} {number}"
+            message = f"`{name}` was called {actual} {'time' if actual == 1 else 'times'}, expected {wanted}"
+            findings.append(Finding("RC105", message, path=f"tool_calls_count.{name}"))
         if len(wrong) > len(findings):
             findings.append(Finding("RC105", f"… and {len(wrong) - len(findings):,} more"))
         return tuple(findings)

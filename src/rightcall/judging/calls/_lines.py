@@ -17,7 +17,6 @@ from rightcall.matching.alignment import (
     Row,
     as_text,
     characters,
-    common_length,
     left_over,
     longest_run,
     maximum_pairing,
@@ -93,10 +92,6 @@ class ExpectedNames(msgspec.Struct, frozen=True):
         """Give each name a character."""
         known = characters(names)
         return cls(names, known, as_text(names, known))
-
-    def length_in(self, actual: Sequence[str]) -> int:
-        """Return the length of a longest common subsequence."""
-        return common_length(self.text, as_text(actual, self.known))
 
     def align(self, actual: Sequence[str]) -> NameLines:
         """Align the names with actual ones.

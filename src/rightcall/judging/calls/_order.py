@@ -25,7 +25,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching import matchers
-from rightcall.matching.alignment import Row, related_subsequence
+from rightcall.matching.alignment import Row, as_text, common_length, related_subsequence
 from rightcall.values.results import (
     EvaluationResult,
     ExecutionOrderJustification,
@@ -64,6 +64,7 @@ class ToolCallOrderEvaluationCriteria(Criteria):
     """The names of the expected tools, in order; a tool expected twice is listed twice."""
 
     lists_calls: ClassVar[tuple[str, ...]] = ("tool_calls_order",)
+    takes_ids: ClassVar[bool] = False
     tool_calls_order: NotEmpty[tuple[ToolName, ...]]
 
 
@@ -105,7 +106,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
     def most_in_order(self, selection: Selection) -> int:
         """Return how many of the expected names were called in order."""
         if self.patterns is None:
-            return self.compared.length_in(selection.names)
+            return common_length(self.compared.text, as_text(selection.names, self.compared.known))
         return len(related_subsequence(self.rows(selection), len(selection.calls)))
 
     def is_met_exactly(self, selection: Selection) -> bool:
@@ -210,6 +211,7 @@ class ExecutionOrderCriteria(Criteria):
     """The expected actions."""
 
     lists_calls: ClassVar[tuple[str, ...]] = ("expected_output",)
+    takes_ids: ClassVar[bool] = False
     expected_output: tuple[ToolName, ...]
 
 

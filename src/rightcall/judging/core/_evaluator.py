@@ -162,7 +162,7 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
         plan = self.compile(criteria)
         if self.renames:
             self._naming(criteria)
-        elif any([getattr(each, "id", None) is not None for each in criteria.expected_tools()]):
+        elif criteria.takes_ids and any([getattr(each, "id", None) is not None for each in criteria.expected_tools()]):
             raise CriteriaError(
                 f"criteria of {self.id!r}: 'id' needs 'tool_names: uipath' in the evaluator's configuration"
             )

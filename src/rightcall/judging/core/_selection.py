@@ -51,6 +51,8 @@ class Criteria(UserModel):
     """The keys that list expected calls, or their names; in `expected_turns` a list for each turn."""
     names_tools: ClassVar[str | None] = None
     """A key whose tools are not a list of expected calls, such as `never`."""
+    takes_ids: ClassVar[bool] = True
+    """Whether its expected tools may have ids: false if they are names alone."""
     selects_by_outcome: ClassVar[bool] = True
     """Whether `failed` applies to all calls, so that failed ones are left out before anything is judged."""
 

@@ -220,14 +220,10 @@ def as_text(names: Iterable[str], known: Mapping[str, str]) -> str:
 
 def common_length(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> int:
     """The length of a longest common subsequence of two texts, or of two lists of small whole numbers."""
-    if len(actual) < _SHORT and next(_FIRST, False):
-        return _short_length(expected, actual)
-    # rapidfuzz compares hashes; of whole numbers that fit a word those never collide.
-    return int(_lcs().similarity(expected, actual))
-
-
-def _short_length(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> int:
-    """Compute the length with the bit vectors of `_Table`, with one mask for each value."""
+    if len(actual) >= _SHORT or not next(_FIRST, False):
+        # rapidfuzz compares hashes; of whole numbers that fit a word those never collide.
+        return int(_lcs().similarity(expected, actual))
+    # As `_Table` does, with one mask of bits for each value.
     masks: dict[Hashable, int] = {}
     for position, value in enumerate(actual):
         masks[value] = masks.get(value, 0) | 1 << position

@@ -155,13 +155,10 @@ class _Construction(msgspec.Struct):
         if node.tag not in _TAGS:
             raise _problem(f"the tag {str(node.tag)[:80]!r} is not allowed; write plain values", node)
         kind = type(node).__name__
-        if kind == "MappingNode":
-            return self._object(node, path)
         if kind == "SequenceNode":
             return [self.value(item, (*path, index), item) for index, item in enumerate(node.value)]
-        return _scalar(node)
-
-    def _object(self, node: Any, path: Path) -> dict[str, Any]:
+        if kind != "MappingNode":
+            return _scalar(node)
         value: dict[str, Any] = {}
         for key_node, item in node.value:
             key = _scalar(key_node) if type(key_node).__name__ == "ScalarNode" else None
