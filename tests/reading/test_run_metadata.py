@@ -16,6 +16,7 @@ from tests.walls import for_each
 
 from rightcall.limits import DEFAULT_LIMITS
 from rightcall.reading import Reading, read
+from rightcall.reading.conventions import shape_of
 from rightcall.reading.messages import Log
 from rightcall.reading.runs._call_plans import CallPlans
 from rightcall.reading.runs._input_output import Kept, run_metadata
@@ -203,5 +204,7 @@ def test_what_is_kept_of_what_a_source_tells(log: Log, spans: list[ReadSpan], to
 )
 def test_a_key_that_is_asked_for_is_kept_as_it_is(log: Log, spans: list[ReadSpan], held: Any) -> None:
     assert run_metadata(log, spans, ("ticket",)).get("ticket") == held
-    told = CallPlans(DEFAULT_LIMITS, Kept(("ticket",))).told
-    assert told >= {"ticket", "metadata.ticket", "case_id", "metadata.case_id"}
+    plans = CallPlans(DEFAULT_LIMITS, Kept(("ticket",)))
+    for key in ("ticket", "metadata.ticket", "case_id", "metadata.case_id"):
+        assert plans.learn_shape(shape_of(("other", key))).has_metadata, key
+    assert not plans.learn_shape(shape_of(("other", "tickets"))).has_metadata

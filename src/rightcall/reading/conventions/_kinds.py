@@ -355,7 +355,10 @@ def kind_of(span: Span) -> Kind:
     attributes: Any = span.attributes
     shape: Shape = attributes.shape if attributes.__class__ is RawAttributes else shape_of(tuple(attributes))
     said = {} if shape.is_told else _kind_in_name(span)
-    kind = _found_out({**attributes, **said}) if said else _by_attributes(attributes, shape)
+    if said:
+        attributes = {**attributes, **said}
+        shape = shape_of(tuple(attributes))
+    kind = _by_attributes(attributes, shape)
     return _by_name(span) if kind is None else kind
 
 
@@ -385,25 +388,23 @@ def _by_attributes(attributes: Any, shape: Shape) -> Kind | None:
     try:
         return shape.decided[values]
     except KeyError:
-        pass
+        # Some marks accept any value except an empty one, and their values are not part of the cache's key. So the
+        # result for a span with an empty one is not valid for others, and is not cached.
+        empty = [key for key in shape.places if key in MARKS_OF_ANY_VALUE and attributes.get(key) in (None, "")]
+        is_valid_for_others = not empty
     except TypeError:
-        return _found_out(attributes)
-    found = _found_out(attributes)
-    # Some marks accept any value except an empty one, and their values are not part of the cache's key. So the result
-    # for a span with an empty one is not valid for others, and is not cached.
-    if not any([key in MARKS_OF_ANY_VALUE and attributes.get(key) in (None, "") for key in shape.places]):
+        is_valid_for_others = False  # a list or an object decides, and cannot be looked up
+    found: Kind | None
+    convention = convention_by_attributes(attributes)
+    if convention is not None and convention.call:
+        found = _call_shape(convention, attributes)
+    else:
+        found = role_by_attributes(attributes) or (None if convention is None else "")
+    if is_valid_for_others:
         if len(shape.decided) >= _MOST_DECIDED:
             shape.decided.clear()
         shape.decided[values] = found
     return found
-
-
-def _found_out(attributes: Mapping[str, Any]) -> Kind | None:
-    convention = convention_by_attributes(attributes)
-    if convention is not None and convention.call:
-        return _call_shape(convention, attributes)
-    role = role_by_attributes(attributes)
-    return role or (None if convention is None else "")
 
 
 def _by_name(span: Span) -> Kind:

@@ -17,11 +17,8 @@ from ._exports import (
     mlflow_spans as mlflow_spans,
 )
 from ._otlp import (
-    NO_EVENTS as NO_EVENTS,
     OtlpRequest as OtlpRequest,
-    OtlpSpan as OtlpSpan,
     decode_request as decode_request,
-    finished as finished,
     is_otlp as is_otlp,
     looks_like_protobuf as looks_like_protobuf,
     otlp_span as otlp_span,

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from rightcall.errors import InputError, missing_package
-from rightcall.reading.conventions import Shape, lazy_attributes, shape_of
+from rightcall.reading.conventions import lazy_attributes, shape_of
 from rightcall.reading.spans import (
     DROPPED,
     Attribute,
@@ -192,8 +192,7 @@ def _text(value: Any) -> str:
 
 _NO_PARENT = ("0" * 16, "")
 _key_of = attrgetter("key")
-NO_EVENTS = msgspec.Raw(b"[]")
-"""The events of a span without any."""
+_NO_EVENTS = msgspec.Raw(b"[]")
 _TRACE_ID_LENGTH = 32  # hexadecimal digits; ids of another length are base64, which the tolerant reader decodes
 
 
@@ -207,7 +206,7 @@ _AnySpan = TypeVar("_AnySpan")
 """A span, decoded or as raw bytes."""
 
 
-class OtlpSpan(msgspec.Struct, gc=False, rename="camel"):
+class _OtlpSpan(msgspec.Struct, gc=False, rename="camel"):
     """A span in OTLP's usual spelling, its attributes and events undecoded."""
 
     name: str
@@ -217,15 +216,10 @@ class OtlpSpan(msgspec.Struct, gc=False, rename="camel"):
     start_time_unix_nano: int | None = None
     end_time_unix_nano: int | None = None
     attributes: tuple[Attribute, ...] = ()
-    events: msgspec.Raw = NO_EVENTS
+    events: msgspec.Raw = _NO_EVENTS
     status: _Status = _NO_STATUS
     dropped_attributes_count: int = 0
     dropped_events_count: int = 0
-
-    def parent(self) -> str | None:
-        """Return the id of the parent; None if there is none."""
-        parent = self.parent_span_id
-        return None if parent is None or parent in _NO_PARENT else parent.lower()
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -257,31 +251,19 @@ class _Header(msgspec.Struct, rename="camel"):
 
 
 # Protobuf's JSON mapping writes 64-bit integers, such as times, as strings; `strict=False` converts them.
-_request_decoder = msgspec.json.Decoder(_Request[OtlpSpan], strict=False)
+_request_decoder = msgspec.json.Decoder(_Request[_OtlpSpan], strict=False)
 _raw_request_decoder = msgspec.json.Decoder(_Request[msgspec.Raw])
 _header_decoder = msgspec.json.Decoder(_Header)
-_span_decoder = msgspec.json.Decoder(OtlpSpan, strict=False)
+_span_decoder = msgspec.json.Decoder(_OtlpSpan, strict=False)
 _events_decoder = msgspec.json.Decoder(list[_Event])
 _any_events_decoder = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 class OtlpRequest(msgspec.Struct, gc=False):
-    """The spans of an OTLP/JSON request, each with the name of its scope and with its `Shape`."""
+    """An OTLP/JSON request, and its spans, their attributes still undecoded."""
 
     line: bytes
-    held: list[tuple[OtlpSpan, str]]
-    shapes: list[Shape]
-
-    def spans(self) -> list[Span]:
-        """Return the spans, their attributes still undecoded."""
-        return [
-            finished(span, scope, RawAttributes(shape, shape.places, span.attributes))
-            for (span, scope), shape in zip(self.held, self.shapes, strict=True)
-        ]
-
-    def traces(self) -> list[str]:
-        """Return the trace id of each span."""
-        return [span.trace_id.lower() for span, _ in self.held]
+    spans: list[Span]
 
 
 def decode_request(line: bytes) -> OtlpRequest | None:
@@ -295,15 +277,14 @@ def decode_request(line: bytes) -> OtlpRequest | None:
         request = _request_decoder.decode(line)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    held, shapes = [], []
+    spans = []
     for resource in request.resource_spans:
         for scoped in resource.scope_spans:
             for span in scoped.spans:
                 if len(span.trace_id) != _TRACE_ID_LENGTH or span.dropped_attributes_count or span.dropped_events_count:
                     return None
-                held.append((span, scoped.scope.name))
-                shapes.append(shape_of(tuple(map(_key_of, span.attributes))))
-    return OtlpRequest(line, held, shapes)
+                spans.append(_finished(span, scoped.scope.name))
+    return OtlpRequest(line, spans)
 
 
 def split_request(line: bytes) -> list[PackedSpan] | None:
@@ -328,28 +309,30 @@ def span_in(raw: bytes, scope: str) -> Span:
     try:
         span = _span_decoder.decode(raw)
         if not (span.dropped_attributes_count or span.dropped_events_count):
-            return finished(span, scope, lazy_attributes(span.attributes))
+            return _finished(span, scope)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         pass
     return _span_tolerantly(raw, scope)
 
 
-def finished(span: OtlpSpan, scope: str, attributes: Any) -> Span:
-    """Return a decoded span of OTLP with its attributes, which may be undecoded."""
-    status = span.status
+def _finished(span: _OtlpSpan, scope: str) -> Span:
+    """Return a decoded span of OTLP; its attributes and events stay undecoded."""
+    shape = shape_of(tuple(map(_key_of, span.attributes)))
+    attributes: Any = RawAttributes(shape, shape.places, span.attributes)
+    parent, status = span.parent_span_id, span.status
     return Span(
         span.name,
         # Interned, so that all spans of a trace share one string.
         intern(span.trace_id.lower()),
         span.span_id.lower() if span.span_id else None,
-        span.parent(),
+        None if parent is None or parent in _NO_PARENT else parent.lower(),
         span.start_time_unix_nano,
         span.end_time_unix_nano,
         attributes,
         status.code == _FAILED,
         status.message,
         scope,
-        LazyEvents(_raw_events, span.events) if span.events != NO_EVENTS else (),
+        LazyEvents(_raw_events, span.events) if span.events != _NO_EVENTS else (),
     )
 
 

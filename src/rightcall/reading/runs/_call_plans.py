@@ -22,7 +22,6 @@ from rightcall.reading.conventions import (
     reads_like_error,
     shape_of,
 )
-from rightcall.reading.formats import OtlpSpan, finished
 from rightcall.reading.messages import UNCONFIRMED, message_attributes
 from rightcall.reading.spans import (
     DROPPED,
@@ -78,6 +77,8 @@ class ShapePlans(msgspec.Struct, gc=False):
     """Whether such a span can be a call of a simple run."""
     tells: bool
     """Whether it may say more of the run than its place: its case, its question or answer, its tokens."""
+    has_metadata: bool
+    """Whether there are attributes that may be in the metadata of the run."""
     deciding: tuple[str, ...]
     """The attributes whose values decide what kind of span it is."""
     by_values: dict[tuple[Any, ...], CallPlan | None]
@@ -86,49 +87,37 @@ class ShapePlans(msgspec.Struct, gc=False):
     """The plan for all calls whose values are decoded, if no value decides."""
 
 
-class CallPlans:
+class CallPlans(msgspec.Struct, eq=False):
     """The plans for the spans of a source."""
 
-    def __init__(self, limits: Limits, kept: Kept) -> None:
-        self._limits = limits
-        asked_for = [f"{prefix}{key}" for key in kept.attributes for prefix in ("", *WITHIN)]
-        self.told = frozenset([*METADATA_KEYS, *asked_for])
-        """Attributes that may be in the metadata of a run."""
-        self.by_shape: dict[Shape, ShapePlans] = {}
-        """What was learnt about spans with the same attribute names."""
-        self._decoded: dict[tuple[str, ...], ShapePlans] = {}
-        """The same for spans whose attributes are decoded: their deciding values are not bytes."""
-        self.names: set[str] = set()
-        """Names of tools that are not a framework's own."""
+    limits: Limits
+    kept: Kept
+    by_shape: dict[Shape, ShapePlans] = {}
+    """What was learnt about spans with the same attribute names."""
+    decoded: dict[tuple[str, ...], ShapePlans] = {}
+    """The same for spans whose attributes are decoded: their deciding values are not bytes."""
+    names: set[str] = set()
+    """Names of tools that are not a framework's own."""
 
     def learn_shape(self, shape: Shape) -> ShapePlans:
         """Learn what is implied by the names of attributes."""
         if len(self.by_shape) >= _MOST_SHAPES:
             self.by_shape.clear()
-            self._decoded.clear()
+            self.decoded.clear()
         keys = shape.places.keys()
+        asked_for = [f"{prefix}{key}" for key in self.kept.attributes for prefix in ("", *WITHIN)]
+        has_metadata = not (keys.isdisjoint(METADATA_KEYS) and keys.isdisjoint(asked_for))
         hinders = bool(shape.groups) or not keys.isdisjoint(_INCOMPLETE)
         has_messages = bool(message_attributes(RawAttributes(shape, shape.places, ())))
-        may_be_calls = DEFERRAL not in keys and self.told.isdisjoint(keys) and COUNTS.isdisjoint(keys)
+        may_be_calls = DEFERRAL not in keys and not has_metadata and COUNTS.isdisjoint(keys)
         tells = not may_be_calls or not KEYS.isdisjoint(keys)
-        plans = ShapePlans(hinders, has_messages, may_be_calls, tells, shape.deciding, {})
+        plans = ShapePlans(hinders, has_messages, may_be_calls, tells, has_metadata, shape.deciding, {})
         self.by_shape[shape] = plans
         return plans
 
-    def of_span(self, span: OtlpSpan, scope: str, shape: Shape, plans: ShapePlans) -> CallPlan | None:
-        """Return the plan for a span of OTLP; None if it is not a call, or not one of a simple run."""
-        held = span.attributes
-        values = tuple([bytes(held[place].value) for place in shape.deciding_places])
-        try:
-            return plans.by_values[values]
-        except KeyError:
-            pass
-        attributes: Any = RawAttributes(shape, shape.places, held)
-        return _learn_values(values, finished(span, scope, attributes), shape, plans)
-
     def of_live(self, span: Any, attributes: Mapping[str, Any]) -> CallPlan | None:
         """Return the plan for a span of the SDK with these attributes; None as above."""
-        plans = self._decoded.get(tuple(attributes))
+        plans = self.decoded.get(tuple(attributes))
         if plans is None:
             return self._learn_live(formats.live_span(span))
         if plans.only is not None or not plans.may_be_calls:
@@ -145,14 +134,14 @@ class CallPlans:
         """Learn from a span of the SDK, whose attributes are plain now."""
         attributes = span.attributes
         shape = shape_of(names := tuple(attributes))
-        plans = self._decoded.get(names)
+        plans = self.decoded.get(names)
         if plans is None:
-            plans = self._decoded[names] = self.learn_shape(shape)
+            plans = self.decoded[names] = self.learn_shape(shape)
             plans.may_be_calls = plans.may_be_calls and not plans.hinders
         values = tuple([attributes[key] for key in shape.deciding])
         if not plans.may_be_calls or not _TEXT.issuperset(map(type, values)):
             return None
-        plan = _learn_values(values, span, shape, plans)
+        plan = learn_plan(values, span, shape, plans)
         plans.only = None if values else plan
         return plan
 
@@ -171,11 +160,11 @@ class CallPlans:
         if plan.has_ids:
             take_ids(record, known, attributes)
         key = known.args[0]
-        take_args(record, convention, attributes, key, attributes.get(key), self._limits)
+        take_args(record, convention, attributes, key, attributes.get(key), self.limits)
         if record.args.__class__ is not dict:
             return None
         if known.output:
-            take_output(record, convention, attributes, attributes.get(known.output[0]), self._limits)
+            take_output(record, convention, attributes, attributes.get(known.output[0]), self.limits)
         if span.failed or record.failed or known.may_fail:
             read_error(record, convention, span, ())
         output = record.output
@@ -188,7 +177,7 @@ class CallPlans:
         """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
         is_odd = not name or name in PLACEHOLDERS or name[0] == '"' or name == MERGED
         is_own = name in ANSWERS or name.startswith(HANDOFFS)
-        if is_odd or is_own or len(name) > self._limits.name_length:
+        if is_odd or is_own or len(name) > self.limits.name_length:
             return False
         if not CLEAN_NAME.fullmatch(name):
             return name_for_models(name, attributes) == name  # another span may tell another
@@ -198,7 +187,7 @@ class CallPlans:
         return True
 
 
-def _learn_values(values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
+def learn_plan(values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:
     """Learn the plan for calls like this span; None if it is not a call, or more has to be asked about it."""
     if len(plans.by_values) >= MOST_VALUES:
         plans.by_values.clear()

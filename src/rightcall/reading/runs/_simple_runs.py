@@ -31,13 +31,7 @@ import msgspec
 
 from rightcall.limits import Limits
 from rightcall.reading.conventions import CallShape, Convention, Role, Shape, reads_like_error
-from rightcall.reading.formats import (
-    NO_EVENTS,
-    OtlpRequest,
-    OtlpSpan,
-    decode_request,
-    finished,
-)
+from rightcall.reading.formats import OtlpRequest, decode_request
 from rightcall.reading.messages import Conversation, Log, told_by_task
 from rightcall.reading.spans import (
     INVALID,
@@ -45,7 +39,6 @@ from rightcall.reading.spans import (
     PLACEHOLDERS,
     SCRUBBED,
     CallRecord,
-    RawAttributes,
     Span,
     UnparsableError,
     arguments,
@@ -55,7 +48,7 @@ from rightcall.reading.spans import (
 )
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._call_plans import MOST_VALUES, CallPlan, CallPlans, may_decide, repeat_ids, tool_call
+from ._call_plans import MOST_VALUES, CallPlan, CallPlans, ShapePlans, learn_plan, may_decide, repeat_ids, tool_call
 from ._calls import group_by_time
 from ._input_output import KEYS, Kept, asked_and_answered, run_metadata
 from ._span_calls import read_span, take_ids
@@ -91,7 +84,7 @@ class SimpleRun(msgspec.Struct, eq=False):
 
     def spans(self) -> list[ReadSpan]:
         """Read the spans of the line one by one, as those of any run."""
-        spans = request.spans() if (request := decode_request(self.line)) else ()
+        spans = request.spans if (request := decode_request(self.line)) else ()
         return [read_span(span, self.limits, self.kept.attributes) for span in spans]
 
 
@@ -105,47 +98,46 @@ class SimpleRuns:
     def run_of(self, request: OtlpRequest) -> SimpleRun | None:
         """Return the run of a line; None if it is not simple."""
         calls: list[_Call] = []
-        others: list[tuple[OtlpSpan, str, Shape]] = []
+        others: list[_Other] = []
         scopes: set[str] = set()
-        tells = False
-        known = self._plans
-        for (span, scope), shape in zip(request.held, request.shapes, strict=True):
+        known, spans = self._plans, request.spans
+        for span in spans:
+            attributes: Any = span.attributes
+            shape: Shape = attributes.shape
             plans = known.by_shape.get(shape) or known.learn_shape(shape)
-            if plans.hinders or span.events != NO_EVENTS:
+            if plans.hinders or span.events:
                 return None
-            plan = known.of_span(span, scope, shape, plans) if plans.may_be_calls else None
+            plan = None
+            if plans.may_be_calls:
+                by_values, held = plans.by_values, attributes.held
+                values = tuple([bytes(held[place].value) for place in shape.deciding_places])
+                plan = by_values[values] if values in by_values else learn_plan(values, span, shape, plans)
             if plan is None:
                 if plans.has_messages:
                     return None
-                others.append((span, scope, shape))
-                tells = tells or plans.tells
+                others.append((span, plans))
             else:
-                calls.append((span, shape, plan, span.parent()))
-                scopes.add(scope)
+                calls.append((span, plan))
+                scopes.add(span.scope)
         if not calls or len(scopes) > 1:
             return None
-        begin = min([span.start_time_unix_nano or 0 for span, _ in request.held])
-        end = max([span.end_time_unix_nano or 0 for span, _ in request.held])
-        scope = scopes.pop()
-        made = self._of_tree(calls, others, scope, tells, end - begin) if others else self._of_calls(calls, scope)
+        begin, end = min([span.start_ns or 0 for span in spans]), max([span.end_ns or 0 for span in spans])
+        made = self._of_tree(calls, others, end - begin) if others else self._of_calls(calls)
         if made is None:
             return None
-        conventions = dict.fromkeys([plan.shape.convention.name for _, _, plan, _ in calls])
-        count, is_at_work = len(request.held), bool(others)
+        conventions = dict.fromkeys([plan.shape.convention.name for _, plan in calls])
+        count, is_at_work = len(spans), bool(others)
         return SimpleRun(*made, request.line, count, is_at_work, begin, end, conventions, self._limits, self._kept)
 
-    def _of_calls(self, calls: list[_Call], scope: str) -> _Made | None:
+    def _of_calls(self, calls: list[_Call]) -> _Made | None:
         """Read a line that is nothing but calls; None if it is not simple."""
-        traced = {span.trace_id for span, _, _, _ in calls}
-        if len(traced) > 1 or any([not span.span_id for span, _, _, _ in calls]):
+        spans = [span for span, _ in calls]
+        if len({span.trace_id for span in spans}) > 1 or any([not span.span_id for span in spans]):
             return None
-        spans = [
-            finished(span, scope, RawAttributes(shape, shape.places, span.attributes)) for span, shape, _, _ in calls
-        ]
-        trajectory = self._one_after_another(spans, [plan for _, _, plan, _ in calls])
+        trajectory = self._one_after_another(spans, [plan for _, plan in calls])
         if trajectory is None:
             return None
-        return trajectory, spans[0].trace_id, {(span.name, scope) for span in spans}
+        return trajectory, spans[0].trace_id, {(span.name, span.scope) for span in spans}
 
     def _one_after_another(self, spans: Sequence[Span], plans: Sequence[CallPlan]) -> Trajectory | None:
         """Return the trajectory of calls that neither failed nor overlap; None if there are others."""
@@ -173,31 +165,30 @@ class SimpleRuns:
         metadata = {"tool_data": "spans", "instrumentation": [*layers]}
         return Trajectory(calls=tuple(map(tool_call, records)), trace_id=trace_id, metadata=metadata)
 
-    def _of_tree(
-        self, calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]], scope: str, tells: bool, duration: int
-    ) -> _Made | None:
+    def _of_tree(self, calls: list[_Call], others: list[_Other], duration: int) -> _Made | None:
         """Read a line with calls below other spans; None if it is not simple."""
-        layers = {scope or plan.shape.dialect for _, _, plan, _ in calls}
-        if not {call[0].name for call in calls}.isdisjoint([span.name for span, _, _ in others]):
+        layers = {span.scope or plan.shape.dialect for span, plan in calls}
+        if not {span.name for span, _ in calls}.isdisjoint([span.name for span, _ in others]):
             return None  # a span that is named like a call may be one
         spans = self._read_others(others) if len(layers) == 1 and _is_one_tree(calls, others) else None
         if spans is None:
             return None
         roles: dict[int, Role] = {id(span): kind for span in spans if (kind := span.kind) in ("agent", "model")}
         tree = Tree(spans, roles)
+        begun = max([span.start_ns or 0 for span in spans if id(span) in roles], default=0)
         turns = turns_in(spans, roles, tree, lambda span: _SILENT) if len(roles) > 1 else Turns()
-        records = self._records(calls, scope, tree) if turns.count == 1 and turns.is_known else None
+        records = self._records(calls, tree, begun) if turns.count == 1 and turns.is_known else None
         if records is None:
             return None
-        has_metadata = tells and any([not self._plans.told.isdisjoint(shape.places) for _, _, shape in others])
+        has_metadata = any([plans.has_metadata for _, plans in others])
         metadata = run_metadata(_NO_LOG, spans, self._kept.attributes) if has_metadata else {}
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
+        tells = any([plans.tells for _, plans in others])
         speaks = self._kept.about_runs and (tells or "model" in roles.values())
         asked, answered = asked_and_answered(spans, roles, tree) if speaks else (None, None)
         texts = [held for held in (answered, *[record.output for record in records]) if held.__class__ is str]
-        recorded = [*spans, *[record.span for record in records if record.span]] if texts else []
-        if texts and cut_lengths(texts, [span.attributes for span in recorded]):
+        if texts and cut_lengths(texts, [span.attributes for span in (*spans, *[span for span, _ in calls])]):
             return None
         made = [tool_call(record) for record in records]
         trajectory = Trajectory(
@@ -211,35 +202,36 @@ class SimpleRuns:
         root = next(span for span in spans if span.parent_id is None)
         return trajectory, root.trace_id, {(root.name, root.scope)}
 
-    def _read_others(self, others: list[tuple[OtlpSpan, str, Shape]]) -> list[ReadSpan] | None:
+    def _read_others(self, others: list[_Other]) -> list[ReadSpan] | None:
         """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
         found = []
-        for span, scope, shape in others:
-            attributes: Any = RawAttributes(shape, shape.places, span.attributes)
-            read = read_span(finished(span, scope, attributes), self._limits, self._kept.attributes)
-            says_more = read.kind == "model" and not KEYS.isdisjoint(shape.places)
-            says_more = says_more or told_by_task(attributes, read.kind) is not None
+        for span, _ in others:
+            read = read_span(span, self._limits, self._kept.attributes)
+            says_more = read.kind == "model" and not KEYS.isdisjoint(span.attributes.keys())
+            says_more = says_more or told_by_task(span.attributes, read.kind) is not None
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
                 return None
             found.append(read)
         return found
 
-    def _records(self, calls: list[_Call], scope: str, tree: Tree) -> list[CallRecord] | None:
-        """Return the calls in order; None if one is not simple, or it has to be found out what ran inside another."""
+    def _records(self, calls: list[_Call], tree: Tree, begun: int) -> list[CallRecord] | None:
+        """Return the calls in order; None if one is not simple, or it has to be found out what ran inside another.
+
+        `begun` is when the last of the agents and models started.
+        """
         records: list[CallRecord] = []
         before, latest, overlap = -1, -1, False
-        for span, shape, plan, parent in sorted(calls, key=lambda call: call[0].start_time_unix_nano or 0):
-            start, end, status = span.start_time_unix_nano or 0, span.end_time_unix_nano or 0, span.status
-            attributes: Any = RawAttributes(shape, shape.places, span.attributes)
-            own, failed = (span.span_id or "").lower(), status.code == _FAILED
-            made = Span(span.name, "", own, parent, start, end, attributes, failed, status.message, scope)
-            record = self._plans.record(made, plan) if start > before else None
+        calls = sorted(calls, key=lambda call: call[0].start_ns or 0)
+        for span, plan in calls:
+            start, end = span.start_ns or 0, span.end_ns or 0
+            record = self._plans.record(span, plan) if start > before else None
             if record is None:
                 return None
             records.append(record)
             overlap, before, latest = overlap or start < latest, start, max(latest, end)
-        has_ids = any([plan.has_ids for _, _, plan, _ in calls])
-        if tree.is_at_work_inside(records) or (has_ids and repeat_ids(records)):
+        if (calls[0][0].start_ns or 0) < begun and tree.is_at_work_inside(records):
+            return None
+        if any([plan.has_ids for _, plan in calls]) and repeat_ids(records):
             return None
         tree.settle(records)
         if overlap:
@@ -250,17 +242,18 @@ class SimpleRuns:
 simple_runs = lru_cache(maxsize=8)(SimpleRuns)
 """Returns the reader of simple runs that has these limits and keeps this, and remembers what it learnt."""
 
-_Call = tuple[OtlpSpan, Shape, CallPlan, str | None]
-"""A span of a call, its shape, its plan and its parent."""
+_Call = tuple[Span, CallPlan]
+"""A span of a call, and its plan."""
+_Other = tuple[Span, ShapePlans]
+"""A span that is not a call, and what is known about those with the same attribute names."""
 _Made = tuple[Trajectory, str, set[tuple[str, str]]]
 """A trajectory, the id of its trace, and the names and scopes of the topmost spans."""
 
 
-def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) -> bool:
+def _is_one_tree(calls: list[_Call], others: list[_Other]) -> bool:
     """Whether the spans of a line are one tree of one trace with calls as its leaves, all with ids and times."""
-    held = [span for span, _, _ in others]
-    inner = {(span.span_id or "").lower(): span.parent() for span in held}
-    if len(inner) < len(held) or "" in inner or [*inner.values()].count(None) != 1:
+    inner = {span.span_id: span.parent_id for span, _ in others}
+    if len(inner) < len(others) or None in inner or [*inner.values()].count(None) != 1:
         return False
     # Parents before children: what is not reached in as many steps as there are spans is a ring, or below a call.
     placed: set[str | None] = {None}
@@ -268,15 +261,15 @@ def _is_one_tree(calls: list[_Call], others: list[tuple[OtlpSpan, str, Shape]]) 
         placed.update([own for own, parent in inner.items() if parent in placed])
     if len(placed) <= len(inner):
         return False
-    held += [call[0] for call in calls]
+    held = [span for span, _ in (*others, *calls)]
     if len({span.trace_id for span in held}) > 1:
         return False
-    if any([span.start_time_unix_nano is None or span.end_time_unix_nano is None for span in held]):
+    if any([span.start_ns is None or span.end_ns is None for span in held]):
         return False
-    leaves = {(call[0].span_id or "").lower() for call in calls}
-    if len(leaves) < len(calls) or "" in leaves or not leaves.isdisjoint(inner):
+    leaves = {span.span_id for span, _ in calls}
+    if len(leaves) < len(calls) or None in leaves or not leaves.isdisjoint(inner):
         return False
-    return {call[3] for call in calls}.issubset(inner)
+    return {span.parent_id for span, _ in calls}.issubset(inner)
 
 
 class LiveRuns:

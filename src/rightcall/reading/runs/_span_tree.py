@@ -201,11 +201,8 @@ class Tree:
 
     def is_at_work_inside(self, records: list[CallRecord]) -> bool:
         """Whether an agent or a model started while a call was running, so that the call may have started it."""
-        first = records[0].span.start_ns or 0 if records and records[0].span else 0
-        later = [span.start_ns for span in self._spans.values() if id(span) in self._roles]
-        later = [start for start in later if start is not None and start > first]
-        within = _Intervals(records) if later else None
-        return within is not None and any([within.hold(start) for start in later])
+        within = _Intervals(records)
+        return any([within.hold(span.start_ns) for span in self._spans.values() if id(span) in self._roles])
 
     def at_work_around(self, span: Span) -> str | None:
         """Return the id of the nearest call, agent or model around a span."""

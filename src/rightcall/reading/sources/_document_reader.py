@@ -124,9 +124,11 @@ def _unpacked(stream: Any, name: str, max_size: int | None) -> IO[bytes]:
     start = stream.peek(4)[:4] if hasattr(stream, "peek") else stream.getvalue()[:4]
     if start.startswith(_GZIP):
         return io.BufferedReader(_Inflating(stream, name, max_size), _CHUNK)
-    if start == _ZSTD:
-        return io.BufferedReader(_Raw(_zstd(stream, name), name, max_size), _CHUNK)
-    return bounded(stream, name, max_size)
+    is_packed = start == _ZSTD
+    source: Any = _zstd(stream, name) if is_packed else stream
+    is_limited = is_packed or max_size is not None
+    unpacked: IO[bytes] = io.BufferedReader(_Raw(source, name, max_size), _CHUNK) if is_limited else source
+    return unpacked
 
 
 def _zstd(stream: IO[bytes], name: str) -> Any:
@@ -218,15 +220,10 @@ _OPEN = (b"{", b"[", b",")
 
 
 class Budget(msgspec.Struct):
-    """The bytes of spans in memory, and the most that there should be."""
+    """What spans in memory may take."""
 
-    most: int
-    held: int = 0
-
-    @property
-    def is_spent(self) -> bool:
-        """Whether further spans should be written to files instead of kept in memory."""
-        return self.held > self.most
+    left: int
+    """How many bytes more; below zero, further spans are written to files instead of kept in memory."""
 
 
 class DocumentReader:
@@ -237,6 +234,8 @@ class DocumentReader:
     ) -> None:
         self._name, self._limits, self._input_format = name, limits, input_format
         self._warnings, self._budget = warnings, budget
+        self._formats = {} if warnings.recognised is None else warnings.recognised.formats
+        """Takes note of the formats of documents."""
 
     def batches(self, stream: Any) -> Iterator[Iterable[SourceItem]]:
         """Yield the items in a stream of bytes, those of one document or line together.
@@ -246,25 +245,52 @@ class DocumentReader:
             MissingExtraError: the format needs a package that is not installed.
         """
         head = (stream.peek(_HEAD * 4) if hasattr(stream, "peek") else stream.getvalue())[: _HEAD * 16]
-        if head.startswith((b"{", b"[")):
-            return self._json_batches(stream)
+        others = None if head.startswith((b"{", b"[")) else self._other_batches(stream, head)
+        if others is not None:
+            yield from others
+            return
+        if head.startswith(_UTF16):
+            text = self._rest(stream).decode("utf-16", "replace")
+            stream = io.BytesIO(text.encode("utf-8", "replace"))
+        number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
+        while first and not first.strip():
+            number += 1
+            first = self._line(stream, number)
+        if not first:
+            raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
+        # If the first line is a document, lines are read one by one; otherwise it begins a document of several lines.
+        try:
+            begun = None if first.rstrip().endswith(_OPEN) else self._document_items(first)
+        except InputError:
+            begun = None
+        if begun is not None:
+            yield begun
+            yield from self._line_batches(stream, number + 1)
+            return
+        rest = self._rest(stream, already=len(first))
+        try:
+            yield self._document_items(first + rest)
+            return
+        except InputError as problem_of_all:
+            problem = problem_of_all
+        yield from self._batches_over_lines(first, rest, problem)
+
+    def _other_batches(self, stream: Any, head: bytes) -> Iterator[Iterable[SourceItem]] | None:
+        """Return the items of a source by how it begins; None if that shows nothing but JSON."""
         if head.startswith(b"PAR1"):
-            self._note("Parquet")
+            self._formats.setdefault("Parquet")
             return self._parquet_batches(self._rest(stream))
         if head.startswith(_ZIP):
             held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
             samples = samples_in(held, self._name, self._limits, self._warnings)
             return ([OtherDocument(sample)] for sample in samples)
         if looks_like_protobuf(head):
-            self._note("OTLP protobuf")
+            self._formats.setdefault("OTLP protobuf")
             return iter([protobuf_items(self._rest(stream), self._name)])
-        if head.startswith(_UTF16):
-            text = self._rest(stream).decode("utf-16", "replace")
-            stream = io.BytesIO(text.encode("utf-8", "replace"))
-        elif _separator(head):
-            self._note("rows, as CSV")
+        if not head.startswith(_UTF16) and _separator(head):
+            self._formats.setdefault("rows, as CSV")
             return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
-        return self._json_batches(stream)
+        return None
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[SourceItem]]:
         try:
@@ -289,24 +315,6 @@ class DocumentReader:
                 self._warnings.add("dropped cells", f"{self._name}: {item.attributes.get(UNREADABLE)}")
             yield item
 
-    def _json_batches(self, stream: IO[bytes]) -> Iterator[Iterable[SourceItem]]:
-        number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
-        while first and not first.strip():
-            number += 1
-            first = self._line(stream, number)
-        if not first:
-            raise InputError(f"{self._name}: the file is empty; {LOOKED_FOR}")
-        # If the first line is a document, lines are read one by one; otherwise it begins a document of several lines.
-        try:
-            begun = None if first.rstrip().endswith(_OPEN) else self._document_items(first)
-        except InputError:
-            begun = None
-        if begun is None:
-            yield from self._batches_over_lines(first, stream)
-            return
-        yield begun
-        yield from self._line_batches(stream, number + 1)
-
     def _line_batches(self, stream: IO[bytes], number: int) -> Iterator[Iterable[SourceItem]]:
         while line := self._line(stream, number):
             yield self.items_in_line(line, number)
@@ -324,33 +332,25 @@ class DocumentReader:
 
     def _document_items(self, text: bytes) -> list[SourceItem]:
         if _OTLP_MARK in text[:_HEAD] and self._input_format in (None, "otlp"):
-            is_spent = self._budget.is_spent
+            is_spent = self._budget.left < 0
             packed = split_request(text) if is_spent else None
             request = None if is_spent else decode_request(text)
             if packed is not None or request is not None:
-                self._budget.held += len(text)
-                self._note("otlp")
+                self._budget.left -= len(text)
+                self._formats.setdefault("otlp")
                 return [request] if request is not None else [*(packed or ())]
         return self._items(decode_json(text, self._limits))
 
     def _items(self, document: Any) -> list[SourceItem]:
-        if self._warnings.recognised is not None:
-            self._note(formats.format_of(document, self._input_format))
+        if self._warnings.recognised is not None and (name := formats.format_of(document, self._input_format)):
+            self._formats.setdefault(name)
         return list(self._warned(formats.items_of(document, self._input_format)))
 
-    def _note(self, name: str) -> None:
-        """Note the format of a document, if the caller asked for it."""
-        if name and self._warnings.recognised is not None:
-            self._warnings.recognised.formats.setdefault(name)
+    def _batches_over_lines(self, first: bytes, rest: bytes, problem: InputError) -> Iterator[Iterable[SourceItem]]:
+        """Yield the items of several documents over several lines, or of the lines after a broken first one.
 
-    def _batches_over_lines(self, first: bytes, stream: IO[bytes]) -> Iterator[Iterable[SourceItem]]:
-        """Yield the items of one or several documents over several lines, or of the lines after a broken first one."""
-        rest = self._rest(stream, already=len(first))
-        try:
-            yield self._document_items(first + rest)
-            return
-        except InputError as problem_of_all:
-            problem = problem_of_all
+        `problem` is what is wrong with them as one document.
+        """
         count = 0
         try:
             for _, document in decode_json_sequence((first + rest).decode("utf-8", "replace"), self._limits):

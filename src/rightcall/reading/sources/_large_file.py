@@ -353,15 +353,15 @@ class SplitRuns:
 
 def _traces_in(item: SourceItem) -> list[str]:
     if isinstance(item, OtlpRequest):
-        return item.traces()
+        return [span.trace_id for span in item.spans]
     return [] if isinstance(item, OtherDocument) else [item.trace_id]
 
 
 def _of_traces(item: SourceItem, traces: frozenset[str] | None) -> Iterable[SourceItem]:
     """Return the part of an item that belongs to some traces; all of it for None."""
     if isinstance(item, OtlpRequest):
-        whole = traces is None or traces.issuperset(item.traces())
-        return [item] if whole else [span for span in item.spans() if traces is None or span.trace_id in traces]
+        kept = [span for span in item.spans if traces is None or span.trace_id in traces]
+        return [item] if len(kept) == len(item.spans) else kept
     if isinstance(item, OtherDocument):
         return ()
     return [item] if traces is None or item.trace_id in traces else ()

@@ -60,7 +60,8 @@ class RunCollector:
 
     def __init__(self, grouping: Grouping, kept: Kept, limits: Limits, held_bytes: int = _HELD_BYTES) -> None:
         # If the file is one run, it has to be in memory as a whole.
-        self.budget = Budget(_NO_LIMIT if grouping == "file" else held_bytes)
+        self._held_bytes = _NO_LIMIT if grouping == "file" else held_bytes
+        self.budget = Budget(self._held_bytes)
         self._grouping = grouping
         self._traces = Traces(grouping)
         self.run_filter = RunFilter()
@@ -81,7 +82,7 @@ class RunCollector:
             if isinstance(item, OtlpRequest):
                 simple = self._simple_runs.run_of(item)
                 if simple is None or not self._traces.add_simple(simple):
-                    self.add(item.spans())
+                    self.add(item.spans)
             elif isinstance(item, Span):
                 if groups_of(item):
                     self._traces.unite(item)
@@ -105,7 +106,7 @@ class RunCollector:
         Raises:
             InputError: nothing in the source is a span or a message.
         """
-        only = None if self._logs or self._loose or self.budget.is_spent else self._traces.only_run
+        only = None if self._logs or self._loose or self.budget.left < 0 else self._traces.only_run
         if only is not None:
             # A shortcut: most sources are one simple run, so there is nothing to compare or join it with.
             yield from self.trajectories_of([only], warnings)
@@ -117,7 +118,7 @@ class RunCollector:
         if not has_spans and not self._logs:
             raise InputError(f"{name}: no spans in it and no messages; {LOOKED_FOR}")
         self.warn_of_loose(name, warnings)
-        if self.budget.is_spent:
+        if self.budget.left < 0:
             yield from self._spilled_trajectories(warnings)
             return
         runs: list[Run] = without_creations(self._traces.runs() or [[]])
@@ -143,12 +144,13 @@ class RunCollector:
 
         Return none once spans have been written to temporary files.
         """
-        if self.budget.is_spent:
+        if self.budget.left < 0:
             return []
         before = self._traces.count()
         runs = self._traces.part_with(names)
         # Bytes are not counted for each run; the share of the remaining spans is close enough.
-        self.budget.held = self.budget.held * self._traces.count() // max(before, 1)
+        held = self._held_bytes - self.budget.left
+        self.budget.left = self._held_bytes - held * self._traces.count() // max(before, 1)
         return runs
 
     def names(self) -> set[str]:
@@ -181,7 +183,7 @@ class RunCollector:
 
     def remaining_trajectories(self, warnings: Warnings) -> Iterator[Trajectory]:
         """Yield the trajectories of the runs still in memory or in files, and of waiting runs that count."""
-        if self.budget.is_spent:
+        if self.budget.left < 0:
             yield from self._spilled_trajectories(warnings)
         else:
             yield from self.trajectories_of([*self.counted(self._traces.runs()), *self.run_filter.late()], warnings)
