@@ -1311,6 +1311,25 @@ def test_an_answer_that_was_cut_off_inside_its_json_counts_as_not_recorded() -> 
     assert answered("Paid {12.") == "Paid {12."
 
 
+@for_each(
+    ("asked", "is_known"),
+    [
+        ('[{"text": "Where is order 7? I bought', False),
+        ('{"messages": [{"role": "user", "content', False),
+        ("Where is order 7? I bought it a week ago", True),
+        ("Where is order 7? I bought it on 4 Ju", False),
+    ],
+)
+def test_a_question_that_was_cut_off_counts_as_not_recorded(asked: str, is_known: bool) -> None:
+    """Strands, Haystack and LlamaIndex record what the user said inside of JSON, a limit of attributes cuts it off."""
+    around = span(1, AGENT | {"input.value": asked, "output.value": "Shipped."}, **TIMES)
+    found = read_one(around, tool_span(2, '{"rows": [{"name": "one", "amount": 1'))
+
+    assert found.input == (asked if is_known else None)
+    assert found.output == "Shipped."
+    assert any(["a question was cut off" in each for each in found.warnings]) == (not is_known)
+
+
 def tool_span(number: int, output: str, **more: Any) -> dict[str, Any]:
     return span(number, tool_attributes(output), **more)
 

@@ -100,6 +100,34 @@ def test_a_conversation_is_the_same_wherever_it_was_recorded(
     assert found.calls_recorded
 
 
+@for_each("agent", [{"gen_ai.agent.name": "support"}, {"input.value": "{}"}])
+def test_turns_are_not_known_where_the_span_of_a_turn_has_its_last_prompt_alone(agent: dict[str, str]) -> None:
+    """In Google ADK's spans by OpenInference all uses of a model in a run write into one span, the last one counts."""
+    spans = [span(1, name="session", endTimeUnixNano="90000")]
+    for turn, called in enumerate(CALLED):
+        first, said = 10 * (turn + 1), log(turn + 1)[:-1]
+        around = {"gen_ai.operation.name": "invoke_agent", **agent}
+        spans += [span(first, around, parent=1, endTimeUnixNano=str((first + 9) * 1000))]
+        spans += [chat(first + 1, said, says("assistant", ANSWERED[turn]), parent=first)]
+        spans += [tool_span(first + 2, *called, parent=first)] if called else []
+    [found] = read(request(*spans))
+
+    assert made(found) == [("lookup_order", None), ("refund", None)]
+    assert found.turn_outputs == ()
+
+
+def test_turns_are_not_known_where_the_only_model_of_one_lost_what_it_was_asked() -> None:
+    around = {"gen_ai.operation.name": "invoke_agent", "input.value": "{}"}
+    spans = [span(1, name="session", endTimeUnixNano="90000")]
+    for turn in range(3):
+        [agent, *inside] = spans_of_turn(turn, parent=1)
+        spans += [agent | {"attributes": span(0, around)["attributes"]}, *inside]
+    assert made(*read(request(*spans))) == MADE
+
+    spans[-1] |= {"droppedAttributesCount": 2}
+    assert made(*read(request(*spans))) == [("lookup_order", None), ("refund", None)]
+
+
 @pytest.mark.parametrize("ids", [True, False], ids=["ids", "no ids"])
 @pytest.mark.parametrize("place", PLACES[1:])
 def test_calls_that_only_later_prompts_show_are_of_the_turn_they_were_made_in(place: str, ids: bool) -> None:
@@ -910,7 +938,9 @@ def test_a_request_is_over_when_the_last_of_its_models_is() -> None:
         ("", "a", "xx", None),
         ("a", "", "xy", None),
         ("a", "r", "xx", False),
-        ("a", "a. br", "xx", False),
+        ("a", "a. br", "xx", None),
+        ("a", "abr", "xx", False),
+        ("a", "a. b.", "xx", None),
     ],
 )
 def test_a_request_is_new_where_the_user_wrote_more_after_the_agent_was_at_work(

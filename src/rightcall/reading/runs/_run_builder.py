@@ -342,7 +342,10 @@ class RunBuilder:
             cut = cut_lengths(texts, [span.attributes for span in spans], cut_at, usual)
             for record in others:
                 self._forget_lost(record, cut)
-            asked = [(given, self._unless_cut(returned, cut)) for given, returned in asked]
+            asked = [
+                (self._unless_cut("a question", given, cut), self._unless_cut("an answer", returned, cut))
+                for given, returned in asked
+            ]
             unnamed = [record for record in others if len(record.name) in cut]
             name = unnamed[0].name if unnamed else ""
             self._not_understood.note(f"a call of a tool whose name may go on after {name!r}" if unnamed else "")
@@ -365,11 +368,11 @@ class RunBuilder:
         if record.agent is not None and len(record.agent) in cut:
             record.agent = None
 
-    def _unless_cut(self, answer: Any, cut: frozenset[int]) -> Any:
-        """Return an answer; None if it ends where texts were cut off."""
-        if answer.__class__ is not str or not (len(answer) in cut or is_cut(answer)):
-            return answer
-        self._warnings.add("outputs", f"an answer {_CUT}")
+    def _unless_cut(self, what: str, told: Any, cut: frozenset[int]) -> Any:
+        """Return a question or an answer; None if it ends where texts were cut off."""
+        if told.__class__ is not str or not (len(told) in cut or is_cut(told)):
+            return told
+        self._warnings.add("outputs", f"{what} {_CUT}")
         return None
 
     def _note_missing(self, calls: list[CallRecord]) -> None:

@@ -20,7 +20,7 @@ from rightcall.reading.messages import (
     words_of,
     words_shared,
 )
-from rightcall.reading.spans import Span
+from rightcall.reading.spans import Span, is_incomplete
 
 from ._input_output import GIVEN
 from ._span_tree import ReadSpan, Tree
@@ -50,6 +50,11 @@ class UserRequest(msgspec.Struct):
         shared = {id(span) for span in last.path}
         own = [span.start_ns for span in self.path if id(span) not in shared and span.start_ns is not None]
         return min([self.begin, *own])
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether something was dropped of the spans of its models: it may have had messages."""
+        return any([is_incomplete(span.attributes) for span in self.models])
 
     def is_for_agent_of(self, last: UserRequest) -> bool:
         """Whether this request and the last one are known to be for the same agent."""
@@ -322,7 +327,7 @@ def _begins_of_requests(requests: Sequence[UserRequest], read: ReadMessages, is_
     if len(requests) < 2:
         return [], True
     begins, is_sure = [], True
-    told = [request for request in requests if request.agent or _first_said(request.models, read)]
+    told = [request for request in requests if request.agent or _first_said(request.models, read) or request.is_torn]
     requests = told or requests  # a model without messages, where others have some, makes embeddings or the like
     latest = requests[0].end
     for last, request in pairwise(requests):
@@ -356,7 +361,7 @@ def _is_asked_anew(last: UserRequest, request: UserRequest, read: ReadMessages) 
         return (
             True if request.is_for_agent_of(last) and (has_other_words or _have_answered(last.models, read)) else None
         )
-    return len(words) > len(shared) and _follows_work(now)
+    return _follows_work(now) if len(words) > len(shared) else False
 
 
 def _holds_results_alone(exchanges: Sequence[Exchange]) -> bool:
@@ -385,12 +390,18 @@ def _first_said(models: Iterable[ReadSpan], read: ReadMessages) -> list[Exchange
     return next((said.input for span in models if (said := read(span)).input), [])
 
 
-def _follows_work(exchanges: Sequence[Exchange]) -> bool:
-    """Whether a message of the agent comes before the last texts of the user."""
-    since_work = False
+def _follows_work(exchanges: Sequence[Exchange]) -> bool | None:
+    """Whether a message of the agent comes before the last texts of the user; None if others come after them, too.
+
+    A span around several uses of a model has its last prompt (Google ADK's by OpenInference), and one of an agent that
+    resumes its work has such a prompt as well.
+    """
+    since_work = has_gone_on = False
     for exchange in reversed(exchanges):
         if exchange.is_of_user:
             since_work = True
         elif exchange.is_of_agent:
-            return since_work
+            if since_work:
+                return None if has_gone_on else True
+            has_gone_on = True
     return False
