@@ -230,7 +230,68 @@ def _node(role: str, text: str, to: str = "all", name: str | None = None) -> dic
 
 _CALL = {"type": "function_call", "id": "i1", "call_id": "c1", "name": "find", "arguments": '{"order": 7}'}
 _ANSWER = {"type": "message", "id": "i2", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+
+
+def chunk(number: int, reason: str | None = None, **delta: Any) -> dict[str, Any]:
+    """A piece of an answer of Chat Completions."""
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "choices": [choice]}
+
+
+def call_piece(index: int, arguments: str, call_id: str | None = None, name: str | None = None) -> dict[str, Any]:
+    """What a piece of an answer of Chat Completions says of a call."""
+    begun = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+    return {"tool_calls": [{"index": index, **(begun if name else {"function": {"arguments": arguments}})}]}
+
+
+OF_CHAT: list[dict[str, Any]] = [
+    chunk(1, role="assistant", content=None),
+    chunk(1, **call_piece(0, "", "c1", "find")),
+    chunk(1, **call_piece(0, '{"order"')),
+    chunk(1, **call_piece(0, ": 7}")),
+    chunk(1, "tool_calls"),
+    {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [], "usage": {"total_tokens": 3}},
+]
+OF_CLAUDE: list[dict[str, Any]] = [
+    {"type": "message_start", "message": {"id": "m1", "role": "assistant", "content": [], "stop_reason": None}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+    {"type": "ping"},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm."}},
+    {"type": "content_block_stop", "index": 0},
+    {
+        "type": "content_block_start",
+        "index": 1,
+        "content_block": {"type": "tool_use", "id": "c1", "name": "find", "input": {}},
+    },
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"ord'}},
+    {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": 'er": 7}'}},
+    {"type": "content_block_stop", "index": 1},
+    {"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None}, "usage": {}},
+    {"type": "message_stop"},
+]
+OF_CONVERSE: list[dict[str, Any]] = [
+    {"messageStart": {"role": "assistant"}},
+    {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "I look."}}},
+    {"contentBlockStop": {"contentBlockIndex": 0}},
+    {"contentBlockStart": {"contentBlockIndex": 1, "start": {"toolUse": {"toolUseId": "c1", "name": "find"}}}},
+    {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": '{"order": '}}}},
+    {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": "7}"}}}},
+    {"contentBlockStop": {"contentBlockIndex": 1}},
+    {"messageStop": {"stopReason": "tool_use"}},
+    {"metadata": {"usage": {"totalTokens": 3}, "metrics": {"latencyMs": 5}}},
+]
+
 TRANSCRIPTS: dict[str, Any] = {
+    "Chat Completions, in pieces": [
+        ASKED,
+        *OF_CHAT,
+        GIVES,
+        chunk(2, role="assistant", content="Do"),
+        chunk(2, content="ne."),
+        chunk(2, "stop"),
+    ],
+    "Claude, in pieces": [ASKED, *OF_CLAUDE, GIVES, SAYS],
+    "ConverseStream, in pieces": [ASKED, *OF_CONVERSE, GIVES, SAYS],
     "HAR": {"log": {"version": "1.2", "entries": [_exchange(TALK[:1], ASKS), _exchange(TALK[:3], SAYS)]}},
     "Weave": [
         {"op_name": "agent", "inputs": {"task": "x"}, "output": "Done."},

@@ -1,5 +1,6 @@
 from ._acting_text import IN_CODE as IN_CODE
 from ._conversation_reader import key_of as key_of
+from ._event_lines import sent_events as sent_events
 from ._framework_states import (
     OPEN as OPEN,
     answer_in as answer_in,

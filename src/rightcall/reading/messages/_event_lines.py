@@ -1,8 +1,8 @@
 """Streams of events of agents and frameworks, one event a line, one conversation a stream.
 
 Cursor's `stream-json`, `opencode run --format json`, LangChain's `astream_events`, events of an Inspect sample, traces
-of Bedrock agents, MCP sessions, OpenAI's Responses and Realtime API, AG-UI. Lines of no known format are passed on
-unchanged, so that they count as not understood (RC304) instead of disappearing.
+of Bedrock agents, MCP sessions, OpenAI's Responses and Realtime API, AG-UI, answers of models in pieces. Lines of no
+known format are passed on unchanged, so that they count as not understood (RC304) instead of disappearing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ._log import Log, called, listed, plain, refused, returned, said, word
+from rightcall.values.decoding import dump_json
+
+from ._log import Log, called, decoded, listed, plain, refused, returned, said, word
+from ._parts import text_of
+from ._unknown_calls import sign_of
 
 
 def _logs_by(of_event: Callable[[dict[str, Any]], list[Any]]) -> Callable[[list[Any]], list[Log]]:
@@ -466,3 +470,221 @@ class _Stream:
             else value
             for key, value in self._told.items()
         ]
+
+
+_OF_CHUNK = frozenset({"role", "content", "refusal", "reasoning", "reasoning_content", "tool_calls", "function_call"})
+_OF_CLAUDE = {"message_start": "message", "message_delta": "delta", "content_block_start": "content_block"}
+_OF_CLAUDE |= {"content_block_delta": "delta", "content_block_stop": "index"}
+"""Types of events in a stream of Claude, and the key that each has."""
+_OF_CONVERSE = frozenset({"messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"})
+_ABOUT_PIECES = frozenset({"ping", "error", "message_stop"})
+_TEXT = -1
+"""The place of the text of Chat Completions, which stands before the calls."""
+
+
+def is_piece(line: Any) -> bool:
+    """Whether a line is a piece of a model's answer: of Chat Completions, of Claude, or of Bedrock's ConverseStream."""
+    value = _sent_data(line)
+    key = _OF_CLAUDE.get(word(value.get("type")))
+    if key is not None:
+        return key in value
+    choices = listed(value.get("choices"))
+    return any([isinstance(plain(choice).get("delta"), dict) for choice in choices]) or _of_converse(value) != ""
+
+
+def _sent_data(line: Any) -> dict[str, Any]:
+    """Return an event; its data, if a server sent it with a name."""
+    value = plain(line)
+    return plain(value["data"]) if value.keys() == {"event", "data"} else value
+
+
+def _of_converse(event: dict[str, Any]) -> str:
+    """Return which piece of ConverseStream an event is; empty if it is none."""
+    key = next(iter(event), "")
+    return key if key in _OF_CONVERSE and isinstance(event[key], dict) and len(event) == 1 else ""
+
+
+def piece_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of answers that were streamed, each put together from its pieces, among whole messages."""
+    told: list[Any] = []
+    named: dict[str, _Answer] = {}
+    last = _Answer()
+    for line in lines:
+        value = _sent_data(line)
+        if not is_piece(line):
+            is_silent = word(value.get("type")) in _ABOUT_PIECES or line == "[DONE]" or _is_about_answer(value)
+            told += [] if is_silent else [line]
+            continue
+        name = word(value.get("id")) if "choices" in value else ""
+        begins = value.get("type") == "message_start" or "messageStart" in value
+        begins = begins or ("choices" in value and last.has_ended)
+        last = named.get(name, _Answer()) if name else _Answer() if begins else last
+        if last.is_new:
+            told.append(last)
+            named[name] = last
+        last.take(value)
+    lost = next((answer.lost for answer in told if isinstance(answer, _Answer) and answer.lost), "")
+    return [Log([each.message() if isinstance(each, _Answer) else each for each in told], nested=lost)]
+
+
+def _is_about_answer(event: dict[str, Any]) -> bool:
+    """Whether an event has only figures of an answer: a chunk of usage or filters, or metadata of ConverseStream."""
+    has_figures = bool(event.get("usage") or event.get("prompt_filter_results"))
+    return (event.get("choices") == [] and has_figures) or event.keys() == {"metadata"}
+
+
+class _Answer:
+    """A message of a model, put together from its pieces: texts and calls in blocks, by their indexes."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int | None, dict[str, Any]] = {}
+        self._written: dict[int | None, str] = {}
+        self._open: set[int | None] = set()
+        self._reason, self._lost, self.is_new = "", "", True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether a piece told why the answer ended."""
+        return bool(self._reason)
+
+    @property
+    def lost(self) -> str:
+        """Why the pieces do not show all of the answer; empty if they do."""
+        if not self._reason:
+            return "an answer in pieces that ends in the middle"
+        count = len(self._blocks.keys() - {_TEXT})
+        is_whole = self._blocks.keys() - {_TEXT} == set(range(count)) and not self._open
+        return self._lost or ("" if is_whole else "an answer of which pieces are missing")
+
+    def take(self, event: dict[str, Any]) -> None:
+        """Add a piece."""
+        self.is_new = False
+        key = _of_converse(event)
+        for choice in map(plain, listed(event.get("choices"))):
+            self._take_choice(choice)
+        if key:
+            self._take_of_converse(key, event[key])
+        elif "choices" not in event:
+            self._take_of_claude(word(event.get("type")), event)
+
+    def message(self) -> dict[str, Any]:
+        """Return the message. A call that was still being written is marked as such."""
+        content = [self._block(place) for place in sorted([each for each in self._blocks if each is not None])]
+        return {"role": "assistant", "content": content, "stop_reason": self._reason or None}
+
+    def _block(self, place: int) -> dict[str, Any]:
+        block, text = self._blocks[place], self._written.get(place, "")
+        if block.get("type") == "text":
+            return {"type": "text", "text": word(block.get("text")) + text}
+        is_open = place in self._open or not (self._reason or place + 1 in self._blocks)
+        if is_open and "input" in block:
+            begun = {"call_id": block.get("id"), "name": block.get("name"), "status": "in_progress"}
+            return {"type": "function_call", **begun}
+        return {**block, "input": text} if text and "input" in block else block
+
+    def _begin(self, place: int | None, block: dict[str, Any]) -> None:
+        if place in self._blocks or place is None:
+            self._lost = self._lost or "an answer in pieces with two blocks at one place"
+        self._blocks.setdefault(place, block)
+
+    def _add(self, place: int | None, text: str) -> None:
+        if place not in self._blocks or self._reason:
+            self._lost = self._lost or "a piece of an answer without its beginning"
+        self._written[place] = self._written.get(place, "") + text
+
+    def _take_choice(self, choice: dict[str, Any]) -> None:
+        """Add a choice of a chunk of Chat Completions."""
+        delta = plain(choice.get("delta"))
+        if choice.get("index") not in (None, 0):
+            self._lost = "several answers in pieces, of which the log does not tell the one that was used"
+        if text := text_of({"role": "assistant", "content": delta.get("content")}):
+            self._blocks.setdefault(_TEXT, {"type": "text"})
+            self._add(_TEXT, text)
+        early = plain(delta.get("function_call"))
+        calls = [{"index": 0, "function": early}] if early else listed(delta.get("tool_calls"))
+        for call in map(plain, calls):
+            self._take_call(_place(call.get("index")), call)
+        self._lost = self._lost or sign_of({key: value for key, value in delta.items() if key not in _OF_CHUNK})
+        self._reason = word(choice.get("finish_reason")) or self._reason
+
+    def _take_call(self, place: int | None, call: dict[str, Any]) -> None:
+        """Add a piece of a call of Chat Completions: the first has its name and id, which others may repeat."""
+        function, known = plain(call.get("function")), self._blocks.get(place)
+        new = called(word(call.get("id")), word(function.get("name")), {})
+        if not function or not (known or new["name"]):
+            self._lost = self._lost or "a piece of a call of an unknown kind"
+        elif known is None or (new["name"] and not new["id"]) or new["id"] not in ("", known["id"]):
+            self._begin(place, new)
+        if place in self._blocks:
+            self._add(place, word(function.get("arguments")))
+
+    def _take_of_claude(self, kind: str, event: dict[str, Any]) -> None:
+        place, delta = _place(event.get("index")), plain(event.get("delta"))
+        if kind == "content_block_start":
+            self._begin(place, plain(event["content_block"]))
+            self._open.add(place)
+        elif kind == "content_block_delta":
+            key = {"text_delta": "text", "input_json_delta": "partial_json"}.get(word(delta.get("type")), "")
+            self._add(place, word(delta.get(key)))
+        elif kind == "content_block_stop":
+            self._open.discard(place)
+        self._reason = word(delta.get("stop_reason")) or self._reason
+
+    def _take_of_converse(self, kind: str, event: dict[str, Any]) -> None:
+        place, delta = _place(event.get("contentBlockIndex")), plain(event.get("delta"))
+        if kind == "contentBlockStart":
+            use = plain(plain(event.get("start")).get("toolUse"))
+            self._begin(place, called(use.get("toolUseId"), use.get("name"), {}))
+            self._open.add(place)
+        elif kind == "contentBlockDelta":
+            if "toolUse" not in delta:  # only the block of a call has a beginning of its own
+                self._blocks.setdefault(place, {"type": "text" if "text" in delta else "thinking"})
+            self._add(place, word(delta.get("text")) or word(plain(delta.get("toolUse")).get("input")))
+        elif kind == "contentBlockStop":
+            self._open.discard(place)
+        self._reason = word(event.get("stopReason")) or self._reason
+
+
+def _place(index: Any) -> int | None:
+    return index if isinstance(index, int) and index >= 0 else None
+
+
+def put_together(held: Any) -> dict[str, Any] | None:
+    """Return the response that a list, or a text, of streamed events is; None if it is none, or has gaps."""
+    events = [decoded(text) for text in sent_events(held)] if isinstance(held, str) else listed(held)
+    last = plain(next((each for each in reversed(events) if plain(each).get("type") in _LAST_EVENTS), None))
+    if isinstance(last.get("response"), dict):
+        return plain(last["response"])
+    [log] = piece_logs(events) if any(map(is_piece, events)) else [Log()]
+    return log.messages[0] if len(log.messages) == 1 and not log.nested else None
+
+
+_FIELD = re.compile(r"(data|event|id|retry)?:[ ]?(.*)")
+
+
+def sent_events(text: str) -> list[str]:
+    """Return the events in a text of server-sent events (HTML standard, 9.2), as JSON; nothing for any other text."""
+    found: list[str] = []
+    name, data = "", list[str]()
+    for line in [*re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff")), ""]:
+        field = _FIELD.fullmatch(line)
+        if not line:
+            found += _sent(name, data)
+            name, data = "", []
+        elif field is None:
+            return []
+        elif field[1] == "event":
+            name = field[2]
+        elif field[1] == "data" and field[2] != "[DONE]":
+            data.append(field[2])
+    return found
+
+
+def _sent(name: str, data: list[str]) -> list[str]:
+    """Return the data of one event; with its name, unless the data repeat it."""
+    # Lines that were saved without the empty ones between them are an event each.
+    are_whole = all([isinstance(decoded(each), dict) for each in data[1:]])
+    whole = data if are_whole else ["".join(data)]
+    if name in ("", "message") or [plain(decoded(each)).get("type") for each in whole] == [name]:
+        return whole
+    return [f'{{"event": {dump_json(name)}, "data": {each}}}' for each in whole]

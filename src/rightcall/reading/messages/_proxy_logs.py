@@ -15,6 +15,7 @@ from rightcall._lazy import lazy_pattern
 from rightcall.reading.spans import NOTHING
 
 from ._conversation_reader import key_of
+from ._event_lines import put_together
 from ._log import Log, decoded, listed, plain, returned, said, word
 from ._message_exchange import exchange_of, has_messages, with_reason
 from ._parts import text_of, writer_of
@@ -74,7 +75,7 @@ def _bodies(document: Any) -> tuple[dict[str, Any], Any] | None:
     """Return the request and the response in a document; None if it does not have both."""
     value = plain(document)
     for to_request, to_response in _PAIRS:
-        request, response = _at(value, to_request), _at(value, to_response)
+        request, response = _at(value, to_request), _response_at(value, to_response)
         is_answer = isinstance(response, dict) and not _ANSWERED.isdisjoint(response)
         asked = _asked(request) if isinstance(request, dict) and is_answer else None
         # Messages that end with one of the model are a conversation, not a request, unless LiteLLM says so.
@@ -95,6 +96,13 @@ def _at(held: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         held = decoded(plain(held).get(key))
     return held
+
+
+def _response_at(held: Any, path: tuple[str, ...]) -> Any:
+    """Return a response; that of a stream is put together from its pieces, if all of them are there."""
+    told = plain(_at(held, path[:-1])).get(path[-1])
+    response = decoded(told)
+    return response if isinstance(response, dict) else put_together(told if response is None else response)
 
 
 def _asked(request: Mapping[str, Any]) -> list[Any] | None:

@@ -96,10 +96,12 @@ from ._event_lines import (
     is_inspect_event,
     is_langchain_event,
     is_opencode_event,
+    is_piece,
     is_response_event,
     is_rpc_line,
     langchain_logs,
     opencode_logs,
+    piece_logs,
     response_logs,
     rpc_logs,
 )
@@ -344,6 +346,12 @@ LINES = (
         is_response_event,
         response_logs,
         "`type` = `response.output_item.done` or `conversation.item.created`, `item`; `type` = `response.done`",
+    ),
+    Transcript(
+        "answers in pieces",
+        is_piece,
+        piece_logs,
+        "`choices` with a `delta`; `type` = `content_block_start` and others; `contentBlockDelta` and others",
     ),
     Transcript(
         "requests and responses",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -212,6 +213,8 @@ LOOKED_FOR = (
 
 SourceItem = Item | OtlpRequest
 """What a document consists of; an OTLP request is passed on as a whole."""
+_SENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:(?:data|event|id|retry):|: ?\w)")
+"""How a text of server-sent events begins."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _OTLP_MARK = b'"resourceSpans"'
 _HEAD = 256
@@ -245,13 +248,12 @@ class DocumentReader:
             MissingExtraError: the format needs a package that is not installed.
         """
         head = (stream.peek(_HEAD * 4) if hasattr(stream, "peek") else stream.getvalue())[: _HEAD * 16]
-        others = None if head.startswith((b"{", b"[")) else self._other_batches(stream, head)
-        if others is not None:
-            yield from others
-            return
-        if head.startswith(_UTF16):
-            text = self._rest(stream).decode("utf-16", "replace")
-            stream = io.BytesIO(text.encode("utf-8", "replace"))
+        if not head.startswith((b"{", b"[")):
+            others = self._other_batches(stream, head)
+            if others is not None:
+                yield from others
+                return
+            stream = self._json_in(stream, head)
         number, first = 1, self._line(stream, 1).removeprefix(codecs.BOM_UTF8)
         while first and not first.strip():
             number += 1
@@ -291,6 +293,16 @@ class DocumentReader:
             self._formats.setdefault("rows, as CSV")
             return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
         return None
+
+    def _json_in(self, stream: Any, head: bytes) -> Any:
+        """Return the JSON in a text of UTF-16, or in the data of server-sent events; another stream as it is."""
+        if head.startswith(_UTF16):
+            return io.BytesIO(self._rest(stream).decode("utf-16", "replace").encode("utf-8", "replace"))
+        if not _SENT.match(head):
+            return stream
+        data = self._rest(stream)
+        sent = messages.sent_events(data.decode("utf-8", "replace"))
+        return io.BytesIO("\n".join(sent).encode() if sent else data)
 
     def _parquet_batches(self, data: bytes) -> Iterator[Iterable[SourceItem]]:
         try:
