@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import reduce
+from operator import getitem
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
 
@@ -292,7 +294,10 @@ class SourceFile:
 
     def source(self, path: Path) -> Source:
         """Return where a part is written or, if it is not in the file, the nearest part around it."""
-        spelt = self._spelt(path)
+        try:
+            spelt, part = path, reduce(getitem, path, self.value)
+        except (KeyError, IndexError, TypeError):
+            spelt, part = self._spelt(path)
         position = self._document.position(spelt)
         number, column = position.line, position.column
         # A minified file has everything on one line, and reports quote the beginning.
@@ -301,35 +306,21 @@ class SourceFile:
         if is_below := line.strip() == "{" and below.lstrip().startswith('"'):
             number, column, line = number + 1, len(below) - len(below.lstrip()) + 1, below
         if is_below or line.rstrip().endswith((":", "{")):
-            line = _joined(line, self._at(spelt)) or line
+            line = _joined(line, part) or line
         return Source(self.name, number, column, line)
-
-    def _at(self, path: Path) -> Any:
-        value = self.value
-        for step in path:
-            try:
-                value = value[step]
-            except (KeyError, IndexError, TypeError):
-                return None
-        return value
 
     def problem(self, message: str, path: Path = ()) -> DocumentError:
         """Return the exception for a mistake in a part."""
-        position = self._document.position(self._spelt(path))
+        spelt, _ = self._spelt(path)
+        position = self._document.position(spelt)
         return self._placed(message, position.line, position.column)
 
     def _placed(self, message: str, line: int, column: int) -> DocumentError:
         return DocumentError(f"{self.name}:{line}:{column}: {message}", line, column)
 
-    def _spelt(self, path: Path) -> Path:
-        """Return a path with its keys as the file spells them, in snake_case or camelCase."""
+    def _spelt(self, path: Path) -> tuple[Path, Any]:
+        """Return a path with its keys as the file spells them, in snake_case or camelCase, and the value there."""
         value, spelt = self.value, list[str | int]()
-        try:
-            for step in path:
-                value = value[step]
-            return path
-        except (KeyError, IndexError, TypeError):
-            value = self.value
         for step in path:
             if isinstance(value, dict) and step not in value and isinstance(step, str) and camel(step) in value:
                 step = camel(step)
@@ -337,7 +328,7 @@ class SourceFile:
             inside = isinstance(value, dict) and step in value
             inside |= isinstance(value, list) and isinstance(step, int) and step < len(value)
             value = value[step] if inside else None
-        return tuple(spelt)
+        return tuple(spelt), value
 
 
 def _joined(line: str, value: Any) -> str:
