@@ -17,7 +17,6 @@ from typing import (
     Any,
     ClassVar,
     Literal,
-    NamedTuple,
     TypeAlias,
     TypeVar,
     Union,
@@ -39,18 +38,11 @@ Place: TypeAlias = "tuple[Place, str | int] | None"
 Mistakes: TypeAlias = list[tuple[Path, str]]
 Read: TypeAlias = Callable[[Any, Place, Mistakes], Any]
 """Returns the value to keep. A mistake is added to the list instead, and what is returned then is not used."""
+Check: TypeAlias = tuple[frozenset[type], Read]
+"""The classes of values that are valid as they are, which most values are, and what reads all others."""
 _NONE: frozenset[type] = frozenset()
 _NULL = frozenset({NoneType})
-_UNKNOWN = ("", None)
-
-
-class Check(NamedTuple):
-    """How the values of one annotation are checked."""
-
-    accepted: frozenset[type]
-    """The classes of values that are valid as they are: most values are, and need no more."""
-    read: Read
-    """Reads all other values."""
+_UNKNOWN = ("", None, None)
 
 
 class ModelField(msgspec.Struct, frozen=True):
@@ -97,8 +89,8 @@ def _is_known(mistake: tuple[Path, str]) -> bool:
 class ModelFields(dict[str, ModelField]):
     """The fields of a model by their names, and what else is needed to read one."""
 
-    by_key: dict[str, tuple[str, Check | None]]
-    """The name and the check of a field by each way to write its key."""
+    by_key: dict[str, tuple[str, frozenset[type] | None, Any]]
+    """The name of a field and the two parts of its check, by each way to write its key."""
     state: dict[str, Any]
     """The value of every key if it is not given."""
     required: tuple[str, ...]
@@ -118,7 +110,7 @@ class _FieldsOnFirstUse:
             is_dumped = not any([isinstance(extra, NotDumped) for extra in extras])
             default = getattr(model, name, msgspec.NODEFAULT)
             fields[name] = ModelField(name, alias, kind, check_of(hint), default, is_dumped)
-        found = {name: (name, field.check) for name, field in fields.items()}
+        found = {name: (name, *(field.check or (None, None))) for name, field in fields.items()}
         fields.by_key = {field.alias: found[name] for name, field in fields.items()} | found
         fields.required = tuple([name for name, field in fields.items() if field.default is msgspec.NODEFAULT])
         fields.state = {name: field.default for name, field in fields.items()} | dict.fromkeys(fields.required)
@@ -180,14 +172,14 @@ class UserModel:
         given: list[str] = []
         count = len(mistakes)
         for key, item in value.items():
-            name, check = fields.by_key.get(key, _UNKNOWN)
+            name, accepted, read = fields.by_key.get(key, _UNKNOWN)
             if not name or name in given:
                 break
             given.append(name)
-            if check is None or item.__class__ in check.accepted:
+            if accepted is None or item.__class__ in accepted:
                 state[name] = item
             else:
-                state[name] = check.read(item, (place, name), mistakes)
+                state[name] = read(item, (place, name), mistakes)
         else:
             if len(mistakes) == count and all([name in given for name in fields.required]):
                 state["_given"] = given
@@ -277,7 +269,7 @@ def parse_model(
 
 def camel(name: str) -> str:
     """Return a snake_case name in camelCase."""
-    return _UNDERSCORE.sub(lambda found: found[1].upper(), name)
+    return _UNDERSCORE.sub(lambda found: found[1].upper(), name) if "_" in name else name
 
 
 def _hints(model: type[UserModel]) -> dict[str, Any]:
@@ -465,27 +457,27 @@ def check_of(hint: Any) -> Check | None:
         # What changes a value before its type is checked comes first, around all others.
         for extra in sorted(extras, key=lambda extra: isinstance(extra, (Before, Made))):
             if wrapped := _READ_EXTRAS.get(type(extra)):
-                check = Check(_NONE, partial(wrapped, check, extra))
+                check = (_NONE, partial(wrapped, check, extra))
         return check
     if hint in _CHECKS:
         return _CHECKS[hint]
     if origin in (Union, UnionType):
         checks = [check_of(each) for each in arguments if each is not NoneType]
-        some = checks[0] if len(checks) == 1 else Check(_NONE, partial(_read_any_of, checks))
+        some = checks[0] if len(checks) == 1 else (_NONE, partial(_read_any_of, checks))
         if some is None or NoneType not in arguments:
             return some
-        return Check(some.accepted | _NULL, some.read)
+        return some[0] | _NULL, some[1]
     if origin is Literal:
-        return Check(_NONE, partial(_read_choice, arguments))
+        return _NONE, partial(_read_choice, arguments)
     if origin is tuple and arguments[1:] == (...,):
-        return Check(_NONE, partial(_read_items, check_of(arguments[0])))
+        return _NONE, partial(_read_items, check_of(arguments[0]))
     if origin is dict:
-        return Check(_NONE, partial(_read_entries, check_of(arguments[0]), check_of(arguments[1])))
-    return Check(_NONE, hint.check_value if hasattr(hint, "check_value") else _read_by_pydantic(hint))
+        return _NONE, partial(_read_entries, check_of(arguments[0]), check_of(arguments[1]))
+    return _NONE, hint.check_value if hasattr(hint, "check_value") else _read_by_pydantic(hint)
 
 
 def _read(check: Check | None, value: Any, place: Place, mistakes: Mistakes) -> Any:
-    return value if check is None or value.__class__ in check.accepted else check.read(value, place, mistakes)
+    return value if check is None or value.__class__ in check[0] else check[1](value, place, mistakes)
 
 
 def _read_by_pydantic(kind: Any) -> Read:
@@ -559,12 +551,12 @@ def _read_entries(keys: Check | None, items: Check | None, value: Any, place: Pl
         return reject(place, mistakes, "an object is expected", value)
     read = {}
     for key, item in value.items():
-        if keys is not None and key.__class__ not in keys.accepted:
-            keys.read(key, ((place, key), "[key]"), mistakes)
-        if items is None or item.__class__ in items.accepted:
+        if keys is not None and key.__class__ not in keys[0]:
+            keys[1](key, ((place, key), "[key]"), mistakes)
+        if items is None or item.__class__ in items[0]:
             read[key] = item
         else:
-            read[key] = items.read(item, (place, key), mistakes)
+            read[key] = items[1](item, (place, key), mistakes)
     return read
 
 
@@ -588,18 +580,18 @@ def _read_changed(check: Check | None, change: Before | Made, value: Any, place:
         changed = change.function(value)
     except ValueError as problem:
         return refuse(place, mistakes, problem)
-    if check is None or changed.__class__ in check.accepted:
+    if check is None or changed.__class__ in check[0]:
         return changed
-    return check.read(changed, place, mistakes)
+    return check[1](changed, place, mistakes)
 
 
 def _read_limited(
     check: Check | None, limit: Bounds | Length | After, value: Any, place: Place, mistakes: Mistakes
 ) -> Any:
     read = value
-    if check is not None and value.__class__ not in check.accepted:
+    if check is not None and value.__class__ not in check[0]:
         count = len(mistakes)
-        read = check.read(value, place, mistakes)
+        read = check[1](value, place, mistakes)
         if len(mistakes) > count:
             return None
     # Most limits are those of the lengths of names, and nearly all names are within them.
@@ -609,7 +601,7 @@ def _read_limited(
 
 
 def _of_class(kind: type, read: Read) -> Check:
-    return Check(frozenset({kind}), read)
+    return frozenset({kind}), read
 
 
 _CHECKS: dict[Any, Check | None] = {
@@ -619,7 +611,7 @@ _CHECKS: dict[Any, Check | None] = {
     bool: _of_class(bool, partial(_read_kind, bool, "true or false is expected")),
     int: _of_class(int, _read_int),
     float: _of_class(float, _read_float),
-    int | float: Check(frozenset({int, float}), _read_number),
+    int | float: (frozenset({int, float}), _read_number),
 }
 _READ_EXTRAS: dict[type, Callable[..., Any]] = {
     Before: _read_changed,
