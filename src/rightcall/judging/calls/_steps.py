@@ -63,17 +63,6 @@ class WrittenStep:
         return _Reading(mistakes).step(value, place, 1)
 
 
-def are_names_and_args(steps: Sequence[Any]) -> bool:
-    """Return whether steps are calls with nothing but names and arguments.
-
-    Their models have checked these completely. A group, `nth` or the id of a tool may still be wrong.
-    """
-    return all([isinstance(step, ExpectedCall) and step.model_fields_set <= _CHECKED for step in steps])
-
-
-_CHECKED = {"name", "args"}
-
-
 def names_to_miss(steps: Sequence[Any], *, may_miss: bool = False) -> Iterator[tuple[str, bool]]:
     """Yield the name of each call, and whether a typo in it goes unnoticed, because the path can be taken without it.
 

@@ -59,7 +59,7 @@ from ._match_types import (
     match_turn,
 )
 from ._pairs import call_patterns
-from ._steps import WrittenStep, are_names_and_args, names_to_miss, placed_calls, read_steps
+from ._steps import WrittenStep, names_to_miss, placed_calls, read_steps
 
 _MOST_WORLDS = 256
 """The most choices of turns, for calls without one, that are all judged."""
@@ -263,6 +263,7 @@ class ToolTrajectoryEvaluator(
     orders_calls = True
     takes_wildcards = True
     empty_turn: ClassVar[Any] = []
+    compiled_late: ClassVar[str | None] = "expected"
     shorthand = Shorthand(
         "calls",
         "expected",
@@ -321,9 +322,6 @@ class ToolTrajectoryEvaluator(
         names = reads.names if reads is not None else tool_names([name for turn in turns for name in turn.names])
         spends = any([turn.spends for turn in turns])
         return TrajectoryPlan(list(turns), by_turn, match_type, policy, names, sum(map(len, turns)), spends, reads)
-
-    def compiles_surely(self, criteria: ToolTrajectoryEvaluationCriteria) -> bool:
-        return criteria.expected_turns is None and are_names_and_args(criteria.expected or ())
 
     def tools_to_miss(self, criteria: ToolTrajectoryEvaluationCriteria) -> list[str]:
         turns = criteria.expected_turns if criteria.expected_turns is not None else (criteria.expected or (),)

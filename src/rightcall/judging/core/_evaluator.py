@@ -24,7 +24,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._expected_calls import AgentExecution, Config, Naming
+from ._expected_calls import AgentExecution, Config, Naming, are_names_and_args
 from ._selection import Criteria, Selection, select
 from ._user_model import parse_model
 
@@ -105,6 +105,9 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     """The expectation of a turn without one, if other turns of its conversation have one; `None` for anything."""
     default_criteria: ClassVar[Mapping[str, Any] | None] = None
     """The criteria if neither a case nor the configuration has any; `None` if that is a mistake."""
+    compiled_late: ClassVar[str | None] = None
+    """A list of calls in its criteria: if it is given, and they have nothing but names and arguments without matchers,
+    compiling the criteria can find no mistake."""
     code_settings: ClassVar[tuple[str, ...]] = ()
     """Keys of its configuration that may name code of the user: `file.py:function`."""
 
@@ -157,7 +160,8 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
             return criteria
         if not (criteria.wildcards and self.takes_wildcards):
             self._check_stars(criteria)
-        if not (has_matchers or self.renames or criteria.ignore_tools) and self.compiles_surely(criteria):
+        is_plain = not (has_matchers or self.renames or criteria.ignore_tools)
+        if is_plain and self.compiled_late and are_names_and_args(getattr(criteria, self.compiled_late)):
             return criteria
         plan = self.compile(criteria)
         if self.renames:
@@ -224,10 +228,6 @@ class Evaluator(ABC, Generic[ConfigT, CriteriaT, PlanT]):
     def tools_to_miss(self, criteria: CriteriaT) -> Sequence[str]:
         """Return the tools in the criteria that no run has to call, so that a typo in a name would go unnoticed."""
         return ()
-
-    def compiles_surely(self, criteria: CriteriaT) -> bool:
-        """Return whether compiling criteria without matchers, ignored tools and wrong names cannot find a mistake."""
-        return False
 
     def without_effect(self, criteria: CriteriaT) -> Sequence[tuple[str, str]]:
         """Return the parts of the criteria that can change no verdict: the path of each, and a sentence."""

@@ -101,6 +101,19 @@ _PARTS = ("output", "status", "agent", "turn", "nth")
 _PLAIN = frozenset({"name", "args", "id"})
 
 
+def are_names_and_args(steps: Sequence[Any] | None) -> bool:
+    """Return whether steps are given, and are calls with nothing but names and arguments.
+
+    Their models have checked these completely. A group, `nth` or the id of a tool may still be wrong.
+    """
+    return steps is not None and all(
+        [isinstance(step, ExpectedCall) and step.model_fields_set <= _CHECKED for step in steps]
+    )
+
+
+_CHECKED = {"name", "args"}
+
+
 def _call_from_name(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -277,22 +277,26 @@ def _hints(model: type[UserModel]) -> dict[str, Any]:
     # Mistakes are reported in the order of the fields, which is that of the reference: parents first.
     kinds = model.__mro__[::-1]
     names = {name: kind for kind in kinds for name in vars(kind).get("__annotations__", ())}
-    if model.__module__.startswith("rightcall."):
-        hints = {name: _evaluated(kind.__annotations__[name], kind.__module__) for name, kind in names.items()}
-    else:
+    if not model.__module__.startswith("rightcall."):
         hints = get_type_hints(model, include_extras=True)
-    return {name: hints[name] for name in names if get_origin(hints[name]) is not ClassVar}
+        return {name: hints[name] for name in names if get_origin(hints[name]) is not ClassVar}
+    found = {}
+    for name, kind in names.items():
+        written = kind.__annotations__[name], kind.__module__
+        if written not in _MEANINGS:
+            holder = type("Holder", (), {"__annotations__": {name: written[0]}, "__module__": written[1]})
+            _MEANINGS[written] = get_type_hints(holder, include_extras=True)[name]
+        if get_origin(_MEANINGS[written]) is not ClassVar:
+            found[name] = _MEANINGS[written]
+    return found
 
 
-@cache
-def _evaluated(annotation: str, module: str) -> Any:
-    """Return what an annotation of ours means in its module.
+_MEANINGS: dict[tuple[str, str], Any] = {}
+"""What annotations of ours mean in their modules.
 
-    The models of one eval set have 80 annotations, of which 25 differ; asked for a class, `get_type_hints` evaluates
-    every one of them, which took 3 % of the instructions of `rightcall score`.
-    """
-    holder = type("Holder", (), {"__annotations__": {"it": annotation}, "__module__": module})
-    return get_type_hints(holder, include_extras=True)["it"]
+The models of one eval set have 80 annotations, of which 25 differ; asked for a class, `get_type_hints` evaluates every
+one of them, which took 3 % of the instructions of `rightcall score`.
+"""
 
 
 def _mistakes_in_order(fields: ModelFields, value: dict[Any, Any], place: Place) -> Mistakes:
@@ -600,17 +604,13 @@ def _read_limited(
     return limit.check(read, value, place, mistakes)
 
 
-def _of_class(kind: type, read: Read) -> Check:
-    return frozenset({kind}), read
-
-
 _CHECKS: dict[Any, Check | None] = {
     Any: None,
     object: None,
-    str: _of_class(str, partial(_read_kind, str, "a text is expected")),
-    bool: _of_class(bool, partial(_read_kind, bool, "true or false is expected")),
-    int: _of_class(int, _read_int),
-    float: _of_class(float, _read_float),
+    str: (frozenset({str}), partial(_read_kind, str, "a text is expected")),
+    bool: (frozenset({bool}), partial(_read_kind, bool, "true or false is expected")),
+    int: (frozenset({int}), _read_int),
+    float: (frozenset({float}), _read_float),
     int | float: (frozenset({int, float}), _read_number),
 }
 _READ_EXTRAS: dict[type, Callable[..., Any]] = {
