@@ -12,8 +12,9 @@ from tests.builders import call, calls, expected, judge
 from rightcall import ToolCall, Trajectory
 from rightcall.judging import EVALUATORS
 from rightcall.judging.calls._comparison import LEAST
-from rightcall.judging.calls._lines import ExpectedNames, telling
+from rightcall.judging.calls._lines import align_names, telling
 from rightcall.limits import Limits
+from rightcall.matching.alignment import ExpectedNames
 
 
 def steps(made: Any, wanted: list[Any], kind: str = "tool-trajectory", **narrowing: Any) -> list[tuple[Any, ...]]:
@@ -94,7 +95,7 @@ def test_steps_of_names_that_are_made_by_themselves_are_those_of_all_lines(
     # With more than a few names, those that are left are counted in another way.
     rest = [f"rest {number}" for number in range(40 if of_many else 0)]
     wanted, positions = [*rest, *(name for name in wanted if name != "x")], range(100, 200)
-    lines = ExpectedNames.of(wanted).align([*rest, *made])
+    lines = align_names(ExpectedNames.of(wanted), [*rest, *made])
     whole = list(lines.whole())
 
     told = lines.telling(positions, most)

@@ -14,16 +14,14 @@ from rightcall.errors import LimitError
 from rightcall.matching.alignment import (
     COMMON,
     UNKNOWN,
+    ExpectedNames,
     _subsequence,
-    as_text,
-    characters,
     common_length,
     common_subsequence,
     left_over,
     related_subsequence,
 )
 
-KNOWN = characters("abc")
 short = st.lists(st.integers(0, 3), max_size=12)
 
 
@@ -74,8 +72,8 @@ def test_a_path_is_common_increasing_and_as_long_as_any(expected: list[int], act
 def test_what_is_left_over_is_all_but_one_common_subsequence_in_which_unknown_names_have_no_part(
     expected: list[int], actual: list[int]
 ) -> None:
-    known = characters(map(str, expected))
-    wanted, made = as_text(map(str, expected), known), as_text(map(str, actual), known)
+    names = ExpectedNames.of([str(each) for each in expected])
+    wanted, made = names.text, names.text_of(map(str, actual))
 
     rest, found = left_over(wanted, made)
 
@@ -88,15 +86,16 @@ def test_what_is_left_over_is_all_but_one_common_subsequence_in_which_unknown_na
 
 
 def test_what_is_left_over_of_very_long_texts_is_found_within_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = as_text("abcab", KNOWN), as_text("bxcab", KNOWN)
+    names = ExpectedNames.of("abcab")
+    texts = names.text, names.text_of("bxcab")
     monkeypatch.setattr(_subsequence, "_LARGEST_EDITS", 0)
 
-    assert left_over(*texts) == (as_text("a", KNOWN) + COMMON * 4, COMMON + UNKNOWN + COMMON * 3)
+    assert left_over(*texts) == (names.text_of("a") + COMMON * 4, COMMON + UNKNOWN + COMMON * 3)
 
 
 def test_more_names_than_there_are_characters_are_too_many() -> None:
     with pytest.raises(LimitError, match="different names are too many to compare"):
-        characters(range(sys.maxunicode))  # type: ignore[arg-type]
+        ExpectedNames.of(range(sys.maxunicode))  # type: ignore[arg-type]
 
 
 @given(short, short)

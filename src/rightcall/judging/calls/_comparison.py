@@ -14,6 +14,7 @@ from rightcall.judging.core import Doubts, Measurement, Selection
 from rightcall.limits import Limits
 from rightcall.matching import matchers
 from rightcall.matching.alignment import (
+    ExpectedNames,
     Row,
     common_length,
     fits_every_order,
@@ -38,7 +39,7 @@ from rightcall.values.results import (
 )
 from rightcall.values.trajectory import ToolCall
 
-from ._lines import ExpectedNames, Line, Lines, NameLines, align_calls
+from ._lines import Line, Lines, NameLines, align_calls, align_names
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls, MadeUp, Pattern, Relation
@@ -70,7 +71,7 @@ def unexplained(low: float, high: float, longest: int, limits: Limits) -> Measur
 
 def compare_names(expected: ExpectedNames, selection: Selection, limits: Limits) -> Comparison:
     """Compare expected names with those of the selected calls."""
-    lines = None if tuple(expected.names) == selection.names else expected.align(selection.names)
+    lines = None if tuple(expected.names) == selection.names else align_names(expected, selection.names)
     return Comparison(expected.names, (), selection, lines, limits)
 
 
@@ -93,7 +94,7 @@ def compare_calls(
         return Comparison(expected.names, expected.patterns, selection, None, limits)
     lines: Lines | NameLines
     if expected.names_only:
-        lines = ExpectedNames.of(expected.names).align(selection.names)
+        lines = align_names(ExpectedNames.of(expected.names), selection.names)
     else:
         relation = relation or matchers.relate(expected, selection.calls, limits, selection.moment)
         lines = align_calls(relation, expected.names, selection.names, expected.starred)

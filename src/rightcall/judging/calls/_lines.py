@@ -14,9 +14,8 @@ import msgspec
 from rightcall.matching.alignment import (
     COMMON,
     UNKNOWN,
+    ExpectedNames,
     Row,
-    as_text,
-    characters,
     left_over,
     longest_run,
     maximum_pairing,
@@ -79,28 +78,14 @@ def _with_undecided(columns: Sequence[int], possible: Sequence[Row]) -> list[int
     return [max(pair) for pair in zip(columns, maximum_pairing(rows), strict=True)]
 
 
-class ExpectedNames(msgspec.Struct, frozen=True):
-    """Expected names, also as a text with a character for each, as which they are compared."""
+def align_names(expected: ExpectedNames, actual: Sequence[str]) -> NameLines:
+    """Align expected names with actual ones.
 
-    names: Sequence[str]
-    known: Mapping[str, str]
-    """The character of each name."""
-    text: str
-
-    @classmethod
-    def of(cls, names: Sequence[str]) -> ExpectedNames:
-        """Give each name a character."""
-        known = characters(names)
-        return cls(names, known, as_text(names, known))
-
-    def align(self, actual: Sequence[str]) -> NameLines:
-        """Align the names with actual ones.
-
-        A longest common subsequence is in place. If there are several, calls that are not expected have no influence
-        on which one it is.
-        """
-        wanted, made = left_over(self.text, as_text(actual, self.known))
-        return NameLines(self, actual, wanted, made)
+    A longest common subsequence is in place. If there are several, calls that are not expected have no influence on
+    which one it is.
+    """
+    wanted, made = left_over(expected.text, expected.text_of(actual))
+    return NameLines(expected, actual, wanted, made)
 
 
 def _with_names(

@@ -25,7 +25,7 @@ from rightcall.judging.core import (
 )
 from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.matching import matchers
-from rightcall.matching.alignment import Row, as_text, common_length, related_subsequence
+from rightcall.matching.alignment import ExpectedNames, Row, common_length, related_subsequence
 from rightcall.values.results import (
     EvaluationResult,
     ExecutionOrderJustification,
@@ -49,7 +49,6 @@ from ._comparison import (
     may_be_exact,
     unexplained,
 )
-from ._lines import ExpectedNames
 
 if TYPE_CHECKING:
     from rightcall.matching.matchers import ExpectedCalls
@@ -106,7 +105,7 @@ class OrderPlan(msgspec.Struct, frozen=True):
     def most_in_order(self, selection: Selection) -> int:
         """Return how many of the expected names were called in order."""
         if self.patterns is None:
-            return common_length(self.compared.text, as_text(selection.names, self.compared.known))
+            return common_length(self.compared.text, self.compared.text_of(selection.names))
         return len(related_subsequence(self.rows(selection), len(selection.calls)))
 
     def is_met_exactly(self, selection: Selection) -> bool:

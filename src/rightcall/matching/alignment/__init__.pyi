@@ -9,9 +9,8 @@ from ._readings import Occurrence as Occurrence, Reader as Reader, StepReading a
 from ._subsequence import (
     COMMON as COMMON,
     UNKNOWN as UNKNOWN,
+    ExpectedNames as ExpectedNames,
     arrange as arrange,
-    as_text as as_text,
-    characters as characters,
     common_length as common_length,
     common_subsequence as common_subsequence,
     fits_every_order as fits_every_order,

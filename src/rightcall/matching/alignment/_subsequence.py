@@ -10,6 +10,8 @@ from itertools import accumulate, repeat
 from sys import maxsize, maxunicode
 from typing import Any
 
+import msgspec
+
 from rightcall.errors import LimitError
 
 from ._pairing import MarkedRow, Row, bits_of, maximum_pairing
@@ -201,21 +203,30 @@ def _lcs() -> Any:
     return LCSseq
 
 
-def characters(names: Iterable[str]) -> dict[str, str]:
-    """A character for each different name: rapidfuzz reads a text of them at once, and a list one by one.
+class ExpectedNames(msgspec.Struct, frozen=True):
+    """Expected names, also as a text with a character for each: rapidfuzz reads a text at once, a list one by one."""
 
-    Raises:
-        LimitError: there are more names than characters.
-    """
-    different = dict.fromkeys(names)
-    if len(different) > _MOST_NAMES:
-        raise LimitError(f"{len(different):,} different names are too many to compare (at most {_MOST_NAMES:,})")
-    return {name: chr(number) for number, name in enumerate(different, ord(UNKNOWN) + 1)}
+    names: Sequence[str]
+    known: Mapping[str, str]
+    """The character of each name."""
+    text: str
 
+    @classmethod
+    def of(cls, names: Sequence[str]) -> ExpectedNames:
+        """Give each name a character.
 
-def as_text(names: Iterable[str], known: Mapping[str, str]) -> str:
-    """The names as a text, one of the `known` characters for each, and for all other names `UNKNOWN`."""
-    return "".join(map(known.get, names, repeat(UNKNOWN)))
+        Raises:
+            LimitError: there are more different names than characters.
+        """
+        different = dict.fromkeys(names)
+        if len(different) > _MOST_NAMES:
+            raise LimitError(f"{len(different):,} different names are too many to compare (at most {_MOST_NAMES:,})")
+        known = {name: chr(number) for number, name in enumerate(different, ord(UNKNOWN) + 1)}
+        return cls(names, known, "".join([known[name] for name in names]))
+
+    def text_of(self, actual: Iterable[str]) -> str:
+        """Return actual names as a text of the same characters, with `UNKNOWN` for those that are not expected."""
+        return "".join(map(self.known.get, actual, repeat(UNKNOWN)))
 
 
 def common_length(expected: Sequence[Hashable], actual: Sequence[Hashable]) -> int:
