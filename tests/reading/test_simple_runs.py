@@ -120,6 +120,15 @@ def _leave_a_call_without_an_id(held: list[dict[str, Any]]) -> None:
     held[0].pop("spanId")
 
 
+def _tell_one_id_in_outputs(held: list[dict[str, Any]]) -> None:
+    """Leave no ids of calls but those in messages of LangChain, which are the outputs of two of them."""
+    for span in held[1:]:
+        _set(span, "gen_ai.tool.call.id", None)
+    for span in held[1:3]:
+        message = {"type": "tool", "content": "ok", "tool_call_id": "c1"}
+        _set(span, "gen_ai.tool.call.result", json.dumps(message))
+
+
 def _put_one_twice_beside(held: list[dict[str, Any]]) -> None:
     held[4].update(name="GET", attributes=[])
     held.append({**held[4], "name": "PUT"})
@@ -165,6 +174,7 @@ OTHER: dict[str, Edit] = {
     "no id of a span that is no call": lambda held: held[4].update(name="GET", attributes=[], spanId=""),
     "an id of two spans that are no calls": lambda held: _put_one_twice_beside(held),
     "an id twice": lambda held: held[1].update(spanId=held[2]["spanId"]),
+    "one id of two calls, in their outputs": lambda held: _tell_one_id_in_outputs(held),
     "a lost parent": lambda held: held[1].update(parentSpanId="00f067aa0ba902b7"),
     "two roots": lambda held: held[1].update(parentSpanId=""),
     "a parent of zeros": lambda held: held[1].update(parentSpanId="0" * 16),

@@ -115,7 +115,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def metadata_attributes(self) -> tuple[str, ...]:
         """The attributes that are kept in the metadata."""
-        return (self.case_attribute, *self.kept)
+        kept, _ = self._how
+        return kept.attributes
 
     def read(self, source: Source, recognised: Recognised | None = None) -> Iterator[Trajectory]:
         """Return the trajectories in a source, and note which formats were recognised. Raises as `read` does."""
@@ -139,7 +140,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _how(self) -> tuple[Kept, Limits]:
         """What to keep of a run beside its calls, and the limits."""
-        kept = Kept(self.metadata_attributes, about_runs=self.keeps_messages or not self.calls_alone)
+        about_runs = self.keeps_messages or not self.calls_alone
+        kept = Kept((self.case_attribute, *self.kept), about_runs)
         return kept, KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -185,6 +186,10 @@ class CallPlans(msgspec.Struct, eq=False):
             self.names.clear()
         self.names.add(name)
         return True
+
+
+call_plans = lru_cache(maxsize=8)(CallPlans)
+"""Returns the plans for spans that are read within these limits and to keep this, with what was learnt before."""
 
 
 def learn_plan(values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePlans) -> CallPlan | None:

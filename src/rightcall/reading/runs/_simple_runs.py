@@ -88,19 +88,17 @@ class SimpleRun(msgspec.Struct, eq=False):
         return [read_span(span, self.limits, self.kept.attributes) for span in spans]
 
 
-class SimpleRuns:
+class SimpleRuns(msgspec.Struct, eq=False):
     """Reads the simple runs of a source."""
 
-    def __init__(self, limits: Limits, kept: Kept) -> None:
-        self._limits, self._kept = limits, kept
-        self._plans = CallPlans(limits, kept)
+    plans: CallPlans
 
     def run_of(self, request: OtlpRequest) -> SimpleRun | None:
         """Return the run of a line; None if it is not simple."""
         calls: list[_Call] = []
         others: list[_Other] = []
         scopes: set[str] = set()
-        known, spans = self._plans, request.spans
+        known, spans = self.plans, request.spans
         for span in spans:
             attributes: Any = span.attributes
             shape: Shape = attributes.shape
@@ -127,7 +125,7 @@ class SimpleRuns:
             return None
         conventions = dict.fromkeys([plan.shape.convention.name for _, plan in calls])
         count, is_at_work = len(spans), bool(others)
-        return SimpleRun(*made, request.line, count, is_at_work, begin, end, conventions, self._limits, self._kept)
+        return SimpleRun(*made, request.line, count, is_at_work, begin, end, conventions, known.limits, known.kept)
 
     def _of_calls(self, calls: list[_Call]) -> _Made | None:
         """Read a line that is nothing but calls; None if it is not simple."""
@@ -150,7 +148,7 @@ class SimpleRuns:
             start, end = span.start_ns, span.end_ns
             if start is None or end is None or start < latest:
                 return None
-            record = self._plans.record(span, plan)
+            record = self.plans.record(span, plan)
             if record is None or record.failed:
                 return None
             layers.add(span.scope or plan.shape.dialect)
@@ -173,6 +171,7 @@ class SimpleRuns:
         spans = self._read_others(others) if len(layers) == 1 and _is_one_tree(calls, others) else None
         if spans is None:
             return None
+        kept = self.plans.kept
         roles: dict[int, Role] = {id(span): kind for span in spans if (kind := span.kind) in ("agent", "model")}
         tree = Tree(spans, roles)
         begun = max([span.start_ns or 0 for span in spans if id(span) in roles], default=0)
@@ -181,11 +180,11 @@ class SimpleRuns:
         if records is None:
             return None
         has_metadata = any([plans.has_metadata for _, plans in others])
-        metadata = run_metadata(_NO_LOG, spans, self._kept.attributes) if has_metadata else {}
+        metadata = run_metadata(_NO_LOG, spans, kept.attributes) if has_metadata else {}
         metadata["tool_data"] = "spans"
         metadata["instrumentation"] = [*layers]
         tells = any([plans.tells for _, plans in others])
-        speaks = self._kept.about_runs and (tells or "model" in roles.values())
+        speaks = kept.about_runs and (tells or "model" in roles.values())
         asked, answered = asked_and_answered(spans, roles, tree) if speaks else (None, None)
         texts = [held for held in (answered, *[record.output for record in records]) if held.__class__ is str]
         if texts and cut_lengths(texts, [span.attributes for span in (*spans, *[span for span, _ in calls])]):
@@ -197,7 +196,7 @@ class SimpleRuns:
             output=answered,
             trace_id=spans[0].trace_id,
             metadata=metadata,
-            usage=usage_beside(spans, roles, made, duration) if self._kept.about_runs else None,
+            usage=usage_beside(spans, roles, made, duration) if kept.about_runs else None,
         )
         root = next(span for span in spans if span.parent_id is None)
         return trajectory, root.trace_id, {(root.name, root.scope)}
@@ -206,7 +205,7 @@ class SimpleRuns:
         """Read the spans that are not calls; None if one of them asks for more than a simple run has."""
         found = []
         for span, _ in others:
-            read = read_span(span, self._limits, self._kept.attributes)
+            read = read_span(span, self.plans.limits, self.plans.kept.attributes)
             says_more = read.kind == "model" and not KEYS.isdisjoint(span.attributes.keys())
             says_more = says_more or told_by_task(span.attributes, read.kind) is not None
             if read.call is not None or isinstance(read.kind, CallShape) or says_more:
@@ -224,23 +223,21 @@ class SimpleRuns:
         calls = sorted(calls, key=lambda call: call[0].start_ns or 0)
         for span, plan in calls:
             start, end = span.start_ns or 0, span.end_ns or 0
-            record = self._plans.record(span, plan) if start > before else None
+            record = self.plans.record(span, plan) if start > before else None
             if record is None:
                 return None
             records.append(record)
             overlap, before, latest = overlap or start < latest, start, max(latest, end)
         if (calls[0][0].start_ns or 0) < begun and tree.is_at_work_inside(records):
             return None
-        if any([plan.has_ids for _, plan in calls]) and repeat_ids(records):
+        # Outputs may have ids, too, which envelopes take out of them: so the records are asked, and not the plans.
+        if any([record.call_id for record in records]) and repeat_ids(records):
             return None
         tree.settle(records)
         if overlap:
             group_by_time(records)
         return records
 
-
-simple_runs = lru_cache(maxsize=8)(SimpleRuns)
-"""Returns the reader of simple runs that has these limits and keeps this, and remembers what it learnt."""
 
 _Call = tuple[Span, CallPlan]
 """A span of a call, and its plan."""

@@ -27,11 +27,12 @@ from rightcall.reading.runs import (
     RunBuilder,
     RunFilter,
     SimpleRun,
+    SimpleRuns,
     Traces,
     Warnings,
+    call_plans,
     once_each,
     read_span,
-    simple_runs,
     spans_of,
     whole_runs,
     without_creations,
@@ -66,7 +67,7 @@ class RunCollector:
         self._traces = Traces(grouping)
         self.run_filter = RunFilter()
         self._kept, self._limits = kept, limits
-        self._simple_runs = simple_runs(limits, kept)
+        self._simple_runs = SimpleRuns(call_plans(limits, kept))
         self._logs: dict[str, list[LogRecord]] = {}
         self._loose: list[Any] = []
         self._beside = ""
