@@ -358,3 +358,34 @@ def test_quotes_around_a_question_are_the_users_unless_it_is_written_as_json(mim
 def test_an_event_of_adk_without_content_is_no_answer() -> None:
     assert said({"output.value": json.dumps({"author": "shop", "invocation_id": "i"})})[1] is None
     assert said({"output.value": '{"author": "shop"}'})[1] == '{"author": "shop"}'
+
+
+@for_each(
+    ("scope", "made", "answer"),
+    [
+        ("openinference.instrumentation.llama_index", "assistant: Shipped.", "Shipped."),
+        ("openinference.instrumentation.llama_index", "Shipped.", "Shipped."),
+        ("openinference.instrumentation.llama_index", "assistant: None", None),
+        ("openinference.instrumentation.llama_index", "None", "None"),
+        ("openinference.instrumentation.openai", "assistant: Shipped.", "assistant: Shipped."),
+    ],
+)
+def test_a_model_of_llama_index_says_what_stands_behind_its_role(scope: str, made: str, answer: str | None) -> None:
+    """Its output is all that is left of an answer where a long prompt exceeds the number of attributes of a span."""
+    model = span(2, {"openinference.span.kind": "LLM", "output.value": made}, droppedAttributesCount=3)
+
+    assert one(request(model, scope=scope)).output == answer
+
+
+@for_each(
+    ("text", "result", "answer"),
+    [
+        ("Shipped.", "Shipped.\n", "Shipped."),
+        ("Shipped.\n", "Shipped.\n", "Shipped."),
+        ("Shipped.", "Order 7: shipped.\n", "Order 7: shipped.\n"),
+    ],
+)
+def test_a_line_break_that_strands_puts_behind_an_answer_is_not_part_of_it(text: str, result: str, answer: str) -> None:
+    messages = {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": text}
+
+    assert said({"output.value": result, **messages})[1] == answer

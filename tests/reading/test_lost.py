@@ -1330,6 +1330,33 @@ def test_a_question_that_was_cut_off_counts_as_not_recorded(asked: str, is_known
     assert any(["a question was cut off" in each for each in found.warnings]) == (not is_known)
 
 
+@for_each(
+    ("given", "args"),
+    [
+        ({"input": '{"order_id": 7, "reason": "because it'}, None),
+        ({"input": '{"order_id": 7, "reason": "because it"}'}, {"input": '{"order_id": 7, "reason": "because it"}'}),
+        ({"text": '{"order_id": 7, "reason": "because it'}, {"text": '{"order_id": 7, "reason": "because it'}),
+    ],
+)
+def test_arguments_that_were_cut_off_are_not_the_argument_that_stands_for_them(
+    given: dict[str, str], args: dict[str, str] | None
+) -> None:
+    """OpenInference wraps arguments of Strands that it cannot parse: `{"input": "…"}`."""
+    found = read_one(call(1, args=json.dumps(given), output="this one is as long as the cut one is"))
+
+    assert found.calls[0].args == args
+    assert ("args" in found.calls[0].unrecorded) == ("output" in found.calls[0].unrecorded) == (args is None)
+
+
+def test_an_error_that_was_cut_off_inside_its_json_is_not_its_message() -> None:
+    """Haystack's calls fail with an output that is an object."""
+    cut = '{"error": "Failed to invoke Tool `find` with'
+    attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
+    [found] = read_one(span(1, attributes, status={"code": 2, "message": cut})).calls
+
+    assert found.error == "the tool failed; no message was recorded"
+
+
 def tool_span(number: int, output: str, **more: Any) -> dict[str, Any]:
     return span(number, tool_attributes(output), **more)
 

@@ -45,6 +45,9 @@ from rightcall.reading.spans import (
 from ._span_tree import ReadSpan, Tree
 
 _JSON = "application/json"
+_LLAMA_INDEX = "openinference.instrumentation.llama_index"
+_SHOWN = "assistant: "
+"""What `ChatResponse` of LlamaIndex begins with as text, which OpenInference records as the output of a model."""
 _QUOTED = "text, or a quoted text"
 """OpenLLMetry's decorators write every output as JSON; its instrumentations of frameworks write plain texts."""
 _INPUT: dict[str, str] = {
@@ -271,6 +274,8 @@ def _answer(speakers: _Speakers, span: ReadSpan) -> Any:
         found = next(_values(span, _OUTPUT, returned_in), NOTHING)
         if found is not NOTHING:
             # A model with an output schema answers with a call, whose arguments Pydantic AI records as text.
+            if said and found.__class__ is str and found.rstrip("\n") == said.rstrip("\n"):
+                return found.rstrip("\n")  # Strands ends each text of an answer with a line break
             is_asked = made or speakers.messages(span, "input")
             return found if said or not is_asked else outcome(found, keeps_quotes=True)
     if said:
@@ -295,7 +300,14 @@ def plain_texts(span: ReadSpan) -> tuple[str, str]:
 
 def _texts_of_model(span: ReadSpan, find: Callable[[Any, bool], Any]) -> Iterator[str]:
     keys = _GIVEN_TO_MODELS if find is given_in else _MADE_BY_MODELS
-    return (found for found in _values(span, keys, find) if isinstance(found, str))
+    texts = (found for found in _values(span, keys, find) if isinstance(found, str))
+    return filter(None, map(_in_shown_message, texts)) if span.scope == _LLAMA_INDEX else texts
+
+
+def _in_shown_message(text: str) -> str:
+    """Return the content of a message as LlamaIndex shows it as text, with its role; empty if it has none."""
+    content = text.removeprefix(_SHOWN)
+    return "" if content == "None" and content != text else content
 
 
 def _values(span: ReadSpan, keys: Mapping[str, str], find: Callable[[Any, bool], Any]) -> Iterator[Any]:

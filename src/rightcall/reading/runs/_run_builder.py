@@ -358,7 +358,7 @@ class RunBuilder:
         return self._tools_are_seen and record.span is not None and record.span.scope == _OWN_SCOPE
 
     def _forget_lost(self, record: CallRecord, cut: frozenset[int]) -> None:
-        """Forget the output and the agent of a call if they were replaced, or end where texts were cut off."""
+        """Forget the output, agent and error of a call if they were replaced, or end where texts were cut off."""
         output = record.output
         if output.__class__ is str and (len(output) in cut or is_cut(output)):
             record.output, record.has_lost = NOTHING, True
@@ -367,6 +367,8 @@ class RunBuilder:
             record.output = NOTHING
         if record.agent is not None and len(record.agent) in cut:
             record.agent = None
+        if record.error is not None and is_cut(record.error):
+            record.error = None
 
     def _unless_cut(self, what: str, told: Any, cut: frozenset[int]) -> Any:
         """Return a question or an answer; None if it ends where texts were cut off."""

@@ -271,9 +271,16 @@ def take_args(
         record.cut_at = len(held) if is_cut(held) else 0
         value = held if held.__class__ is str else NOTHING
     if value.__class__ is dict:
-        record.args, record.unparsable = value, False
+        if value.keys() == _TEXT and is_cut(value["input"]):
+            record.unparsable, record.cut_at = True, len(value["input"])
+        else:
+            record.args, record.unparsable = value, False
     elif record.bare is NOTHING and not (record.unparsable and _is_cut_off(held)):
         record.bare = value
+
+
+_TEXT = frozenset({"input"})
+"""The only argument that OpenInference makes of arguments of Strands which it cannot parse, as an SDK cut them off."""
 
 
 def _is_cut_off(value: Any) -> bool:
