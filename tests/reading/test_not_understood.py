@@ -14,7 +14,7 @@ from tests.reading.test_messages import FORMATS
 from tests.reading.traces import call, request, span
 from tests.walls import for_each
 
-from rightcall.errors import RightcallError
+from rightcall.errors import InputError, RightcallError
 from rightcall.reading import read, read_messages, read_spans
 
 SIGNS: dict[str, tuple[Any, str]] = {
@@ -208,6 +208,9 @@ def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
     assert read_messages([*refund(), spoken]).calls_recorded
 
 
+SPANS = {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "1", "spanId": "2", "name": "agent"}]}]}]}
+
+
 @pytest.mark.parametrize(
     "beside",
     [
@@ -220,6 +223,10 @@ def test_a_text_about_tools_is_no_sign_where_calls_are_recorded() -> None:
         {"tools": [{"tool_name": "look", "tool_args": {}, "result": "x"}]},
         {"log": [{"type": "tool_call_started", "of": "look"}]},
         {"log": [{"event": "started", "data": {"tool": "look"}}]},
+        {"log": '[{"name": "look", "arguments": {}, "id": "c"}]'},
+        {"trace": SPANS},
+        {"trace": {"spans": SPANS}},
+        {"trace": json.dumps(SPANS)},
         {"outputs": ["[[ ## next_tool_name ## ]]\nlook"]},
         {"outputs": [{"text": "[[ ## next_tool_name ## ]]\nlook", "logprobs": None}]},
     ],
@@ -245,6 +252,18 @@ def test_an_answer_beside_the_messages_that_asks_for_a_call_is_a_sign() -> None:
 
     assert trajectory.names == ("refund",)
     assert "beside the messages there is a call or result below `response`" in trajectory.not_understood
+
+
+def test_an_object_with_spans_beside_a_conversation_is_a_sign() -> None:
+    [found] = read(json.dumps([{"messages": [ASKED, ANSWERED]}, {"raw": SPANS}]).encode())
+
+    assert "beside the conversation there is an object with spans" in found.not_understood
+
+
+@pytest.mark.parametrize("key", ["gen_ai.input.messages", "llm_input_messages", "prompts"])
+def test_what_a_model_was_given_is_no_run_under_any_name(key: str) -> None:
+    with pytest.raises(InputError):
+        list(read(json.dumps({"kind": "llm", "attributes": {key: [ASKED, ANSWERED]}}).encode()))
 
 
 def test_a_conversation_beside_the_events_of_a_transcript_is_a_sign_if_its_calls_are_not_among_theirs() -> None:

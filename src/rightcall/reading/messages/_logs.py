@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from rightcall.values.decoding import decode_text
 
 from ._acting_text import acts_by_text, is_step
 from ._framework_states import identity, interrupted
-from ._log import Log, listed, plain, unused_in, word
+from ._log import Log, decoded, listed, plain, unused_in, word
 from ._message_exchange import calling_id, exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
 from ._parts import part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
@@ -102,15 +103,25 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
     if is_transcript(held) or _is_conversation(_held(held) or []):
         return [held]
     found = _below(held, depth)
-    if len(found) == 1 and not _NOT_RUNS & found.keys():
+    if len(found) == 1 and not any(map(_is_given, found)):
         [(key, several)] = found.items()
         if key in _PARTS_OF_RUN and len(several) > 1:
             return []
         return [_beside_it(held, key, each, len(several) == 1) for each in several]
     is_index = len(found) == len(held) and all([len(several) == 1 for several in found.values()])
-    if not is_index or not _NOT_RUNS.isdisjoint(found) or not set(_ANSWERS).isdisjoint(found):
+    if not is_index or any(map(_is_given, found)) or not set(_ANSWERS).isdisjoint(found):
         return []
     return [_beside_it({"id": key}, "", each, True) for key, [each] in found.items()]
+
+
+def _is_given(key: str) -> bool:
+    """Whether a key is of inputs or examples: by itself, or by a word in it, as in `gen_ai.input.messages`."""
+    return key in _NOT_RUNS or not _GIVEN.isdisjoint(_WORD.findall(key[:_LONGEST_KEY].lower()))
+
+
+_GIVEN = frozenset({"input", "inputs", "prompt", "prompts"})
+_WORD = re.compile(r"[a-z]+")
+_LONGEST_KEY = 200
 
 
 def _below(value: Mapping[str, Any], depth: int) -> dict[str, list[Any]]:
@@ -174,6 +185,7 @@ def _noted(logs: list[Log], others: list[Any]) -> list[Log]:
     """Return logs with a note if an item beside them, which is in none of them, has a sign of a call."""
     objects = [each for each in others[:_MOST_LOOKED_AT] if isinstance(each, dict)]
     sign = next((found for each in objects if (found := call_in_line(each))), "")
+    sign = sign or ("an object with spans" if any(map(_has_spans, objects)) else "")
     return [msgspec.structs.replace(log, nested=log.nested or f"{_BESIDE}{sign}") for log in logs] if sign else logs
 
 
@@ -357,7 +369,8 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     """Describe what an object has beside its messages: calls or steps of the agent, and other conversations."""
     # mini-swe-agent writes the commands of its model as a block of text, so no message shows a call.
     written = document.get("trajectory_format")
-    steps = steps_beside(document, messages)
+    document = {key: value if value is messages else _decoded(value) for key, value in document.items()}
+    steps = steps_beside(document, messages) or _spans_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:
         steps = f"the messages are in the format {written[:40]}, whose calls are text"
     answers = {key: document[key] for key in _ANSWERS if key in document}
@@ -369,6 +382,29 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
         return steps, f"beside the messages there are conversations in `{nested[0]}`"
     answer = answer or _lost_answer(document, messages)
     return steps, f"beside the messages there is {answer}" if answer else _other_message(document, messages)
+
+
+def _spans_beside(document: Mapping[str, Any], messages: list[Any]) -> str:
+    """Describe spans beside the messages, which may be of calls; empty if there are none."""
+    others = [key for key, value in document.items() if value is not messages and not is_wanted(key)]
+    found = next((str(key) for key in others if _has_spans({"": document[key]})), "")
+    return f"beside the messages there are spans in `{found[:40]}`" if found else ""
+
+
+def _has_spans(value: Mapping[str, Any]) -> bool:
+    """Whether an object has spans of a known container below one of its keys, or below a key of these."""
+    held = [each for each in value.values() if isinstance(each, (dict, list))]
+    inner = [each for value in held if isinstance(value, dict) for each in value.values()]
+    return any([format_of(each) for each in [*held, *inner[:_MOST_LOOKED_AT]] if isinstance(each, (dict, list))])
+
+
+def _decoded(value: Any) -> Any:
+    """Return the value of JSON text that is an object or a list of objects; any other value unchanged."""
+    found = decoded(value) if isinstance(value, str) and value[:2] in _OBJECTS else None
+    return value if found is None else found
+
+
+_OBJECTS = ('{"', "[{")
 
 
 def _lost_answer(document: Mapping[str, Any], messages: list[Any]) -> str:
