@@ -380,6 +380,9 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     nested = [str(key)[:40] for key in others if isinstance(document[key][0], dict)]
     if nested:
         return steps, f"beside the messages there are conversations in `{nested[0]}`"
+    given = next((str(key) for key, value in document.items() if value is messages and _is_given(str(key))), "")
+    if given:
+        return steps, f"the messages in `{given[:40]}` are what a model was given, and its answer is not among them"
     answer = answer or _lost_answer(document, messages)
     return steps, f"beside the messages there is {answer}" if answer else _other_message(document, messages)
 
