@@ -16,6 +16,7 @@ from ._judge import (
     has_async_evaluators as has_async_evaluators,
     join_rule as join_rule,
     judge as judge,
+    judge_at_once as judge_at_once,
     judge_outcome as judge_outcome,
     not_measured_result as not_measured_result,
     recorded_repeat as recorded_repeat,

@@ -16,7 +16,7 @@ from rightcall.judging import CONCURRENCY, AsyncEvaluator, Execution, Loop
 from rightcall.values.results import CaseResult, EvaluationResult, Explained, Explanation, Finding
 from rightcall.values.trajectory import Trajectory
 
-from ._judge import combine_results, has_async_evaluators, judge
+from ._judge import combine_results, has_async_evaluators, judge_at_once
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -52,7 +52,7 @@ class JudgingExecutor:
         if waits:
             _PendingCase(case, trajectory, future, self._thread).collect(self._loop)
         else:
-            future.set_result(judge(case, trajectory))
+            future.set_result(judge_at_once(case, trajectory))
         return future
 
     def check_deadline(self) -> None:

@@ -78,13 +78,18 @@ def judge(case: Case, trajectory: Trajectory) -> CaseResult:
 
     It blocks while async evaluators wait. Use `JudgingExecutor` to judge many such cases at once.
     """
+    if not has_async_evaluators(case):
+        return judge_at_once(case, trajectory)
+    from ._executor import JudgingExecutor
+
+    with JudgingExecutor() as judging:
+        return judging.submit(case, trajectory).result()
+
+
+def judge_at_once(case: Case, trajectory: Trajectory) -> CaseResult:
+    """Return the result of a case whose evaluators do not wait."""
     if not case.checks:
         return not_measured_result(case, "RC302", "nothing is expected of this case", trajectory)
-    if has_async_evaluators(case):
-        from ._executor import JudgingExecutor
-
-        with JudgingExecutor() as judging:
-            return judging.submit(case, trajectory).result()
     return combine_results(
         case, trajectory, [check.evaluator.evaluate(trajectory, check.criteria) for check in case.checks]
     )

@@ -11,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.cases.evalsets import quarantined_cases
-from rightcall.cases.verdicts import has_async_evaluators
 from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
@@ -114,9 +113,8 @@ class LocalScoring:
     def run(self) -> int:
         """Score, report, and return the exit code. Raises `RightcallError`."""
         started = perf_counter()
-        expected = self._request.expected
         with ExitStack() as files:
-            if expected.has_code or any(map(has_async_evaluators, expected.rules)):  # both may print in other threads
+            if self._request.expected.has_code or self._scoring.waits:  # both may print in other threads
                 files.enter_context(stdout_guard())
             spool = Spool(files)
             try:

@@ -20,7 +20,7 @@ from rightcall.cases.verdicts import (
     Match,
     Seen,
     has_async_evaluators,
-    judge,
+    judge_at_once,
     not_measured_result,
     recorded_repeat,
 )
@@ -110,6 +110,8 @@ class Scorer:
         self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every)
         self.all_cases = AllCases(expected.rules, expected.overall)
         """The checks of all cases together, which callers add results to."""
+        self.waits = any([check.evaluator.waits for case in expected.rules for check in case.checks])
+        """Whether an evaluator may have to wait, for a model for example."""
         self.running = ExitStack()
         """Evaluators that wait for models, which stop when it is closed."""
 
@@ -140,7 +142,7 @@ class Scorer:
                     matches = [Match(self._for_all)] if self._for_all else self._joining.matches(trajectory) or [None]
                 for match in matches:
                     future = None
-                    if match is not None and not match.doubt and has_async_evaluators(match.case):
+                    if self.waits and match is not None and not match.doubt and has_async_evaluators(match.case):
                         future = self._judging.submit(match.case, trajectory)
                     waiting.append((name, match, trajectory, future))
                     while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
@@ -163,7 +165,7 @@ class Scorer:
         if match.doubt:
             result = not_measured_result(case, "RC305", doubt_text(match.doubt), trajectory)
         else:
-            result = judge(case, trajectory) if judged is None else judged.result()
+            result = judge_at_once(case, trajectory) if judged is None else judged.result()
         seen = self.all_cases.see(case, result, trajectory, counts=not case.is_quarantined) if is_asked else Seen()
         recorded = recorded_repeat(trajectory.metadata) if REPEAT in trajectory.metadata else None
         key = self._compare_with
@@ -197,6 +199,8 @@ class Scoring:
         self._scorer = Scorer(request, sources.reading)
         self.all_cases = self._scorer.all_cases
         """The checks of all cases together, with the results so far."""
+        self.waits = self._scorer.waits
+        """Whether an evaluator may have to wait, which it does in another thread."""
 
     def results(self) -> Generator[Scored, None, None]:
         """Yield the results as they are scored; at the end, those of cases that no trajectory belongs to.
