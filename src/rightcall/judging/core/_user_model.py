@@ -39,7 +39,10 @@ Mistakes: TypeAlias = list[tuple[Path, str]]
 Read: TypeAlias = Callable[[Any, Place, Mistakes], Any]
 """Returns the value to keep. A mistake is added to the list instead, and what is returned then is not used."""
 Check: TypeAlias = tuple[frozenset[type], Read]
-"""The classes of values that are valid as they are, which most values are, and what reads all others."""
+"""The classes of values that are valid as they are, which most values are, and what reads all others.
+
+Where `None` stands for it, any value is valid.
+"""
 _NONE: frozenset[type] = frozenset()
 _NULL = frozenset({NoneType})
 _UNKNOWN = ("", None, None)

@@ -405,9 +405,10 @@ class Tally(msgspec.Struct):
     def verdict(self, case_id: str, planned: int | None = None) -> Verdict:
         """Return the verdict of a case so far; with `planned`, its verdict if all the rest of its repeats pass."""
         verdicts = [verdict for _, verdict in self.counted[case_id]]
-        repeats = len(verdicts) if planned is None else planned
+        repeats, failed = len(verdicts) if planned is None else planned, verdicts.count("failed")
+        needed = self.needed_of.get(case_id, self.needed)
         # A repeat in error, or not measured, may have passed: it can keep a case from failing, never make it pass.
-        if repeats - verdicts.count("failed") < self._asked(case_id, repeats):
+        if (failed > 0) if needed is None else (repeats - failed < needed):
             return "failed"
         return worst([verdict for verdict in verdicts if verdict != "failed"])
 
@@ -437,11 +438,8 @@ class Tally(msgspec.Struct):
     def _repeats(self, case_id: str) -> CaseRepeats:
         in_order = sorted(self.counted[case_id], key=lambda trial: trial[0])
         verdicts = tuple([verdict for _, verdict in in_order])
-        return CaseRepeats(self.verdict(case_id), verdicts, self._asked(case_id, len(verdicts)))
-
-    def _asked(self, case_id: str, repeats: int) -> int:
         needed = self.needed_of.get(case_id, self.needed)
-        return repeats if needed is None else needed
+        return CaseRepeats(self.verdict(case_id), verdicts, len(verdicts) if needed is None else needed)
 
 
 class Survivor(msgspec.Struct, frozen=True, kw_only=True):
