@@ -122,6 +122,8 @@ def test_the_question_in_an_input(held: Any, question: Any) -> None:
         ({"messages": [USER, MODEL]}, "Gone."),
         ({"messages": [MODEL, USER]}, NOTHING),
         ({"messages": [{"content": "a"}]}, NOTHING),
+        ({"messages": [{"data": {"content": "a"}}, {"content": "b"}]}, NOTHING),
+        ({"messages": [{"data": {"text": "a"}}]}, SAME),
         ({"choices": [{"message": MODEL, "finish_reason": "stop"}]}, "Gone."),
         ({"outputs": {"messages": [MODEL]}, "kwargs": {}}, "Gone."),
         ({"outputs": {"messages": [MODEL]}}, SAME),

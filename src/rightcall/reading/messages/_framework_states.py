@@ -22,6 +22,7 @@ from ._parts import (
     is_pair,
     part_of,
     text_of,
+    unwrapped,
     writer_of,
 )
 
@@ -268,7 +269,7 @@ def _is_lost_state(value: dict[str, Any]) -> bool:
     other arguments of a callback, of a LlamaIndex workflow's start, or of an ADK runner.
     """
     held = value.get("messages")
-    if isinstance(held, list) and held and all([isinstance(each, dict) and "content" in each for each in held]):
+    if isinstance(held, list) and held and all(["content" in plain(unwrapped(each)) for each in held]):
         return True
     if any([beside <= value.keys() for beside in _BESIDE]):
         return True
