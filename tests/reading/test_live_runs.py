@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
@@ -147,6 +147,43 @@ def test_a_class_that_counts_its_times_anew_is_read_by_its_properties() -> None:
     assert is_direct
     assert repr(direct) == repr(built)
     assert direct.calls[0].start_ns == 101
+
+
+@pytest.mark.parametrize("limits", [{"max_span_attributes": 3}, {"max_events": 0}], ids=["attributes", "events"])
+def test_spans_of_which_the_sdk_dropped_something_are_built_also_where_their_like_was_read(
+    limits: dict[str, int],
+) -> None:
+    assert _both(_ended(SpanLimits()))[2]
+
+    direct, built, is_direct = _both(_ended(SpanLimits(**limits), "exception"))
+
+    assert not is_direct
+    assert repr(direct) == repr(built)
+
+
+def _ended(limits: SpanLimits, *events: str) -> list[Any]:
+    exporter, provider = InMemorySpanExporter(), TracerProvider(span_limits=limits)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    with provider.get_tracer("shop").start_as_current_span("search", attributes={"note": "x"}) as span:
+        span.set_attributes(_live(0).attributes)
+        for event in events:
+            span.add_event(event)
+    return list(exporter.get_finished_spans())
+
+
+def test_a_class_that_makes_its_attributes_anew_is_built() -> None:
+    class Renamed(ReadableSpan):  # type: ignore[misc]
+        @property
+        def attributes(self) -> dict[str, Any]:
+            return {**self._attributes, "tool.name": "look_up"}
+
+    held = {"tool.name": "search", "input.value": "{}", "output.value": "ok"}
+
+    direct, built, is_direct = _both([Renamed("search", attributes=held, start_time=1, end_time=2)])
+
+    assert not is_direct
+    assert repr(direct) == repr(built)
+    assert direct.calls[0].name == "look_up"
 
 
 def _recorded() -> Iterator[tuple[str, str, dict[str, Any]]]:

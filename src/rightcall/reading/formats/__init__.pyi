@@ -7,9 +7,9 @@ from ._containers import (
     row_items as row_items,
 )
 from ._exports import (
-    dropped_attributes as dropped_attributes,
     is_live_span as is_live_span,
     is_mlflow_trace as is_mlflow_trace,
+    live_dropped as live_dropped,
     live_reader as live_reader,
     live_span as live_span,
     live_span_id as live_span_id,

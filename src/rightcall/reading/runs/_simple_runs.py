@@ -274,11 +274,11 @@ class LiveRuns:
 
     def __init__(self, limits: Limits, kept: Kept) -> None:
         # Not at the top: only spans of the SDK need these, and commands read files.
-        from rightcall.reading.formats import dropped_attributes, live_reader, live_span, live_span_id, live_trace_id
+        from rightcall.reading.formats import live_dropped, live_reader, live_span, live_span_id, live_trace_id
 
         self._reader_of, self._span = live_reader, live_span
         self._span_id, self._trace_id = live_span_id, live_trace_id
-        self._dropped = dropped_attributes
+        self._dropped = live_dropped
         self._limits = limits
         self._plans = CallPlans(limits, kept)
         self._short = 2 * limits.depth
@@ -293,23 +293,24 @@ class LiveRuns:
             return None
         made: list[ToolCall] = []
         layers: set[str] = set()
-        latest, trace_id = -1, None
+        latest, trace_id, good = -1, None, None
         for span in spans:
-            title, start, end, status, parent, context, scope, held = read(span)
-            code = status.status_code
+            title, start, end, status, parent, context, scope, events, held = read(span)
             if (
                 start is None
                 or end is None
                 or start < latest
                 or parent
                 or not held
-                or self._dropped(span)
+                or events
+                or ((held.__class__ is not dict or events.__class__ is not tuple) and any(self._dropped(span)))
                 or title.__class__ is not str
-                or getattr(code, "_value_", code) == _FAILED
-                or (getattr(span, "_events", True) and span.events)
+                or (status is not good and _has_failed(status))
             ):
                 return None
-            held = held.copy()
+            good = status  # spans of which nothing was said share one
+            if held.__class__ is not dict:
+                held = held.copy()  # a dict: the SDK's own mapping takes a lock for each value
             plan = self._plans.of_live(span, held)
             if plan is None:
                 return None
@@ -360,9 +361,12 @@ class LiveRuns:
         if plan.has_ids:
             take_ids(call, plan.shape, value)
         output = self._content(call, plan.shape.convention, value, given, returned)
-        if output is NOTHING or call.failed or may_be_cut(output) or (output.__class__ is dict and "error" in output):
+        if output is NOTHING or call.failed or (output.__class__ is dict and "error" in output):
             return None  # an error may be the question whether the call may be made
-        odd = output.__class__ is str and reads_like_error(output)
+        is_text = output.__class__ is str
+        if is_text and may_be_cut(output):
+            return None
+        odd = is_text and reads_like_error(output)
         args, tool_id, call_id, agent = call.args, call.tool_id, call.call_id, call.agent
         own = self._span_id(context) if context else None
         return ToolCall(name, args, output, None, None, None, tool_id, call_id, own, None, agent, *times, "span", odd)
@@ -400,6 +404,12 @@ class LiveRuns:
             named.clear()
         made = named[title] = Span(title, scope=scope)
         return made
+
+
+def _has_failed(status: Any) -> bool:
+    """Whether a status of the SDK is that of a failure."""
+    code = status.status_code
+    return bool(getattr(code, "_value_", code) == _FAILED)
 
 
 live_runs = lru_cache(maxsize=8)(LiveRuns)
