@@ -20,6 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rightcall.cases.verdicts import CASE_ATTRIBUTE
 from rightcall.reading import Reading, read
 from rightcall.scale.local import Scored, Scoring, Sources
 from rightcall.scale.request import Request
@@ -77,7 +78,7 @@ def _as_told(text: str) -> str:
 def judged(file: Path, evalset: Path) -> Iterator[Scored]:
     """Yield the results of all runs, as `rightcall score FILE --evalset SET --compare-with reward` has them."""
     request = Request(evalset=str(evalset), compare_with="reward")
-    reading = Reading(kept=request.expected.kept)
+    reading = Reading(metadata_attributes=(CASE_ATTRIBUTE, *request.expected.kept))
     return Scoring(request, Sources(reading, [str(file)], complain=print), workers=1).results()
 
 

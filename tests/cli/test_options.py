@@ -15,6 +15,7 @@ from rightcall.cli import _options
 from rightcall.cli._main import COMMANDS, EXAMPLES, LazyCommands
 from rightcall.cli._options import GroupedCommand, Number, Whole, configurable, option
 from rightcall.judging.models import PREFIX
+from rightcall.limits import KEEPING_MESSAGES
 from rightcall.reading import INPUT_FORMATS, Grouping, Reading
 from rightcall.scale.request import Choice
 
@@ -43,8 +44,9 @@ def test_every_field_of_a_reading_comes_from_an_option() -> None:
     given = {"input_format": "otlp", "grouping": "trace", "case_attribute": "case", "max_size": 9}
 
     # What a request looks at is kept, and messages where a page will show them. The command knows if that is all.
-    assert {*given, "kept", "keeps_messages", "calls_alone"} == set(Reading.__struct_fields__)
-    assert _options.reading_of({**given, "other": 1}) == Reading(**given)  # type: ignore[arg-type]
+    assert {*given, "metadata_attributes", "limits", "calls_alone"} == set(Reading.__struct_fields__)
+    assert _options.reading_of({**given, "other": 1}) == Reading(**given, metadata_attributes=("case",))  # type: ignore[arg-type]
+    assert _options.reading_of({"keep": True}) == Reading(limits=KEEPING_MESSAGES)
 
 
 def test_every_field_of_a_request_comes_from_an_option() -> None:
@@ -61,7 +63,7 @@ def test_every_field_of_a_request_comes_from_an_option() -> None:
 def test_a_key_to_join_by_is_what_files_are_read_for() -> None:
     made = _options.reading_of({"join": "key=ticket", "case_attribute": "rightcall.case.id"})
 
-    assert made.case_attribute == "ticket"
+    assert (made.case_attribute, made.metadata_attributes) == ("ticket", ("ticket",))
 
 
 def test_help_lists_options_in_sections_in_the_same_order_always() -> None:

@@ -135,7 +135,7 @@ def test_what_is_not_an_id_names_no_case(value: Any) -> None:
 
 def test_no_other_key_names_the_case_where_one_is_said_to() -> None:
     log = {"ticket": "T-7", "task_id": 7, "messages": refund()}
-    [made] = Reading(case_attribute="ticket").read(json.dumps(log).encode())
+    [made] = Reading(metadata_attributes=("ticket",)).read(json.dumps(log).encode())
 
     assert made.metadata["ticket"] == "T-7"
     assert CASE not in made.metadata

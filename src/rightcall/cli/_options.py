@@ -310,16 +310,17 @@ redact_option = option(
 
 def reading_of(options: dict[str, Any], request: Request | None = None, **more: Any) -> Reading:
     """Return how to read files, from the options of a command. Metadata that a request needs is kept."""
+    from rightcall.limits import KEEPING_MESSAGES
     from rightcall.reading import Reading
 
     known = {field: options[field] for field in Reading.__struct_fields__ if field in options}
     kind, _, key = (options.get("join") or "").partition("=")
     if kind == "key":
         known["case_attribute"] = key
-    if request is not None:
-        known["kept"] = request.expected.kept
+    kept = request.expected.kept if request is not None else ()
+    known["metadata_attributes"] = (known.get("case_attribute", CASE_ATTRIBUTE), *kept)
     if options.get("keep"):
-        known["keeps_messages"] = True
+        known["limits"] = KEEPING_MESSAGES
     return Reading(**known, **more)
 
 

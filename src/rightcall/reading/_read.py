@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from rightcall.errors import InputError, UnknownNameError, nearest, shown
-from rightcall.limits import DEFAULT_LIMITS, KEEPING_MESSAGES, Limits
+from rightcall.limits import DEFAULT_LIMITS, Limits
 from rightcall.values.decoding import admit
 from rightcall.values.trajectory import Trajectory
 
@@ -65,34 +65,14 @@ def read(
         UnknownNameError: `input_format` or `grouping` is unknown.
         MissingExtraError: the format needs a package that is not installed.
     """
-    return _trajectories(source, input_format, grouping, max_size, Kept(metadata_attributes), limits, Warnings())
-
-
-def _trajectories(
-    source: Source,
-    input_format: str | None,
-    grouping: Grouping,
-    max_size: int | None,
-    kept: Kept,
-    limits: Limits,
-    warnings: Warnings,
-) -> Iterator[Trajectory]:
-    if input_format is not None and input_format not in formats.INPUT_FORMATS:
-        raise UnknownNameError(f"no input format {input_format!r:.80}; {nearest(input_format, formats.INPUT_FORMATS)}")
-    if grouping not in GROUPINGS:
-        raise UnknownNameError(f"no grouping {grouping!r:.80}; {nearest(str(grouping), GROUPINGS)}")
-    # A limit counts bytes as they come; a large file is read twice, and not in order.
-    if max_size is None and input_format in (None, "otlp") and is_large(source):
-        from .sources._large_file import large_file
-
-        large = large_file(source, grouping, kept, limits)
-        if large is not None:
-            if warnings.recognised is not None:
-                warnings.recognised.formats.setdefault("otlp")
-            return large.trajectories()
-    gathered = RunCollector(grouping, kept, limits)
-    name = _gather(source, gathered, warnings, input_format, max_size, limits)
-    return gathered.trajectories(name, warnings)
+    reading = Reading(
+        input_format=input_format,
+        grouping=grouping,
+        max_size=max_size,
+        metadata_attributes=metadata_attributes,
+        limits=limits,
+    )
+    return reading.read(source)
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,32 +82,36 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """One of `INPUT_FORMATS`; by default the content decides."""
     grouping: Grouping = "auto"
     case_attribute: str = CASE
-    """The attribute of spans, or key of a log, that has the id of a case, and is kept in the metadata."""
-    kept: tuple[str, ...] = ()
-    """Other keys and attributes that are kept in the metadata, because something needs them."""
+    """The attribute of spans, or key of a log, that has the id of a case; one of those that are kept."""
+    metadata_attributes: tuple[str, ...] = METADATA
+    """Attributes of spans, and keys of logs, that are kept in the metadata, because something needs them."""
     max_size: int | None = None
     """The most bytes to read of a file, unpacked."""
-    keeps_messages: bool = False
-    """Whether messages of users and models are kept, to be shown."""
     calls_alone: bool = False
     """Whether inputs, outputs and usage of runs are left out, because nothing needs them."""
-
-    @property
-    def metadata_attributes(self) -> tuple[str, ...]:
-        """The attributes that are kept in the metadata."""
-        kept, _ = self._how
-        return kept.attributes
+    limits: Limits = DEFAULT_LIMITS
+    """The budgets for what is decoded; they say how much is kept of messages, too."""
 
     def read(self, source: Source, recognised: Recognised | None = None) -> Iterator[Trajectory]:
         """Return the trajectories in a source, and note which formats were recognised. Raises as `read` does."""
-        return _trajectories(
-            source,
-            self.input_format,
-            self.grouping,
-            self.max_size,
-            *self._how,
-            Warnings(recognised),
-        )
+        if self.input_format is not None and self.input_format not in formats.INPUT_FORMATS:
+            hint = nearest(self.input_format, formats.INPUT_FORMATS)
+            raise UnknownNameError(f"no input format {self.input_format!r:.80}; {hint}")
+        if self.grouping not in GROUPINGS:
+            raise UnknownNameError(f"no grouping {self.grouping!r:.80}; {nearest(str(self.grouping), GROUPINGS)}")
+        kept, warnings = Kept(self.metadata_attributes, not self.calls_alone), Warnings(recognised)
+        # A limit counts bytes as they come; a large file is read twice, and not in order.
+        if self.max_size is None and self.input_format in (None, "otlp") and is_large(source):
+            from .sources._large_file import large_file
+
+            large = large_file(source, self.grouping, kept, self.limits)
+            if large is not None:
+                if recognised is not None:
+                    recognised.formats.setdefault("otlp")
+                return large.trajectories()
+        gathered = RunCollector(self.grouping, kept, self.limits)
+        name = _gather(source, gathered, warnings, self.input_format, self.max_size, self.limits)
+        return gathered.trajectories(name, warnings)
 
     def large_file(self, path: str, parts: int, each: Callable[..., Iterable[Any]]) -> LargeFile | None:
         """Return a large file in blocks that several processes can read; see `large_file`. Raises `InputError`."""
@@ -135,14 +119,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             return None
         from .sources._large_file import large_file
 
-        return large_file(path, self.grouping, *self._how, parts=parts, each=each)
-
-    @property
-    def _how(self) -> tuple[Kept, Limits]:
-        """What to keep of a run beside its calls, and the limits."""
-        about_runs = self.keeps_messages or not self.calls_alone
-        kept = Kept((self.case_attribute, *self.kept), about_runs)
-        return kept, KEEPING_MESSAGES if self.keeps_messages else DEFAULT_LIMITS
+        kept = Kept(self.metadata_attributes, not self.calls_alone)
+        return large_file(path, self.grouping, kept, self.limits, parts=parts, each=each)
 
 
 def read_spans(
