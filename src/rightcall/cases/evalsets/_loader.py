@@ -444,11 +444,11 @@ class Compiler(msgspec.Struct, eq=False):
                 expected = resolve_expectation(key, value, self._defaults, self._added)
             with self._document.locating_errors(place, expected.place):
                 evaluator = self._evaluator(expected.type_id, key, expected.config)
-                is_ours = evaluator.type_id in EVALUATORS
+                ours = EVALUATORS.get(evaluator.type_id)
                 given = None if isinstance(evaluator, UnavailableEvaluator) else expected.criteria
-                criteria = self._criteria(evaluator, given, is_plain=is_ours and "$" not in written[1])
+                criteria = self._criteria(evaluator, given, is_plain=ours is not None and "$" not in written[1])
             made = _Compiled(evaluator, criteria, expected)
-            if is_ours and len(written[1]) <= _LONGEST_SHARED:
+            if ours is not None and len(written[1]) <= _LONGEST_SHARED:
                 self._checks_made[written] = made
         if made.expected.criteria is None and key in self._added and _DEFAULTS & self._added[key].config.keys():
             place = ("evaluators", key, *_DEFAULT)
@@ -469,14 +469,15 @@ class Compiler(msgspec.Struct, eq=False):
 
         Cases of an eval set mostly have the same few evaluators. Ours keep no state between calls, so cases share them.
         """
-        kind = EVALUATORS[type_id] if type_id in EVALUATORS else self._code_type(type_id)
+        ours = EVALUATORS.get(type_id)
+        kind = ours or self._code_type(type_id)
         if kind is None:
             return UnavailableEvaluator(type_id, name, limits=self._limits)
         named = {key: config.get(key) for key in kind.code_settings}
         code = {key: value for key, value in named.items() if isinstance(value, str) and is_code(value)}
         if code and self._find_code is not None:
             config = config | {key: self._find_code.target(value) for key, value in code.items()}
-        if code or kind.type_id not in EVALUATORS:
+        if code or ours is None:
             return kind(name, config, limits=self._limits)
         key = (kind, name, repr(config))
         if key not in self._shared:

@@ -75,9 +75,9 @@ def resolve_expectation(
     """
     shorthand, type_id, config = evaluator_of(key, defaults, added)
     weight = added[key].weight if key in added else float(defaults.weight)
-    if type_id not in EVALUATORS:
+    kind = EVALUATORS.get(type_id)
+    if kind is None:
         return _of_code(key, type_id, config, value, weight)
-    kind = EVALUATORS[type_id]
     form = Form.of(value, kind)
     split = split_settings(form, key, kind) if form.settings else Split()
     weight = weight if split.weight is None else _weight(split.weight, key)
