@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 import pytest
 from tests.waiting import PATIENCE
 
-from rightcall._lazy import late_module, lazy_pattern, lazy_patterns_of
+from rightcall._lazy import lazy_pattern, light_imports
 from rightcall.cases.evalsets._models import WrittenCase, WrittenDefaults, WrittenEvalSet, WrittenWhen
 from rightcall.judging import EVALUATORS, ModelError, UserModel
 from rightcall.judging.core._user_model import _hints
@@ -32,9 +32,9 @@ def test_a_lazy_pattern_is_the_pattern_it_is_made_of() -> None:
 
 
 def test_only_the_patterns_of_the_packages_that_are_named_are_compiled_later() -> None:
-    with lazy_patterns_of("tests"):
+    with light_imports("tests"):
         later = re.compile("[a-z]+")
-    with lazy_patterns_of("yaml"):
+    with light_imports("yaml"):
         now = re.compile("[a-z]+")
 
     assert not isinstance(later, re.Pattern)
@@ -109,7 +109,7 @@ assert msgspec.json.decode(b'{"place": 1}', type=Row).place == 1
 
 def test_a_late_module_is_imported_when_something_of_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
-    with late_module("colorsys", ONE_THIRD="known"):
+    with light_imports(late={"colorsys": {"ONE_THIRD": "known"}}):
         import colorsys
         from colorsys import ONE_THIRD
 
@@ -122,9 +122,9 @@ def test_a_late_module_is_imported_when_something_of_it_is_used(monkeypatch: pyt
 
 
 def test_a_late_module_is_left_to_those_who_import_it_afterwards() -> None:
-    with late_module("colorsys"):
+    with light_imports(late={"colorsys": {}}):
         pass
-    with late_module("sys"):
+    with light_imports(late={"sys": {}}):
         import sys as loaded
 
     assert type(sys.modules.get("colorsys")) is not late_type()
@@ -132,7 +132,7 @@ def test_a_late_module_is_left_to_those_who_import_it_afterwards() -> None:
 
 
 def late_type() -> type:
-    with late_module("no_such_module"):
+    with light_imports(late={"no_such_module": {}}):
         return type(sys.modules["no_such_module"])
 
 

@@ -10,6 +10,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, AnyStr
 
+_NOTHING: Mapping[str, Mapping[str, Any]] = {}
+
 
 def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose exports are listed in its `__init__.pyi`.
@@ -90,11 +92,15 @@ class _LazyPattern:
 
 
 @contextmanager
-def lazy_patterns_of(*packages: str) -> Iterator[None]:
-    """Compile regular expressions of packages that are imported in this block only on first use.
+def light_imports(*packages: str, late: Mapping[str, Mapping[str, Any]] = _NOTHING) -> Iterator[None]:
+    """Let imports in this block load less of other packages than they ask for.
 
-    Three quarters of `import yaml` are regular expressions of its parser in Python, which libyaml replaces: an eighth
-    of the instructions of `rightcall score`.
+    Regular expressions of `packages` are compiled on first use. Three quarters of `import yaml` are regular expressions
+    of its parser in Python, which libyaml replaces: an eighth of the instructions of `rightcall score`.
+
+    The modules in `late` have a stand-in, and are imported when something of them is used that the stand-in does not
+    have itself. A module that is loaded already is used as it is. Only for the start of a program, because it affects
+    all threads.
     """
     compile_now = re.compile
 
@@ -103,28 +109,18 @@ def lazy_patterns_of(*packages: str) -> Iterator[None]:
         caller = sys._getframe(1).f_globals.get("__name__", "")
         return (lazy_pattern if caller.partition(".")[0] in packages else compile_now)(pattern, flags)
 
+    stand_ins = {name: _LateModule(name) for name in late}
+    for name, stand_in in stand_ins.items():
+        stand_in.__dict__.update(late[name])
+        sys.modules.setdefault(name, stand_in)
     re.compile = compile_later
     try:
         yield
     finally:
         re.compile = compile_now
-
-
-@contextmanager
-def late_module(name: str, **known: Any) -> Iterator[None]:
-    """Let modules that are imported inside of the block have a stand-in for another, which is imported on first use.
-
-    `known` are things of the module that the stand-in has itself. A module that is loaded already is used as it is.
-    Only for the start of a program, because it affects all threads.
-    """
-    stand_in = _LateModule(name)
-    stand_in.__dict__.update(known)
-    sys.modules.setdefault(name, stand_in)
-    try:
-        yield
-    finally:
-        if sys.modules.get(name) is stand_in:
-            del sys.modules[name]
+        for name, stand_in in stand_ins.items():
+            if sys.modules.get(name) is stand_in:
+                del sys.modules[name]
 
 
 class _LateModule(ModuleType):

@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from rightcall._lazy import late_module, lazy_patterns_of
+from rightcall._lazy import light_imports
 
 __all__ = ["main"]
 
@@ -13,14 +13,14 @@ def main() -> None:
     # Importing makes tens of thousands of objects that stay. Python's default is to collect garbage every 700 objects,
     # which takes 4 % of the instructions of a short command; so this comes before all other imports.
     gc.set_threshold(50_000, 50, 20)
-    with (
-        # click and msgspec import these modules, and a command needs few of their patterns.
-        lazy_patterns_of("click", "platform", "textwrap"),
+    late: dict[str, dict[str, object]] = {
         # It loads a parser, a disassembler and a tokenizer of Python, and click needs one function of it.
-        late_module("inspect", cleandoc=_cleandoc),
+        "inspect": {"cleandoc": _cleandoc},
         # It looks for a translation of each text, in the language that `locale` names; neither we nor click have any.
-        late_module("gettext", gettext=str, ngettext=_ngettext),
-    ):
+        "gettext": {"gettext": str, "ngettext": _ngettext},
+    }
+    # click and msgspec import these packages, and a command needs few of their patterns.
+    with light_imports("click", "platform", "textwrap", late=late):
         import textwrap  # noqa: F401 - imported here for msgspec, which is not imported for `--help`
 
         from ._main import run_command

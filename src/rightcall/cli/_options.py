@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypeAlias
 
 import click
 
-from rightcall._lazy import late_module, lazy_pattern, lazy_patterns_of
+from rightcall._lazy import lazy_pattern, light_imports
 from rightcall.errors import InputError, nearest
 
 from ._output import FORMATS, print_error
@@ -146,15 +146,15 @@ class GroupedCommand(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         # What is left out here was a tenth of what `rightcall show` executes.
-        with (
+        late: dict[str, dict[str, Any]] = {
             # msgspec takes these names from it if it is installed, and from `typing` otherwise. They are the same since
             # Python 3.11.
-            late_module("typing_extensions", get_type_hints=get_type_hints, NotRequired=NotRequired, Required=Required),
-            late_module("msgspec.inspect"),  # for JSON Schemas
-            late_module("urllib.parse", quote_from_bytes=_quote_from_bytes),  # for `Path.as_uri`
-            late_module("ntpath"),  # for paths of Windows on other systems
-            lazy_patterns_of("json"),
-        ):
+            "typing_extensions": {"get_type_hints": get_type_hints, "NotRequired": NotRequired, "Required": Required},
+            "msgspec.inspect": {},  # for JSON Schemas
+            "urllib.parse": {"quote_from_bytes": _quote_from_bytes},  # for `Path.as_uri`
+            "ntpath": {},  # for paths of Windows on other systems
+        }
+        with light_imports("json", late=late):
             import json  # noqa: F401 - every command needs these, and its help does not
             import pathlib  # noqa: F401
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rightcall._lazy import lazy_pattern, lazy_patterns_of
+from rightcall._lazy import lazy_pattern, light_imports
 from rightcall.errors import AgentError, DocumentError, InputError, nearest
 
 OWN_FILE = "rightcall.toml"
@@ -306,7 +306,7 @@ def bytes_of(text: str) -> int:
 
 
 def _decoded(path: Path) -> tuple[str, dict[str, Any]]:
-    with lazy_patterns_of("tomllib", "string"):
+    with light_imports("tomllib", "string"):
         import tomllib  # not needed outside of projects
 
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from rightcall._lazy import lazy_pattern, lazy_patterns_of
+from rightcall._lazy import lazy_pattern, light_imports
 from rightcall.cases.evalsets import Case, Check, OverallCheck
 from rightcall.errors import ConfigurationError, UnknownNameError, nearest
 from rightcall.judging import Criteria
@@ -173,7 +173,7 @@ def weighted_score(checks: Sequence[Check], scores: Sequence[float | None]) -> f
         return None
     if known.count(known[0]) == len(known):  # the common case, and exact without arithmetic
         return known[0]
-    with lazy_patterns_of("fractions"):
+    with light_imports("fractions"):
         from fractions import Fraction  # with `decimal` and `numbers`, for cases whose scores differ
 
     # Exact, so that the order of the checks never decides whether a mean reaches a threshold.

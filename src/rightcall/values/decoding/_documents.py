@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from rightcall._lazy import lazy_pattern, lazy_patterns_of
+from rightcall._lazy import lazy_pattern, light_imports
 from rightcall.errors import DocumentError
 from rightcall.limits import DEFAULT_LIMITS, Limits
 
@@ -71,7 +71,7 @@ def decode_located_yaml(text: str, limits: Limits) -> Document:
     Raises:
         DocumentError: the text is not such a document, or exceeds the limits.
     """
-    with lazy_patterns_of("yaml"):
+    with light_imports("yaml"):
         import yaml
 
     try:
