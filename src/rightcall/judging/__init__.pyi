@@ -136,6 +136,7 @@ from .core._registry import (
 )
 from .core._selection import Criteria as Criteria, Selection as Selection, select as select
 from .core._user_model import (
+    FINITE as FINITE,
     After as After,
     Before as Before,
     Bounds as Bounds,

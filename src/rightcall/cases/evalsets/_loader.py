@@ -321,11 +321,11 @@ class Compiler(msgspec.Struct, eq=False):
             raise self._problem(f"an eval set is an object with the key 'cases', not {shown(value)}", ())
         if value.get(EVERY_KEY) and "cases" not in value:
             value = {**value, "cases": []}
-        try:
-            written = WrittenEvalSet.model_validate(value)
-        except ModelError as problem:
-            place, reason = problem.first
-            raise self._problem(reason, place) from None
+        mistakes: list[tuple[Path, str]] = []
+        written: WrittenEvalSet = WrittenEvalSet.check_value(value, None, mistakes)
+        if mistakes:
+            place, reason = ModelError(mistakes).first
+            raise self._problem(reason, place)
         if not written.cases and not written.expect:
             raise self._problem("'cases' is empty; an eval set has at least one case", ("cases",))
         return written

@@ -22,7 +22,7 @@ from rightcall.errors import (
     pattern_problem,
     shown,
 )
-from rightcall.judging import After, Before, Bounds, Key, Length, ModelError, UserModel, camel
+from rightcall.judging import FINITE, After, Before, Bounds, Key, Length, ModelError, UserModel, camel
 from rightcall.limits import Limits
 from rightcall.values.decoding import Document, Path, decode_document, dump_json
 from rightcall.values.results import Source
@@ -36,7 +36,7 @@ _PART = lazy_pattern(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _LINE_END = lazy_pattern(r"\r\n|\r|\n")
 
 
-Number = Annotated[int | float, Bounds(least=0, finite=True)]
+Number = Annotated[int | float, Bounds(least=0, most=FINITE)]
 Repeats = Annotated[int, Bounds(least=1, most=10_000)]
 CaseId = Annotated[str, Length(1, 300, "an id has 1 to 300 characters, this one {:,}")]
 

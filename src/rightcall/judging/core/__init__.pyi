@@ -51,6 +51,7 @@ from ._selection import (
     may_be_asked_together as may_be_asked_together,
 )
 from ._user_model import (
+    FINITE as FINITE,
     After as After,
     Before as Before,
     Bounds as Bounds,

@@ -19,7 +19,7 @@ from rightcall.values.trajectory import ToolCall, Trajectory
 from ._evaluator import Evaluator, Measurement, NoPlan
 from ._expected_calls import AgentExecution, Config, number_in_text
 from ._selection import Criteria, Selection, select
-from ._user_model import Before, Bounds
+from ._user_model import FINITE, Before, Bounds
 
 if TYPE_CHECKING:
     import asyncio
@@ -58,7 +58,7 @@ class Execution(msgspec.Struct, frozen=True, kw_only=True):
 class AsyncConfig(Config):
     """The configuration of an evaluator that waits."""
 
-    timeout: Annotated[float, Before(number_in_text), Bounds(above=0, finite=True)] = DEFAULT_TIMEOUT
+    timeout: Annotated[float, Before(number_in_text), Bounds(above=0, most=FINITE)] = DEFAULT_TIMEOUT
     """Seconds that one evaluation may take."""
 
 

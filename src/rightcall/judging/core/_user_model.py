@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import inf
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -263,11 +264,13 @@ def parse_model(
     subject = f"{'criteria' if error is CriteriaError else 'configuration'} of {evaluator!r}"
     if not isinstance(value, Mapping):
         raise error(f"{subject}: expected an object or a {model.__name__}, not {shown(value)}")
-    try:
-        return model.model_validate(dict(value))
-    except ModelError as problem:
-        each = [(path, f"{subject}: {reason}") for path, reason in independent(problem.mistakes)]
-        raise error(f"{subject}: {problem}", problem.first[0], each) from None
+    mistakes: Mistakes = []
+    made: ModelT = model.check_value(dict(value), None, mistakes)
+    if mistakes:
+        problem = ModelError(mistakes)
+        each = [(path, f"{subject}: {reason}") for path, reason in independent(mistakes)]
+        raise error(f"{subject}: {problem}", problem.first[0], each)
+    return made
 
 
 def camel(name: str) -> str:
@@ -373,24 +376,27 @@ class After(msgspec.Struct, frozen=True):
             return refuse(place, mistakes, problem)
 
 
+FINITE = sys.float_info.max
+"""The largest number that is finite, as a bound."""
+
+
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """In `Annotated`: the bounds of a number."""
 
-    above: float | None = None
-    least: float | None = None
-    most: float | None = None
-    finite: bool = False
+    above: float = -inf
+    least: float = -inf
+    most: float = inf
 
     def check(self, read: Any, given: Any, place: Place, mistakes: Mistakes) -> Any:
         """Return the number, if it is within the bounds."""
         # `not read <= most` rather than `read > most`: NaN is within no bounds.
-        if self.finite and not -sys.float_info.max <= read <= sys.float_info.max:
+        if self.most == FINITE and not -FINITE <= read <= FINITE:
             wanted = "a finite number"
-        elif self.most is not None and not read <= self.most:
+        elif not read <= self.most:
             wanted = f"less than or equal to {self.most:.15g}"
-        elif self.least is not None and not read >= self.least:
+        elif not read >= self.least:
             wanted = f"greater than or equal to {self.least:.15g}"
-        elif self.above is not None and not read > self.above:
+        elif not read > self.above:
             wanted = f"greater than {self.above:.15g}"
         else:
             return read
@@ -461,11 +467,10 @@ def check_of(hint: Any) -> Check | None:
     if origin is Annotated:
         kind, *extras = arguments
         check = None if any([isinstance(extra, Made) for extra in extras]) else check_of(kind)
-        # What changes a value before its type is checked comes first, around all others.
-        for extra in sorted(extras, key=lambda extra: isinstance(extra, (Before, Made))):
-            if wrapped := _READ_EXTRAS.get(type(extra)):
-                check = (_NONE, partial(wrapped, check, extra))
-        return check
+        # The last one is the outermost.
+        changes = tuple([extra.function for extra in extras[::-1] if isinstance(extra, (Before, Made))])
+        limits = tuple([extra for extra in extras if isinstance(extra, (Bounds, Length, After))])
+        return (_NONE, partial(_read_annotated, check, changes, limits)) if changes or limits else check
     if hint in _CHECKS:
         return _CHECKS[hint]
     if origin in (Union, UnionType):
@@ -582,29 +587,33 @@ def _read_any_of(checks: list[Check | None], value: Any, place: Place, mistakes:
     return None
 
 
-def _read_changed(check: Check | None, change: Before | Made, value: Any, place: Place, mistakes: Mistakes) -> Any:
+def _read_annotated(
+    check: Check | None,
+    changes: tuple[Callable[[Any], Any], ...],
+    limits: tuple[Bounds | Length | After, ...],
+    value: Any,
+    place: Place,
+    mistakes: Mistakes,
+) -> Any:
+    """Read a value with what `Annotated` adds to its type: it is changed, then checked, then held against limits."""
     try:
-        changed = change.function(value)
+        for change in changes:
+            value = change(value)
     except ValueError as problem:
         return refuse(place, mistakes, problem)
-    if check is None or changed.__class__ in check[0]:
-        return changed
-    return check[1](changed, place, mistakes)
-
-
-def _read_limited(
-    check: Check | None, limit: Bounds | Length | After, value: Any, place: Place, mistakes: Mistakes
-) -> Any:
-    read = value
+    read, count = value, len(mistakes)
     if check is not None and value.__class__ not in check[0]:
-        count = len(mistakes)
         read = check[1](value, place, mistakes)
+    for limit in limits:
         if len(mistakes) > count:
             return None
-    # Most limits are those of the lengths of names, and nearly all names are within them.
-    if limit.__class__ is Length and limit.least <= len(read) <= limit.most:
-        return read
-    return limit.check(read, value, place, mistakes)
+        # Nearly all names and numbers are within their limits, and are not passed on for that.
+        if limit.__class__ is Length and limit.least <= len(read) <= limit.most:
+            continue
+        if limit.__class__ is Bounds and limit.above < read and limit.least <= read <= limit.most:
+            continue
+        read = limit.check(read, value, place, mistakes)
+    return read
 
 
 _CHECKS: dict[Any, Check | None] = {
@@ -616,11 +625,3 @@ _CHECKS: dict[Any, Check | None] = {
     float: (frozenset({float}), _read_float),
     int | float: (frozenset({int, float}), _read_number),
 }
-_READ_EXTRAS: dict[type, Callable[..., Any]] = {
-    Before: _read_changed,
-    Made: _read_changed,
-    Bounds: _read_limited,
-    Length: _read_limited,
-    After: _read_limited,
-}
-"""What reads a value with what `Annotated` adds to its type, each around the check of the type."""

@@ -19,6 +19,7 @@ import msgspec
 from rightcall.errors import ConfigurationError, DocumentError, InputError, nearest, shown
 from rightcall.judging.answers import Target, expected_part, part_of
 from rightcall.judging.core import (
+    FINITE,
     After,
     AsyncConfig,
     AsyncEvaluator,
@@ -104,7 +105,7 @@ def _has_known_placeholders(value: str) -> str:
 class JudgeConfig(AsyncConfig):
     """How a judge is asked. Its address and its key come from the environment only."""
 
-    timeout: Annotated[float, Before(number_in_text), Bounds(above=0, finite=True)] = 120.0
+    timeout: Annotated[float, Before(number_in_text), Bounds(above=0, most=FINITE)] = 120.0
     """Seconds that one evaluation may take, including all samples and retries."""
     model: str = ""
     """The model; if empty, the one from the environment."""
