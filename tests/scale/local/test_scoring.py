@@ -172,7 +172,7 @@ def test_a_file_joined_by_order_is_read_once(tmp_path: Path) -> None:
 
 
 class _CountedSources(Sources):
-    times = 0
+    times: int = 0
 
     def trajectories(self) -> Iterator[tuple[str, Trajectory]]:
         self.times += 1

@@ -210,7 +210,8 @@ class Scoring:
             RightcallError: the request cannot be met.
         """
         size = 0
-        for path in self._sources.files if self._workers != 1 else ():
+        is_distributed = self._workers != 1 and not self._sources.together
+        for path in self._sources.files if is_distributed else ():
             with suppress(OSError):  # reading the file says what is wrong with it
                 size += os.path.getsize(path)
         is_large = size >= _WORTH_A_POOL
@@ -332,38 +333,24 @@ class Observing:
         return found
 
 
-class Sources:
-    """Files, read one after the other or, with `together`, as one source.
+class Sources(msgspec.Struct, eq=False):
+    """Files, read one after the other or, with `together`, as one source."""
 
-    Args:
-        reading: How they are read.
-        files: Their paths.
-        together: Whether they are one source, such as spans in one file and logs in another.
-        complain: Called with the error of each file that cannot be read.
-        names: What users call a file, where that is not its path.
-        is_named: Whether the id of a row in a table is used as its trace id, if it has none.
-    """
-
-    def __init__(
-        self,
-        reading: Reading,
-        files: Sequence[str],
-        *,
-        together: bool = False,
-        complain: Callable[[object], None],
-        names: Mapping[str, str] | None = None,
-        is_named: bool = False,
-    ) -> None:
-        self.reading, self._complain, self._is_named = reading, complain, is_named
-        self._names = names or {}
-        self._all: list[tuple[str | list[str], str]] = [(file, self._names.get(file, file)) for file in files]
-        if together:
-            self._all = [(list(files), "trajectory")]
-        self._complaints: set[str] = set()
-        self.files = () if together else files
-        """The files that can be distributed to worker processes; none if they are read together."""
-        self.unreadable = 0
-        """How many files could not be read."""
+    reading: Reading
+    """How they are read."""
+    files: Sequence[str]
+    """Their paths."""
+    complain: Callable[[object], None]
+    """Called with the error of each file that cannot be read."""
+    together: bool = False
+    """Whether they are one source, such as spans in one file and logs in another."""
+    names: Mapping[str, str] = {}
+    """What users call a file, where that is not its path."""
+    is_named: bool = False
+    """Whether the id of a row in a table is used as its trace id, if it has none."""
+    unreadable: int = 0
+    """How many files could not be read."""
+    _complaints: set[str] = set()
 
     def trajectories(self) -> Iterator[tuple[str, Trajectory]]:
         """Yield all trajectories in the order of the files, each with the name of its file.
@@ -372,9 +359,11 @@ class Sources:
             InputError: none of the files can be read.
         """
         self.unreadable = 0
-        for source, name in self._all:
+        sources: Iterable[str | list[str]] = [list(self.files)] if self.together else self.files
+        for source in sources:
+            name = self.names.get(source, source) if isinstance(source, str) else "trajectory"
             try:
-                for trajectory in read_source(source, self.reading, is_named=self._is_named):
+                for trajectory in read_source(source, self.reading, is_named=self.is_named):
                     yield name, trajectory
             except InputError as problem:
                 self.cannot_read(problem)
@@ -383,19 +372,19 @@ class Sources:
         """Count and report a file that cannot be read, each problem once; raise it if no file can be read."""
         problem = self._renamed(problem)
         self.unreadable += 1
-        if self.unreadable == len(self._all):
+        if self.together or self.unreadable == len(self.files):
             raise problem
         if str(problem) not in self._complaints:
             self._complaints.add(str(problem))
-            self._complain(problem)
+            self.complain(problem)
 
     def name_of(self, path: str) -> str:
         """Return the name of a file in messages and results."""
-        return self._names.get(path, path)
+        return self.names.get(path, path)
 
     def _renamed(self, problem: InputError) -> InputError:
         text = str(problem)
-        for path, name in self._names.items():
+        for path, name in self.names.items():
             text = text.replace(path, name)
         return problem if text == str(problem) else InputError(text)
 
