@@ -97,8 +97,9 @@ class CallPlans(msgspec.Struct, eq=False):
     """What was learnt about spans with the same attribute names."""
     decoded: dict[tuple[str, ...], ShapePlans] = {}
     """The same for spans whose attributes are decoded: their deciding values are not bytes."""
-    names: set[str] = set()
-    """Names of tools that are not a framework's own."""
+    names: set[tuple[str, str, bool]] = set()
+    """Names of tools that are not a framework's own, each with the name of a span that is surely their call, and
+    whether an attribute tells that it is one."""
 
     def learn_shape(self, shape: Shape) -> ShapePlans:
         """Learn what is implied by the names of attributes."""
@@ -150,9 +151,9 @@ class CallPlans(msgspec.Struct, eq=False):
         """Read a call by its plan; None if more has to be asked about it."""
         known, attributes = plan.shape, span.attributes
         name = attributes.get(known.tool[0])
-        if name.__class__ is not str or not (name in self.names or self._is_plain(name, attributes)):
+        if name.__class__ is not str:
             return None
-        if may_decide(span.name, plan.is_told):
+        if (name, span.name, plan.is_told) not in self.names and not self._is_plain(name, span, plan):
             return None
         if plan.filled and any([attributes.get(key) in (None, "") for key in plan.filled]):
             return None
@@ -174,17 +175,22 @@ class CallPlans(msgspec.Struct, eq=False):
         is_cut = output.__class__ is str and may_be_cut(output)
         return record if is_whole and not (may_ask or is_cut) else None
 
-    def _is_plain(self, name: str, attributes: Mapping[str, Any]) -> bool:
-        """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own."""
+    def _is_plain(self, name: str, span: Span, plan: CallPlan) -> bool:
+        """Whether a name is that of a tool, as it is: not empty, not made up, and not that of a framework's own.
+
+        The name of the span must not say that it is something else.
+        """
+        if span.name.startswith(_HANDED) or not (plan.is_told or not may_tell_kind(span.name)):
+            return False
         is_odd = not name or name in PLACEHOLDERS or name[0] == '"' or name == MERGED
         is_own = name in ANSWERS or name.startswith(HANDOFFS)
         if is_odd or is_own or len(name) > self.limits.name_length:
             return False
         if not CLEAN_NAME.fullmatch(name):
-            return name_for_models(name, attributes) == name  # another span may tell another
+            return name_for_models(name, span.attributes) == name  # another span may tell another
         if len(self.names) >= MOST_VALUES:
             self.names.clear()
-        self.names.add(name)
+        self.names.add((name, span.name, plan.is_told))
         return True
 
 
@@ -216,11 +222,6 @@ def learn_plan(values: tuple[Any, ...], span: Span, shape: Shape, plans: ShapePl
 
 def _no_values(attributes: Mapping[str, Any]) -> tuple[None, None, None]:
     return None, None, None
-
-
-def may_decide(name: str, is_told: bool) -> bool:
-    """Whether the name of a span may say that it is something else than the call of which its attributes tell."""
-    return name.startswith(_HANDED) or not (is_told or not may_tell_kind(name))
 
 
 def tool_call(record: CallRecord) -> ToolCall:

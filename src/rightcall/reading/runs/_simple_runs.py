@@ -48,7 +48,7 @@ from rightcall.reading.spans import (
 )
 from rightcall.values.trajectory import ToolCall, Trajectory
 
-from ._call_plans import MOST_VALUES, CallPlan, CallPlans, ShapePlans, learn_plan, may_decide, repeat_ids, tool_call
+from ._call_plans import MOST_VALUES, CallPlan, CallPlans, ShapePlans, learn_plan, repeat_ids, tool_call
 from ._calls import group_by_time
 from ._input_output import KEYS, Kept, asked_and_answered, run_metadata
 from ._span_calls import read_span, take_ids
@@ -283,8 +283,8 @@ class LiveRuns:
         self._plans = CallPlans(limits, kept)
         self._short = 2 * limits.depth
         """The length up to which no text of JSON is too deep: each level takes two characters."""
-        self._named: tuple[dict[str, Span], dict[str, Span]] = {}, {}
-        """Spans that have a scope and a name alone: where no attribute says that they are calls, and where one does."""
+        self._named: dict[str, Span] = {}
+        """Spans that have a scope and a name alone."""
 
     def trajectory_of(self, spans: Sequence[Any]) -> Trajectory | None:
         """Return the trajectory of spans that are all calls, none inside another; None if it is not so simple."""
@@ -343,14 +343,13 @@ class LiveRuns:
         times: tuple[int, int],
     ) -> ToolCall | None:
         """Read a call whose arguments and output are texts, without a `Span`; None if it is not as plain as that."""
-        bare = self._named[plan.is_told].get(title)
+        bare = self._named.get(title)
         if bare is None or bare.scope != scope:
-            bare = self._learn_name(title, plan.is_told, scope)
+            bare = self._learn_name(title, scope)
         name, given, returned = plan.values(value)
         if (
             not name.__class__ is given.__class__ is returned.__class__ is str
-            or bare is None
-            or name not in self._plans.names
+            or (name, title, plan.is_told) not in self._plans.names
             or SCRUBBED in given
             or SCRUBBED in returned
             or returned in PLACEHOLDERS
@@ -396,13 +395,10 @@ class LiveRuns:
         record = self._plans.record(self._span(span), plan)
         return None if record is None or record.failed else tool_call(record)
 
-    def _learn_name(self, title: str, is_told: bool, scope: str) -> Span | None:
-        if may_decide(title, is_told):
-            return None
-        named = self._named[is_told]
-        if len(named) >= MOST_VALUES:
-            named.clear()
-        made = named[title] = Span(title, scope=scope)
+    def _learn_name(self, title: str, scope: str) -> Span:
+        if len(self._named) >= MOST_VALUES:
+            self._named.clear()
+        made = self._named[title] = Span(title, scope=scope)
         return made
 
 
