@@ -77,7 +77,9 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
         """Whether every verdict and finding depends on calls alone, not on input, output or duration of the run."""
         if self.overall or len(self.rules) > _MOST_ASKED or any([case.when is not None for case in self.rules]):
             return False
-        return all([check.scope is not None for case in self.rules for check in case.checks])
+        # What of the calls a case selects does not matter here: agents, turns and names of calls are read in any case.
+        checks = [check for case in self.rules for check in case.checks]
+        return all([check.evaluator.scope(check.criteria) is not None for check in checks])
 
 
 class Request(Choice, frozen=True, kw_only=True, dict=True):

@@ -208,6 +208,7 @@ def test_a_request_for_fewer_cases_does_not_load_the_eval_set_again(tmp_path: Pa
         ("calls: [search]", True),
         ("{calls: [{search: {n: 1}}], never: [delete]}", True),
         ("order: [search, book]", True),
+        ("order: {criteria: [search], agent: clerk}", True),
         ("calls: [{search: {n: {$from: input}}}]", False),
         ("never: [{search: {n: {$from: input}}}]", False),
         ("output: x", False),
