@@ -308,7 +308,7 @@ def test_what_is_no_list_of_spans_is_refused(spans: Any) -> None:
 def test_what_a_source_was_taken_for_is_noted(
     document: Any, formats: list[str], conventions: list[str], unused: list[str]
 ) -> None:
-    noted = Recognised()
+    noted = Recognised(is_shown=True)
     list(Reading().read(json.dumps(document).encode(), noted))
 
     assert [*map(list, (noted.formats, noted.conventions, noted.unused))] == [formats, conventions, unused]

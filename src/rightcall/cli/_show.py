@@ -171,7 +171,7 @@ def _show_traces(
     )
     failed = False
     for name, source in sources:
-        count, recognised = 0, Recognised()
+        count, recognised = 0, Recognised(is_shown=True)
         try:
             for trajectory in _read(source, reading, recognised):
                 _show_trajectory(name, trajectory, printer)

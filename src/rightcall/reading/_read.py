@@ -99,15 +99,14 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
             raise UnknownNameError(f"no input format {self.input_format!r:.80}; {hint}")
         if self.grouping not in GROUPINGS:
             raise UnknownNameError(f"no grouping {self.grouping!r:.80}; {nearest(str(self.grouping), GROUPINGS)}")
-        kept, warnings = Kept(self.metadata_attributes, not self.calls_alone), Warnings(recognised)
+        kept, warnings = Kept(self.metadata_attributes, not self.calls_alone), Warnings(recognised or Recognised())
         # A limit counts bytes as they come; a large file is read twice, and not in order.
         if self.max_size is None and self.input_format in (None, "otlp") and is_large(source):
             from .sources._large_file import large_file
 
             large = large_file(source, self.grouping, kept, self.limits)
             if large is not None:
-                if recognised is not None:
-                    recognised.formats.setdefault("otlp")
+                warnings.recognised.formats.setdefault("otlp")
                 return large.trajectories()
         gathered = RunCollector(self.grouping, kept, self.limits)
         name = _gather(source, gathered, warnings, self.input_format, self.max_size, self.limits)

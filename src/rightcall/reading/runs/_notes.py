@@ -15,25 +15,24 @@ from ._span_tree import ReadSpan
 _MOST = 20
 
 
-class Recognised:
+class Recognised(msgspec.Struct):
     """How a source was recognised. It is shown to people, and has no influence on verdicts."""
 
-    __slots__ = ("conventions", "formats", "unused")
-
-    def __init__(self) -> None:
-        self.formats: dict[str, None] = {}
-        """The formats of its documents, in the order in which they were found."""
-        self.conventions: dict[str, None] = {}
-        """The conventions of spans and the formats of messages by which calls were read."""
-        self.unused: dict[str, None] = {}
-        """The keys of its documents that were not read."""
+    is_shown: bool = False
+    """Whether it is wanted: finding the names of containers takes time."""
+    formats: dict[str, None] = {}
+    """The formats of its documents, in the order in which they were found."""
+    conventions: dict[str, None] = {}
+    """The conventions of spans and the formats of messages by which calls were read."""
+    unused: dict[str, None] = {}
+    """The keys of its documents that were not read."""
 
 
 class Warnings(msgspec.Struct):
     """Warnings about what could not be read. The first twenty of each kind are kept, the rest counted."""
 
-    recognised: Recognised | None = None
-    """Takes notes on how the source was recognised; None to take none."""
+    recognised: Recognised = msgspec.field(default_factory=Recognised)
+    """Takes notes on how the source was recognised."""
     counts: dict[str, int] = {}
     """How many warnings of each kind there are."""
     _texts: list[str] = []

@@ -229,16 +229,14 @@ class Budget(msgspec.Struct):
     """How many bytes more; below zero, further spans are written to files instead of kept in memory."""
 
 
-class DocumentReader:
+class DocumentReader(msgspec.Struct, eq=False):
     """Decodes one source. Its format is detected from the bytes themselves."""
 
-    def __init__(
-        self, name: str, limits: Limits, warnings: Warnings, budget: Budget, input_format: str | None = None
-    ) -> None:
-        self._name, self._limits, self._input_format = name, limits, input_format
-        self._warnings, self._budget = warnings, budget
-        self._formats = {} if warnings.recognised is None else warnings.recognised.formats
-        """Takes note of the formats of documents."""
+    _name: str
+    _limits: Limits
+    _warnings: Warnings
+    _budget: Budget
+    _input_format: str | None = None
 
     def batches(self, stream: Any) -> Iterator[Iterable[SourceItem]]:
         """Yield the items in a stream of bytes, those of one document or line together.
@@ -280,17 +278,17 @@ class DocumentReader:
     def _other_batches(self, stream: Any, head: bytes) -> Iterator[Iterable[SourceItem]] | None:
         """Return the items of a source by how it begins; None if that shows nothing but JSON."""
         if head.startswith(b"PAR1"):
-            self._formats.setdefault("Parquet")
+            self._warnings.recognised.formats.setdefault("Parquet")
             return self._parquet_batches(self._rest(stream))
         if head.startswith(_ZIP):
             held = stream if stream.seekable() else io.BytesIO(self._rest(stream))
             samples = samples_in(held, self._name, self._limits, self._warnings)
             return ([OtherDocument(sample)] for sample in samples)
         if looks_like_protobuf(head):
-            self._formats.setdefault("OTLP protobuf")
+            self._warnings.recognised.formats.setdefault("OTLP protobuf")
             return iter([protobuf_items(self._rest(stream), self._name)])
         if not head.startswith(_UTF16) and _separator(head):
-            self._formats.setdefault("rows, as CSV")
+            self._warnings.recognised.formats.setdefault("rows, as CSV")
             return iter([self._warned(csv_items(self._rest(stream), self._input_format))])
         return None
 
@@ -349,13 +347,14 @@ class DocumentReader:
             request = None if is_spent else decode_request(text)
             if packed is not None or request is not None:
                 self._budget.left -= len(text)
-                self._formats.setdefault("otlp")
+                self._warnings.recognised.formats.setdefault("otlp")
                 return [request] if request is not None else [*(packed or ())]
         return self._items(decode_json(text, self._limits))
 
     def _items(self, document: Any) -> list[SourceItem]:
-        if self._warnings.recognised is not None and (name := formats.format_of(document, self._input_format)):
-            self._formats.setdefault(name)
+        recognised = self._warnings.recognised
+        if recognised.is_shown and (name := formats.format_of(document, self._input_format)):
+            recognised.formats.setdefault(name)
         return list(self._warned(formats.items_of(document, self._input_format)))
 
     def _batches_over_lines(self, first: bytes, rest: bytes, problem: InputError) -> Iterator[Iterable[SourceItem]]:

@@ -169,8 +169,7 @@ class RunCollector:
         while runs:
             value = runs.pop()
             if isinstance(value, SimpleRun) and not self._logs and not self._beside:
-                if warnings.recognised is not None:
-                    warnings.recognised.conventions.update(value.conventions)
+                warnings.recognised.conventions.update(value.conventions)
                 if warnings.counts:
                     yield msgspec.structs.replace(value.trajectory, warnings=warnings.texts())
                 else:
@@ -232,9 +231,8 @@ class RunCollector:
         for log in self._messages(name, warnings):
             run = RunBuilder(self._limits, self._kept)
             run.log = log
-            if warnings.recognised is not None:
-                warnings.recognised.formats.setdefault(log.format or MESSAGES)
-                warnings.recognised.unused.update(dict.fromkeys(log.unused))
+            warnings.recognised.formats.setdefault(log.format or MESSAGES)
+            warnings.recognised.unused.update(dict.fromkeys(log.unused))
             yield _built(run, warnings)
 
     def _messages(self, name: str, warnings: Warnings) -> list[Log]:
@@ -251,8 +249,7 @@ class RunCollector:
 
 def _built(run: RunBuilder, warnings: Warnings) -> Trajectory:
     made = run.trajectory(warnings.texts())
-    if warnings.recognised is not None:
-        warnings.recognised.conventions.update(run.conventions)
+    warnings.recognised.conventions.update(run.conventions)
     return made
 
 
