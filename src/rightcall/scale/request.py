@@ -71,6 +71,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True):
     """The metadata keys of a trace that verdicts or comparisons depend on."""
     has_code: bool = False
     """Whether custom code was imported, which may print and start threads."""
+    waits: bool = False
+    """Whether an evaluator may have to wait, for a model for example, which it does in another thread."""
 
     @property
     def is_about_calls(self) -> bool:
@@ -117,19 +119,22 @@ class Request(Choice, frozen=True, kw_only=True, dict=True):
         if self.expectation is not None:
             finder = CodeFinder(Path.cwd() / "expectation", self.trust, home=self.home)
             for_all = load_expectation(*self.expectation, find_code=finder)("")
-            return Expected(for_all=for_all, rules=(for_all,), kept=label, has_code=bool(finder.found))
+            waits = any([check.evaluator.waits for check in for_all.checks])
+            return Expected(for_all=for_all, rules=(for_all,), kept=label, has_code=bool(finder.found), waits=waits)
         if self.evalset is None:
             return Expected(kept=label)
         eval_set, finder = self.loaded
         cases, every = tuple(self.of(eval_set.cases)), eval_set.every
         keys = dict.fromkeys([key for case in cases if case.when is not None for key in case.when.keys])
+        rules = cases if every is None else (*cases, every)
         return Expected(
             cases=cases,
             overall=eval_set.overall,
             every=every,
-            rules=cases if every is None else (*cases, every),
+            rules=rules,
             kept=(*keys, *label),
             has_code=bool(finder.found),
+            waits=any([check.evaluator.waits for case in rules for check in case.checks]),
         )
 
     def only(self, case_ids: frozenset[str]) -> Request:

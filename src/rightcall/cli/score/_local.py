@@ -114,7 +114,7 @@ class LocalScoring:
         """Score, report, and return the exit code. Raises `RightcallError`."""
         started = perf_counter()
         with ExitStack() as files:
-            if self._request.expected.has_code or self._scoring.waits:  # both may print in other threads
+            if self._request.expected.has_code or self._request.expected.waits:  # both may print in other threads
                 files.enter_context(stdout_guard())
             spool = Spool(files)
             try:

@@ -110,8 +110,7 @@ class Scorer:
         self._joining = CaseFinder(expected.cases, request.join, reading.case_attribute, expected.every)
         self.all_cases = AllCases(expected.rules, expected.overall)
         """The checks of all cases together, which callers add results to."""
-        self.waits = any([check.evaluator.waits for case in expected.rules for check in case.checks])
-        """Whether an evaluator may have to wait, for a model for example."""
+        self._waits = expected.waits
         self.running = ExitStack()
         """Evaluators that wait for models, which stop when it is closed."""
 
@@ -142,7 +141,7 @@ class Scorer:
                     matches = [Match(self._for_all)] if self._for_all else self._joining.matches(trajectory) or [None]
                 for match in matches:
                     future = None
-                    if self.waits and match is not None and not match.doubt and has_async_evaluators(match.case):
+                    if self._waits and match is not None and not match.doubt and has_async_evaluators(match.case):
                         future = self._judging.submit(match.case, trajectory)
                     waiting.append((name, match, trajectory, future))
                     while waiting and (len(waiting) > _AHEAD or waiting[0][3] is None or waiting[0][3].done()):
@@ -178,29 +177,25 @@ def doubt_text(doubt: str) -> str:
     return f"it is unknown whether this case applies: {doubt}"
 
 
-class Scoring:
+class Scoring(msgspec.Struct, eq=False):
     """Scores recorded traces.
 
     The results and their order do not depend on the number of workers.
     """
 
-    def __init__(
-        self, request: Request, sources: Sources, *, workers: int | None = None, evidence: Evidence = ""
-    ) -> None:
-        self._request, self._sources, self._evidence = request, sources, evidence
-        self._workers = workers
-        self._times: Counter[str] = Counter()
-        self._numbers: dict[str, set[int]] = {}
-        self._recorded: set[tuple[str, int]] = set()
-        self._positions: Counter[str] = Counter()
-        self._held: list[Trajectory] = []
-        self.unmatched = 0
-        """How many trajectories belonged to no case."""
-        self._scorer = Scorer(request, sources.reading)
-        self.all_cases = self._scorer.all_cases
-        """The checks of all cases together, with the results so far."""
-        self.waits = self._scorer.waits
-        """Whether an evaluator may have to wait, which it does in another thread."""
+    _request: Request
+    _sources: Sources
+    workers: int | None = None
+    evidence: Evidence = ""
+    unmatched: int = 0
+    """How many trajectories belonged to no case."""
+    all_cases: AllCases = msgspec.field(default_factory=AllCases)
+    """The checks of all cases together, with the results so far."""
+    _times: Counter[str] = msgspec.field(default_factory=Counter)
+    _numbers: dict[str, set[int]] = {}
+    _recorded: set[tuple[str, int]] = set()
+    _positions: Counter[str] = msgspec.field(default_factory=Counter)
+    _held: list[Trajectory] = []
 
     def results(self) -> Generator[Scored, None, None]:
         """Yield the results as they are scored; at the end, those of cases that no trajectory belongs to.
@@ -209,16 +204,18 @@ class Scoring:
             InputError: none of the files can be read, or the eval set cannot be.
             RightcallError: the request cannot be met.
         """
+        scorer = Scorer(self._request, self._sources.reading)
+        self.all_cases = scorer.all_cases
         size = 0
-        is_distributed = self._workers != 1 and not self._sources.together
+        is_distributed = self.workers != 1 and not self._sources.together
         for path in self._sources.files if is_distributed else ():
             with suppress(OSError):  # reading the file says what is wrong with it
                 size += os.path.getsize(path)
         is_large = size >= _WORTH_A_POOL
-        found = self._scored_by_workers() if is_large else self._scorer.scored(self._sources.trajectories())
+        found = self._scored_by_workers() if is_large else scorer.scored(self._sources.trajectories())
         expected, join = self._request.expected, self._request.join
         cases, named = expected.cases, [case for case in expected.cases if case.when is None]
-        with self._scorer.running:
+        with scorer.running:
             if expected.for_all is not None:
                 yield from self._named(found)
                 return
@@ -229,7 +226,7 @@ class Scoring:
                 held = [("", trajectory) for trajectory in self._held]
                 again = held if held and len(held) == self.unmatched else self._sources.trajectories()
                 self.unmatched = 0
-                yield from self._repeated(self._scorer.scored(again, map(Match, named)))
+                yield from self._repeated(scorer.scored(again, map(Match, named)))
             if absent := [case for case in cases if not self._times[case.id]]:
                 yield from self._absent(absent)
 
@@ -289,8 +286,8 @@ class Scoring:
 
         from ._pool import FilePool  # importing multiprocessing takes as long as scoring a small file
 
-        workers = self._workers or default_workers()
-        with FilePool(self._request, self._sources.reading, workers, self._evidence) as pool:
+        workers = self.workers or default_workers()
+        with FilePool(self._request, self._sources.reading, workers, self.evidence) as pool:
             for name, found in pool.scored(self._sources.files):
                 if isinstance(found, InputError):
                     self._sources.cannot_read(found)
