@@ -1264,6 +1264,23 @@ def test_a_span_that_lost_what_it_is_may_be_a_call_unless_it_is_of_another_libra
     assert read_one(call(1), span(2, other, name="query") | DROPPED).calls_recorded
 
 
+def test_a_span_that_lost_what_it_is_may_be_a_model_with_a_turn_and_tokens_of_its_own() -> None:
+    """The prompts of LangGraph by OpenInference become longer with each turn, until the kind of a model is dropped."""
+    spans: list[dict[str, Any]] = []
+    for turn, answer in enumerate(("Shipped.", "Refunded.", "Welcome.")):
+        around = {"openinference.span.kind": "CHAIN", "session.id": "s", "input.value": "?", "output.value": answer}
+        said = {"llm.input_messages.0.message.content": "?", "output.value": "{}", "llm.token_count.prompt": 9}
+        first, trace = 10 * turn + 1, {"traceId": f"{turn + 1:032x}"}
+        spans += [span(first, around, endTimeUnixNano=str((first + 5) * 1000)) | trace]
+        spans += [span(first + 1, {"openinference.span.kind": "LLM"} | said, parent=first) | trace]
+    torn = span(22, {"llm.input_messages.0.message.content": "?", "output.value": "to the next step"}, parent=21)
+    lost = read_one(*spans[:-1], torn | DROPPED | {"traceId": f"{3:032x}"})
+    whole = read_one(*spans)
+
+    assert (whole.output, whole.usage and whole.usage.input_tokens) == ("Welcome.", 27)
+    assert (lost.output, lost.usage and lost.usage.input_tokens) == ("Welcome.", None)
+
+
 def test_what_an_sdk_dropped_is_told_by_its_span_by_protobuf_and_by_jaeger(tmp_path: Path) -> None:
     provider, ended = TracerProvider(span_limits=SpanLimits(max_span_attributes=2)), InMemorySpanExporter()
     provider.add_span_processor(SimpleSpanProcessor(ended))

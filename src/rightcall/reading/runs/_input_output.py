@@ -175,7 +175,9 @@ class _Speakers:
             return self._found_in_all(find)
         spans = _beside_the_first(sorted(self._tops if level is None else level, key=order))
         for span in spans if level is not None or self._tree.is_whole else spans[:1]:
-            found = find(self, span)
+            # Inside of others, a span that lost its kind may as well be a step of the framework.
+            is_known = level is None or bool(span.kind) or id(span) not in self.roles
+            found = find(self, span) if is_known else NOTHING
             # Below the topmost spans only text counts: the state of a graph or a tool is not for the user.
             is_for_user = isinstance(found, str) or (level is None and self._is_top(span))
             if found is not NOTHING and is_for_user and id(span) not in self._steps:

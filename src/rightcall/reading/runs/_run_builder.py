@@ -35,7 +35,7 @@ from ._own_calls import (
     withhold_waiting,
     without_questions,
 )
-from ._span_calls import NO_MESSAGE, read_span
+from ._span_calls import NO_MESSAGE, read_span, with_torn
 from ._span_tree import ReadSpan, Tree, once_each
 from ._tokens import usage_of
 from ._turns import Turns, turns_in
@@ -108,11 +108,12 @@ class RunBuilder:
         self._not_understood.note_twins(records, spans)
         # Turns come before requests: a request without an id is identified by its turn.
         conversations = Conversations(spans, roles, self.logs)
-        turns = self._given_turns() or turns_in(spans, roles, tree, conversations.of)
+        at_work = with_torn(spans, roles)
+        turns = self._given_turns() or turns_in(spans, at_work, tree, conversations.of)
         records, unseen = self._complete(spans, records, turns, tree, conversations)
         self._not_understood.note_asked(withhold_waiting([*records, *unseen], spans, roles, conversations))
         self._note_continued(records, spans, roles)
-        asked = self._asked_and_answered(spans, roles, turns, tree, conversations)
+        asked = self._asked_and_answered(spans, at_work, turns, tree, conversations)
         are_turns_known = turns.is_known and not self._requests.are_turns_doubtful
         calls, withheld = made_and_withheld(_by_turn(ordered([*records, *unseen]), turns, are_turns_known))
         self._not_understood.note_spans(doubtful, [*calls, *withheld])
@@ -137,7 +138,7 @@ class RunBuilder:
             turn_outputs=tuple([returned for _, returned in asked]) if len(asked) > 1 and are_turns_known else (),
             calls_recorded=is_recorded and not self._not_understood.first,
             withheld=tuple([withheld_call(record) for record in withheld]),
-            usage=usage_of(spans, roles) if self._kept.about_runs else None,
+            usage=usage_of(spans, at_work) if self._kept.about_runs else None,
             messages=self._said(spans, roles, tree, turns, conversations, calls) if self._limits.messages_text else (),
         )
 

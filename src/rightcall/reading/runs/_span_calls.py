@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rightcall._lazy import lazy_pattern
@@ -15,6 +15,7 @@ from rightcall.reading.conventions import (
     SPAN_NAMES,
     CallShape,
     Convention,
+    Role,
     convention_by_attributes,
     has_lost_mark,
     has_value,
@@ -129,6 +130,15 @@ def _sign_of_call(span: Span) -> CallRecord | None:
 
 _OF_OTHERS = ("http.", "url.", "db.", "messaging.", "aws.", "faas.", "peer.service")
 """Prefixes of attributes of libraries that have nothing to do with agents (OpenTelemetry, semantic conventions)."""
+
+
+def with_torn(spans: Sequence[ReadSpan], roles: Mapping[int, Role]) -> Mapping[int, Role]:
+    """Return the roles of spans by `id()`, and with them those of spans that lost the attribute with their kind.
+
+    Such a span may be a model's: then it may be of a turn of its own, and used tokens that it does not tell.
+    """
+    torn = [span for span in spans if not span.kind and is_incomplete(span.attributes) and _may_be_of_agent(span)]
+    return {**roles, **dict.fromkeys(map(id, torn), "model")} if torn else roles
 
 
 def _may_be_of_agent(span: Span) -> bool:
