@@ -158,6 +158,12 @@ def test_criteria_are_about_a_call_or_not_or_it_is_not_known(
             ["which calls ran at the same time was not recorded"],
         ),
         ({"parallel": "overlap"}, Doubts(groups=()), {"group": None}, []),
+        (
+            {"parallel": "overlap"},
+            Doubts(groups=()),
+            {"unrecorded": frozenset({"parent_id"})},
+            ["whether a tool made `a` was not recorded"],
+        ),
         ({"parallel": "overlap"}, Doubts(), {"end_ns": None}, []),
         (
             {"parallel": "any_order"},

@@ -52,6 +52,27 @@ def test_every_vector_has_its_share_its_f1_and_its_verdict() -> None:
     assert wrong == []
 
 
+@for_each("parallel", ["recorded", "overlap"])
+def test_calls_within_the_time_of_one_that_may_have_made_them_are_not_measured(parallel: str) -> None:
+    def ran(inner: dict[str, Any]) -> list[ToolCall]:
+        outer = ToolCall("research", span_id="1", start_ns=0, end_ns=9)
+        return [outer, ToolCall("lookup", start_ns=1, end_ns=2, **inner)]
+
+    def verdict(inner: dict[str, Any], expected: list[Any]) -> str:
+        criteria = {"expected": expected, "parallel": parallel}
+        return judge("tool-trajectory", ran(inner), criteria, match_type="in_order").verdict
+
+    steps = [{"at_once": ["lookup", "research"]}] if parallel == "recorded" else ["lookup", "research"]
+    unknown = {"unrecorded": frozenset({"parent_id"})}
+
+    assert [verdict(inner, steps) for inner in ({}, {"parent_id": "1"}, unknown)] == [
+        "passed",
+        "failed",
+        "not_measured",
+    ]
+    assert verdict(unknown, ["research", "lookup"]) == "passed"
+
+
 @given(
     st.lists(st.sampled_from("abc"), max_size=5),
     st.lists(st.sampled_from("abcx"), max_size=6),

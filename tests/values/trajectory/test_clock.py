@@ -103,6 +103,17 @@ def test_a_tool_and_what_it_called_are_not_at_once() -> None:
     assert time.free_blocks() == ((1, 3),)
 
 
+def test_a_call_of_which_it_is_not_known_who_made_it_may_have_been_made_within_the_time_of_another() -> None:
+    unknown: dict[str, Any] = {"unrecorded": frozenset({"parent_id"})}
+    inside, beside = timed("b", 1, 8, **unknown), timed("c", 2, 7)
+    grouped = [timed(name, 0, 9, group="g", **unknown) for name in "ab"]
+
+    time = clock(timed("a", 0, 9), beside, inside)
+    assert (time.batches(), time.free_blocks()) == (Batches(((0, 2),), ((0, 3),)), ((0, 2),))
+    assert time.free_blocks(may_be=True) == ((0, 3),)
+    assert clock(*grouped).free_blocks() == ((0, 2),)
+
+
 def test_free_blocks_are_as_long_as_can_be_from_the_left() -> None:
     time = clock(timed("a", 0, 4), timed("long", 1, 10), timed("b", 5, 8), timed("c", 6, 7))
 
@@ -117,15 +128,18 @@ def runs(draw: st.DrawFn) -> Trajectory:
     calls = []
     for number in range(size):
         start, length = draw(st.integers(0, 6)), draw(st.integers(0, 4))
+        parent = draw(st.sampled_from([None, None, "0", "1", "2", "x"]))
+        unknown = ["parent_id"] if parent is None and draw(st.booleans()) else []
         calls.append(
             ToolCall(
                 "t",
                 span_id=str(number),
-                parent_id=draw(st.sampled_from([None, None, "0", "1", "2", "x"])),
+                parent_id=parent,
                 start_ns=start if has_times else None,
                 end_ns=start + length if has_times else None,
                 group=draw(st.sampled_from([None, "g", "h"])) if has_groups else None,
                 turn=draw(st.sampled_from([None, None, 0, 1])),
+                unrecorded=frozenset(unknown),
             )
         )
     first = draw(st.integers(0, size))
@@ -152,6 +166,14 @@ def made(run: Trajectory, maker: int, call: int) -> bool:
         chained.append(higher)
         above = higher
     return maker in chained
+
+
+def is_beside(run: Trajectory, one: int, other: int) -> bool:
+    """The twin: two calls were at once, and neither may have made the other."""
+    pair = run.calls[one], run.calls[other]
+    is_known = not any("parent_id" in call.unrecorded for call in pair)
+    is_one_group = pair[0].group is not None and pair[0].group == pair[1].group
+    return Clock(run).at_once(one, other) and (is_known or is_one_group)
 
 
 def ranges(size: int, fits: Any) -> tuple[tuple[int, int], ...]:
@@ -200,7 +222,8 @@ def test_batches_are_what_every_pair_says(run: Trajectory) -> None:
     found = time.batches()
 
     if time.is_timed and not any(call.group for call in calls):
-        assert found == Batches(ranges(size, time.at_once), ranges(size, time.at_once))
+        sure = ranges(size, lambda one, other: is_beside(run, one, other))
+        assert found == Batches(sure, ranges(size, time.at_once))
     else:
         sure = ranges(size, is_one_group)
         is_known = all(call.group is not None for call in calls)
@@ -211,12 +234,15 @@ def test_batches_are_what_every_pair_says(run: Trajectory) -> None:
 @given(runs())
 def test_free_blocks_are_a_greedy_walk(run: Trajectory) -> None:
     time = Clock(run)
-    blocks: list[list[int]] = []
-    for place in range(len(run.calls) if time.is_timed else 0):
-        if blocks and all(time.at_once(each, place) for each in blocks[-1]):
-            blocks[-1].append(place)
-        else:
-            blocks.append([place])
+    for may_be in (False, True):
+        blocks: list[list[int]] = []
+        for place in range(len(run.calls) if time.is_timed else 0):
+            fits = time.at_once if may_be else lambda one, other: is_beside(run, one, other)
+            if blocks and all(fits(each, place) for each in blocks[-1]):
+                blocks[-1].append(place)
+            else:
+                blocks.append([place])
 
-    assert time.free_blocks() == tuple((block[0], block[-1] + 1) for block in blocks if len(block) > 1)
-    assert all(one[1] <= other[0] for one, other in pairwise(time.free_blocks()))
+        found = time.free_blocks(may_be=may_be)
+        assert found == tuple((block[0], block[-1] + 1) for block in blocks if len(block) > 1)
+        assert all(one[1] <= other[0] for one, other in pairwise(found))

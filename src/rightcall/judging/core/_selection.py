@@ -212,11 +212,12 @@ class Selection(msgspec.Struct, frozen=True, dict=True):
     def _worlds(self, orders: Iterator[list[int]], regrouped: bool) -> Iterator[Selection]:
         for order in orders:
             calls = [self.calls[index] for index in order]
-            free = self._free(calls, [self.position(index) for index in order])
+            positions = [self.position(index) for index in order]
+            free = self._free(calls, positions)
             # The wider the groups, the less order counts, so the narrowest and the widest give the bounds of all.
             yield self._at(order, free)
             if regrouped:
-                yield self._at(order, widest_ranges(self.parallel, calls, free))
+                yield self._at(order, widest_ranges(self.parallel, self.trajectory, calls, positions, free))
 
     def _free(self, calls: Sequence[ToolCall], positions: Sequence[int]) -> tuple[Range, ...]:
         return () if self.trajectory is None else free_ranges(self.parallel, self.trajectory, calls, positions)
@@ -319,7 +320,7 @@ def _selection(trajectory: Trajectory, criteria: Criteria, kept: Sequence[int], 
     recorded = [trajectory.calls[position] for position in kept]
     calls = recorded if criteria.agent is None else [_made_by(criteria.agent, call) for call in recorded]
     free = free_ranges(criteria.parallel, trajectory, calls, kept)
-    groups = widest_ranges(criteria.parallel, calls, free, members)
+    groups = widest_ranges(criteria.parallel, trajectory, calls, kept, free, members)
     unordered = [each for each in wide(narrowed(trajectory.unordered, kept)) if not _is_inside(each, free)]
     doubts = None
     if members or unordered or groups != free or not trajectory.calls_recorded:
@@ -367,13 +368,22 @@ def free_ranges(
         return ()
     if parallel != "overlap":
         return _neighbours(calls, _have_one_group)
+    return _blocks(trajectory, positions)
+
+
+def _blocks(trajectory: Trajectory, positions: Sequence[int], *, may_be: bool = False) -> tuple[Range, ...]:
     from rightcall.values.trajectory import Clock  # few eval sets go by the times of calls
 
-    return Clock(trajectory, positions).free_blocks()
+    return Clock(trajectory, positions).free_blocks(may_be=may_be)
 
 
 def widest_ranges(
-    parallel: Parallel, calls: Sequence[ToolCall], free: tuple[Range, ...], members: Collection[int] = ()
+    parallel: Parallel,
+    trajectory: Trajectory | None,
+    calls: Sequence[ToolCall],
+    positions: Sequence[int],
+    free: tuple[Range, ...],
+    members: Collection[int] = (),
 ) -> tuple[Range, ...]:
     """Return the ranges of neighbouring calls whose order may not count, given those where it surely does not.
 
@@ -388,7 +398,9 @@ def widest_ranges(
 
     if parallel == "overlap":
         is_known = not members and all([call.start_ns is not None and call.end_ns is not None for call in calls])
-        return free if is_known else _neighbours(calls, lambda one, other: not _differ(one.turn, other.turn))
+        if not is_known:
+            return _neighbours(calls, lambda one, other: not _differ(one.turn, other.turn))
+        return free if trajectory is None else wide([*free, *_blocks(trajectory, positions, may_be=True)])
     # With `recorded`, a call without a group was asked for alone.
     return free if parallel == "in_order" or (parallel == "recorded" and not doubtful) else _neighbours(calls, together)
 
@@ -479,7 +491,8 @@ def reasons_for(trajectory: Trajectory, criteria: Criteria, doubts: Doubts, call
     reasons = []
     if criteria.agent is not None and (unknown := [call for call in calls if call.agent is None]):
         reasons.append(f"which agent made {_which(unknown)} was not recorded")
-    if criteria.top_level and (unknown := [call for call in calls if "parent_id" in call.unrecorded]):
+    needs_makers = criteria.top_level or (criteria.parallel == "overlap" and doubts.groups is not None)
+    if needs_makers and (unknown := [call for call in calls if "parent_id" in call.unrecorded]):
         reasons.append(f"whether a tool made {_which(unknown)} was not recorded")
     if criteria.turn is not None and (unknown := [call for call in calls if call.turn is None]):
         reasons.append(

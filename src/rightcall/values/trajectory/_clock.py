@@ -80,26 +80,33 @@ class Clock:
         """
         if self.is_timed and all([call.group is None for call in self.calls]):
             ranges = self._longest(_Running(self))
-            return Batches(ranges, ranges)
+            return Batches(ranges if self.are_makers_known else self._longest(_SurelyBeside(self)), ranges)
         sure = _same_groups(self.calls)
         if None not in [call.group for call in self.calls]:
             return Batches(sure, sure)
         # A recorded group counts even if its calls are of several agents, so sure ranges are always possible ones.
         return Batches(sure, _widest([*sure, *self._longest(_Asked(self))]))
 
-    def free_blocks(self) -> tuple[Range, ...]:
+    @cached_property
+    def are_makers_known(self) -> bool:
+        """Whether it was recorded for all calls which tool made them, if any."""
+        return not any(map(_has_unknown_maker, self.calls))
+
+    def free_blocks(self, *, may_be: bool = False) -> tuple[Range, ...]:
         """Split the calls, from the left, into the longest blocks in which all calls overlap in time.
 
-        Blocks of one call are left out. Without times there are no blocks.
+        A call that may have been made by another one is not surely beside it; with `may_be`, it is in its block. Blocks
+        of one call are left out. Without times there are no blocks.
         """
         if not self.is_timed:
             return ()
+        window = _Running if may_be or self.are_makers_known else _SurelyBeside
         blocks: list[Range] = []
-        first, block = 0, _Running(self)
+        first, block = 0, window(self)
         for index in range(len(self.calls)):
             if not block.has_room_for(index):
                 blocks.append((first, index))
-                first, block = index, _Running(self)
+                first, block = index, window(self)
             block.add(index)
         return _wide([*blocks, (first, len(self.calls))])
 
@@ -220,6 +227,41 @@ class _Running(_Window):
             if candidates[0] == index:
                 candidates.popleft()
         super().remove(index)
+
+
+class _SurelyBeside(_Running):
+    """A window of calls that overlap, and that no other call in it made: those with an unknown maker share a group."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self._groups: Counter[str | None] = Counter()
+        self._unknown = 0
+
+    def has_room_for(self, index: int) -> bool:
+        call = self._clock.calls[index]
+        is_of_group = call.group is not None and self._groups.keys() == {call.group}
+        if self._groups and not is_of_group and (self._unknown or _has_unknown_maker(call)):
+            return False
+        return super().has_room_for(index)
+
+    def add(self, index: int) -> None:
+        self._count(index, 1)
+        super().add(index)
+
+    def remove(self, index: int) -> None:
+        self._count(index, -1)
+        super().remove(index)
+
+    def _count(self, index: int, number: int) -> None:
+        call = self._clock.calls[index]
+        self._unknown += number * _has_unknown_maker(call)
+        self._groups[call.group] += number
+        if not self._groups[call.group]:
+            del self._groups[call.group]
+
+
+def _has_unknown_maker(call: ToolCall) -> bool:
+    return "parent_id" in call.unrecorded
 
 
 class _Asked(_Window):
