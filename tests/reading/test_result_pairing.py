@@ -173,6 +173,18 @@ def test_a_request_is_answered_by_an_output_or_an_error() -> None:
     ]
 
 
+def test_results_are_not_in_the_order_of_their_requests_where_one_of_them_has_another_id() -> None:
+    calls = [{"function": {"name": name, "arguments": "{}"}} for name in ("find", "pay")]
+    found = [{"role": "tool", "tool_call_id": "c1", "content": "found"}, {"role": "tool", "content": "paid"}]
+
+    def outputs(results: list[dict[str, Any]]) -> list[Any]:
+        run = read_messages([{"role": "user", "content": "?"}, {"role": "assistant", "tool_calls": calls}, *results])
+        return [call.output for call in run.calls]
+
+    assert outputs(found) == [None, None]
+    assert outputs([{**each, "tool_call_id": None} for each in found]) == ["found", "paid"]
+
+
 def test_an_id_is_a_call_s_own_where_its_model_gave_it() -> None:
     assert has_own_id(result("a", "call_1"))
     assert not has_own_id(result("a", ""))

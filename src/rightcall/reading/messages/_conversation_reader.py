@@ -313,7 +313,7 @@ class ConversationReader:
         waiting = list(islice((each for each in self._waiting.values() if may_answer(result, each)), MOST_WAITING))
         if not waiting:
             self._stray.append(result)
-        elif len(waiting) > 1 and (result.call_id or any([has_own_id(record) for record in waiting])):
+        elif len(waiting) > 1 and (self._unclear or result.call_id or any([has_own_id(record) for record in waiting])):
             self._unclear.append(result)
         else:
             self._close(waiting[0], result)
