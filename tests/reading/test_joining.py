@@ -154,6 +154,26 @@ def test_of_equal_requests_the_one_with_its_output_is_that_of_a_span() -> None:
     ]
 
 
+@for_each(
+    ("ids", "told"),
+    [
+        ("1", [(None, "turn-1"), ("paid", "turn-1")]),
+        # Which of them the model was told of is known by the output alone.
+        (None, [(None, None), ("paid", "turn-1")]),
+    ],
+)
+def test_a_tool_that_was_tried_again_gave_the_result_of_the_last_try(ids: str | None, told: list[Any]) -> None:
+    tried = executed(3, "pay", ids, "{}", status={"code": 2, "message": "timed out"})
+    paid = executed(5, "pay", ids, "{}")
+    paid["attributes"].append({"key": "gen_ai.tool.call.result", "value": {"stringValue": "paid"}})
+    request = asked(("1", "pay", {}))
+
+    trajectory = read_one(chat(1, [], request), tried, paid, chat(9, [*request, *answered(("1", "paid"))], []))
+
+    assert [(found.output, found.group) for found in trajectory.calls] == told
+    assert [found.error for found in trajectory.calls] == ["timed out", None]
+
+
 def told_again_with_its_id(*, start: str) -> Trajectory:
     """Two calls of one message, and again the one whose id that message lost, beside the answer on the same span."""
     pair, again = asked(("1", "a", {}), ("", "b", {})), asked(("3", "c", {}), ("2", "b", {}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import copy
 from itertools import groupby
 from operator import lt
 from typing import Any
@@ -171,10 +172,14 @@ def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecor
     """Join records with the requests that have their ids, and return the other records."""
     left = []
     counts = Counter([record.call_id for record in records])
+    tried_again = _tried_again(records)
     for record in records:
         request = requests.with_id(record.call_id, record.name) if record.call_id else None
         if request is None or request.joined or requests.is_past(request):
             left.append(record)
+            continue
+        if id(record) in tried_again and requests.is_only(request) and _compatible(record, request):
+            _take(record, _without_result(request))  # the model was told what came of the last try
             continue
         # A person may have edited the arguments: an id that is used only once identifies the call anyway.
         is_only = counts[record.call_id] == 1 and requests.is_only(request) and not has_made_up_id(record)
@@ -185,14 +190,36 @@ def _join_by_id(records: list[CallRecord], requests: Requests) -> list[CallRecor
     return left
 
 
+def _tried_again(records: list[CallRecord]) -> set[int]:
+    """Return the calls, by `id()`, that were over when the next one with their id began; `records` are in order."""
+    last: dict[str, CallRecord] = {}
+    found: set[int] = set()
+    for record in records:
+        if not record.call_id:
+            continue
+        before, last[record.call_id] = last.get(record.call_id), record
+        start = record.span.start_ns if record.span else None
+        if before is not None and start is not None and 0 < end_of_call(before) <= start:
+            found.add(id(before))
+    return found
+
+
+def _without_result(request: CallRecord) -> CallRecord:
+    found = copy(request)
+    found.output, found.error, found.failed, found.withheld = NOTHING, None, False, ""
+    return found
+
+
 def _pair_by_output(
     records: list[CallRecord], requests: list[CallRecord], known: Requests
 ) -> tuple[list[CallRecord], list[CallRecord]]:
-    """Pair calls of tools that were requested several times by their outputs, as far as these were recorded.
+    """Pair calls of tools that were requested or made several times by their outputs, as far as these were recorded.
 
-    If the span of one of several equal requests is missing, the request left over is then the right one.
+    If the span of one of several equal requests is missing, the request left over is then the right one; and of several
+    tries that one request led to, the model was told of the one with its result.
     """
     counts = Counter([request.name for request in requests])
+    counts |= Counter([record.name for record in records])
     told = [record for record in records if counts[record.name] > 1 and record.output is not NOTHING]
     asked = [request for request in requests if counts[request.name] > 1 and request.output is not NOTHING]
     left = set(map(id, _pair(told, asked, known, _context_name_args_output)[0]))
