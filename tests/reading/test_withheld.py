@@ -723,6 +723,40 @@ def test_a_call_is_withheld_only_where_the_user_refused_it_and_the_log_says_so(m
     assert (trajectory.names, trajectory.withheld) == (("refund",), ())
 
 
+def chat(number: int, given: list[Any], gave: list[Any], **more: Any) -> dict[str, Any]:
+    """A request to a model."""
+    said = {"gen_ai.input.messages": json.dumps(given), "gen_ai.output.messages": json.dumps(gave)}
+    return span(number, {"gen_ai.operation.name": "chat", **said}, **more)
+
+
+def test_a_call_of_an_answer_whose_request_failed_was_not_made_where_the_model_was_asked_again() -> None:
+    """A stream that breaks off is recorded as far as it came, and the client or the framework repeats the request."""
+    failed = chat(1, [ASKED], [asks(("delete", "c0", "{}"))], status={"code": 2})
+    again = asks(("refund", "c1", "{}"))
+    repeated = chat(3, [ASKED], [again])
+    whole = [failed, repeated, chat(7, [ASKED, again, gives("c1", "ok")], [{"role": "assistant", "content": "Done."}])]
+
+    [found] = read(request(*whole))
+    assert (found.names, found.calls_recorded) == (("refund",), True)
+    assert found.withheld == (WithheldCall("delete", {}, "the request to the model failed"),)
+    [made] = read(request(failed | {"status": {}}, *whole[1:]))
+    assert made.names == ("delete", "refund")
+
+
+def test_a_call_of_an_answer_whose_request_failed_may_have_been_made_unless_something_shows_it() -> None:
+    asked = asks(("delete", "c0", "{}"))
+    failed = chat(1, [ASKED], [asked], status={"code": 2})
+    later = chat(7, [ASKED, asked, gives("c0", "ok")], [{"role": "assistant", "content": "Done."}])
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "delete", "gen_ai.tool.call.id": "c0"}
+
+    [alone] = read(request(failed))
+    assert (alone.names, alone.calls_recorded) == ((), False)
+    assert "delete, which a model asked for in a request that failed" in alone.not_understood
+    for shown in (later, span(3, tool)):
+        [found] = read(request(failed, shown))
+        assert (found.names, found.calls_recorded) == (("delete",), True)
+
+
 def test_calls_of_a_simulated_user_are_not_the_agents() -> None:
     call = {"id": "u", "name": "toggle_data", "arguments": {}, "requestor": "user"}
     trajectory = read_messages(

@@ -33,6 +33,7 @@ from ._turns import Turns
 _SILENT = Conversation()
 _FEWEST_SUMMED = 2
 _WHY = ", which says that its model stopped to call a tool, and shows no call"
+_FAILED = "the request to the model failed"
 _CHOICES = ", with several choices of an answer: which of them was used is not recorded"
 
 
@@ -48,6 +49,7 @@ class Conversations:
         """The answers that stopped to call a tool but have no call; set by `add_to`."""
         self.unshown: Stop | None = None
         """The first of them whose calls are in no other message; set by `add_to`."""
+        self._failures: list[_Failure] = []
 
     def of(self, span: ReadSpan) -> Conversation:
         """Return the conversation in a span, or in the log records of the span."""
@@ -61,6 +63,7 @@ class Conversations:
         held = self._held(turns)
         self.stops = [stop for talk in held if (stop := talk.stop())]
         talks = [talk for talk in held if talk.said]
+        self._failures = _failures_in(talks)
         _note_copies([talk.said for talk in talks])
         for said in self._sums(tree):
             said.of_model, said.output = False, [_ungrouped(exchange) for exchange in said.output]
@@ -84,6 +87,21 @@ class Conversations:
                 turn = turns.at(said.start_ns) if span is None else turns.of(span)
                 found.append(_Talk(said, span, turn, in_records=True))
         return found
+
+    def withhold_failed(self, requests: Iterable[CallRecord]) -> CallRecord | None:
+        """Withhold calls that models asked for in requests that failed; return the first that may have been made.
+
+        An agent gets an exception instead of such an answer. That of a stream which broke off is recorded as far as it
+        came. What has a result was made all the same, and so has what has a span: `requests` have none.
+        """
+        failures = {(each.begin_ns, each.end_ns): each for each in self._failures}
+        unsure = None
+        for request in requests if failures else ():
+            failure = failures.get((request.asked_ns, request.answered_ns))
+            if failure is not None and request.is_open and not request.is_told_later:
+                request.withheld = _FAILED
+                unsure = unsure or (None if failure.is_repeated else request)
+        return unsure
 
     def asked_and_answered(self) -> tuple[Any, Any]:
         """Return the question and the answer of a run that has only log records; None if unknown."""
@@ -142,6 +160,36 @@ class _Talk(msgspec.Struct, frozen=True):
         if self.in_records or self.span is None:
             return True
         return not self.span.failed and (not has_answer(self.span) or _mute_in(self.said.output))
+
+
+class _Failure(msgspec.Struct, frozen=True):
+    """A request to a model that failed, and has calls in its answer."""
+
+    begin_ns: int | None
+    end_ns: int | None
+    is_repeated: bool
+    """Whether the model was asked the same again, so that the answer was not used."""
+
+
+def _failures_in(talks: Sequence[_Talk]) -> list[_Failure]:
+    models = [talk for talk in talks if talk.said.of_model and talk.span]
+    failed = [talk for talk in models if talk.span and talk.span.failed and _asks(talk.said)]
+    return [
+        _Failure(talk.said.start_ns, talk.said.end_ns, any([_asks_again(talk.said, other.said) for other in models]))
+        for talk in failed
+    ]
+
+
+def _asks(said: Conversation) -> bool:
+    return any([exchange.calls for exchange in said.output])
+
+
+def _asks_again(said: Conversation, other: Conversation) -> bool:
+    """Whether a model was asked the same after an answer, without the answer."""
+    if said.end_ns is None or other.start_ns is None or other.start_ns < said.end_ns:
+        return False
+    pairs = zip(said.input, other.input, strict=False)
+    return len(said.input) == len(other.input) and all([one is two or one.message == two.message for one, two in pairs])
 
 
 def _is_unanswered(talks: Iterable[_Talk]) -> bool:

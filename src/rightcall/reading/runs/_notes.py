@@ -120,6 +120,11 @@ class NotUnderstood:
         if call is not None:
             self.note(f"a call of {call.name[:80]}, which may have been made or may only have waited for a person")
 
+    def note_failed(self, call: CallRecord | None) -> None:
+        """Note a call that a model asked for in a request that failed."""
+        if call is not None:
+            self.note(f"a call of {call.name[:80]}, which a model asked for in a request that failed")
+
     def note_continued(self, call: CallRecord | None) -> None:
         """Note a call which shows that the run continues another one."""
         if call is not None:

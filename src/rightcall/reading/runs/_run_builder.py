@@ -218,6 +218,7 @@ class RunBuilder:
         unseen = join(records, self._requests) if self._requests.known else []
         self._not_understood.note_nameless([record for record in self._requests.made if not record.joined])
         unseen = [record for record in unseen if record.name]
+        self._not_understood.note_failed(conversations.withhold_failed(unseen))
         if any([each.log.nested == OPEN for each in said]) and any([record.is_open for record in unseen]):
             self._not_understood.note(OPEN)
         for record in unseen:
