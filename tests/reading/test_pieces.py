@@ -131,6 +131,35 @@ def test_an_answer_that_is_also_there_whole_makes_its_calls_once() -> None:
     assert one([ASKED, *OF_CHAT, whole, GIVES]).names == ("find",)
 
 
+def test_events_that_an_sdk_adds_to_a_stream_of_claude_are_no_pieces() -> None:
+    whole = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "find", "input": {"order": 7}}]}
+    more = [
+        {"type": "text", "text": "Let", "snapshot": "Let"},
+        {"type": "thinking", "thinking": "Hm", "snapshot": "Hm"},
+        {"type": "signature", "signature": "abc"},
+        {"type": "input_json", "partial_json": "7}", "snapshot": {"order": 7}},
+    ]
+    ends = [each | ({"message": whole} if each["type"] == "message_stop" else {}) for each in OF_CLAUDE]
+    plain, found = one([ASKED, *OF_CLAUDE]), one([ASKED, *ends[:9], *more, *ends[9:]])
+
+    assert (told(found), found.output, found.calls_recorded) == (told(plain), plain.output, True)
+
+
+def test_what_a_filter_says_of_an_answer_is_no_piece_of_it() -> None:
+    choice: dict[str, Any] = {
+        "index": 0,
+        "finish_reason": None,
+        "content_filter_offsets": {},
+        "content_filter_results": {},
+    }
+    filtered = {"id": "", "choices": [choice]}
+
+    for place in range(1, len(OF_CHAT)):
+        assert told(one([*OF_CHAT[:place], filtered, *OF_CHAT[place:]])) == told(one(OF_CHAT))
+    assert one([*OF_CHAT, filtered]).calls_recorded
+    assert not one([*OF_CHAT, {"id": "", "choices": [{"index": 0, "found": 1}]}]).calls_recorded
+
+
 def test_an_early_call_without_an_id_is_put_together() -> None:
     early = [
         chunk(1, function_call={"name": "find", "arguments": '{"order"'}),

@@ -478,6 +478,10 @@ _OF_CLAUDE |= {"content_block_delta": "delta", "content_block_stop": "index"}
 """Types of events in a stream of Claude, and the key that each has."""
 _OF_CONVERSE = frozenset({"messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop"})
 _ABOUT_PIECES = frozenset({"ping", "error", "message_stop"})
+_SUMS = frozenset({"text", "citation", "thinking", "signature", "input_json"})
+"""Events that Anthropic's SDKs add to a stream of Claude: a piece again, with the `snapshot` of all before it."""
+_OF_FILTERS = frozenset({"index", "finish_reason", "content_filter_results", "content_filter_offsets"})
+"""Keys of a choice in a chunk with nothing but what Azure's filters say of others."""
 _TEXT = -1
 """The place of the text of Chat Completions, which stands before the calls."""
 
@@ -512,8 +516,7 @@ def piece_logs(lines: list[Any]) -> list[Log]:
     for line in lines:
         value = _sent_data(line)
         if not is_piece(line):
-            is_silent = word(value.get("type")) in _ABOUT_PIECES or line == "[DONE]" or _is_about_answer(value)
-            told += [] if is_silent else [line]
+            told += [] if line == "[DONE]" or _is_about_answer(value) else [line]
             continue
         name = word(value.get("id")) if "choices" in value else ""
         begins = value.get("type") == "message_start" or "messageStart" in value
@@ -528,9 +531,16 @@ def piece_logs(lines: list[Any]) -> list[Log]:
 
 
 def _is_about_answer(event: dict[str, Any]) -> bool:
-    """Whether an event has only figures of an answer: a chunk of usage or filters, or metadata of ConverseStream."""
-    has_figures = bool(event.get("usage") or event.get("prompt_filter_results"))
-    return (event.get("choices") == [] and has_figures) or event.keys() == {"metadata"}
+    """Whether an event has no piece of an answer, but what is about it, repeats pieces, or was found by filters."""
+    kind = word(event.get("type"))
+    is_sum = kind in _SUMS and ("snapshot" in event or "signature" in event)
+    if kind in _ABOUT_PIECES or is_sum or event.keys() == {"metadata"}:
+        return True
+    choices = event.get("choices")
+    if choices == []:
+        return bool(event.get("usage") or event.get("prompt_filter_results"))
+    found = [plain(choice) for choice in listed(choices)]
+    return bool(found) and all(["content_filter_offsets" in each and each.keys() <= _OF_FILTERS for each in found])
 
 
 class _Answer:
