@@ -59,7 +59,15 @@ def test_a_call_is_refused_where_the_user_did_not_allow_it(
         ("LangChain", "No tool call for `rm`", False),
         ("OpenCode", "The user rejected permission to use this specific tool call.", True),
         ("OpenCode", "The user has specified a rule which prevents you from using this specific tool call. …", True),
+        ("OpenCode", "Error: The user rejected permission to use this specific tool call.", True),
         ("OpenCode", "The user was not found", False),
+        ("OpenAI chat", "Function call was rejected by the user", True),
+        ("OpenAI chat", "Tool call was rejected", True),
+        ("OpenAI chat", "Tool call was rejected by the server", False),
+        ("Bedrock Converse", "tool cancelled by user", True),
+        ("Bedrock Converse", "tool cancelled by user interface", False),
+        ("Gemini", f"{CANCELLED} did not allow tool call", True),
+        ("Gemini", f"{CANCELLED} cancelled tool execution.", False),
     ],
 )
 def test_an_error_is_a_refusal_by_how_it_begins_in_its_format(format: str, error: str, refused: bool) -> None:
@@ -73,6 +81,11 @@ def test_an_error_is_a_refusal_by_how_it_begins_in_its_format(format: str, error
         ("Goose", f"{DECLINED} ", False),
         ("Anthropic", DECLINED, False),
         ("Anthropic", "The user denied this operation.", True),
+        ("Anthropic", "The user denied this operation and provided the following feedback:\n<feedback>…", True),
+        ("Anthropic", {"status": "denied", "message": "The user denied this operation."}, True),
+        ("Anthropic", {"status": "ok", "message": "The user denied this operation."}, False),
+        ("Anthropic", {"status": "denied"}, False),
+        ("Anthropic", "The user denied this operation once.", False),
         ("Agent Framework", "Error: Tool call invocation was rejected by user.", True),
         ("OpenAI Responses", "Tool execution was not approved.", True),
         ("OpenAI Responses", ["Tool execution was not approved."], False),
@@ -128,6 +141,36 @@ def opencode(error: str) -> list[dict[str, Any]]:
     return [{"role": "assistant", "parts": [{"type": "tool", "callID": "c", "tool": "shell", "state": state}]}]
 
 
+def agno(error: str) -> list[dict[str, Any]]:
+    return [
+        asks(("shell", "c", "{}")),
+        {"role": "tool", "tool_call_id": "c", "tool_call_error": True, "content": error},
+    ]
+
+
+def strands(error: str) -> list[dict[str, Any]]:
+    result = {"toolUseId": "c", "status": "error", "content": [{"text": error}]}
+    return [
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "shell", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": result}]},
+    ]
+
+
+def gemini(error: str) -> list[dict[str, Any]]:
+    result = {"name": "shell", "response": {"error": error}}
+    return [
+        {"role": "model", "parts": [{"functionCall": {"name": "shell", "args": {}}}]},
+        {"role": "user", "parts": [{"functionResponse": result}]},
+    ]
+
+
+def cline(answer: str) -> list[dict[str, Any]]:
+    return [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "shell", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": answer}]},
+    ]
+
+
 def inspect(kind: str) -> list[dict[str, Any]]:
     result = {"role": "tool", "tool_call_id": "c", "function": "shell", "content": "", "error": {"type": kind}}
     return [asks(("shell", "c", "{}")), {**result, "error": {"type": kind, "message": "no"}}]
@@ -150,6 +193,10 @@ LOGS = {
     "Cursor": (cursor({"rejected": {"reason": "no"}}), cursor({"failure": {"exitCode": 1}})),
     "Goose": (goose(DECLINED), goose("done")),
     "OpenCode": (opencode("The user rejected permission to use this specific tool call."), opencode("no such file")),
+    "Agno": (agno("Function call was rejected by the user"), agno("Order 7 was rejected by the user")),
+    "Strands": (strands("tool cancelled by user"), strands("timeout")),
+    "Gemini CLI, as it asks the model": (gemini(f"{CANCELLED} did not allow tool call"), gemini("timeout")),
+    "Roo Code": (cline('{"status": "denied", "message": "The user denied this operation."}'), cline("done")),
     "Inspect": (inspect("approval"), inspect("timeout")),
     "Inspect, events": (inspect_events("approval"), inspect_events("timeout")),
 }

@@ -12,7 +12,7 @@ from rightcall.reading.conventions import ASKED_FOR, REFUSED, REFUSED_BY_USER
 from rightcall.reading.spans import NOTHING, CallRecord, outcome
 
 from ._agent_parts import UNFINISHED
-from ._log import listed, plain
+from ._log import listed, plain, word
 
 # Claude Code: the note beside a result, and the text of the result.
 _REFUSED = "User rejected tool use"
@@ -20,6 +20,8 @@ _REJECTED = "The user doesn't want to proceed with this tool use. The tool use w
 _CANCELLED = "[Operation Cancelled] Reason: User "
 _DENIALS = (f"{_CANCELLED}did not allow tool call", f"{_CANCELLED}denied execution")
 """Prefixes of Qwen Code's and Gemini CLI's texts of refusals. Calls cancelled while they ran have other texts."""
+_BY_AGNO = lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z")
+_BY_STRANDS = lazy_pattern(r"tool cancelled by user\Z")
 _BEGINNINGS = {
     "Anthropic": lazy_pattern(
         "Claude requested permissions to |Permission to use .{1,2000} has been denied"
@@ -27,9 +29,14 @@ _BEGINNINGS = {
         re.S,
     ),
     "LangChain": lazy_pattern("User rejected the tool call for `"),
-    "OpenCode": lazy_pattern("The user rejected permission |The user has specified a rule which prevents you from "),
+    # Some versions of OpenCode write the error as JavaScript prints it.
+    "OpenCode": lazy_pattern(
+        "(?:Error: )?(?:The user rejected permission |The user has specified a rule which prevents you from )"
+    ),
+    "OpenAI chat": _BY_AGNO,
+    "Bedrock Converse": _BY_STRANDS,
 }
-"""Prefixes of errors that are refusals, by format: Claude Code and its hooks, LangChain's middleware, OpenCode."""
+"""Prefixes of errors that are refusals, by format: Claude Code and its hooks, LangChain's middleware, and others."""
 _SENTENCES = {
     "OpenAI Responses": ("Tool execution was not approved.",),  # OpenAI Agents
     "Goose": (
@@ -37,16 +44,17 @@ _SENTENCES = {
         "methods to proceed, clearly explain the situation and STOP.",
     ),
     "Agent Framework": ("Error: Tool call invocation was rejected by user.",),
-    "Anthropic": ("The user denied this operation.",),  # Cline
 }
 """Complete texts of results that are refusals, by format, where only the text shows it."""
+_DENIED_IN_CLINE = lazy_pattern("The user denied this operation(?:\\.\\Z| and )")
+"""Cline and Roo Code: the beginning of a refusal, which goes on with what the user said instead."""
 _IN_TRACES = (
     (lazy_pattern(r"Error: Tool call invocation was rejected by user\.\Z"), REFUSED_BY_USER),  # Agent Framework
-    (lazy_pattern(r"(?:Function call was rejected by the user|Tool call was rejected)\Z"), REFUSED),  # Agno
+    (_BY_AGNO, REFUSED),
     (_BEGINNINGS["LangChain"], REFUSED),
     (lazy_pattern(r"Tool execution was not approved\.\Z"), REFUSED_BY_USER),  # OpenAI Agents
     (lazy_pattern(r"The tool call was denied\.\Z"), REFUSED),  # Pydantic AI
-    (lazy_pattern(r"tool cancelled by user\Z"), REFUSED_BY_USER),  # Strands
+    (_BY_STRANDS, REFUSED_BY_USER),
 )
 """Default texts of frameworks for the result of a refused call, and the reason that each stands for.
 
@@ -79,6 +87,8 @@ def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
         return REFUSED_BY_USER
     if result.output in _SENTENCES.get(result.format, ()):
         return REFUSED_BY_USER
+    if result.format == "Anthropic" and _DENIED_IN_CLINE.match(_denial(result.output)):
+        return REFUSED_BY_USER
     begins = _BEGINNINGS.get(result.format)
     if begins is not None and begins.match(error):
         return REFUSED
@@ -87,9 +97,16 @@ def refusal_of(message: Mapping[str, Any], result: CallRecord) -> str:
     if isinstance(kind, dict) and kind.get("type") == "approval":
         return REFUSED
     # Qwen Code marks the call as cancelled beside the result, and says in it that the user did not allow the call.
+    # Gemini CLI says so in the result alone, in the history that it sends to the model.
     beside = message.get("toolCallResult")
-    is_cancelled = isinstance(beside, dict) and beside.get("status") == "cancelled"
-    return REFUSED_BY_USER if is_cancelled and error.startswith(_DENIALS) else ""
+    is_marked = result.format == "Gemini" if beside is None else plain(beside).get("status") == "cancelled"
+    return REFUSED_BY_USER if is_marked and error.startswith(_DENIALS) else ""
+
+
+def _denial(output: Any) -> str:
+    """Return the text of a result that may be a denial; of one that Roo Code wrote as an object, its message."""
+    told = plain(output)
+    return word(told.get("message")) if told.get("status") == "denied" else word(output)
 
 
 def refusals_in(results: Sequence[CallRecord]) -> list[tuple[CallRecord, str]]:
