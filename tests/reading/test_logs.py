@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import pytest
 from tests.walls import for_each
 
+from rightcall import InputError
+from rightcall.reading import read
 from rightcall.reading.messages import logs_in
 
 ASKED, ANSWERED = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
@@ -91,3 +95,39 @@ def test_a_list_that_was_read_as_the_messages_is_used_whatever_it_is_called() ->
     [log], _ = logs_in([{"transcript": talk, "odd": 1}])
 
     assert (len(log.messages), log.unused) == (2, ("odd",))
+
+
+_CALL = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": '{"order": 7}'}}
+_ITEM = {"type": "function_call", "call_id": "c1", "name": "refund", "arguments": '{"order": 7}'}
+_BLOCK = {"toolUse": {"toolUseId": "c1", "name": "refund", "input": {"order": 7}}}
+_PART = {"functionCall": {"name": "refund", "args": {"order": 7}}}
+ANSWERS = {
+    "Chat Completions": {"choices": [{"message": {"role": "assistant", "tool_calls": [_CALL]}}]},
+    "Responses": {"object": "response", "output": [_ITEM]},
+    "Converse": {"stopReason": "tool_use", "output": {"message": {"role": "assistant", "content": [_BLOCK]}}},
+    "Gemini": {"candidates": [{"content": {"role": "model", "parts": [_PART]}}]},
+}
+
+
+@for_each("name", list(ANSWERS))
+def test_an_answer_of_an_api_is_read_in_a_list_and_under_a_key_of_any_name(name: str) -> None:
+    answer = ANSWERS[name]
+    for document in ([answer], {"data": answer}, {"data": [answer], "status": 200}, [{"id": "a", "raw": answer}]):
+        [trajectory] = read(json.dumps(document).encode())
+
+        assert trajectory.calls_recorded
+        assert [(call.name, call.args) for call in trajectory.calls] == [("refund", {"order": 7})]
+
+
+@for_each("name", list(ANSWERS))
+def test_an_answer_of_an_api_under_a_key_is_not_read_alone_beside_another_call(name: str) -> None:
+    document = {"data": ANSWERS[name], "log": {"call": {"name": "find", "arguments": {}, "id": "c0"}}}
+
+    with pytest.raises(InputError):
+        list(read(json.dumps(document).encode()))
+
+
+@for_each("name", list(ANSWERS))
+def test_an_answer_that_was_expected_is_not_one_of_the_model(name: str) -> None:
+    with pytest.raises(InputError):
+        list(read(json.dumps({"expected": ANSWERS[name]}).encode()))

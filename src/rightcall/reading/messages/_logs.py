@@ -91,7 +91,7 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
         return []
     held = _unpacked(document)
     if isinstance(held, list):
-        if _is_conversation(held) or are_lines(held):
+        if _is_conversation(held) or are_lines(held) or _are_answers(held):
             return [held]
         tried = [_conversations_inside(item, depth + 1) for item in held[:_TRIED]]
         if not any(tried):
@@ -100,18 +100,28 @@ def _conversations_inside(document: Any, depth: int = 0) -> list[Any]:
         return [each for item, inside in zip(held, tried, strict=True) for each in inside or [item]]
     if not isinstance(held, dict) or format_of(held):
         return []  # spans are not logs: their messages are prompts
-    if is_transcript(held) or _is_conversation(_held(held) or []):
+    if is_transcript(held) or _is_conversation(_held(held) or []) or _are_answers([held]):
         return [held]
     found = _below(held, depth)
     if len(found) == 1 and not any(map(_is_given, found)):
-        [(key, several)] = found.items()
-        if key in _PARTS_OF_RUN and len(several) > 1:
-            return []
-        return [_beside_it(held, key, each, len(several) == 1) for each in several]
+        return _below_one_key(held, *found.popitem())
     is_index = len(found) == len(held) and all([len(several) == 1 for several in found.values()])
     if not is_index or any(map(_is_given, found)) or not set(_ANSWERS).isdisjoint(found):
         return []
     return [_beside_it({"id": key}, "", each, True) for key, [each] in found.items()]
+
+
+def _below_one_key(held: Mapping[str, Any], key: str, several: list[Any]) -> list[Any]:
+    """Return the conversations below the only key that has some, with what is beside them; none if that is unclear.
+
+    An answer without its question is one, too, if no call lies beside it.
+    """
+    if key in _PARTS_OF_RUN and len(several) > 1:
+        return []
+    others = {other: each for other, each in held.items() if other != key}
+    if any([_are_answers(listed(each) or [each]) for each in several]) and hidden_call(others):
+        return []
+    return [_beside_it(held, key, each, len(several) == 1) for each in several]
 
 
 def _is_given(key: str) -> bool:
@@ -167,8 +177,10 @@ def _beside_it(value: Mapping[str, Any], key: str, conversation: Any, is_only: b
 
 def _plain_logs(documents: list[Any]) -> tuple[list[Log], int]:
     """Return the logs of documents that are not transcripts, and the number of documents that are in none."""
-    if len(documents) == 1 and isinstance(documents[0], list) and any([_is_whole(item) for item in documents[0]]):
-        documents = documents[0]
+    if len(documents) == 1 and isinstance(documents[0], list):
+        items = documents[0]
+        if any([_is_whole(item) or _is_answer(item) for item in items]):
+            documents = items
     if len(documents) == 1:
         parted = _by_conversation(documents[0]) if isinstance(documents[0], list) else []
         return parted or [_continued(_log(documents[0]), documents)], 0
@@ -190,6 +202,22 @@ def _noted(logs: list[Log], others: list[Any]) -> list[Log]:
 
 
 _BESIDE = "beside the conversation there is "
+
+
+def _is_answer(item: Any) -> bool:
+    """Whether an item is an answer as an API of models gives it, with the model's message inside of it."""
+    if not isinstance(item, dict) or "role" in item:
+        return False
+    is_marked = _is_response(item) or not _OF_ANSWERS.isdisjoint(item)
+    return is_marked and messages_of(item) not in ([item], [])
+
+
+_OF_ANSWERS = frozenset({"choices", "candidates", "generations", "stopReason"})
+"""Keys of answers of Chat Completions, Gemini, LangChain and Converse; those of Responses say what they are."""
+
+
+def _are_answers(items: list[Any]) -> bool:
+    return bool(items) and all([_is_answer(item) and has_messages(messages_of(item)) for item in items])
 
 
 def _is_response(document: Any) -> bool:
