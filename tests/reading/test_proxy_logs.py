@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tests.walls import for_each
@@ -35,6 +36,16 @@ ODD: dict[str, Any] = {"odd": 1}
         ({"messages": [USER, MODEL], "response": ANSWER, "call_type": "x"}, True),
         ({"request": {"messages": [USER, MODEL]}, "response": ANSWER}, True),
         ({"messages": [USER]}, False),
+        ({"full_request": {"contents": [USER]}, "full_response": {"candidates": [{"content": MODEL}]}}, True),
+        ({"messages": [USER], **ANSWER}, True),
+        ({"messages": [USER, MODEL], **ANSWER}, False),
+        ({"messages": [USER], "content": "Gone."}, False),
+        ({"messages": [USER], "completion": ASKS}, True),
+        ({"messages": [USER], "output": [ASKS, GIVES, MODEL]}, True),
+        ({"prompt": [USER], "completion": [ASKS]}, True),
+        ({"prompt": [USER], "completion": [USER]}, False),
+        ({"prompt": "Go.", "completion": "Gone."}, False),
+        ({"messages": [USER], "output": "Gone."}, False),
         ([USER], False),
     ],
 )
@@ -56,12 +67,14 @@ NO_MESSAGE = "a response that is not a message"
         ({"output": {"message": MODEL}}, [MODEL], ""),
         ({"output": {"message": {}}}, [{}], NO_MESSAGE),
         ({"output": [ASKS]}, [ASKS], ""),
+        ([ASKS, GIVES], [ASKS, GIVES], ""),
+        (ASKS, [ASKS], ""),
         ({"content": "Gone."}, [{"role": "assistant", "content": "Gone."}], ""),
         ({"error": "429"}, [], ""),
         ({"stopReason": "end"}, [], "a response without an answer"),
     ],
 )
-def test_the_answer_in_a_response(response: dict[str, Any], messages: list[Any], unread: str) -> None:
+def test_the_answer_in_a_response(response: Any, messages: list[Any], unread: str) -> None:
     assert _answer(response) == (messages, unread)
 
 
@@ -137,3 +150,37 @@ def test_calls_in_several_conversations_of_one_session_have_no_order() -> None:
     assert proxy_logs([{**one, "metadata": {"case_id": "7"}}])[0].about["case_id"] == "7"
     assert len(talks({**one, "id": "r"}, {**one, "id": "r"})) == 1
     assert len(talks({**one, "request_id": "r"}, {**one, "request_id": "q"})) == 2
+
+
+CALL = ASKS["tool_calls"][0]
+SPAN = {"trace_id": "1", "span_id": "2", "name": "execute_tool look", "attributes": {"gen_ai.tool.name": "look"}}
+ROWS: dict[str, dict[str, Any]] = {
+    "a response": {"messages": [USER], "response": ANSWER},
+    "a message": {"messages": [USER], "output": MODEL},
+    "choices": {"messages": [USER], **ANSWER},
+}
+
+
+@for_each(
+    ("key", "held"),
+    [
+        ("tool_calls", [CALL]),
+        ("log", {"steps": [{"tool_calls": [CALL]}]}),
+        ("trajectory", [ASKS, GIVES]),
+        ("trajectory", json.dumps([ASKS, GIVES])),
+        ("intermediate_steps", [[{"tool": "look", "tool_input": "x", "log": ""}, "ok"]]),
+        ("observations", [SPAN]),
+    ],
+)
+def test_a_call_beside_a_request_and_its_response_is_not_left_out_in_silence(key: str, held: Any) -> None:
+    for row in ROWS.values():
+        [log] = proxy_logs([{**row, key: held}])
+
+        assert "beside the" in log.nested
+
+
+@for_each("held", [[CALL], {"request": {"messages": [USER, ASKS, GIVES]}}, {"tool_calls": [CALL]}, {"usage": 7}])
+def test_what_repeats_the_calls_of_a_request_and_its_response_tells_nothing_new(held: Any) -> None:
+    [log] = proxy_logs([{"messages": [USER, ASKS, GIVES], "response": ANSWER, "raw": held}])
+
+    assert log.nested == ""

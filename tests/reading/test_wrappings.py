@@ -128,6 +128,14 @@ def test_spans_beside_messages_do_not_stand_for_them() -> None:
     assert "find" not in run.names
 
 
+def test_spans_in_a_list_beside_messages_may_be_calls() -> None:
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+
+    [run] = read(json.dumps({"messages": talk, "spans": [_row(1)]}).encode())
+
+    assert not run.calls_recorded
+
+
 def _observation(order: int) -> dict[str, Any]:
     return {
         "id": str(order),

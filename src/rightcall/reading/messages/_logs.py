@@ -18,7 +18,7 @@ from ._log import Log, decoded, listed, plain, unused_in, word
 from ._message_exchange import calling_id, exchange_of, exchanges_of, has_messages, messages_of, stopped_to_call
 from ._parts import part_of, writer_of
 from ._transcripts import are_lines, is_transcript, transcript_logs
-from ._unknown_calls import DEFINITIONS, call_in_line, hidden_call, is_wanted, steps_beside
+from ._unknown_calls import DEFINITIONS, call_in_line, has_spans, hidden_call, is_wanted, spans_beside, steps_beside
 
 _WHOLE = ("messages", "conversation", "history", "contents", "traj", "events", "steps", "transcript_with_tool_calls")
 """Keys of a whole conversation in an object. Lists of messages under other keys may be the response to one request."""
@@ -197,7 +197,7 @@ def _noted(logs: list[Log], others: list[Any]) -> list[Log]:
     """Return logs with a note if an item beside them, which is in none of them, has a sign of a call."""
     objects = [each for each in others[:_MOST_LOOKED_AT] if isinstance(each, dict)]
     sign = next((found for each in objects if (found := call_in_line(each))), "")
-    sign = sign or ("an object with spans" if any(map(_has_spans, objects)) else "")
+    sign = sign or ("an object with spans" if any(map(has_spans, objects)) else "")
     return [msgspec.structs.replace(log, nested=log.nested or f"{_BESIDE}{sign}") for log in logs] if sign else logs
 
 
@@ -398,7 +398,7 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
     # mini-swe-agent writes the commands of its model as a block of text, so no message shows a call.
     written = document.get("trajectory_format")
     document = {key: value if value is messages else _decoded(value) for key, value in document.items()}
-    steps = steps_beside(document, messages) or _spans_beside(document, messages)
+    steps = steps_beside(document, messages) or spans_beside(document, messages)
     if isinstance(written, str) and written.startswith("mini-swe-agent") and messages:
         steps = f"the messages are in the format {written[:40]}, whose calls are text"
     answers = {key: document[key] for key in _ANSWERS if key in document}
@@ -413,20 +413,6 @@ def _beside(document: Mapping[str, Any], messages: list[Any]) -> tuple[str, str]
         return steps, f"the messages in `{given[:40]}` are what a model was given, and its answer is not among them"
     answer = answer or _lost_answer(document, messages)
     return steps, f"beside the messages there is {answer}" if answer else _other_message(document, messages)
-
-
-def _spans_beside(document: Mapping[str, Any], messages: list[Any]) -> str:
-    """Describe spans beside the messages, which may be of calls; empty if there are none."""
-    others = [key for key, value in document.items() if value is not messages and not is_wanted(key)]
-    found = next((str(key) for key in others if _has_spans({"": document[key]})), "")
-    return f"beside the messages there are spans in `{found[:40]}`" if found else ""
-
-
-def _has_spans(value: Mapping[str, Any]) -> bool:
-    """Whether an object has spans of a known container below one of its keys, or below a key of these."""
-    held = [each for each in value.values() if isinstance(each, (dict, list))]
-    inner = [each for value in held if isinstance(value, dict) for each in value.values()]
-    return any([format_of(each) for each in [*held, *inner[:_MOST_LOOKED_AT]] if isinstance(each, (dict, list))])
 
 
 def _decoded(value: Any) -> Any:

@@ -12,13 +12,14 @@ from typing import Any
 import msgspec
 
 from rightcall._lazy import lazy_pattern
-from rightcall.reading.spans import NOTHING
+from rightcall.reading.spans import NOTHING, CallRecord
 
 from ._conversation_reader import key_of
 from ._event_lines import put_together
 from ._log import Log, decoded, listed, plain, returned, said, word
 from ._message_exchange import exchange_of, has_messages, with_reason
 from ._parts import text_of, writer_of
+from ._unknown_calls import hidden_parts, is_wanted, spans_beside, steps_beside
 
 _PAIRS = (
     (("request",), ("response",)),
@@ -28,12 +29,19 @@ _PAIRS = (
     (("request", "postData", "text"), ("response", "content", "text")),
     (("inputs",), ("output",)),
     (("input",), ("output",)),
+    (("full_request",), ("full_response",)),
     ((), ("response",)),
+    ((), ("completion",)),
+    ((), ("output",)),
+    ((), ()),
 )
-"""Paths to the request and the response in a row: custom logs, Portkey, Helicone, Bedrock, HAR, Weave, LiteLLM."""
+"""Paths to the request and the response in a row: custom logs, Portkey, Helicone, Bedrock, HAR, Weave, Vertex AI,
+LiteLLM, data sets of TRL; at last rows in which the keys of both are merged."""
 
-_ASKED = ("messages", "contents", "input")
+_ASKED = ("messages", "contents", "input", "prompt")
 _ANSWERED = frozenset({"choices", "candidates", "output", "content", "error", "stopReason"})
+_MERGED = frozenset({"choices", "candidates"})
+"""Keys of a response that a request, with which it is merged, never has."""
 _ROWS = frozenset({"request", "response", "request_body", "response_body", "outputBodyJson"})
 _EVENT = "ToolCall"
 """The type of tool events in AutoGen's log."""
@@ -71,17 +79,24 @@ def is_proxy_row(document: Any) -> bool:
     return _bodies(document) is not None
 
 
-def _bodies(document: Any) -> tuple[dict[str, Any], Any] | None:
-    """Return the request and the response in a document; None if it does not have both."""
+def _bodies(document: Any) -> tuple[dict[str, Any], Any, set[str]] | None:
+    """Return the request and the response in a document, and the keys they are below; None if it does not have both."""
     value = plain(document)
     for to_request, to_response in _PAIRS:
         request, response = _at(value, to_request), _response_at(value, to_response)
-        is_answer = isinstance(response, dict) and not _ANSWERED.isdisjoint(response)
+        is_answer = _is_answer(response) if to_response else not _MERGED.isdisjoint(value)
         asked = _asked(request) if isinstance(request, dict) and is_answer else None
         # Messages that end with one of the model are a conversation, not a request, unless LiteLLM says so.
         if asked and (to_request or "call_type" in value or writer_of(plain(asked[-1])) != "model"):
-            return request, response
-    return (value, value) if _is_response(value) else None
+            return request, response, {*(to_request[:1] or _ASKED), *(to_response[:1] or _MERGED)}
+    return (value, value, {"input", "output"}) if _is_response(value) else None
+
+
+def _is_answer(response: Any) -> bool:
+    """Whether a response has one of the keys of answers, or is a message of the model, or messages that begin so."""
+    first = response[0] if isinstance(response, list) and response else response
+    is_message = isinstance(first, dict) and "role" in first and writer_of(first) == "model"
+    return is_message or (isinstance(response, dict) and not _ANSWERED.isdisjoint(response))
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
@@ -100,9 +115,11 @@ def _at(held: Any, path: tuple[str, ...]) -> Any:
 
 def _response_at(held: Any, path: tuple[str, ...]) -> Any:
     """Return a response; that of a stream is put together from its pieces, if all of them are there."""
-    told = plain(_at(held, path[:-1])).get(path[-1])
-    response = decoded(told)
-    return response if isinstance(response, dict) else put_together(told if response is None else response)
+    told = plain(_at(held, path[:-1])).get(path[-1]) if path else held
+    response = decoded(told) if path else held
+    if isinstance(response, dict) or _is_answer(response):
+        return response
+    return put_together(told if response is None else response)
 
 
 def _asked(request: Mapping[str, Any]) -> list[Any] | None:
@@ -247,25 +264,45 @@ def _rows(documents: list[Any]) -> tuple[list[_Row], list[Any]]:
     return rows, others
 
 
-def _row(place: int, document: Mapping[str, Any], request: Mapping[str, Any], response: Any) -> _Row:
+def _row(place: int, document: Mapping[str, Any], request: Mapping[str, Any], response: Any, taken: set[str]) -> _Row:
     told = [plain(document.get(key)) for key in ("metadata", "request_properties", "properties")]
     about = {key: value for each in (*told, document) for key, value in each.items()}
     answer, unread = _answer(response)
     tools = [each.get("tools") or each.get("functions") for each in (request, plain(document.get("model_parameters")))]
+    asked = _asked(request) or []
+    others = {key: decoded(value) for key, value in document.items() if key not in taken and not is_wanted(key)}
     return _Row(
         place,
         about,
-        _asked(request) or [],
+        asked,
         answer,
         word(request.get("previous_response_id")),
-        word(response.get("id")),
+        word(plain(response).get("id")),
         any(tools),
-        unread,
+        unread or _calls_beside(others, [*asked, *answer]),
     )
 
 
-def _answer(response: Mapping[str, Any]) -> tuple[list[Any], str]:
+def _calls_beside(others: Mapping[str, Any], messages: list[Any]) -> str:
+    """Describe a call or a step beside a request and its response that is not in their messages; empty if none is."""
+    beside = [(key, call) for key, held in hidden_parts(others) for call in _told([held])]
+    if not beside:
+        return steps_beside(others, messages) or spans_beside(others, messages)
+    known = {each for call in _told(messages) for each in (call.call_id, call.name)}
+    unknown = next((key for key, call in beside if (call.call_id or call.name) not in known), None)
+    return "" if unknown is None else f"beside the request and its response there is a call below `{unknown[:40]}`"
+
+
+def _told(messages: Iterable[Any]) -> list[CallRecord]:
+    """Return the calls and results in messages."""
+    exchanges = [exchange_of(message) for message in messages if isinstance(message, dict)]
+    return [each for exchange in exchanges for each in (*exchange.calls, *exchange.results)]
+
+
+def _answer(response: Any) -> tuple[list[Any], str]:
     """Return the messages of a response, and a description of what could not be read; empty if all could."""
+    if isinstance(response, list):
+        return response, ""
     several = listed(response.get("choices")) or listed(response.get("candidates"))
     if several:
         value = plain(several[0])
@@ -278,7 +315,7 @@ def _answer(response: Mapping[str, Any]) -> tuple[list[Any], str]:
         return [with_reason(plain(output.get("message")), response)], _odd(output.get("message"))
     if isinstance(output, list):
         return output, ""
-    if "content" in response:
+    if "content" in response or "role" in response:
         return [{"role": "assistant", **response}], ""
     return [], "" if response.get("error") else "a response without an answer"
 

@@ -357,8 +357,9 @@ LINES = (
         "requests and responses",
         is_proxy_row,
         proxy_logs,
-        "`request` and `response`; `request_body` and `response_body`; `messages` and `response`; `inputBodyJson`; "
-        "`inputs` or `input`, and `output`; `entries` of HAR; messages in `input` and `output`",
+        "`request` and `response`; `request_body` and `response_body`; `full_request` and `full_response`; `messages` "
+        "or `prompt`, and `response`, `completion`, `output` or `choices`; `inputBodyJson`; `inputs` or `input`, and "
+        "`output`; `entries` of HAR; messages in `input` and `output`",
         "requests that continue one another",
     ),
     Transcript(

@@ -7,12 +7,13 @@ listed in the tables below may be a call that was not understood.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
+from rightcall.reading.formats import format_of
 from rightcall.values.decoding import decode_json
 
 from ._log import decoded
@@ -328,6 +329,23 @@ def steps_beside(document: Mapping[str, Any], messages: Any) -> str:
     return ""
 
 
+def spans_beside(document: Mapping[str, Any], messages: Any) -> str:
+    """Describe spans beside the messages, which may be of calls; empty if there are none."""
+    others = [key for key, value in document.items() if value is not messages and not is_wanted(key)]
+    found = next((str(key) for key in others if has_spans({"": document[key]})), "")
+    return f"beside the messages there are spans in `{found[:40]}`" if found else ""
+
+
+def has_spans(value: Mapping[str, Any]) -> bool:
+    """Whether an object has spans of a known container below one of its keys, or among the values there."""
+    held = [each for each in value.values() if isinstance(each, (dict, list))]
+    inner = [each for value in held for each in (value.values() if isinstance(value, dict) else value)]
+    return any([format_of(each) for each in [*held, *inner[:_MOST_SPANS]] if isinstance(each, (dict, list))])
+
+
+_MOST_SPANS = 1_000
+
+
 def _step_in(key: str, value: Any) -> str:
     """Describe the first item of a list that is a step or a call that was made."""
     items = [each for item in value[:_MOST_STEPS] for each in _listed(item)] if isinstance(value, list) else []
@@ -390,19 +408,22 @@ def _sign_in(message: Mapping[Any, Any], depth: int = 0) -> str:
 
 def hidden_call(message: Mapping[Any, Any]) -> str:
     """Describe a call or result of a known format in a place where no format has one; empty if there is none."""
+    found = next(hidden_parts(message), None)
+    return "" if found is None else f"a call or result below `{_short(found[0])}` {_keys(found[1])}"
+
+
+def hidden_parts(message: Mapping[Any, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the calls and results of known formats in an object, each with the key that it is below."""
     # Level by level with a bound, so that neither a deep nor a wide message takes long.
     level: list[tuple[str, Any]] = [
         (str(key), held) for key, held in message.items() if isinstance(held, (dict, list)) and key not in DEFINITIONS
     ]
     for _ in range(_CALL_DEPTH):
-        if not level:
-            break
         for place, held in level:
             if isinstance(held, dict) and part_of(held) is not None and _DEFINED.isdisjoint(held):
-                return f"a call or result below `{_short(place)}` {_keys(held)}"
+                yield place, held
         below = [(place, each) for place, held in level for each in _inside(held)][:_MOST_INSIDE]
         level = [pair for pair in below if isinstance(pair[1], (dict, list))]
-    return ""
 
 
 def hidden_in_event(body: Mapping[str, Any], attributes: Mapping[str, Any]) -> str:
