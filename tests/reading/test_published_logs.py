@@ -358,6 +358,15 @@ TRANSCRIPTS: dict[str, Any] = {
             {"from": "gpt", "value": "Done."},
         ]
     },
+    "Hermes, chat": {
+        "messages": [
+            ASKED,
+            {"role": "assistant", "content": '<tool_call>{"name": "find", "arguments": {"order": 7}}</tool_call>'},
+            {"role": "tool", "content": "ok"},
+            {"role": "assistant", "content": "Done."},
+        ],
+        "source": "hermes",
+    },
     "Glaive": {
         "system": "SYSTEM: You have functions.",
         "chat": "USER: Refund order 7.\n\n\nASSISTANT: <functioncall> "
@@ -381,6 +390,15 @@ TRANSCRIPTS["batch"] = {
     },
 }
 READ |= {
+    "Hermes, messages": (
+        [
+            ASKED,
+            {"role": "assistant", "content": '<tool_call>\n{"name": "find", "arguments": {"order": 7}}\n</tool_call>'},
+            {"role": "user", "content": "<tool_response>\nok\n</tool_response>"},
+            {"role": "assistant", "content": "Done."},
+        ],
+        _PLAIN,
+    ),
     "Agno, session": (TRANSCRIPTS["Agno, session"], [[*_PLAIN[0], "Refund order 7.", "Done."]]),
     "MCP": ([LINES, *TRANSCRIPTS["MCP"]], [[f"turn-1 {FOUND}", "turn-2 refund() failed"]]),
     "MCP, a tool that failed": (
@@ -689,6 +707,14 @@ NOT_TOLD: dict[str, Any] = {
             {"from": "gpt", "value": '<tool_call>{"name": "find", "arguments": {}}'},
         ]
     },
+    "Hermes, messages that quote a call": [
+        ASKED,
+        {"role": "assistant", "content": 'I write `<tool_call>{"name": "find", "arguments": {}}</tool_call>`.'},
+    ],
+    "Hermes, messages with a call that is not closed": [
+        ASKED,
+        {"role": "assistant", "content": '<tool_call>{"name": "find", "arguments": {}}'},
+    ],
     "Glaive, a call that cannot be read": {
         "system": "x",
         "chat": 'USER: Refund.\n\nASSISTANT: <functioncall> {"name": "find", "arguments": nothing}',

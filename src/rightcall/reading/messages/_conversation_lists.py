@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from rightcall._lazy import lazy_pattern
 from rightcall.errors import InputError
 from rightcall.values.decoding import decode_json, decode_text
@@ -189,6 +191,47 @@ def _turn_messages(turns: list[tuple[str, Any, Any]]) -> list[Any]:
 
 
 _MODEL = ("gpt", "assistant", "model")
+
+
+def is_hermes_message(message: Any) -> bool:
+    """Whether a message is text of the model with calls in the tags of Hermes, which Qwen's template writes, too."""
+    value = plain(message)
+    # In backticks a text about tags quotes them.
+    is_told = _is_only_text(value) and "`" not in value["content"]
+    return is_told and bool(_tagged_calls(value["role"], value["content"]))
+
+
+def is_hermes_chat(document: Any) -> bool:
+    """Whether an object has messages of nothing but text, some of which have calls in the tags of Hermes."""
+    return _of_hermes(listed(plain(document).get("messages")))
+
+
+def _of_hermes(messages: list[Any]) -> bool:
+    return all([_is_only_text(plain(each)) for each in messages]) and any(map(is_hermes_message, messages))
+
+
+def _is_only_text(message: dict[str, Any]) -> bool:
+    asks = message.get("tool_calls") or message.get("function_call")
+    return isinstance(message.get("role"), str) and isinstance(message.get("content"), str) and not asks
+
+
+def hermes_chat_logs(document: dict[str, Any]) -> list[Log]:
+    """Return the log of an object with messages of Hermes."""
+    return [msgspec.structs.replace(hermes_logs(document["messages"])[0], about=document)]
+
+
+def hermes_logs(messages: list[Any]) -> list[Log]:
+    """Return the log of messages of Hermes: calls and results lie in tags, and have no ids."""
+    if not _of_hermes(messages):
+        return [Log(messages)]
+    return [Log(_turn_messages([(_role(each), each["content"], each) for each in messages]))]
+
+
+def _role(message: dict[str, Any]) -> str:
+    """Return the role of a message; that of a tool, where a template wrote results in the name of the user."""
+    text = message["content"].strip()
+    is_result = text.startswith("<tool_response>") and text.endswith("</tool_response>")
+    return "tool" if is_result else word(message["role"])
 
 
 def _tagged(tag: str, value: Any) -> list[Any]:
