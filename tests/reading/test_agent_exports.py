@@ -912,3 +912,35 @@ def test_calls_of_application_insights_that_overlapped_are_a_group() -> None:
 
     assert [call.group == run.calls[0].group for call in run.calls] == [True, True, False]
     assert run.calls[0].group is not None
+
+
+def test_a_call_of_openai_agents_that_waits_for_approval_was_not_made() -> None:
+    item = {"type": "function_call", "call_id": "c1", "name": "refund", "arguments": "{}"}
+    items = [{"type": kind, "raw_item": item} for kind in ("tool_call_item", "tool_approval_item")]
+
+    [trajectory] = read(json.dumps([{"role": "user", "content": "Refund"}, *items]).encode())
+
+    assert (trajectory.names, [held.name for held in trajectory.withheld]) == ((), ["refund"])
+
+
+def test_a_result_of_langchain4j_without_an_id_answers_the_call_before_it() -> None:
+    call = {"id": None, "name": "find", "arguments": "{}"}
+    result = {"id": None, "toolName": "find", "text": "no", "type": "TOOL_EXECUTION_RESULT", "isError": True}
+    messages = [{"text": "Find", "type": "USER"}, {"toolExecutionRequests": [call], "type": "AI"}, result]
+
+    [trajectory] = read(json.dumps(messages).encode())
+
+    [made] = trajectory.calls
+    assert (made.name, made.output, made.error is not None, trajectory.input) == ("find", "no", True, "Find")
+
+
+def test_a_function_of_a_plugin_of_semantic_kernel_has_the_name_that_the_model_knows() -> None:
+    call = {"$type": "FunctionCallContent", "Id": "c1", "PluginName": "shop", "FunctionName": "find", "Arguments": None}
+    odd = {"$type": "FunctionCallStub", "Name": "x"}
+    asked = {"Role": {"Label": "user"}, "Items": [{"$type": "TextContent", "Text": "Find"}]}
+
+    [trajectory] = read(json.dumps([asked, {"Role": {"Label": "assistant"}, "Items": [call]}]).encode())
+    [unread] = read(json.dumps([asked, {"Role": {"Label": "assistant"}, "Items": [call, odd]}]).encode())
+
+    assert [(made.name, made.args) for made in trajectory.calls] == [("shop-find", {})]
+    assert not unread.calls_recorded

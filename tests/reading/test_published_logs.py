@@ -358,6 +358,95 @@ TRANSCRIPTS: dict[str, Any] = {
             {"from": "gpt", "value": "Done."},
         ]
     },
+    "Haystack 2.9": [
+        {"_role": "user", "_content": [{"text": "Refund order 7."}], "_name": None, "_meta": {}},
+        {
+            "_role": "assistant",
+            "_content": [{"tool_call": {"tool_name": "find", "arguments": {"order": 7}, "id": "c1"}}],
+            "_meta": {},
+        },
+        {
+            "_role": "tool",
+            "_content": [{"tool_call_result": {"result": "ok", "origin": {"tool_name": "find", "id": "c1"}}}],
+        },
+        {"_role": "assistant", "_content": [{"text": "Done."}], "_meta": {}},
+    ],
+    "Spring AI": [
+        {"messageType": "USER", "text": "Refund order 7.", "metadata": {}, "media": []},
+        {
+            "messageType": "ASSISTANT",
+            "text": "",
+            "toolCalls": [{"id": "c1", "type": "function", "name": "find", "arguments": '{"order": 7}'}],
+        },
+        {"messageType": "TOOL", "text": "", "responses": [{"id": "c1", "name": "find", "responseData": "ok"}]},
+        {"messageType": "ASSISTANT", "text": "Done.", "toolCalls": []},
+    ],
+    "LangChain4j": [
+        {"contents": [{"text": "Refund order 7.", "type": "TEXT"}], "type": "USER"},
+        {"toolExecutionRequests": [{"id": "c1", "name": "find", "arguments": '{"order": 7}'}], "type": "AI"},
+        {"id": "c1", "toolName": "find", "text": "ok", "type": "TOOL_EXECUTION_RESULT"},
+        {"text": "Done.", "toolExecutionRequests": [], "type": "AI"},
+    ],
+    "Semantic Kernel, .NET": [
+        {"Role": {"Label": "user"}, "Items": [{"$type": "TextContent", "Text": "Refund order 7."}]},
+        {
+            "Role": {"Label": "assistant"},
+            "Items": [
+                {"$type": "FunctionCallContent", "Id": "c1", "FunctionName": "find", "Arguments": {"order": 7}},
+            ],
+        },
+        {
+            "Role": {"Label": "tool"},
+            "Items": [{"$type": "FunctionResultContent", "CallId": "c1", "FunctionName": "find", "Result": "ok"}],
+        },
+        {"Role": {"Label": "assistant"}, "Items": [{"$type": "TextContent", "Text": "Done."}]},
+    ],
+    "OpenAI Agents, items": [
+        ASKED,
+        {
+            "type": "tool_call_item",
+            "agent": {"name": "shop"},
+            "raw_item": {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"order": 7}'},
+        },
+        {
+            "type": "tool_call_output_item",
+            "raw_item": {"type": "function_call_output", "call_id": "c1", "output": "ok"},
+            "output": "ok",
+        },
+        {
+            "type": "message_output_item",
+            "raw_item": {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": "Done."}],
+            },
+        },
+    ],
+    "Agent Framework, thread": {
+        "service_thread_id": None,
+        "chat_message_store_state": {
+            "messages": [
+                {"role": {"type": "role", "value": "user"}, "contents": [{"type": "text", "text": "Refund order 7."}]},
+                {
+                    "role": {"type": "role", "value": "assistant"},
+                    "contents": [
+                        {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"order": 7}'}
+                    ],
+                },
+                {
+                    "role": {"type": "role", "value": "tool"},
+                    "contents": [{"type": "function_result", "call_id": "c1", "result": "ok"}],
+                },
+                {"role": {"type": "role", "value": "assistant"}, "contents": [{"type": "text", "text": "Done."}]},
+            ]
+        },
+    },
+    "Genkit": [
+        {"role": "user", "content": [{"text": "Refund order 7."}]},
+        {"role": "model", "content": [{"toolRequest": {"name": "find", "ref": "c1", "input": {"order": 7}}}]},
+        {"role": "tool", "content": [{"toolResponse": {"name": "find", "ref": "c1", "output": "ok"}}]},
+        {"role": "model", "content": [{"text": "Done."}]},
+    ],
     "Hermes, chat": {
         "messages": [
             ASKED,

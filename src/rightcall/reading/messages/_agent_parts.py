@@ -266,6 +266,7 @@ AGENT_PARTS = (
     result_row(
         "Microsoft.Extensions.AI", {"$type": "functionResult", "callId": str}, "", "callId", "result", nulls=True
     ),
+    result_row("Spring AI", {"responseData": None, "name": str}, "name", "id", "responseData"),
     result_row(
         "Mistral, conversations", {"type": "function.result", "tool_call_id": str}, "", "tool_call_id", "result"
     ),

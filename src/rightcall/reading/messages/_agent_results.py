@@ -1,7 +1,9 @@
-"""Results and states of agents, and rows of data sets: LangChain, AutoGen, smolagents, DeepEval, ragas, xLAM, BFCL.
+"""Results, states and messages of frameworks in spellings of their own, and rows of data sets.
 
-Most list calls without messages. Each call becomes a message, followed by one with its result. A step of no known shape
-is passed on as a call that cannot be read, so that the log counts as not understood (RC304).
+Those of LangChain, AutoGen, smolagents, DeepEval, ragas, xLAM and BFCL are here, and messages of frameworks for Java
+and .NET, of OpenAI Agents and of Haystack. Most results list calls without messages. Each call becomes a message,
+followed by one with its result. A step of no known shape is passed on as a call that cannot be read, so that the log
+counts as not understood (RC304).
 """
 
 from __future__ import annotations
@@ -322,3 +324,92 @@ def _conversations(state: Any, agent: str, depth: int) -> list[tuple[str, list[A
         elif key != "llm_context":
             found += _conversations(value, agent, depth + 1)
     return found
+
+
+_JAVA_ROLES = {"USER": "user", "AI": "assistant", "ASSISTANT": "assistant", "SYSTEM": "system"}
+_OF_SPRING = ("text", "textContent", "content", "toolCalls", "responses")
+_OF_LANGCHAIN4J = ("text", "contents", "toolExecutionRequests")
+
+
+def is_respelled(line: Any) -> bool:
+    """Whether a line is a message in the spelling of a framework, or an item of OpenAI Agents around one."""
+    return _standard(plain(line)) is not None
+
+
+def respelled_logs(lines: list[Any]) -> list[Log]:
+    """Return the log of messages, each as Chat Completions would have it; any other line stays as it is."""
+    told = [(_standard(plain(line)), line) for line in lines]
+    return [Log([message for found, line in told for message in ([line] if found is None else found)])]
+
+
+def _standard(value: dict[str, Any]) -> list[Any] | None:
+    """Return the messages that a line stands for; None if it is in no such spelling."""
+    kind, role = value.get("type"), value.get("role")
+    if "_role" in value and "_content" in value:  # Haystack 2.9 to 2.11
+        return [{key.removeprefix("_"): held for key, held in value.items()}]
+    if isinstance(role, dict) and isinstance(role.get("value"), str) and "contents" in value:  # Agent Framework
+        return [{**value, "role": role["value"]}]
+    if isinstance(kind, str) and kind.endswith("_item") and isinstance(_raw(value), dict):
+        return _item_of_agents(kind, _raw(value))
+    if isinstance(value.get("Items"), list) and "Role" in value:
+        return _of_semantic_kernel(value)
+    if value.get("messageType") in (*_JAVA_ROLES, "TOOL") and not value.keys().isdisjoint(_OF_SPRING):
+        return _of_java(value, "messageType", "TOOL")
+    if kind in (*_JAVA_ROLES, "TOOL_EXECUTION_RESULT") and not value.keys().isdisjoint(_OF_LANGCHAIN4J):
+        return _of_java(value, "type", "TOOL_EXECUTION_RESULT")
+    return None
+
+
+def _raw(value: Mapping[str, Any]) -> Any:
+    return _found(value, "raw_item", "rawItem")
+
+
+def _item_of_agents(kind: str, raw: dict[str, Any]) -> list[Any]:
+    """Return the model's item in an item of OpenAI Agents (`RunItem`), or the question whether a call is approved."""
+    if kind != "tool_approval_item":
+        return [raw]
+    return [{"type": "tool-approval-request", "toolCallId": _found(raw, "call_id", "callId", "id")}]
+
+
+def _of_java(value: dict[str, Any], role: str, of_tool: str) -> list[Any]:
+    """Return the messages in one of Spring AI or LangChain4j."""
+    more = {key: held for key, held in value.items() if key not in (role, *_OF_SPRING, *_OF_LANGCHAIN4J)}
+    text = _found(value, "text", "textContent", "content", "contents")
+    if value[role] == of_tool:
+        results = listed(value.get("responses")) or [value]
+        return [_result(each, _found(each, "responseData", "text")) for each in map(plain, results)]
+    calls = [*listed(value.get("toolCalls")), *listed(value.get("toolExecutionRequests"))]
+    content = [{**each, "type": "text"} if plain(each).get("type") == "TEXT" else each for each in listed(text)] or text
+    return [{**more, "role": _JAVA_ROLES[value[role]], "content": content, "tool_calls": [*map(_call, calls)]}]
+
+
+def _call(call: Any) -> Any:
+    """Return a call as Chat Completions have it; one of no known shape stays as it is, which is not understood."""
+    if {"name", "arguments"} <= plain(call).keys():
+        return {"id": call.get("id"), "function": {"name": call["name"], "arguments": call["arguments"]}}
+    return call
+
+
+def _result(result: Mapping[str, Any], output: Any) -> dict[str, Any]:
+    told = {"role": "tool", "tool_call_id": result.get("id"), "name": _found(result, "name", "toolName")}
+    return {**told, "content": output, **({"error": True} if result.get("isError") is True else {})}
+
+
+def _of_semantic_kernel(value: dict[str, Any]) -> list[Any]:
+    """Return the messages in one of Semantic Kernel for .NET (`ChatMessageContent`), whose items say what they are."""
+    role = word(_found(plain(value["Role"]), "Label", default=value["Role"])).lower()
+    content: list[Any] = []
+    messages: list[Any] = []
+    for item in value["Items"]:
+        held = plain(item)
+        kind = held.get("$type")
+        name = "-".join(filter(None, [word(held.get("PluginName")), word(held.get("FunctionName"))]))
+        if kind == "TextContent":
+            content.append({"type": "text", "text": held.get("Text")})
+        elif kind == "FunctionCallContent":
+            content.append(called(held.get("Id"), name, held.get("Arguments") or {}))
+        elif kind == "FunctionResultContent":
+            messages.append(returned(held.get("CallId"), held.get("Result")))
+        else:
+            content.append(item)
+    return [*messages, *([{"role": role, "content": content}] if content else ())]

@@ -167,6 +167,11 @@ PARTS = (
         "function_response.response",
         unwrap=(adk_output,),
     ),
+    # Genkit: a block has one key, which says what it is.
+    call_row("Genkit", {"toolRequest.name": str}, "toolRequest.name", "toolRequest.ref", "toolRequest.input"),
+    result_row(
+        "Genkit", {"toolResponse": dict}, "toolResponse.name", "toolResponse.ref", "toolResponse.output", nulls=True
+    ),
     # Converse has no type: the key of a block says what it is.
     call_row("Bedrock Converse", {"toolUse.name": str}, "toolUse.name", "toolUse.toolUseId", "toolUse.input"),
     result_row(

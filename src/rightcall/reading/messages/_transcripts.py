@@ -31,7 +31,9 @@ from ._agent_results import (
     is_gaia_row,
     is_query_and_answers,
     is_ragas_sample,
+    is_respelled,
     ragas_logs,
+    respelled_logs,
 )
 from ._coding_agents import (
     chat_logs,
@@ -364,6 +366,12 @@ LINES = (
         is_piece,
         piece_logs,
         "`choices` with a `delta`; `type` = `content_block_start` and others; `contentBlockDelta` and others",
+    ),
+    Transcript(
+        "messages of Spring AI, LangChain4j, Semantic Kernel for .NET, Haystack 2.9, and items of OpenAI Agents",
+        is_respelled,
+        respelled_logs,
+        "`messageType`; `type` = `AI` and others in capitals; `Role` and `Items`; `_role` and `_content`; `raw_item`",
     ),
     Transcript(
         "Hermes, messages",

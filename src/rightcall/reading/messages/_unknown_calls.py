@@ -41,6 +41,7 @@ _HOLDERS = (
     "approvals",
     "toolResults",
     "tool_results",
+    "responses",
 )
 _LISTED = frozenset({"tool_calls", "toolCalls", "invalid_tool_calls"})
 _SPEAKING = frozenset({"content", "parts"})
