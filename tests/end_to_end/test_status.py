@@ -139,8 +139,8 @@ def test_many_files_are_no_burden(project: Path) -> None:
     assert re.match(r"Eval sets  evals/shop\.yaml, (\S+, ){3}\S+ and 4,9\d\d more\n", shown), shown
 
 
-def test_it_loads_nothing_but_click_and_the_standard_library(project: Path) -> None:
-    rightcall("run", cwd=project)
+def test_where_all_passed_it_loads_nothing_but_click_and_the_standard_library(project: Path) -> None:
+    rightcall("run", "--case", "laptop", cwd=project)
     code = (
         "import sys; import rightcall.cli\n"
         "sys.argv = ['rightcall']\n"
@@ -151,7 +151,36 @@ def test_it_loads_nothing_but_click_and_the_standard_library(project: Path) -> N
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, timeout=PATIENCE)
 
     assert done.stdout.splitlines()[-1] == "[]"
-    assert "3 passed, 1 failed" in done.stdout
+    assert "shop.yaml: 1 passed" in done.stdout
+
+
+_KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
+_LEAKING = f"""\
+from rightcall import tool
+
+@tool
+def connect(host): return True
+
+def answer(text):
+    connect("{"h" * 30} {_KEY}")
+"""
+
+
+def test_a_secret_is_not_shown_even_where_the_message_has_a_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "rightcall.toml").touch()
+    (tmp_path / "agent.py").write_text(_LEAKING, "utf-8")
+    (tmp_path / "evals.yaml").write_text("cases:\n  - {id: one, input: a, expect: {never: [connect]}}\n", "utf-8")
+    rightcall("run", "agent.py:answer", "evals.yaml", cwd=tmp_path)
+    [summary] = summaries(tmp_path / ".rightcall" / "runs")
+    [result] = open_run(str(summary.folder)).results()
+
+    shown = rightcall(cwd=tmp_path, COLUMNS="120").stdout
+
+    kept = result.findings[0].finding.message
+    assert _KEY not in kept
+    assert _KEY[-5:] in kept
+    assert "…[redacted: " in shown
+    assert _KEY[-5:] not in shown
 
 
 _COUNTED = """\

@@ -1,6 +1,7 @@
 """`rightcall` alone: the state of the project, and what to do next.
 
-It has to be quick, so it loads nothing but click and the standard library, and looks at a bounded number of files.
+It has to be quick, so it looks at a bounded number of files, and loads nothing but click and the standard library,
+unless a case did not pass: then what is said of it is redacted.
 """
 
 from __future__ import annotations
