@@ -154,6 +154,22 @@ def test_where_all_passed_it_loads_nothing_but_click_and_the_standard_library(pr
     assert "shop.yaml: 1 passed" in done.stdout
 
 
+def test_without_a_project_file_the_command_names_the_agent_and_the_eval_set_of_the_last_run(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("def answer(text): return text", "utf-8")
+    (tmp_path / "mine.yaml").write_text(
+        "agent: agent.py\ncases:\n  - {id: a, input: a, expect: {output: b}}\n", "utf-8"
+    )
+    rightcall("run", "agent.py", "mine.yaml", cwd=tmp_path)
+
+    shown = rightcall(cwd=tmp_path).stdout
+    refused = rightcall("run", "mine.yaml", cwd=tmp_path)
+
+    assert shown.startswith("Eval sets  mine.yaml\n")
+    assert "\n  rightcall run AGENT mine.yaml --failed\n" in shown
+    assert refused.returncode == 2
+    assert "there is no rightcall.toml (an empty one will do)" in refused.stderr
+
+
 _KEY = "sk-abcdefghijklmnopqrstuvwxyz123456"
 _LEAKING = f"""\
 from rightcall import tool

@@ -40,6 +40,8 @@ class Project(NamedTuple):
     """The state of a project."""
 
     folder: Path
+    has_file: bool
+    """Whether the folder, or one above it, has a project file: the agents that its eval sets name are run."""
     agent: str | None
     evalset: str | None
     eval_sets: list[str]
@@ -60,7 +62,8 @@ def print_status() -> int:
 
 def _project() -> Project | None:
     here = Path.cwd()
-    folder = project_of(here) or here
+    own = project_of(here)
+    folder = own or here
     values = _configured(folder)
     runs = values.get("runs")
     places = [folder / runs] if isinstance(runs, str) else [_RUNS, folder / _RUNS]
@@ -69,7 +72,7 @@ def _project() -> Project | None:
     if not eval_sets and not found and not values:
         return None
     agent, evalset = (values.get(key) if isinstance(values.get(key), str) else None for key in ("agent", "evalset"))
-    return Project(folder, agent, evalset, eval_sets, found)
+    return Project(folder, own is not None, agent, evalset, eval_sets, found)
 
 
 def _configured(folder: Path) -> dict[str, Any]:
@@ -98,8 +101,8 @@ def _spoilt_lines(project: Project) -> Iterator[str]:
 
 
 def _head_lines(project: Project) -> Iterator[str]:
-    sets = [project.evalset, *project.eval_sets] if project.evalset else project.eval_sets
-    listed = list(dict.fromkeys(sets))
+    run_last = [run.evalset for run in project.runs[:1] if _file_in(project, run.evalset) is not None]
+    listed = list(dict.fromkeys([name for name in (project.evalset, *project.eval_sets, *run_last) if name]))
     more = f" and {len(listed) - _MOST_LISTED:,} more" if len(listed) > _MOST_LISTED else ""
     yield f"Eval sets  {', '.join(listed[:_MOST_LISTED]) or 'none yet'}{more}"
     if project.agent is not None:
@@ -171,10 +174,9 @@ def _flips(cases: list[str], what: str) -> str:
 def _next(project: Project, troubles: list[CaseProblem]) -> Iterator[str]:
     last = project.runs[0] if project.runs else None
     yield "\nNext:"
-    if not project.eval_sets and project.evalset is None:
-        yield "  rightcall init   # an eval set to begin with"
-    elif last is None:
-        yield f"  {_run_command(project)}"
+    if last is None:
+        has_eval_set = project.eval_sets or project.evalset is not None
+        yield f"  {_run_command(project)}" if has_eval_set else "  rightcall init   # an eval set to begin with"
     elif not last.is_finished:
         yield f"  rightcall run --resume {last.id}   # what is finished is not run again"
     elif troubles:
@@ -193,8 +195,9 @@ def _run_command(project: Project) -> str:
     if project.evalset is not None:
         return "rightcall run"
     name = project.runs[0].evalset if project.runs else project.eval_sets[0]
-    native = name.endswith((".yaml", ".yml")) or project.agent is not None
-    return f"rightcall run {'' if native else 'AGENT '}{shlex.quote(name)}"
+    may_name_agent = name.endswith((".yaml", ".yml")) and project.has_file
+    has_agent = may_name_agent or project.agent is not None
+    return f"rightcall run {'' if has_agent else 'AGENT '}{shlex.quote(name)}"
 
 
 def _file_of(agent: str | None) -> str | None:
@@ -203,8 +206,13 @@ def _file_of(agent: str | None) -> str | None:
 
 
 def _is_newer(project: Project, name: str, run: RunSummary) -> bool:
-    places = [path for path in (Path(name), project.folder / name) if path.is_file()]
-    return bool(places) and places[0].stat().st_mtime > _seconds(run.started)
+    path = _file_in(project, name)
+    return path is not None and path.stat().st_mtime > _seconds(run.started)
+
+
+def _file_in(project: Project, name: str) -> Path | None:
+    """Return the file of a name, which is relative to the current folder or to the project."""
+    return next((path for path in (Path(name), project.folder / name) if path.is_file()), None)
 
 
 def _seconds(moment: str) -> float:

@@ -47,10 +47,12 @@ def project_of(path: Path, marks: tuple[str, ...] = (OWN_FILE, PROJECT_FILE)) ->
 
 
 class TrustedProject(NamedTuple):
-    """A project whose code may be imported if an eval set names it, and the name of the project in messages."""
+    """A project whose code may be imported if an eval set names it."""
 
     folder: str | None
-    name: str
+    """`None` if there is no project, and so no trusted code."""
+    whose: str
+    """Where the search for the project began, in words for messages."""
 
     def holds(self, file: Path) -> bool:
         """Whether a file is in this project, after following links, and not in another project inside it."""
@@ -58,8 +60,12 @@ class TrustedProject(NamedTuple):
 
     def refusal(self, file: Path | None) -> str:
         """Return why `holds` is false, as the end of a sentence ("is not inside …"); `None` for a missing file."""
+        if self.folder is None:
+            files = f"{OWN_FILE} (an empty one will do) or {PROJECT_FILE}"
+            return f"is in no project: there is no {files} at or above {self.whose}"
         inner = self._inner(file) if file is not None and self._has(file) else None
-        return f"is not inside {self}" if inner is None else f"is inside another project ({inner}) in {self}"
+        home = f"the project of {self.whose} ({self.folder})"
+        return f"is not inside {home}" if inner is None else f"is inside another project ({inner}) in {home}"
 
     def _has(self, file: Path) -> bool:
         return self.folder is not None and file.resolve().is_relative_to(Path(self.folder).resolve())
@@ -69,9 +75,6 @@ class TrustedProject(NamedTuple):
         nearest = project_of(file, _BOUNDARIES)
         top = Path(self.folder or "").resolve()
         return nearest if nearest is not None and nearest != top and nearest.is_relative_to(top) else None
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.folder or f'no folder above it has {OWN_FILE} or {PROJECT_FILE}'})"
 
 
 def trusted_project(evalset: Path | None = None) -> TrustedProject:
@@ -84,7 +87,7 @@ def trusted_project(evalset: Path | None = None) -> TrustedProject:
     path = Path.cwd() if evalset is None else evalset
     # In a repository without a project file, inside a project, only the repository is trusted.
     folder = None if project_of(path) is None else str(project_of(path, _BOUNDARIES))
-    return TrustedProject(folder, f"the project of {whose}")
+    return TrustedProject(folder, whose)
 
 
 def eval_sets_in(folder: Path) -> list[str]:

@@ -126,7 +126,9 @@ def test_without_a_project_code_needs_trust(tmp_path: Path, imported: list[str])
     (tmp_path / "rightcall.toml").unlink()
     (tmp_path / "checks.py").rename(tmp_path / "evals" / "checks.py")
 
-    with pytest.raises(DocumentError, match=r"no folder above it has rightcall.toml or pyproject.toml\); give --trust"):
+    with pytest.raises(
+        DocumentError, match=r"is in no project: .* pyproject.toml at or above the eval set; give --trust"
+    ):
         load_eval_set_with_code(path)
     assert imported == []
 
