@@ -139,6 +139,16 @@ def test_nothing_to_show_is_not_a_success(tmp_path: Path) -> None:
     assert b"empty.json: no spans in it and no" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["last", "nowhere.json"])
+def test_a_name_of_neither_a_run_nor_a_file_says_both(tmp_path: Path, name: str) -> None:
+    done = rightcall("show", name, cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"rightcall: {name}: neither a file nor a run: .rightcall/runs: there are no runs here yet\n"
+    )
+
+
 def test_lines_of_trajectories_are_shown_as_they_are_scored(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     path.write_text('{"id": "r1", "calls": [{"name": "search", "args": {"q": "Oslo"}}, {"name": "book"}]}\n')
@@ -227,7 +237,7 @@ def break_with(*_):
     raise ZeroDivisionError("a trace said \\x1b]0;owned\\x07")
 
 _show.trace_files = break_with
-sys.argv = ["rightcall", "show", "a.json"]
+sys.argv = ["rightcall", "show", sys.executable]
 main()
 """
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypeAlias
 import click
 
 from rightcall._lazy import lazy_pattern, light_imports
-from rightcall.errors import InputError, nearest
+from rightcall.errors import InputError, StoreError, nearest
 
 from ._output import FORMATS, print_error
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rightcall.reading import Reading
+    from rightcall.reporting.store import RunFolder
     from rightcall.running.project import Configuration
     from rightcall.scale.local import Sources
     from rightcall.scale.request import Request
@@ -372,6 +373,30 @@ def runs_folder(given: str | None) -> Path:
     from rightcall.reporting.store import RUNS
 
     return RUNS if given is None else Path(given)
+
+
+def run_named(name: str, runs: str | None, *, is_meant: bool = False) -> RunFolder | None:
+    """Return the run of a name, or `None` if the name is that of traces.
+
+    Raises:
+        StoreError: there is neither a file nor a run of this name, or the run cannot be read. If a run `is_meant`, or
+            a folder of runs is given, files do not count.
+    """
+    exists = os.path.exists(name)
+    # A branch has none of these characters (git-check-ref-format): this is a pattern, or the address of a server.
+    if name == STANDARD_INPUT or (not exists and any(mark in name for mark in "*?[:")):
+        return None
+    # A file is not a run, and neither is a folder, unless it has a run.json: the store need not be loaded to know that.
+    if exists and not os.path.isfile(os.path.join(name, "run.json")):
+        return None
+    from rightcall.reporting.store import open_run
+
+    try:
+        return open_run(name, runs_folder(runs))
+    except StoreError as problem:
+        if is_meant or runs is not None or exists:
+            raise
+        raise StoreError(f"{name}: neither a file nor a run: {problem}") from None
 
 
 def sources_of(options: dict[str, Any], request: Request | None = None, **more: Any) -> Sources:

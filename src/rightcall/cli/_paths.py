@@ -21,7 +21,7 @@ from ._options import (
     options,
     reading_of,
     reading_options,
-    runs_folder,
+    run_named,
     sources_of,
     trace_files,
 )
@@ -266,20 +266,9 @@ class _Gathering:
 
     def run_named(self, name: str) -> RunFolder | None:
         """Return the run of a name; `None` if it is the name of traces. Raises `StoreError`."""
-        if name == STANDARD_INPUT or "://" in name:
+        run = run_named(name, self.options["runs"])
+        if run is None:
             return None
-        if os.path.exists(name) and not os.path.isfile(os.path.join(name, "run.json")):
-            return None
-        if any(mark in name for mark in "*?["):
-            return None
-        from rightcall.reporting.store import open_run
-
-        try:
-            run = open_run(name, runs_folder(self.options["runs"]))
-        except StoreError as problem:
-            if os.path.exists(name):
-                raise
-            raise StoreError(f"{name}: neither a file nor a run: {problem}") from None
         run.check()
         if run.header.finished is None:
             print_error(f"run {run.short_id} is not complete; its results so far are counted")

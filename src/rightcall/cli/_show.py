@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -22,7 +21,7 @@ from ._options import (
     option,
     reading_of,
     reading_options,
-    runs_folder,
+    run_named,
     trace_files,
 )
 from ._output import Screen, print_error
@@ -58,7 +57,7 @@ def command(traces: tuple[str, ...], together: bool, cases: tuple[str, ...], run
     if together and STANDARD_INPUT in traces:
         raise click.UsageError("standard input is read by itself; with --together, give files")
     printer = _Printer(full=options["full"], as_json=options["as_json"], redacts=not options["no_redact"])
-    run = _run_named(traces[0], runs, is_meant=bool(cases)) if len(traces) == 1 else None
+    run = run_named(traces[0], runs, is_meant=bool(cases)) if len(traces) == 1 else None
     if run is not None:
         return _show_run(run, cases, printer)
     if cases:
@@ -94,25 +93,6 @@ class _Printer:
         for call in document["calls"]:
             call["unrecorded"].sort()
         print(reports.escape_commands_in_json(decoding.dump_json({key: name, **document})))
-
-
-def _run_named(name: str, runs: str | None, *, is_meant: bool) -> RunFolder | None:
-    """Return the run of a name; `None` if there is none, and the name may be that of something else.
-
-    Raises:
-        StoreError: it is meant to be a run, and there is none, or it cannot be read.
-    """
-    # A file is not a run, and neither is a folder, unless it has a run.json: the store need not be loaded to know that.
-    if name == STANDARD_INPUT or (os.path.exists(name) and not os.path.isfile(os.path.join(name, "run.json"))):
-        return None
-    from rightcall.reporting.store import open_run
-
-    try:
-        return open_run(name, runs_folder(runs))
-    except StoreError:
-        if is_meant or runs is not None or os.path.exists(name):
-            raise
-        return None
 
 
 def _show_run(run: RunFolder, globs: Sequence[str], printer: _Printer) -> int:
