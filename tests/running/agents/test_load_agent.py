@@ -140,6 +140,14 @@ def test_a_script_is_not_run_as_the_main_program(workshop: Workshop) -> None:
     assert workshop.output("agent.py", "x") == "agent"
 
 
+def test_a_tool_is_not_taken_for_the_agent(workshop: Workshop) -> None:
+    workshop.write(
+        "agent.py", "from rightcall import tool\n@tool\ndef look(x): return x\ndef travel(x): return look(x) * 2"
+    )
+
+    assert workshop.output("agent.py", "x") == "xx"
+
+
 @pytest.mark.parametrize(
     ("named", "complaint"),
     [
@@ -154,6 +162,7 @@ def test_a_script_is_not_run_as_the_main_program(workshop: Workshop) -> None:
         ("agent.py:os", "is a module, which cannot be run"),
         ("several.py", "several.py has several functions; .*several.py:one, several.py:two"),
         ("nothing.py", "nothing.py has nothing that can be run"),
+        ("tools.py", "tools.py has nothing that can be run"),
         ("no_such_module:main", "no module 'no_such_module'"),
         ("what is this?", r"no agent 'what is this\?'.*an agent is file.py:function"),
         ("", "has none of"),
@@ -167,6 +176,11 @@ def test_a_name_that_leads_nowhere_says_what_was_found(workshop: Workshop, named
     ))  # fmt: skip
     workshop.write("several.py", "def one(x): pass\ndef two(x): pass")
     workshop.write("nothing.py", "A = 1")
+    workshop.write(
+        "tools.py",
+        "from rightcall import tool\n"
+        "from rightcall.running.tracing import mockable\n@tool\ndef one(x): pass\n@mockable\ndef two(x): pass",
+    )
     workshop.write("empty/readme.txt", "")
 
     with pytest.raises(AgentError, match=complaint):

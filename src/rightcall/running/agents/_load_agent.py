@@ -15,6 +15,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from rightcall.errors import AgentError, MissingExtraError, RightcallError, missing_package, nearest
+from rightcall.running.tracing import marks_of
 
 from ._agent import Agent, AgentOptions
 from ._python_agents import AdkAgent, function_agent, is_openai_agent, method_of, object_agent
@@ -36,7 +37,7 @@ def load_agent(named: str, project: Path, options: AgentOptions = AgentOptions()
 
     - `file.py:function`, `file.py:object.method`, `module:function`: that function or object.
     - `file.py` or `module`: its one obvious entry (`main`, `root_agent`, `agent`, `graph`, `run`, `answer`, or the only
-      public function).
+      public function that is not a tool).
     - a folder: the `root_agent` of its `__init__.py`, `agent.py` or `main.py`, else the one obvious entry of the last
       of these files that exists.
     - `cmd:program argument…`: a command that reads a request as JSON and writes its answer.
@@ -130,7 +131,7 @@ def entry_of(module: ModuleType, where: str) -> tuple[str, Any]:
     """Return the name and the object of the agent in a module.
 
     That is the first of `main`, `root_agent`, `agent`, `graph`, `run` and `answer` that can be run, else the only
-    public function that the module itself defines.
+    public function that the module itself defines, apart from tools.
 
     Raises:
         AgentError: there is none, or there are several functions without such a name.
@@ -179,7 +180,10 @@ def is_adk(value: Any) -> bool:
 
 
 def _is_own_function(name: str, value: Any, module: ModuleType) -> bool:
-    return inspect.isfunction(value) and not name.startswith("_") and value.__module__ == module.__name__
+    if not inspect.isfunction(value) or name.startswith("_") or value.__module__ != module.__name__:
+        return False
+    marks = marks_of(value)
+    return marks is None or not marks.may_be_mocked
 
 
 def _needs_self(kind: type, name: str) -> bool:
