@@ -58,6 +58,12 @@ MISTAKES = [
     ("calls: [{repeat: {a: {id: {$bind: s}}}}, {c: {id: {$ref: s}}}]", 23, "$bind 's' is in a repeat"),
     ("order: {criteria: [a], match: exact}", 28, "unknown setting 'match' of 'order'"),
     ("order: [[a, b]]", 13, "tool_calls_order[0]: a text is expected, not ['a', 'b']"),
+    (
+        "order: [a, {b: {x: 1}}]",
+        16,
+        "tool_calls_order[1]: the name of a tool is expected, not {'b': {'x': 1}}; to compare arguments as well, write "
+        "calls: {expected: [...], match: in_order}",
+    ),
     ("order: []", 5, "tool_calls_order: is empty; expect at least one"),
     ("args: {criteria: [a], args: superset}", 27, "arguments are compared as 'subset' or 'exact' here"),
     ("args: [{$in: [a, b]}]", 12, "'$in' is a matcher, and a call begins with the name of its tool"),

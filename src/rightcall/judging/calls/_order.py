@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import msgspec
 
 from rightcall.errors import CriteriaError, InputError, shown
 from rightcall.judging.core import (
     TEXT,
+    Before,
     Config,
     Criteria,
     Evaluator,
@@ -59,12 +60,20 @@ Mode = Literal["exact", "ordering", "set"]
 _SCORING: dict[Mode, Scoring] = {"exact": "equal", "ordering": "share", "set": "in common"}
 
 
+def _name_alone(value: Any) -> Any:
+    """Refuse a call with arguments, and say where it can be written."""
+    if isinstance(value, dict):
+        hint = "to compare arguments as well, write calls: {expected: [...], match: in_order}"
+        raise ValueError(f"the name of a tool is expected, not {shown(value)}; {hint}")
+    return value
+
+
 class ToolCallOrderEvaluationCriteria(Criteria):
     """The names of the expected tools, in order; a tool expected twice is listed twice."""
 
     lists_calls: ClassVar[tuple[str, ...]] = ("tool_calls_order",)
     takes_ids: ClassVar[bool] = False
-    tool_calls_order: NotEmpty[tuple[ToolName, ...]]
+    tool_calls_order: NotEmpty[tuple[Annotated[ToolName, Before(_name_alone)], ...]]
 
 
 class ToolCallOrderEvaluatorConfig(ToolCallConfig):
