@@ -55,7 +55,7 @@ def test_a_summary_says_what_all_rows_come_to(tmp_path: Path) -> None:
     done = rightcall("score", "traces", "--evalset", "evals.yaml", "--out", "scores", cwd=_cases(tmp_path))
 
     assert done.returncode == 1
-    assert done.stderr == "rightcall: not judged, because they belong to no case: 1 trajectories\n"
+    assert done.stderr == "rightcall: 1 trace not judged: no case matches\n"
     told = done.stdout.splitlines()
     assert "scores, 0.750 on average" in told
     assert "  1  search: never called, or not often enough (RC101)" in told

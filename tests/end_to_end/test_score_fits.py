@@ -55,7 +55,7 @@ def test_each_log_is_judged_by_the_cases_it_fits_and_the_others_are_counted(home
         ("web", 4, "failed"),
         ("web", 2, "not_measured"),
     ]
-    assert "belong to no case: 1 trajectories" in done.stderr
+    assert "1 trace not judged: no case matches" in done.stderr
     assert done.returncode == 1
 
 
@@ -123,7 +123,7 @@ def test_scores_in_columns_say_the_same(home: Path) -> None:
         ("web", "not_measured", None, None),
         ("web", "passed", None, True),
     ]
-    assert "belong to no case: 1 trajectories" in done.stderr
+    assert "1 trace not judged: no case matches" in done.stderr
     assert "agreement  0.6667  (2 of 3)" in done.stdout
     kept = rightcall(*words, "--out", "out", "--keep", "--format", "json", cwd=home)
     assert json.loads(kept.stdout)["compared"]["source_passed"] == 1

@@ -91,7 +91,7 @@ class _Accepting:
         check_replaceable(self._path)
         outcomes = self._update() if self._run is not None or os.path.lexists(self._path) else self._create()
         if self._observing.unmatched:
-            print_error(f"not looked at, because they belong to no case: {self._observing.unmatched:,} trajectories")
+            print_error(f"{count_text(self._observing.unmatched, 'trace')} not looked at: no case matches")
         left = [outcome for outcome in outcomes if outcome.kind == "left"]
         if any(outcome.is_failed for outcome in left):
             return 1

@@ -130,8 +130,13 @@ def cases_with_tags(cases: Iterable[Case], tags: Iterable[str], option: str) -> 
     known = {tag for case in chosen for tag in case.tags}
     for tag in tags:
         if tag not in known:
-            raise InputError(f"{option}: no case has the tag {tag!r:.200}; {nearest(tag, sorted(known))}")
+            raise InputError(f"{option}: {_no_tag(tag, known)}")
     return frozenset([case.id for case in chosen if set(case.tags) & set(tags)])
+
+
+def _no_tag(tag: str, known: set[str]) -> str:
+    hint = nearest(tag, sorted(known)) if known else "none of the cases has tags"
+    return f"no case has the tag {tag!r:.200}; {hint}"
 
 
 def askable_cases(cases: Sequence[Case]) -> list[Case]:
@@ -191,7 +196,7 @@ def select_cases(cases: Sequence[Case], globs: Sequence[str], tags: Sequence[str
     known = {tag for case in cases for tag in case.tags}
     for tag in tags:
         if tag not in known:
-            raise InputError(f"no case has the tag {tag!r:.200}; {nearest(tag, sorted(known))}")
+            raise InputError(_no_tag(tag, known))
     chosen = [
         case
         for case in cases

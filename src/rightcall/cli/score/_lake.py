@@ -31,6 +31,7 @@ from rightcall.scale.processes import default_workers
 from rightcall.scale.request import Request
 from rightcall.values.decoding import dump_json
 from rightcall.values.redaction import redacted_text
+from rightcall.values.results import count_text
 
 from .._files import check_writable, new_file
 from .._live import LakeProgress, Stopping
@@ -213,7 +214,7 @@ class LakeScoring:
 
     def _print(self, summary: Summary, before: int, seconds: float, run_id: str) -> None:
         if summary.no_case:
-            print_error(f"not judged, because they belong to no case: {summary.no_case:,} trajectories")
+            print_error(f"{count_text(summary.no_case, 'trace')} not judged: no case matches")
         shown = summary if self._options["redact"] is False else redacted_summary(summary)
         screen = Screen()
         for each in dict.fromkeys(self._formats):

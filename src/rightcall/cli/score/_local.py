@@ -15,7 +15,16 @@ from rightcall.reporting.reports import Report
 from rightcall.scale.local import Scored, Scoring
 from rightcall.scale.request import Request
 from rightcall.values import redaction
-from rightcall.values.results import Aggregates, CaseResult, EvaluatorTotals, OverallResult, Tally, Totals, measures_of
+from rightcall.values.results import (
+    Aggregates,
+    CaseResult,
+    EvaluatorTotals,
+    OverallResult,
+    Tally,
+    Totals,
+    count_text,
+    measures_of,
+)
 
 from .._options import runs_folder, sources_of
 from .._output import Output, Screen, print_error, stdout_guard
@@ -123,7 +132,7 @@ class LocalScoring:
                 if self._saved is not None:
                     self._saved.close()
             if self._scoring.unmatched:
-                print_error(f"not judged, because they belong to no case: {self._scoring.unmatched:,} trajectories")
+                print_error(f"{count_text(self._scoring.unmatched, 'trace')} not judged: no case matches")
             report = self._report(spool, perf_counter() - started)
             if self._saved is not None:
                 self._saved.finish(

@@ -200,7 +200,8 @@ def _flaky(run: Steadiness, name: str, paper: Paper) -> Iterator[Line]:
         )
     without = sum([case.open for case in run.counted])
     if without:
-        yield (f"{without:,} trials have no answer: they are in error or were not measured, and count in no rate",)
+        trials = "1 trial has" if without == 1 else f"{without:,} trials have"
+        yield (f"{trials} no answer: in error or not measured, and not counted in any rate",)
 
 
 def parting_tree(
