@@ -249,6 +249,22 @@ def test_the_timeline_follows_what_was_expected_and_has_missing_calls_in_their_p
     ]
 
 
+def test_a_call_that_may_have_been_made_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    path = tmp_path / "trip.yaml"
+    path.write_text("cases:\n  - {id: trip, expect: {calls: [search, book], output: x}}\n")
+    case = load_eval_set(path).cases[0]
+
+    unknown = case_page(judge(case, Trajectory(output="y", calls_recorded=False)), "8f2c", Links())
+    known = case_page(judge(case, Trajectory(output="y")), "8f2c", Links())
+
+    assert [row.fate for row in rows_of(unknown.timeline) if row.kind == "missing"] == ["not_measured"] * 2
+    assert [row.fate for row in rows_of(known.timeline) if row.kind == "missing"] == ["missing"] * 2
+    assert "never called" not in case_html(unknown, Links())
+    assert "Whether it was called was not recorded." in case_html(unknown, Links())
+    steps = [step for view in unknown.evaluations for table in view.tables for step in table.steps]
+    assert {(step.kind, step.note) for step in steps} == {("not_measured", "not recorded")}
+
+
 def test_a_value_is_linked_to_the_call_it_came_from() -> None:
     found = ToolCall("search", {}, {"hits": [{"id": "TP204"}]})
     calls = (found, ToolCall("book", {"id": "TP204"}, "ok"), ToolCall("book", {"id": "TP999"}, "ok"))

@@ -206,6 +206,7 @@ class _Making:
 
     def __init__(self, material: Material) -> None:
         self._material = material
+        self._paths = _main_paths(material.result)
         self._steps: dict[int, StepView] = {}
         for view in material.evaluations:
             for step in [step for table in view.tables for step in table.steps if step.number]:
@@ -312,10 +313,11 @@ class _Making:
             return TimelineItem(kind="left_out", label=step.name[:200], note=row.left_out, fate="skipped")
         paths = [step.path or "", *[f"{place}[{step.expected}]" for place in ("expected", "tool_calls_order")]]
         placed = next((self._by_path[path] for path in paths if path in self._by_path), [])
+        kinds = {path.kind(step) for path in self._paths if step in path.alignment.steps}
         return TimelineItem(
             kind="missing",
             label=step.name[:200],
-            fate="missing",
+            fate="not_measured" if kinds == {"not_measured"} else "missing",
             problems=tuple([problem_view(each) for each in placed[:10]]),
             is_problem=True,
             anchor=f"missing-{step.expected}",

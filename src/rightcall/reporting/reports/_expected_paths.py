@@ -70,13 +70,18 @@ class ExpectedPath(msgspec.Struct, frozen=True):
     heeds_order: bool
     shows_extras: bool
     problems: tuple[PlacedFinding, ...]
+    is_measured: bool = True
+    """Whether there is a verdict. If not, an expected call that is not among the recorded ones may have been made."""
 
     def kind(self, step: Step) -> str:
         """Return the kind of a step. If order does not matter, a call that is only out of place is a match.
 
-        A mismatch without a difference is `not_measured`: the values that decide it were not recorded.
+        A mismatch without a difference is `not_measured`: the values that decide it were not recorded. So is a missing
+        call that no finding names, where there is no verdict.
         """
         if step.kind == "mismatch" and not step.differences:
+            return "not_measured"
+        if step.kind == "missing" and not self.is_measured and not self._is_named(step):
             return "not_measured"
         return "match" if step.kind == "moved" and not self.heeds_order else step.kind
 
@@ -89,6 +94,11 @@ class ExpectedPath(msgspec.Struct, frozen=True):
         """Return whether a problem is about the call of a step."""
         named = [placed.finding.actual for placed in self.problems]
         return any(call is not None and call.position == step.actual for call in named)
+
+    def _is_named(self, step: Step) -> bool:
+        """Return whether a problem is about the expected call of a step."""
+        named = [placed.finding.expected for placed in self.problems if not is_unmeasured(placed.finding.code)]
+        return any(call is not None and call.position == step.expected for call in named)
 
     def is_alone(self, source: Source) -> bool:
         """Return whether no other call is written on the same line."""
@@ -139,7 +149,15 @@ def paths_of(result: CaseResult, one: EvaluationResult) -> Iterator[ExpectedPath
         path = f"expected_turns[{turn}]" if by_turn else next(iter(written), "")
         problems = [each for each in placed if _is_about(each, path, alignment)]
         problems.sort(key=lambda each: _weight(each.finding.code))
-        yield ExpectedPath(alignment, path, written.get(path, ()), heeds_order, is_trajectory, tuple(problems))
+        yield ExpectedPath(
+            alignment=alignment,
+            place=path,
+            sources=written.get(path, ()),
+            heeds_order=heeds_order,
+            shows_extras=is_trajectory,
+            problems=tuple(problems),
+            is_measured=one.verdict != "not_measured",
+        )
 
 
 def difference_texts(differences: Sequence[Difference], width: int, paper: Paper) -> Iterator[str]:
