@@ -86,7 +86,7 @@ def test_it_says_where_it_is_shows_runs_keeps_no_log_and_ends_well(runs: Path) -
         missing, _ = server.get("/nothing")
         code, rest = server.end()
 
-    assert server.line == f"http://127.0.0.1:{server.port}/  shows {runs}; Ctrl-C ends it\n"
+    assert server.line == f"http://127.0.0.1:{server.port}/  shows {runs}; Ctrl-C stops it\n"
     assert (answer.status, missing.status) == (200, 404)
     assert "shop.yaml" in page
     assert "server" not in answer.headers

@@ -14,7 +14,7 @@ from tests.processes import change, rightcall
 
 from rightcall.cli._live import watch
 
-WAITING = "; Ctrl-C ends it ---"
+WAITING = "; Ctrl-C stops it ---"
 SENTENCE = "with quantity 1, expected 2"
 
 

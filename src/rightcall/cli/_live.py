@@ -173,7 +173,7 @@ def watch(once: Callable[[], int], files_of: Callable[[], Files]) -> int:
     """Run something once, and again whenever one of its files has changed and then stays as it is.
 
     If it fails, because a file is half written or wrong, that is reported, and it is run again at the next change.
-    Ctrl-C ends it, whatever the last result was.
+    Ctrl-C stops it, whatever the last result was.
 
     Args:
         once: What to run; its exit code does not end the watching, unless it is that of an interruption.
@@ -192,7 +192,7 @@ def watch(once: Callable[[], int], files_of: Callable[[], Files]) -> int:
             # Files that are watched only from now on have not changed; files that changed during the run have.
             changed = _changed({name: seen.get(name, state) for name, state in now.items()}, now)
             if not changed:
-                _print(f"watching {len(now):,} file{'s' * (len(now) != 1)}; Ctrl-C ends it")
+                _print(f"watching {len(now):,} file{'s' * (len(now) != 1)}; Ctrl-C stops it")
                 changed = _wait(files, now)
             _begin_again(changed)
             seen = _look(files)

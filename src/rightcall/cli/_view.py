@@ -70,7 +70,7 @@ def command(
         print_error(f"port {PORT} is taken, so another one is used")
 
     def started() -> None:
-        click.echo(f"{listener.url}  shows {folder}; Ctrl-C ends it")
+        click.echo(f"{listener.url}  shows {folder}; Ctrl-C stops it")
         sys.stdout.flush()
         if opens or (opens is None and _has_screen()):
             _open(listener.url)

@@ -94,7 +94,7 @@ def test_tiles_tell_what_the_run_comes_to() -> None:
     page = page_of(ROWS)
 
     assert (page.totals.passed, page.cases, page.rate) == (1, 5, "25 % of 4 measured")
-    assert {tile.label: tile.value for tile in page.tiles} == {"Took": "2.30s", "Calls a case": "1.4"}
+    assert {tile.label: tile.value for tile in page.tiles} == {"Took": "2.30s", "Calls per case": "1.4"}
 
 
 @pytest.mark.parametrize(("passed", "told"), [(0, "0 %"), (1, "<1 %"), (999, ">99 %"), (1000, "100 %")])

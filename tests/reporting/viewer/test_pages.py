@@ -69,7 +69,7 @@ def test_a_run_that_keeps_examples_says_so_and_shows_what_they_stand_for(runs: P
     assert "2 of 1,000,000 results are kept here, as examples of each kind of failure" in page
     assert "900,000 of 1,000,000 passed" in page
     assert "search never called, or not often enough RC101 70,000 cases" in page
-    assert "Calls a case" not in page
+    assert "Calls per case" not in page
 
 
 def test_the_runs_stand_newest_first_with_what_they_come_to(runs: Path, good: RunFolder, bad: RunFolder) -> None:
@@ -299,7 +299,7 @@ def test_a_comparison_of_nothing_says_what_to_do(runs: Path, good: RunFolder, qu
     answer = Browser(runs).get(f"/compare{query}")
 
     assert answer.status == 400
-    assert "Tick two runs" in answer.text
+    assert "select 2 to " in answer.text
 
 
 def test_a_comparison_is_made_anew_when_a_journal_has_grown(tmp_path: Path, runs: Path, good: RunFolder) -> None:

@@ -427,7 +427,7 @@ def _learned(
     if strict is None and lesson.left_out >= FEW and lesson.accepted < _LEAST * lesson.left_out:
         reason = (
             f"its paths differ too much: {lesson.accepted} of {lesson.left_out} runs are accepted by what the others "
-            f"teach; `rightcall stats --case {case.id}` says where they part"
+            f"teach; `rightcall stats --case {case.id}` says where they diverge"
         )
         return LearnedCase(case_id=case.id, kind="left", reason=reason, is_failed=True)
     return LearnedCase(case_id=case.id, kind="learned", lesson=lesson, runs=tuple(runs))

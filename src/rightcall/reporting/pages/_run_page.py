@@ -237,7 +237,7 @@ def _tiles(facts: RunFacts, counts: RunCounts) -> Iterator[Tile]:
     if facts.took:
         yield Tile("Took", facts.took)
     if counts.calls is not None:
-        yield Tile("Calls a case", f"{counts.calls:.1f}")
+        yield Tile("Calls per case", f"{counts.calls:.1f}")
 
 
 def _group(group: Group, facts: RunFacts, choice: Choice, links: Links) -> GroupView:

@@ -144,7 +144,7 @@ class _Site:
             except RightcallError as problem:
                 return _message("Nothing was written", str(problem), status=_CANNOT_BE_READ)
             if made is None:
-                return _message("Not here", "There is no such run, case or tool here, or not any more.", status=404)
+                return _message("Not found", "There is no such run, case or tool, or it was removed.", status=404)
             return made if isinstance(made, Response) else _html(made)
 
         return answer
@@ -218,7 +218,7 @@ class _Site:
             return RedirectResponse(_LINKS.compare(*ticked), 303)
         names = ticked or [name for name in (query.get("a", ""), query.get("b", "")) if name]
         if not 2 <= len(names) <= MOST_RUNS:
-            hint = f"Tick two runs on the page of all runs, or up to {MOST_RUNS}, and compare them."
+            hint = f"On the page of all runs, select 2 to {MOST_RUNS} runs and compare them."
             return _message("Which runs?", hint, status=400)
         return compare_page(self._library, names, query, _LINKS, query.getlist("ignore"))
 
@@ -275,7 +275,7 @@ def _fields(body: bytes) -> dict[str, str]:
 
 
 async def _not_found(scope: object, receive: object, send: object) -> None:
-    answer = _message("Not here", "There is no such page.", status=404)
+    answer = _message("Not found", "There is no such page.", status=404)
     await answer(scope, receive, send)  # type: ignore[arg-type]
 
 

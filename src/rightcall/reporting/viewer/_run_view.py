@@ -187,7 +187,7 @@ def _head(run: RunFolder, line: RunLine, index: Index, query: Mapping[str, str],
     facts = (
         ("Agent", line.agent),
         ("Branch", f"{line.branch} {line.commit}".strip()),
-        ("Calls a case", f"{counts.calls:.1f}" if counts.calls is not None else ""),
+        ("Calls per case", f"{counts.calls:.1f}" if counts.calls is not None else ""),
         ("Rounds", f"{most:,}" if most > 1 else ""),
         ("Took", line.took),
     )
