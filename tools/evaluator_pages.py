@@ -185,7 +185,7 @@ def with_generated(page: str, part: str, begin: str = BEGIN) -> str:
     """Return the text of a page with its generated part, from `begin` to `END`, replaced."""
     replaced, count = re.subn(rf"{re.escape(begin)}.*?{re.escape(END)}", lambda _: part, page, flags=re.DOTALL)
     if count != 1:
-        raise ValueError("the page has no place for the generated part")
+        raise ValueError(f"the page needs these two lines, once:\n{begin}{END}")
     return replaced
 
 

@@ -54,7 +54,7 @@ def call_row(
     naming: Callable[[str], str] | None = None,
     nulls: bool = False,
 ) -> Part:
-    """Return the row of a part that holds a call."""
+    """Return the row of a part that holds a call: the fields of `Part`, with alternative keys separated by bars."""
     places = _names(name), _names(id), _names(value)
     more: dict[str, Any] = {"output": _names(output), "nulls": nulls, "naming": naming}
     return Part(format, "call", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap, **more)
@@ -72,7 +72,7 @@ def result_row(
     unwrap: tuple[Envelope, ...] = (),
     nulls: bool = False,
 ) -> Part:
-    """Return the row of a part that holds the result of a call."""
+    """Return the row of a part that holds the result of a call, written like that of a call."""
     places = _names(name), _names(id), _names(value)
     return Part(format, "result", tuple(marks.items()), *places, failure, _names(message), refusal, unwrap, nulls=nulls)
 
